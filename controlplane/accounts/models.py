@@ -1,0 +1,28 @@
+"""Who may do what: users with one role each, and their API tokens."""
+
+from django.contrib.auth.models import AbstractUser
+from django.db import models
+
+from controlplane.core.models import Stamped
+
+
+class User(AbstractUser):
+    class Role(models.TextChoices):
+        VIEWER = "viewer"
+        DEPLOYER = "deployer"
+        ADMIN = "admin"
+
+    role = models.CharField(max_length=16, choices=Role, default=Role.VIEWER)
+
+
+class ApiToken(Stamped):
+    """A bearer token of a user; only its SHA-256 is kept."""
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="api_tokens")
+    name = models.CharField(max_length=100)
+    prefix = models.CharField(max_length=12)
+    token_hash = models.CharField(max_length=64, unique=True)
+    last_used_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return f"{self.prefix}… {self.name}"

@@ -1,0 +1,83 @@
+"""Typed readers of the environment: the one place of the control plane that looks at it.
+
+A secret ``NAME`` may instead be given as ``NAME_FILE``, the path of a file that holds it.
+"""
+
+import os
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from django.core.exceptions import ImproperlyConfigured
+
+
+def text(name: str, default: str) -> str:
+    return os.environ.get(name, default)
+
+
+def flag(name: str, *, default: bool) -> bool:
+    value = os.environ.get(name)
+    if value is None:
+        return default
+    if value.lower() in {"1", "true", "yes", "on"}:
+        return True
+    if value.lower() in {"0", "false", "no", "off", ""}:
+        return False
+    raise ImproperlyConfigured(f"{name}={value!r}: expected true or false")
+
+
+def integer(name: str, default: int) -> int:
+    value = os.environ.get(name)
+    if value is None:
+        return default
+    try:
+        return int(value)
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name}={value!r}: expected a whole number") from error
+
+
+def secret(name: str, *, file: Path | None = None) -> str:
+    """The secret ``name``, from the variable, from ``name_FILE``, or from ``file`` when it exists."""
+    if value := os.environ.get(name):
+        return value
+    path = os.environ.get(f"{name}_FILE")
+    if path:
+        return Path(path).read_text().strip()
+    if file is not None and file.exists():
+        return file.read_text().strip()
+    raise ImproperlyConfigured(f"Set {name} or {name}_FILE, or run `shoal up`, which makes {file}.")
+
+
+def database(name: str, default: str) -> dict[str, Any]:
+    """A Django DATABASES entry from a URL: sqlite:////path/file.db or postgresql://user:pw@host/db."""
+    url = text(name, default)
+    parts = urlsplit(url)
+    if parts.scheme == "sqlite":
+        return {
+            "ENGINE": "django.db.backends.sqlite3",
+            "NAME": unquote(parts.path),
+            # why: without IMMEDIATE a transaction that reads first and writes later fails at once
+            # with "database is locked" under concurrent writers, whatever the timeout.
+            "OPTIONS": {
+                "transaction_mode": "IMMEDIATE",
+                "timeout": 20,
+                "init_command": "PRAGMA journal_mode=WAL;PRAGMA synchronous=NORMAL;",
+            },
+        }
+    if parts.scheme in {"postgres", "postgresql"}:
+        options = dict(parse_qsl(parts.query))
+        host = options.pop("host", parts.hostname or "")
+        return {
+            "ENGINE": "django.db.backends.postgresql",
+            "NAME": unquote(parts.path.lstrip("/")),
+            "USER": unquote(parts.username or ""),
+            "PASSWORD": unquote(parts.password or ""),
+            "HOST": host,
+            "PORT": str(parts.port or ""),
+            "CONN_MAX_AGE": 60,
+            "CONN_HEALTH_CHECKS": True,
+            "OPTIONS": options,
+        }
+    raise ImproperlyConfigured(
+        f"{name}={url!r}: expected sqlite:////absolute/path or postgresql://user:password@host/name"
+    )

@@ -1,0 +1,141 @@
+"""Django settings. Every value that an installation may change comes from ``config.env``."""
+
+from pathlib import Path
+
+from controlplane.config import env
+
+BASE_DIR = Path(__file__).resolve().parents[2]
+SHOAL_HOME = Path(env.text("SHOAL_HOME", str(BASE_DIR / ".shoal"))).resolve()
+
+SECRET_KEY = env.secret("SHOAL_SECRET_KEY", file=SHOAL_HOME / "secrets" / "secret_key")
+SHOAL_GATEWAY_TOKEN = env.secret(
+    "SHOAL_GATEWAY_TOKEN", file=SHOAL_HOME / "secrets" / "gateway_token"
+)
+DEBUG = env.flag("SHOAL_DEBUG", default=False)
+
+# Where people and programs reach the parts.
+SHOAL_PUBLIC_URL = env.text("SHOAL_PUBLIC_URL", "http://127.0.0.1:8080").rstrip("/")
+SHOAL_GATEWAY_URL = env.text("SHOAL_GATEWAY_URL", "https://127.0.0.1:8443").rstrip("/")
+SHOAL_GATEWAY_PLAIN_URL = env.text("SHOAL_GATEWAY_PLAIN_URL", "http://127.0.0.1:8090").rstrip("/")
+SHOAL_GATEWAY_TLS_PORT = env.integer("SHOAL_GATEWAY_TLS_PORT", 8443)
+SHOAL_GATEWAY_PORT = env.integer("SHOAL_GATEWAY_PORT", 8090)
+SHOAL_TLS_DIR = Path(env.text("SHOAL_TLS_DIR", str(SHOAL_HOME / "tls")))
+
+# Stores.
+SHOAL_BLOB_DIR = Path(env.text("SHOAL_BLOB_DIR", str(SHOAL_HOME / "blobs")))
+SHOAL_UPLOAD_DIR = Path(env.text("SHOAL_UPLOAD_DIR", str(SHOAL_HOME / "uploads")))
+SHOAL_MAX_UPLOAD_BYTES = env.integer("SHOAL_MAX_UPLOAD_BYTES", 200 * 2**30)
+SHOAL_MAX_UNPACKED_BYTES = env.integer("SHOAL_MAX_UNPACKED_BYTES", 400 * 2**30)
+SHOAL_REDIS_URL = env.text("SHOAL_REDIS_URL", "redis://127.0.0.1:6379/0")
+# What nodes are told; differs from ours where they reach Redis by another name.
+SHOAL_NODE_BROKER_URL = env.text("SHOAL_NODE_BROKER_URL", SHOAL_REDIS_URL)
+
+ALLOWED_HOSTS = env.text("SHOAL_ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]").split(",")
+CSRF_TRUSTED_ORIGINS = [SHOAL_PUBLIC_URL]
+SESSION_COOKIE_NAME = "shoal_session"
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_SECURE = SHOAL_PUBLIC_URL.startswith("https://")
+CSRF_COOKIE_NAME = "shoal_csrf"
+CSRF_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_SECURE = SESSION_COOKIE_SECURE
+CSRF_FAILURE_VIEW = "controlplane.core.http.csrf_failure"
+
+INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "channels",
+    "rest_framework",
+    "drf_spectacular",
+    "controlplane.core",
+    "controlplane.accounts",
+    "controlplane.registry",
+    "controlplane.nodes",
+    "controlplane.metrics",
+    "controlplane.deployments",
+    "controlplane.gateway",
+    "controlplane.console",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "controlplane.core.http.SecurityHeadersMiddleware",
+]
+TEMPLATES = [{"BACKEND": "django.template.backends.django.DjangoTemplates", "APP_DIRS": True}]
+
+ROOT_URLCONF = "controlplane.config.urls"
+ASGI_APPLICATION = "controlplane.config.asgi.application"
+AUTH_USER_MODEL = "accounts.User"
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"}
+]
+
+DATABASES = {
+    "default": env.database("SHOAL_DATABASE_URL", f"sqlite:///{SHOAL_HOME / 'db' / 'main.db'}"),
+    # why: samples arrive several times a second; in one file they would hold the main write lock.
+    "metrics": env.database(
+        "SHOAL_METRICS_DATABASE_URL", f"sqlite:///{SHOAL_HOME / 'db' / 'metrics.db'}"
+    ),
+}
+DATABASE_ROUTERS = ["controlplane.config.routers.MetricsRouter"]
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+CHANNEL_LAYERS = {
+    "default": {
+        "BACKEND": "channels_redis.core.RedisChannelLayer",
+        "CONFIG": {
+            # why: redis-py's default pool of 100 refuses the 100th browser, and its 5 s socket
+            # timeout equals channels_redis's own blocking read and kills idle sockets.
+            "hosts": [
+                {"address": SHOAL_REDIS_URL, "max_connections": 2000, "socket_timeout": None}
+            ],
+        },
+    }
+}
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "controlplane.accounts.auth.ApiTokenAuthentication",
+        "controlplane.accounts.auth.SessionAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["controlplane.accounts.permissions.RolePermission"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "controlplane.core.http.exception_handler",
+    "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Shoal",
+    "DESCRIPTION": "Register models, deploy them to nodes, route traffic, watch them.",
+    "VERSION": "v1",
+    "OAS_VERSION": "3.1.0",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SCHEMA_PATH_PREFIX": "/api/v1",
+    "COMPONENT_SPLIT_REQUEST": True,
+    "ENUM_NAME_OVERRIDES": {},
+}
+
+STATIC_URL = "/assets/"
+FRONTEND_DIST = Path(env.text("SHOAL_FRONTEND_DIST", str(BASE_DIR / "frontend" / "dist")))
+DATA_UPLOAD_MAX_MEMORY_SIZE = 32 * 2**20
+USE_TZ = True
+TIME_ZONE = "UTC"
+USE_I18N = False
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {
+        "line": {"format": "{asctime} {levelname:<7} {name}: {message}", "style": "{"},
+    },
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": env.text("SHOAL_LOG_LEVEL", "INFO")},
+}

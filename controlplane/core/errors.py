@@ -1,0 +1,61 @@
+"""What can go wrong, in the domain's words; ``core.http`` alone maps these to status codes.
+
+    DomainError
+    ├── Invalid        the input breaks a rule
+    ├── NotFound       no such object
+    ├── Conflict       the object exists already, or is in a state that forbids this
+    ├── Forbidden      the actor may not do this
+    ├── PayloadTooLarge
+    └── Unavailable    a neighbour (broker, node, disk) cannot be used now
+"""
+
+from typing import Any
+
+
+class DomainError(Exception):
+    """``code`` is stable CamelCase for programs, ``message`` is for people, ``hints`` say what to try.
+
+    ``field`` names the input at fault, ``extra`` is merged into the answer.
+    """
+
+    code = "Error"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: str | None = None,
+        hints: tuple[str, ...] = (),
+        field: str | None = None,
+        extra: dict[str, Any] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code or self.code
+        self.hints = hints
+        self.field = field
+        self.extra = extra or {}
+
+
+class Invalid(DomainError):
+    code = "BadArgument"
+
+
+class NotFound(DomainError):
+    code = "ResourceNotFound"
+
+
+class Conflict(DomainError):
+    code = "Conflict"
+
+
+class Forbidden(DomainError):
+    code = "Forbidden"
+
+
+class PayloadTooLarge(DomainError):
+    code = "UploadTooLarge"
+
+
+class Unavailable(DomainError):
+    code = "Unavailable"

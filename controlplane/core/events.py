@@ -1,0 +1,49 @@
+"""The one way to say that something happened: an audit row now, a hint to live sockets on commit."""
+
+import logging
+from typing import Any
+
+from asgiref.sync import async_to_sync
+from channels.layers import get_channel_layer
+from django.db import transaction
+
+from controlplane.core.models import Event
+
+logger = logging.getLogger(__name__)
+
+EVENTS_GROUP = "events"
+
+
+def record(
+    *,
+    actor: str,
+    verb: str,
+    subject: str,
+    message: str,
+    severity: Event.Severity = Event.Severity.INFO,
+    data: dict[str, Any] | None = None,
+) -> Event:
+    """Append an event in the caller's transaction; sockets hear of it once that commits."""
+    event = Event.objects.create(
+        actor=actor,
+        verb=verb,
+        subject=subject,
+        message=message,
+        severity=severity,
+        data=data or {},
+    )
+    transaction.on_commit(lambda: _announce(event.seq, subject))
+    return event
+
+
+def _announce(seq: int, subject: str) -> None:
+    """A hint only: sockets also look at the table on their own timer, so a lost hint costs a second."""
+    layer = get_channel_layer()
+    if layer is None:
+        return
+    try:
+        async_to_sync(layer.group_send)(
+            EVENTS_GROUP, {"type": "event.recorded", "seq": seq, "subject": subject}
+        )
+    except Exception:
+        logger.warning("Live update for event %d not announced: Redis is unreachable", seq)

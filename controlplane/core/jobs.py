@@ -1,0 +1,27 @@
+"""Background jobs by name. Services enqueue; each app's ``tasks.py`` registers the names.
+
+The arrow runs one way, tasks -> services, so services never import tasks. A job is a hint: the truth is
+in the rows, beat re-sends what matters, so a lost or doubled message does no harm.
+"""
+
+import logging
+from typing import Any
+
+from celery import current_app
+from django.db import transaction
+
+logger = logging.getLogger(__name__)
+
+
+def enqueue_on_commit(name: str, *, queue: str = "control", expires_s: int = 60, **kwargs: Any) -> None:
+    """Send job ``name`` with ``kwargs`` (ids and generations only) once the transaction commits."""
+
+    def send() -> None:
+        try:
+            current_app.send_task(
+                name, kwargs=kwargs, queue=queue, expires=expires_s, retry=False, ignore_result=True
+            )
+        except Exception as error:
+            logger.warning("Job %s not sent, the periodic pass will do it: %s", name, error)
+
+    transaction.on_commit(send)

@@ -1,0 +1,156 @@
+"""Desired and observed: endpoints, their deployments and replicas, and the operations that move them."""
+
+from django.db import models
+
+from controlplane.core.models import Stamped
+
+
+class Endpoint(Stamped):
+    """A stable, authenticated URL. Traffic is a map from deployment name to percent."""
+
+    class ProvisioningState(models.TextChoices):
+        CREATING = "Creating"
+        UPDATING = "Updating"
+        SUCCEEDED = "Succeeded"
+        FAILED = "Failed"
+        DELETING = "Deleting"
+
+    name = models.CharField(max_length=32, unique=True)
+    description = models.TextField(blank=True)
+    tags = models.JSONField(default=dict)
+    auth_mode = models.CharField(max_length=16, default="key")
+    traffic = models.JSONField(default=dict)
+    mirror_traffic = models.JSONField(default=dict)
+    provisioning_state = models.CharField(
+        max_length=16, choices=ProvisioningState, default=ProvisioningState.SUCCEEDED
+    )
+    generation = models.BigIntegerField(default=1)
+    created_by = models.CharField(max_length=150)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class EndpointKey(Stamped):
+    class Slot(models.TextChoices):
+        PRIMARY = "primary"
+        SECONDARY = "secondary"
+
+    endpoint = models.ForeignKey(Endpoint, on_delete=models.CASCADE, related_name="keys")
+    slot = models.CharField(max_length=16, choices=Slot)
+    sha256 = models.CharField(max_length=64)  # what the gateway compares
+    sealed = models.TextField()  # encrypted with the installation's key, for the audited reveal
+    prefix = models.CharField(max_length=8)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["endpoint", "slot"], name="one_key_per_slot")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.endpoint.name} {self.slot}"
+
+
+class Deployment(Stamped):
+    class ProvisioningState(models.TextChoices):
+        CREATING = "Creating"
+        UPDATING = "Updating"
+        SCALING = "Scaling"
+        SUCCEEDED = "Succeeded"
+        FAILED = "Failed"
+        CANCELED = "Canceled"
+        DELETING = "Deleting"
+
+    endpoint = models.ForeignKey(Endpoint, on_delete=models.CASCADE, related_name="deployments")
+    name = models.CharField(max_length=32)
+    model_version = models.ForeignKey("registry.ModelVersion", on_delete=models.PROTECT)
+    config_revision = models.ForeignKey(
+        "registry.ConfigRevision", null=True, blank=True, on_delete=models.PROTECT
+    )
+    instance_count = models.PositiveIntegerField(default=1)
+    environment = models.JSONField(default=dict)
+    runtime_args = models.JSONField(default=list)
+    request_timeout_ms = models.PositiveIntegerField(default=60_000)
+    retries = models.BooleanField(default=True)  # stateless: a lost request may be sent again
+    provisioning_state = models.CharField(
+        max_length=16, choices=ProvisioningState, default=ProvisioningState.CREATING
+    )
+    generation = models.BigIntegerField(default=1)
+    error = models.JSONField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["endpoint", "name"], name="one_deployment_per_name"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.endpoint.name}/{self.name}"
+
+
+class Replica(Stamped):
+    """One runtime process on one node: what we want of it, and what its node last said."""
+
+    class Desired(models.TextChoices):
+        RUNNING = "running"
+        STOPPED = "stopped"
+
+    class State(models.TextChoices):
+        PENDING = "pending"
+        DOWNLOADING = "downloading"
+        STARTING = "starting"
+        LOADING = "loading"
+        WARMING = "warming"
+        READY = "ready"
+        DRAINING = "draining"
+        STOPPED = "stopped"
+        FAILED = "failed"
+        UNKNOWN = "unknown"  # its node is silent
+
+    id = models.CharField(max_length=32, primary_key=True)
+    deployment = models.ForeignKey(Deployment, on_delete=models.CASCADE, related_name="replicas")
+    ordinal = models.PositiveIntegerField()
+    node = models.ForeignKey("nodes.Node", on_delete=models.PROTECT, related_name="replicas")
+    generation = models.BigIntegerField(default=1)
+    desired = models.CharField(max_length=8, choices=Desired, default=Desired.RUNNING)
+    state = models.CharField(max_length=16, choices=State, default=State.PENDING)
+    observed = models.JSONField(default=dict)  # wire.messages.ObservedReplica as last reported
+    error = models.JSONField(null=True, blank=True)
+    last_report_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return f"{self.deployment}#{self.ordinal}"
+
+
+class Operation(Stamped):
+    """A long-running change with stages. It always ends: Succeeded, Failed or Canceled."""
+
+    class State(models.TextChoices):
+        QUEUED = "Queued"
+        RUNNING = "Running"
+        SUCCEEDED = "Succeeded"
+        FAILED = "Failed"
+        CANCELED = "Canceled"
+
+    id = models.CharField(max_length=32, primary_key=True)
+    kind = models.CharField(max_length=32)  # "deploy", "scale", "delete-deployment", "delete-endpoint"
+    endpoint = models.CharField(max_length=64, db_index=True)
+    deployment = models.CharField(max_length=64, blank=True)
+    state = models.CharField(max_length=16, choices=State, default=State.QUEUED)
+    stages = models.JSONField(default=list)
+    # [{name, title, status: pending|running|succeeded|failed|canceled, started_at, ended_at,
+    #   detail, progress: 0..1 | null}]
+    parameters = models.JSONField(default=dict)
+    result = models.JSONField(null=True, blank=True)
+    error = models.JSONField(null=True, blank=True)  # {code, message, detail, hints}
+    deadline_at = models.DateTimeField()
+    cancel_requested = models.BooleanField(default=False)
+    created_by = models.CharField(max_length=150)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-created_at"]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.endpoint}/{self.deployment} {self.state}"

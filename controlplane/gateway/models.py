@@ -1,0 +1,17 @@
+"""Gateways that fetch their configuration from here, and what each of them confirmed."""
+
+from django.db import models
+
+from controlplane.core.models import Stamped
+
+
+class Gateway(Stamped):
+    name = models.CharField(max_length=100, primary_key=True)
+    applied_version = models.CharField(max_length=64, blank=True)
+    healthy = models.BooleanField(default=True)
+    error = models.JSONField(null=True, blank=True)
+    host_health = models.JSONField(default=dict)
+    last_seen_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return self.name

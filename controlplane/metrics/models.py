@@ -1,0 +1,79 @@
+"""Time series and log lines, in a database of their own. They carry labels, never keys upward."""
+
+from django.db import models
+
+
+class ReplicaSample(models.Model):
+    """Counters of one replica at one moment (``wire.messages.ReplicaSample``)."""
+
+    endpoint = models.CharField(max_length=64)
+    deployment = models.CharField(max_length=64)
+    replica_id = models.CharField(max_length=32)
+    at = models.FloatField()  # Unix seconds
+    data = models.JSONField()
+
+    class Meta:
+        indexes = [models.Index(fields=["endpoint", "at"], name="replica_sample_by_endpoint")]
+
+    def __str__(self) -> str:
+        return f"{self.replica_id}@{self.at:.1f}"
+
+
+class GatewaySample(models.Model):
+    """What the gateway saw of one deployment in one interval."""
+
+    endpoint = models.CharField(max_length=64)
+    deployment = models.CharField(max_length=64)
+    at = models.FloatField()
+    data = models.JSONField()
+
+    class Meta:
+        indexes = [models.Index(fields=["endpoint", "at"], name="gateway_sample_by_endpoint")]
+
+    def __str__(self) -> str:
+        return f"{self.endpoint}/{self.deployment}@{self.at:.1f}"
+
+
+class NodeSample(models.Model):
+    node_id = models.CharField(max_length=32)
+    at = models.FloatField()
+    data = models.JSONField()
+
+    class Meta:
+        indexes = [models.Index(fields=["node_id", "at"], name="node_sample_by_node")]
+
+    def __str__(self) -> str:
+        return f"{self.node_id}@{self.at:.1f}"
+
+
+class LogLine(models.Model):
+    """A line a replica wrote, or that its node wrote about it."""
+
+    endpoint = models.CharField(max_length=64)
+    deployment = models.CharField(max_length=64)
+    replica_id = models.CharField(max_length=32)
+    stream = models.CharField(max_length=32)
+    seq = models.BigIntegerField()
+    at = models.FloatField()
+    text = models.TextField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["replica_id", "stream", "seq"], name="one_row_per_log_line"
+            )
+        ]
+        indexes = [models.Index(fields=["endpoint", "deployment", "id"], name="log_by_deployment")]
+
+    def __str__(self) -> str:
+        return self.text[:80]
+
+
+class Watch(models.Model):
+    """Somebody has a live view of this endpoint open; agents sample faster until it expires."""
+
+    endpoint = models.CharField(max_length=64, primary_key=True)
+    expires_at = models.FloatField()
+
+    def __str__(self) -> str:
+        return self.endpoint

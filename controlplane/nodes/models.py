@@ -1,0 +1,38 @@
+"""Where models run: worker nodes and the tokens that let them join."""
+
+from django.db import models
+
+from controlplane.core.models import Stamped
+
+
+class Node(Stamped):
+    class State(models.TextChoices):
+        ONLINE = "online"
+        SUSPECT = "suspect"  # missed two reports
+        OFFLINE = "offline"  # missed four
+        REMOVED = "removed"
+
+    id = models.CharField(max_length=32, primary_key=True)
+    name = models.CharField(max_length=100, unique=True)
+    credential_hash = models.CharField(max_length=64)
+    state = models.CharField(max_length=16, choices=State, default=State.ONLINE)
+    cordoned = models.BooleanField(default=False)
+    info = models.JSONField(default=dict)  # wire.messages.NodeInfo as last reported
+    desired_generation = models.BigIntegerField(default=0)
+    observed_generation = models.BigIntegerField(default=0)
+    last_seen_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class JoinToken(Stamped):
+    token_hash = models.CharField(max_length=64, unique=True)
+    prefix = models.CharField(max_length=12)
+    expires_at = models.DateTimeField()
+    used_at = models.DateTimeField(null=True, blank=True)
+    node = models.ForeignKey(Node, null=True, blank=True, on_delete=models.SET_NULL)
+    created_by = models.CharField(max_length=150)
+
+    def __str__(self) -> str:
+        return f"{self.prefix}…"

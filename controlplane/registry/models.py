@@ -1,0 +1,132 @@
+"""What can be served: uploads, content-addressed blobs, models and their immutable versions."""
+
+from django.conf import settings
+from django.db import models
+
+from controlplane.core.models import Stamped
+
+
+class Blob(models.Model):
+    """Bytes stored once under their SHA-256, whatever number of versions uses them."""
+
+    sha256 = models.CharField(max_length=64, primary_key=True)
+    size = models.BigIntegerField()
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return self.sha256[:12]
+
+
+class Upload(Stamped):
+    """A resumable upload and what ingest made of it."""
+
+    class State(models.TextChoices):
+        UPLOADING = "uploading"
+        VERIFYING = "verifying"  # checksum, then unpacking
+        INSPECTING = "inspecting"
+        READY = "ready"
+        FAILED = "failed"
+
+    id = models.CharField(max_length=32, primary_key=True)  # uuid4().hex
+    filename = models.CharField(max_length=255)
+    size = models.BigIntegerField()
+    offset = models.BigIntegerField(default=0)
+    sha256_expected = models.CharField(max_length=64, blank=True)
+    sha256 = models.CharField(max_length=64, blank=True)
+    state = models.CharField(max_length=16, choices=State, default=State.UPLOADING)
+    steps = models.JSONField(default=list)  # [{name, status, detail, started_at, ended_at}]
+    manifest = models.JSONField(default=list)  # [{path, size, sha256}] once unpacked
+    inspection = models.JSONField(null=True, blank=True)
+    error = models.JSONField(null=True, blank=True)  # {code, message, detail, hints}
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE)
+    expires_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.id} {self.filename} {self.state}"
+
+
+class Model(Stamped):
+    """A registered model: a name with numbered versions."""
+
+    name = models.CharField(max_length=255, unique=True)
+    description = models.TextField(blank=True)
+    tags = models.JSONField(default=dict)
+    latest_version = models.PositiveIntegerField(default=0)
+    archived = models.BooleanField(default=False)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ModelVersion(Stamped):
+    """One immutable Triton model repository."""
+
+    model = models.ForeignKey(Model, on_delete=models.CASCADE, related_name="versions")
+    version = models.PositiveIntegerField()
+    type = models.CharField(max_length=32, default="triton_model")
+    digest = models.CharField(max_length=64)  # SHA-256 of the sorted manifest
+    manifest = models.JSONField()  # [{path, size, sha256}], the repository's files
+    size = models.BigIntegerField()
+    source_filename = models.CharField(max_length=255, blank=True)
+    description = models.TextField(blank=True)
+    tags = models.JSONField(default=dict)
+    warnings = models.JSONField(default=list)
+    archived = models.BooleanField(default=False)
+    created_by = models.CharField(max_length=150)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["model", "version"], name="one_row_per_model_version")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.model.name}:{self.version}"
+
+
+class RepoModel(models.Model):
+    """A Triton model inside a version: what clients name in their URLs."""
+
+    model_version = models.ForeignKey(
+        ModelVersion, on_delete=models.CASCADE, related_name="repo_models"
+    )
+    name = models.CharField(max_length=255)
+    backend = models.CharField(max_length=64)
+    platform = models.CharField(max_length=64, blank=True)
+    max_batch_size = models.IntegerField(default=0)
+    inputs = models.JSONField()  # [{name, datatype, shape, optional}] without the batch axis
+    outputs = models.JSONField()  # [{name, datatype, shape, labels?}]
+    versions = models.JSONField()  # Triton's numeric version directories
+    config_text = models.TextField(blank=True)  # config.pbtxt verbatim, empty when the file has none
+    config_effective = models.TextField()  # complete pbtxt after auto-complete
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["model_version", "name"], name="one_row_per_repo_model"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ConfigRevision(Stamped):
+    """Edited config.pbtxt texts over a version; the version itself never changes."""
+
+    model_version = models.ForeignKey(
+        ModelVersion, on_delete=models.CASCADE, related_name="config_revisions"
+    )
+    number = models.PositiveIntegerField()
+    configs = models.JSONField()  # repo model name -> config.pbtxt text
+    message = models.CharField(max_length=255, blank=True)
+    author = models.CharField(max_length=150)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["model_version", "number"], name="one_row_per_config_revision"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.model_version} r{self.number}"

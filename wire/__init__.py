@@ -1,0 +1,1 @@
+"""What the two planes say to each other: plain messages, standard library only."""

@@ -1,0 +1,254 @@
+"""The messages between control plane, node agents and gateway agents.
+
+All are frozen dataclasses that travel as JSON over REST (see ``wire.codec``). Times are Unix seconds
+(float, UTC), sizes are bytes, durations carry their unit in the name. A receiver ignores fields it does
+not know, so that either side may be one version ahead.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+WIRE_VERSION = 1
+
+# Replica states, in the order a healthy replica walks through them. `failed` may follow any of them.
+REPLICA_STATES = (
+    "pending",  # known to the agent, nothing started
+    "downloading",  # blobs are being fetched and verified
+    "starting",  # the runtime process exists, its ports are not known yet
+    "loading",  # the runtime listens, its models are not all ready
+    "warming",  # ready by its own word; the agent sends a first inference
+    "ready",
+    "draining",  # desired to stop, still answering
+    "stopped",
+    "failed",  # the agent gave up at this generation; `error` says why
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why something failed, in words for people: what happened, where, what to try."""
+
+    code: str  # stable CamelCase, for instance ChecksumMismatch, DiskFull, ModelLoadFailed
+    message: str
+    detail: str = ""  # verbatim text of the component that failed, log lines included
+    hints: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FileRef:
+    """One file of a model repository: where it goes, and the blob that holds its bytes."""
+
+    path: str  # relative to the repository root, POSIX separators: "resnet/1/model.onnx"
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class DesiredReplica:
+    """One runtime process the node must run at this generation."""
+
+    replica_id: str
+    generation: int  # raised on each change of this replica; reports must echo it
+    endpoint: str
+    deployment: str
+    files: tuple[FileRef, ...]  # the whole repository, config revisions already applied as files
+    inline_files: dict[str, str] = field(default_factory=dict)  # path -> text (config.pbtxt revisions)
+    models: tuple[str, ...] = ()  # Triton model names that must be ready
+    runtime_args: tuple[str, ...] = ()  # extra flags for worker_runtime
+    environment: dict[str, str] = field(default_factory=dict)
+    load_timeout_s: float = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class DesiredState:
+    """Everything the node should be running. A replica that is absent must be drained and stopped."""
+
+    node_id: str
+    generation: int
+    replicas: tuple[DesiredReplica, ...] = ()
+    poll_interval_s: float = 2.0
+    sample_interval_s: float = 2.0  # 0.5 while somebody watches
+    drain_timeout_s: float = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedReplica:
+    """What the agent sees of one replica."""
+
+    replica_id: str
+    generation: int
+    state: str  # one of REPLICA_STATES
+    address: str = ""  # host the gateway reaches it at
+    http_port: int = 0
+    grpc_port: int = 0
+    metrics_port: int = 0
+    pid: int = 0
+    restarts: int = 0
+    downloaded_bytes: int = 0
+    total_bytes: int = 0
+    cached_bytes: int = 0  # part of total that was already on the node
+    memory_bytes: int = 0
+    started_at: float = 0.0
+    load_seconds: float = 0.0
+    error: Problem | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GpuInfo:
+    index: int
+    uuid: str
+    name: str
+    memory_total_bytes: int
+    memory_used_bytes: int = 0
+    utilization: float = 0.0  # 0..1
+
+
+@dataclass(frozen=True, slots=True)
+class NodeInfo:
+    """What a node is and has; sent at registration and with every report."""
+
+    name: str
+    agent_version: str
+    wire_version: int = WIRE_VERSION
+    boot_id: str = ""
+    address: str = "127.0.0.1"
+    cpu_count: int = 0
+    cpu_utilization: float = 0.0  # 0..1
+    memory_total_bytes: int = 0
+    memory_used_bytes: int = 0
+    disk_total_bytes: int = 0
+    disk_free_bytes: int = 0
+    cache_bytes: int = 0
+    backends: tuple[str, ...] = ()
+    gpus: tuple[GpuInfo, ...] = ()
+    labels: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterRequest:
+    token: str  # single-use join token
+    node: NodeInfo
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterReply:
+    node_id: str
+    credential: str  # shown once; the agent keeps it with mode 0600
+    queue: str  # Celery queue of the bell: "node.<node_id>"
+    broker_url: str
+    heartbeat_interval_s: float = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class NodeReport:
+    """Heartbeat and observed state in one."""
+
+    node: NodeInfo
+    observed_generation: int  # generation of the DesiredState last acted upon
+    replicas: tuple[ObservedReplica, ...] = ()
+    sent_at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ReportReply:
+    desired_generation: int
+    sample_interval_s: float = 2.0
+    poll_interval_s: float = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCounters:
+    """Cumulative nv_* counters of one model of one replica, as scraped. Durations in microseconds."""
+
+    model: str
+    version: str
+    request_success: float = 0.0
+    request_failure: dict[str, float] = field(default_factory=dict)  # reason -> count
+    inference_count: float = 0.0
+    exec_count: float = 0.0
+    request_duration_us: float = 0.0
+    queue_duration_us: float = 0.0
+    compute_input_duration_us: float = 0.0
+    compute_infer_duration_us: float = 0.0
+    compute_output_duration_us: float = 0.0
+    pending_request_count: float = 0.0
+    batch_counts: dict[str, float] = field(default_factory=dict)  # batch size -> executions
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaSample:
+    replica_id: str
+    endpoint: str
+    deployment: str
+    at: float
+    models: tuple[ModelCounters, ...] = ()
+    memory_bytes: int = 0
+    cpu_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class SampleBatch:
+    samples: tuple[ReplicaSample, ...]
+    node: NodeInfo | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LogEntry:
+    replica_id: str
+    endpoint: str
+    deployment: str
+    at: float
+    stream: str  # "storage-initializer" (download, placement) or "inference-server"
+    text: str
+    seq: int = 0  # rises per replica and stream; the control plane drops repeats
+
+
+@dataclass(frozen=True, slots=True)
+class LogBatch:
+    entries: tuple[LogEntry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GatewaySample:
+    """What the gateway saw of one deployment since the previous sample.
+
+    ``histogram`` maps a bucket index to a count; bucket i covers
+    [50 µs · 1.05**i, 50 µs · 1.05**(i+1)), index -1 is everything below 50 µs.
+    """
+
+    endpoint: str
+    deployment: str
+    at: float
+    interval_s: float
+    requests: int
+    status_classes: dict[str, int] = field(default_factory=dict)  # "2xx" ... "5xx"
+    histogram: dict[str, int] = field(default_factory=dict)
+    request_bytes: int = 0
+    response_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class GatewaySampleBatch:
+    samples: tuple[GatewaySample, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GatewaySnapshot:
+    """The files one gateway must have. Apply in this order: endpoints, clusters, (warm), routes;
+    remove in reverse."""
+
+    version: str  # digest of the content
+    endpoints: dict[str, Any] = field(default_factory=dict)  # cluster name -> EDS resource
+    clusters: dict[str, Any] = field(default_factory=dict)  # cluster name -> CDS resource
+    listeners: dict[str, Any] = field(default_factory=dict)  # listener name -> LDS resource
+    routes: dict[str, Any] = field(default_factory=dict)  # route config name -> RDS resource
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayReport:
+    name: str
+    applied_version: str
+    sent_at: float
+    healthy: bool = True
+    error: Problem | None = None
+    host_health: dict[str, bool] = field(default_factory=dict)  # "address:port" -> Envoy's view
