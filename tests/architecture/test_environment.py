@@ -1,0 +1,39 @@
+"""The environment is read in the declared rooms only, and every variable that is read is documented."""
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+READERS = {
+    "controlplane/config/env.py",
+    "controlplane/config/settings_test.py",
+    "controlplane/config/asgi.py",
+    "controlplane/config/celery.py",
+    "controlplane/gateway/settings.py",
+    "worker_runtime/settings.py",
+    "worker_runtime/agent/settings.py",
+    "shoal/client/discovery.py",
+    "shoal/local/settings.py",
+}
+VARIABLE = re.compile(r'"(SHOAL_[A-Z_]+)"')
+
+
+def sources() -> list[Path]:
+    packages = ["controlplane", "worker_runtime", "wire", "shoal"]
+    return [path for package in packages for path in sorted((ROOT / package).rglob("*.py"))]
+
+
+def test_only_the_declared_rooms_read_the_environment() -> None:
+    readers = {
+        path.relative_to(ROOT).as_posix()
+        for path in sources()
+        if re.search(r"os\.environ\b|os\.getenv\b", path.read_text())
+    }
+    assert readers <= READERS, f"os.environ outside the declared rooms: {sorted(readers - READERS)}"
+
+
+def test_every_setting_is_documented() -> None:
+    documented = (ROOT / "docs" / "settings.md").read_text()
+    used = {name for path in sources() for name in VARIABLE.findall(path.read_text())}
+    missing = sorted(name for name in used if name not in documented)
+    assert not missing, f"not in docs/settings.md: {missing}"
