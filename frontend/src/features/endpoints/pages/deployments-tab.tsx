@@ -1,0 +1,4 @@
+/** Stand-in until the page is built. */
+export function DeploymentsTab() {
+  return <p>DeploymentsTab</p>;
+}
