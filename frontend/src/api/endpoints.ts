@@ -1,0 +1,74 @@
+/** Endpoints, deployments, traffic, keys, logs and snippets. */
+import { queryOptions } from "@tanstack/react-query";
+import { apiPath, del, get, patch, post, put } from "./client";
+import { keys } from "./keys";
+import type {
+  Deployment,
+  DeploymentCreate,
+  DeployRequest,
+  Endpoint,
+  EndpointKeys,
+  LogLine,
+  MetricColumns,
+  Operation,
+  Page,
+  Snippets,
+} from "./types";
+
+export type EndpointSearch = { q?: string; limit?: number; cursor?: string };
+
+export const endpointsQuery = (search: EndpointSearch = {}) =>
+  queryOptions({
+    queryKey: keys.endpoints.list(search),
+    queryFn: ({ signal }) => get<Page<Endpoint>>(apiPath("endpoints"), { query: search, signal }),
+  });
+
+export const endpointQuery = (name: string) =>
+  queryOptions({
+    queryKey: keys.endpoints.one(name),
+    queryFn: ({ signal }) => get<Endpoint>(apiPath("endpoints", name), { signal }),
+  });
+
+export const snippetsQuery = (name: string) =>
+  queryOptions({
+    queryKey: keys.endpoints.snippets(name),
+    queryFn: ({ signal }) => get<Snippets>(apiPath("endpoints", name, "snippets"), { signal }),
+  });
+
+export const createEndpoint = (body: { name: string; description?: string }) =>
+  post<Endpoint>(apiPath("endpoints"), body);
+export const updateEndpoint = (name: string, body: { description?: string; tags?: Record<string, string> }) =>
+  patch<Endpoint>(apiPath("endpoints", name), body);
+export const deleteEndpoint = (name: string) => del<Operation>(apiPath("endpoints", name));
+export const setTraffic = (name: string, traffic: Record<string, number>) =>
+  put<Endpoint>(apiPath("endpoints", name, "traffic"), { traffic });
+
+export const listKeys = (name: string) => post<EndpointKeys>(apiPath("endpoints", name, "keys", "list"));
+export const regenerateKey = (name: string, keyType: "primary" | "secondary") =>
+  post<EndpointKeys>(apiPath("endpoints", name, "keys", "regenerate"), { key_type: keyType });
+
+export const deploy = (body: DeployRequest) => post<Operation>(apiPath("deploy"), body);
+export const createDeployment = (endpoint: string, body: DeploymentCreate) =>
+  post<Operation>(apiPath("endpoints", endpoint, "deployments"), body);
+export const getDeployment = (endpoint: string, name: string) =>
+  get<Deployment>(apiPath("endpoints", endpoint, "deployments", name));
+export const scaleDeployment = (endpoint: string, name: string, instanceCount: number) =>
+  patch<Operation>(apiPath("endpoints", endpoint, "deployments", name), { instance_count: instanceCount });
+export const deleteDeployment = (endpoint: string, name: string, force = false) =>
+  del<Operation>(apiPath("endpoints", endpoint, "deployments", name), force ? { force: true } : undefined);
+
+export interface LogQuery {
+  tail?: number;
+  replica?: string;
+  stream?: string;
+  after?: number;
+}
+
+export const readLogs = (endpoint: string, deployment: string, query: LogQuery, signal?: AbortSignal) =>
+  get<{ lines: LogLine[] }>(apiPath("endpoints", endpoint, "deployments", deployment, "logs"), {
+    query: { ...query },
+    ...(signal ? { signal } : {}),
+  });
+
+export const readMetrics = (endpoint: string, range: number, signal?: AbortSignal) =>
+  get<MetricColumns>(apiPath("endpoints", endpoint, "metrics"), { query: { range }, ...(signal ? { signal } : {}) });

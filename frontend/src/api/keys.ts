@@ -1,0 +1,31 @@
+/** Query keys in one place, so that live events can patch and invalidate what the pages read. */
+export const keys = {
+  session: ["session"] as const,
+  tokens: ["tokens"] as const,
+  overview: ["overview"] as const,
+  models: {
+    all: ["models"] as const,
+    list: (search: Record<string, unknown>) => ["models", "list", search] as const,
+    one: (name: string) => ["models", "one", name] as const,
+    versions: (name: string) => ["models", "one", name, "versions"] as const,
+    version: (name: string, version: number | "latest") => ["models", "one", name, "versions", version] as const,
+  },
+  endpoints: {
+    all: ["endpoints"] as const,
+    list: (search: Record<string, unknown>) => ["endpoints", "list", search] as const,
+    one: (name: string) => ["endpoints", "one", name] as const,
+    snippets: (name: string) => ["endpoints", "one", name, "snippets"] as const,
+  },
+  operations: {
+    all: ["operations"] as const,
+    list: (endpoint?: string) => ["operations", "list", endpoint ?? null] as const,
+    one: (id: string) => ["operations", "one", id] as const,
+  },
+  events: (subject?: string) => ["events", subject ?? null] as const,
+  nodes: {
+    all: ["nodes"] as const,
+    list: ["nodes", "list"] as const,
+    one: (name: string) => ["nodes", "one", name] as const,
+  },
+  uploads: { one: (id: string) => ["uploads", id] as const },
+};

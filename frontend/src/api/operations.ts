@@ -1,0 +1,36 @@
+/** Operations (long-running changes with stages), events and the overview. */
+import { queryOptions } from "@tanstack/react-query";
+import { apiPath, get, post } from "./client";
+import { keys } from "./keys";
+import type { EventItem, Operation, Overview, Page } from "./types";
+
+export const overviewQuery = () =>
+  queryOptions({
+    queryKey: keys.overview,
+    queryFn: ({ signal }) => get<Overview>(apiPath("overview"), { signal }),
+    refetchInterval: 10_000,
+  });
+
+export const operationsQuery = (endpoint?: string) =>
+  queryOptions({
+    queryKey: keys.operations.list(endpoint),
+    queryFn: ({ signal }) => get<Page<Operation>>(apiPath("operations"), { query: { endpoint }, signal }),
+  });
+
+export const operationQuery = (id: string) =>
+  queryOptions({
+    queryKey: keys.operations.one(id),
+    queryFn: ({ signal }) => get<Operation>(apiPath("operations", id), { signal }),
+  });
+
+export const cancelOperation = (id: string) => post<Operation>(apiPath("operations", id, "cancel"));
+export const retryOperation = (id: string) => post<Operation>(apiPath("operations", id, "retry"));
+
+export const eventsQuery = (subject?: string, limit = 100) =>
+  queryOptions({
+    queryKey: [...keys.events(subject), limit],
+    queryFn: ({ signal }) => get<Page<EventItem>>(apiPath("events"), { query: { subject, limit }, signal }),
+  });
+
+export const isFinished = (operation: Operation) =>
+  operation.state === "Succeeded" || operation.state === "Failed" || operation.state === "Canceled";

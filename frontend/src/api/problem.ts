@@ -1,0 +1,51 @@
+/** Errors of the API (RFC 9457) as one exception type that every page can show. */
+
+export interface ProblemBody {
+  type?: string;
+  title?: string;
+  status?: number;
+  detail?: string;
+  instance?: string;
+  code?: string;
+  hints?: string[];
+  field?: string;
+  [extra: string]: unknown;
+}
+
+/** A failed call. `status` 0 means that the server could not be reached at all. */
+export class ApiProblem extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly title: string;
+  readonly detail: string;
+  readonly hints: string[];
+  readonly field: string | undefined;
+  readonly requestId: string | undefined;
+  readonly body: ProblemBody;
+
+  constructor(body: ProblemBody, status: number, requestId?: string) {
+    const title = body.title ?? (status === 0 ? "The studio server cannot be reached" : `The server answered ${status}`);
+    super(body.detail ? `${title}: ${body.detail}` : title);
+    this.name = "ApiProblem";
+    this.status = status;
+    this.code = body.code ?? (status === 0 ? "Unreachable" : `Http${status}`);
+    this.title = title;
+    this.detail = body.detail ?? "";
+    this.hints = Array.isArray(body.hints) ? body.hints : [];
+    this.field = body.field;
+    this.requestId = requestId ?? (typeof body.instance === "string" ? body.instance : undefined);
+    this.body = body;
+  }
+}
+
+export function toProblem(error: unknown): ApiProblem {
+  if (error instanceof ApiProblem) return error;
+  const detail = error instanceof Error ? error.message : String(error);
+  return new ApiProblem({ title: "Something went wrong in the browser", detail, code: "ClientError" }, -1);
+}
+
+/** The sentence to show: the detail where there is one, else the title. */
+export function problemText(error: unknown): string {
+  const problem = toProblem(error);
+  return problem.detail || problem.title;
+}

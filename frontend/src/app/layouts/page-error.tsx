@@ -1,0 +1,19 @@
+/** A page that could not be drawn: the rest of the studio stays usable. */
+import { type ErrorComponentProps, useRouter } from "@tanstack/react-router";
+import { ProblemCard } from "@/components/problem-card";
+
+export function PageError({ error, reset }: ErrorComponentProps) {
+  const router = useRouter();
+  return (
+    <div style={{ padding: 20, maxWidth: 720, marginInline: "auto" }}>
+      <ProblemCard
+        error={error}
+        title="This page could not be shown"
+        onRetry={() => {
+          reset();
+          void router.invalidate();
+        }}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,41 @@
+/**
+ * Every link of the studio: `<Link {...paths.endpoint("digits")}>`. Names travel as parameters, never inside a path
+ * string, so that dots, slashes and colons are escaped by the router.
+ */
+export const ENDPOINT_TABS = [
+  "overview",
+  "deployments",
+  "test",
+  "consume",
+  "keys",
+  "logs",
+  "events",
+  "settings",
+] as const;
+export type EndpointTab = (typeof ENDPOINT_TABS)[number];
+
+export const paths = {
+  overview: () => ({ to: "/" }) as const,
+  login: (next?: string) => ({ to: "/login", search: next ? { next } : {} }) as const,
+  deploy: (search: { model?: string; version?: number; endpoint?: string } = {}) =>
+    ({ to: "/deploy/new", search }) as const,
+  operation: (id: string) => ({ to: "/deploy/$id", params: { id } }) as const,
+  models: () => ({ to: "/models" }) as const,
+  model: (name: string) => ({ to: "/models/$name", params: { name } }) as const,
+  modelVersion: (name: string, version: number) =>
+    ({ to: "/models/$name/versions/$version", params: { name, version: String(version) } }) as const,
+  endpoints: () => ({ to: "/endpoints" }) as const,
+  endpoint: (name: string) => ({ to: "/endpoints/$name/overview", params: { name } }) as const,
+  endpointTab: <T extends EndpointTab>(name: string, tab: T) =>
+    ({ to: `/endpoints/$name/${tab}` as const, params: { name } }) as const,
+  endpointLogs: (name: string, deployment?: string) =>
+    ({ to: "/endpoints/$name/logs", params: { name }, search: deployment ? { dep: deployment } : {} }) as const,
+  test: (endpoint?: string) => ({ to: "/test", search: endpoint ? { endpoint } : {} }) as const,
+  nodes: () => ({ to: "/nodes" }) as const,
+  node: (name: string) => ({ to: "/nodes/$name", params: { name } }) as const,
+  joinNode: () => ({ to: "/nodes/join" }) as const,
+  operations: () => ({ to: "/operations" }) as const,
+  settings: () => ({ to: "/settings/profile" }) as const,
+  tokens: () => ({ to: "/settings/tokens" }) as const,
+  about: () => ({ to: "/settings/about" }) as const,
+};

@@ -1,0 +1,257 @@
+/** The map of the studio: thin lazy routes, typed search parameters. */
+import type { QueryClient } from "@tanstack/react-query";
+import {
+  createRootRouteWithContext,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  redirect,
+} from "@tanstack/react-router";
+import { sessionQuery } from "@/api/session";
+import { NotFoundPage } from "./layouts/not-found";
+import { PageError } from "./layouts/page-error";
+import { RootLayout } from "./layouts/root";
+import { Shell } from "./layouts/shell";
+import {
+  consoleSearch,
+  consumeSearch,
+  deploySearch,
+  eventSearch,
+  listSearch,
+  liveSearch,
+  loginSearch,
+  logSearch,
+} from "./search";
+
+export interface RouterContext {
+  queryClient: QueryClient;
+}
+
+const root = createRootRouteWithContext<RouterContext>()({ component: RootLayout, notFoundComponent: NotFoundPage });
+
+const login = createRoute({
+  getParentRoute: () => root,
+  path: "/login",
+  validateSearch: loginSearch,
+  component: lazyRouteComponent(() => import("@/features/session/pages/login-page"), "LoginPage"),
+});
+
+/** Everything behind the sign-in. A server that cannot be reached is shown, not taken for "signed out". */
+const app = createRoute({
+  getParentRoute: () => root,
+  id: "app",
+  component: Shell,
+  beforeLoad: async ({ context, location }) => {
+    const session = await context.queryClient.ensureQueryData(sessionQuery());
+    if (!session.authenticated) {
+      throw redirect({ to: "/login", search: location.href === "/" ? {} : { next: location.href } });
+    }
+  },
+  errorComponent: PageError,
+  notFoundComponent: NotFoundPage,
+});
+
+const overview = createRoute({
+  getParentRoute: () => app,
+  path: "/",
+  component: lazyRouteComponent(() => import("@/features/overview/pages/overview-page"), "OverviewPage"),
+});
+
+const deployNew = createRoute({
+  getParentRoute: () => app,
+  path: "/deploy/new",
+  validateSearch: deploySearch,
+  component: lazyRouteComponent(() => import("@/features/deploy/pages/deploy-page"), "DeployPage"),
+});
+const deployOne = createRoute({
+  getParentRoute: () => app,
+  path: "/deploy/$id",
+  component: lazyRouteComponent(() => import("@/features/deploy/pages/operation-page"), "OperationPage"),
+});
+
+const models = createRoute({
+  getParentRoute: () => app,
+  path: "/models",
+  validateSearch: listSearch,
+  component: lazyRouteComponent(() => import("@/features/models/pages/models-page"), "ModelsPage"),
+});
+const model = createRoute({
+  getParentRoute: () => app,
+  path: "/models/$name",
+  component: lazyRouteComponent(() => import("@/features/models/pages/model-page"), "ModelPage"),
+});
+const modelVersion = createRoute({
+  getParentRoute: () => app,
+  path: "/models/$name/versions/$version",
+  component: lazyRouteComponent(() => import("@/features/models/pages/model-version-page"), "ModelVersionPage"),
+});
+
+const endpoints = createRoute({
+  getParentRoute: () => app,
+  path: "/endpoints",
+  validateSearch: listSearch,
+  component: lazyRouteComponent(() => import("@/features/endpoints/pages/endpoints-page"), "EndpointsPage"),
+});
+const endpoint = createRoute({
+  getParentRoute: () => app,
+  path: "/endpoints/$name",
+  component: lazyRouteComponent(() => import("@/features/endpoints/pages/endpoint-layout"), "EndpointLayout"),
+});
+const endpointIndex = createRoute({
+  getParentRoute: () => endpoint,
+  path: "/",
+  beforeLoad: ({ params }) => {
+    throw redirect({ to: "/endpoints/$name/overview", params, replace: true });
+  },
+});
+const endpointOverview = createRoute({
+  getParentRoute: () => endpoint,
+  path: "overview",
+  validateSearch: liveSearch,
+  component: lazyRouteComponent(() => import("@/features/endpoints/pages/overview-tab"), "OverviewTab"),
+});
+const endpointDeployments = createRoute({
+  getParentRoute: () => endpoint,
+  path: "deployments",
+  component: lazyRouteComponent(() => import("@/features/endpoints/pages/deployments-tab"), "DeploymentsTab"),
+});
+const endpointTest = createRoute({
+  getParentRoute: () => endpoint,
+  path: "test",
+  validateSearch: consoleSearch,
+  component: lazyRouteComponent(() => import("@/features/console/pages/console-page"), "ConsolePage"),
+});
+const endpointConsume = createRoute({
+  getParentRoute: () => endpoint,
+  path: "consume",
+  validateSearch: consumeSearch,
+  component: lazyRouteComponent(() => import("@/features/endpoints/pages/consume-tab"), "ConsumeTab"),
+});
+const endpointKeys = createRoute({
+  getParentRoute: () => endpoint,
+  path: "keys",
+  component: lazyRouteComponent(() => import("@/features/endpoints/pages/keys-tab"), "KeysTab"),
+});
+const endpointLogs = createRoute({
+  getParentRoute: () => endpoint,
+  path: "logs",
+  validateSearch: logSearch,
+  component: lazyRouteComponent(() => import("@/features/endpoints/pages/logs-tab"), "LogsTab"),
+});
+const endpointEvents = createRoute({
+  getParentRoute: () => endpoint,
+  path: "events",
+  validateSearch: eventSearch,
+  component: lazyRouteComponent(() => import("@/features/endpoints/pages/events-tab"), "EventsTab"),
+});
+const endpointSettings = createRoute({
+  getParentRoute: () => endpoint,
+  path: "settings",
+  component: lazyRouteComponent(() => import("@/features/endpoints/pages/settings-tab"), "SettingsTab"),
+});
+
+const test = createRoute({
+  getParentRoute: () => app,
+  path: "/test",
+  validateSearch: consoleSearch,
+  component: lazyRouteComponent(() => import("@/features/console/pages/console-page"), "ConsolePage"),
+});
+
+const nodes = createRoute({
+  getParentRoute: () => app,
+  path: "/nodes",
+  component: lazyRouteComponent(() => import("@/features/nodes/pages/nodes-page"), "NodesPage"),
+});
+const joinNode = createRoute({
+  getParentRoute: () => app,
+  path: "/nodes/join",
+  component: lazyRouteComponent(() => import("@/features/nodes/pages/join-page"), "JoinPage"),
+});
+const node = createRoute({
+  getParentRoute: () => app,
+  path: "/nodes/$name",
+  component: lazyRouteComponent(() => import("@/features/nodes/pages/node-page"), "NodePage"),
+});
+
+const operations = createRoute({
+  getParentRoute: () => app,
+  path: "/operations",
+  validateSearch: listSearch,
+  component: lazyRouteComponent(() => import("@/features/operations/pages/operations-page"), "OperationsPage"),
+});
+
+const settings = createRoute({
+  getParentRoute: () => app,
+  path: "/settings",
+  component: lazyRouteComponent(() => import("@/features/settings/pages/settings-layout"), "SettingsLayout"),
+});
+const settingsIndex = createRoute({
+  getParentRoute: () => settings,
+  path: "/",
+  beforeLoad: () => {
+    throw redirect({ to: "/settings/profile", replace: true });
+  },
+});
+const settingsProfile = createRoute({
+  getParentRoute: () => settings,
+  path: "profile",
+  component: lazyRouteComponent(() => import("@/features/settings/pages/profile-page"), "ProfilePage"),
+});
+const settingsTokens = createRoute({
+  getParentRoute: () => settings,
+  path: "tokens",
+  component: lazyRouteComponent(() => import("@/features/settings/pages/tokens-page"), "TokensPage"),
+});
+const settingsAbout = createRoute({
+  getParentRoute: () => settings,
+  path: "about",
+  component: lazyRouteComponent(() => import("@/features/settings/pages/about-page"), "AboutPage"),
+});
+
+const routeTree = root.addChildren([
+  login,
+  app.addChildren([
+    overview,
+    deployNew,
+    deployOne,
+    models,
+    model,
+    modelVersion,
+    endpoints,
+    endpoint.addChildren([
+      endpointIndex,
+      endpointOverview,
+      endpointDeployments,
+      endpointTest,
+      endpointConsume,
+      endpointKeys,
+      endpointLogs,
+      endpointEvents,
+      endpointSettings,
+    ]),
+    test,
+    nodes,
+    joinNode,
+    node,
+    operations,
+    settings.addChildren([settingsIndex, settingsProfile, settingsTokens, settingsAbout]),
+  ]),
+]);
+
+export function makeRouter(queryClient: QueryClient) {
+  return createRouter({
+    routeTree,
+    context: { queryClient },
+    defaultPreload: "intent",
+    defaultPreloadStaleTime: 0,
+    defaultErrorComponent: PageError,
+    defaultPendingMs: 150,
+    scrollRestoration: true,
+  });
+}
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: ReturnType<typeof makeRouter>;
+  }
+}

@@ -1,0 +1,54 @@
+/** Search parameters: unknown or bad values fall back to the default, so that an old link still opens. */
+
+type Raw = Record<string, unknown>;
+
+const text = (value: unknown): string | undefined =>
+  typeof value === "string" && value !== "" ? value : typeof value === "number" ? String(value) : undefined;
+
+const positive = (value: unknown): number | undefined => {
+  const number = typeof value === "number" ? value : typeof value === "string" ? Number(value) : Number.NaN;
+  return Number.isInteger(number) && number > 0 ? number : undefined;
+};
+
+const oneOf = <T extends string>(value: unknown, allowed: readonly T[]): T | undefined =>
+  allowed.find((option) => option === value);
+
+/** Drops keys without a value, so that the URL stays short. */
+function compact<T extends Record<string, unknown>>(search: T): Partial<{ [K in keyof T]: Exclude<T[K], undefined> }> {
+  return Object.fromEntries(Object.entries(search).filter(([, value]) => value !== undefined)) as Partial<{
+    [K in keyof T]: Exclude<T[K], undefined>;
+  }>;
+}
+
+export const RANGES = ["1m", "5m", "15m"] as const;
+export type Range = (typeof RANGES)[number];
+export const RANGE_SECONDS: Record<Range, number> = { "1m": 60, "5m": 300, "15m": 900 };
+
+export const DEPLOY_STEPS = ["upload", "inspect", "configure", "deploy"] as const;
+
+export const deploySearch = (raw: Raw) =>
+  compact({
+    draft: text(raw["draft"]),
+    upload: text(raw["upload"]),
+    step: text(raw["step"]),
+    model: text(raw["model"]),
+    version: positive(raw["version"]),
+    endpoint: text(raw["endpoint"]),
+  });
+
+export const listSearch = (raw: Raw) =>
+  compact({ q: text(raw["q"]), status: text(raw["status"]), sort: text(raw["sort"]) });
+export const liveSearch = (raw: Raw) => compact({ range: oneOf(raw["range"], RANGES), dep: text(raw["dep"]) });
+export const logSearch = (raw: Raw) =>
+  compact({
+    dep: text(raw["dep"]),
+    replica: text(raw["replica"]),
+    stream: oneOf(raw["stream"], ["stdout", "stderr"] as const),
+    q: text(raw["q"]),
+  });
+export const consumeSearch = (raw: Raw) =>
+  compact({ as: oneOf(raw["as"], ["curl", "python_http", "python_grpc"] as const) });
+export const consoleSearch = (raw: Raw) =>
+  compact({ endpoint: text(raw["endpoint"]), dep: text(raw["dep"]), model: text(raw["model"]), preset: text(raw["preset"]) });
+export const eventSearch = (raw: Raw) => compact({ kind: text(raw["kind"]), event: positive(raw["event"]) });
+export const loginSearch = (raw: Raw) => compact({ next: text(raw["next"]) });

@@ -1,0 +1,160 @@
+/**
+ * Numbers and units as the studio shows them: three significant figures, a thin no-break space before the unit, and
+ * "–" for what is not known (never 0).
+ */
+
+export const MISSING = "–";
+const THIN = "\u202f";
+
+type Value = number | null | undefined;
+
+const known = (value: Value): value is number => value !== null && value !== undefined && Number.isFinite(value);
+
+/** Three significant figures with fixed decimals: 4.39, 10.7, 128, 1,932. */
+export function significant(value: number): string {
+  const size = Math.abs(value);
+  if (size === 0) return "0";
+  if (size < 0.001) return value.toExponential(1);
+  // why the half steps: 9.996 rounds to 10.0, which has one decimal fewer than 9.99.
+  const decimals = size < 9.995 ? 2 : size < 99.95 ? 1 : 0;
+  return value.toLocaleString("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+}
+
+/** Counts are whole and grouped: 12,345. */
+export function count(value: Value): string {
+  return known(value) ? Math.round(value).toLocaleString("en-US") : MISSING;
+}
+
+export interface Measured {
+  value: string;
+  unit: string;
+}
+
+export const joined = ({ value, unit }: Measured): string => (unit ? `${value}${THIN}${unit}` : value);
+
+const NOTHING: Measured = { value: MISSING, unit: "" };
+
+/** A duration given in microseconds: µs below 1,000, ms below 1 s, s below 60 s, else min. */
+export function durationParts(us: Value): Measured {
+  if (!known(us)) return NOTHING;
+  if (us < 999.5) return { value: us < 0.005 ? "0" : significant(us), unit: "µs" };
+  if (us < 999_500) return { value: significant(us / 1e3), unit: "ms" };
+  if (us < 59_950_000) return { value: significant(us / 1e6), unit: "s" };
+  return { value: significant(us / 6e7), unit: "min" };
+}
+
+export const duration = (us: Value): string => joined(durationParts(us));
+export const seconds = (value: Value): string => duration(known(value) ? value * 1e6 : null);
+
+/** A rate: plain to 9,999, then k and M. `unit` is `inf/s` or `req/s`. */
+export function rateParts(value: Value, unit: string): Measured {
+  if (!known(value)) return NOTHING;
+  if (value >= 999_500) return { value: `${significant(value / 1e6)}${THIN}M`, unit };
+  if (value >= 10_000) return { value: `${significant(value / 1e3)}${THIN}k`, unit };
+  return { value: value < 0.005 ? "0" : significant(value), unit };
+}
+
+export const rate = (value: Value, unit: string): string => joined(rateParts(value, unit));
+
+const BINARY = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"] as const;
+
+export function bytesParts(value: Value): Measured {
+  if (!known(value)) return NOTHING;
+  let scaled = value;
+  let step = 0;
+  while (Math.abs(scaled) >= 1023.5 && step < BINARY.length - 1) {
+    scaled /= 1024;
+    step += 1;
+  }
+  return { value: step === 0 ? count(scaled) : significant(scaled), unit: BINARY[step] ?? "B" };
+}
+
+export const bytes = (value: Value): string => joined(bytesParts(value));
+
+/** Decimal network speed. */
+export const speed = (bytesPerSecond: Value): string =>
+  known(bytesPerSecond) ? joined({ value: significant(bytesPerSecond / 1e6), unit: "MB/s" }) : MISSING;
+
+/** A share of 1 as per cent: two decimals below 1, one below 10, none above. */
+export function percentParts(share: Value): Measured {
+  if (!known(share)) return NOTHING;
+  const value = share * 100;
+  if (value === 0) return { value: "0", unit: "%" };
+  const decimals = Math.abs(value) < 0.995 ? 2 : Math.abs(value) < 9.95 ? 1 : 0;
+  return { value: value.toFixed(decimals), unit: "%" };
+}
+
+export const percent = (share: Value): string => joined(percentParts(share));
+
+export const decimalParts = (value: Value): Measured =>
+  known(value) ? { value: value.toFixed(value < 99.95 ? 1 : 0), unit: "" } : NOTHING;
+
+/** A shape in prose: `3 × 224 × 224`, with a variable axis as `-1 (any)` or its symbolic name. */
+export function shape(dims: readonly (number | string)[]): string {
+  if (dims.length === 0) return "scalar";
+  return dims.map((dim) => (dim === -1 ? "-1\u00a0(any)" : String(dim))).join(" × ");
+}
+
+const DATATYPE_BYTES: Record<string, number> = {
+  BOOL: 1,
+  INT8: 1,
+  UINT8: 1,
+  INT16: 2,
+  UINT16: 2,
+  FP16: 2,
+  BF16: 2,
+  INT32: 4,
+  UINT32: 4,
+  FP32: 4,
+  INT64: 8,
+  UINT64: 8,
+  FP64: 8,
+};
+
+/** Bytes of one item of a tensor, or null when an axis is variable or the type has no fixed width. */
+export function tensorBytes(datatype: string, dims: readonly (number | string)[]): number | null {
+  const width = DATATYPE_BYTES[datatype];
+  if (width === undefined) return null;
+  let elements = 1;
+  for (const dim of dims) {
+    if (typeof dim !== "number" || dim < 0) return null;
+    elements *= dim;
+  }
+  return elements * width;
+}
+
+const pad = (value: number) => String(value).padStart(2, "0");
+
+/** `2026-11-21 14:02:11` in the browser's zone. */
+export function absoluteTime(iso: string | null | undefined): string {
+  const at = iso ? new Date(iso) : null;
+  if (!at || Number.isNaN(at.getTime())) return MISSING;
+  return `${at.getFullYear()}-${pad(at.getMonth() + 1)}-${pad(at.getDate())} ${clock(at)}`;
+}
+
+/** `14:02:11` in the browser's zone. */
+export function clock(at: Date | string): string {
+  const when = typeof at === "string" ? new Date(at) : at;
+  if (Number.isNaN(when.getTime())) return MISSING;
+  return `${pad(when.getHours())}:${pad(when.getMinutes())}:${pad(when.getSeconds())}`;
+}
+
+/** Under 24 h relative ("4 min ago"), else `2026-11-21 14:02`. `now` is in milliseconds. */
+export function relativeTime(iso: string | null | undefined, now: number = Date.now()): string {
+  const at = iso ? new Date(iso).getTime() : Number.NaN;
+  if (Number.isNaN(at)) return MISSING;
+  const age = Math.round((now - at) / 1000);
+  if (age >= 86_400 || age < -60) return absoluteTime(iso).slice(0, 16);
+  if (age < 5) return "just now";
+  if (age < 60) return `${age} s ago`;
+  if (age < 3600) return `${Math.floor(age / 60)} min ago`;
+  return `${Math.floor(age / 3600)} h ago`;
+}
+
+/** How long something took, from two times; `end` null means until now. */
+export function elapsed(start: string | null, end: string | null, now: number = Date.now()): string {
+  if (!start) return "";
+  const from = new Date(start).getTime();
+  const to = end ? new Date(end).getTime() : now;
+  return seconds(Math.max(0, (to - from) / 1000));
+}

@@ -1,0 +1,101 @@
+/** Mantine theme on top of the design tokens: every Mantine colour that shows text or a border is a token. */
+import {
+  ActionIcon,
+  Button,
+  createTheme,
+  type CSSVariablesResolver,
+  type MantineColorsTuple,
+  Menu,
+  Modal,
+  NumberInput,
+  PasswordInput,
+  Select,
+  SegmentedControl,
+  Switch,
+  Textarea,
+  TextInput,
+  Tooltip,
+} from "@mantine/core";
+
+// Ten steps around the accent; 6 is the light fill, 5 the dark fill, both hold white text.
+const accent: MantineColorsTuple = [
+  "#e8edfc",
+  "#cdd8f8",
+  "#a3b6f0",
+  "#7f9af0",
+  "#5878e0",
+  "#3f63d3",
+  "#3355bf",
+  "#2a49a8",
+  "#233e91",
+  "#1a2444",
+];
+
+const smallControls = { defaultProps: { size: "xs" } } as const;
+
+export const theme = createTheme({
+  primaryColor: "accent",
+  primaryShade: { light: 6, dark: 5 },
+  colors: { accent },
+  fontFamily: "var(--font-ui)",
+  fontFamilyMonospace: "var(--font-mono)",
+  headings: { fontFamily: "var(--font-ui)", fontWeight: "640" },
+  fontSizes: { xs: "13px", sm: "13px", md: "14px", lg: "16px", xl: "20px" },
+  lineHeights: { xs: "19px", sm: "19px", md: "20px" },
+  spacing: { xs: "8px", sm: "12px", md: "16px", lg: "20px", xl: "28px" },
+  radius: { xs: "5px", sm: "6px", md: "8px", lg: "8px", xl: "12px" },
+  defaultRadius: "sm",
+  cursorType: "pointer",
+  respectReducedMotion: true,
+  components: {
+    Button: Button.extend({
+      defaultProps: { size: "xs" },
+      styles: { root: { height: 30, paddingInline: 12, fontWeight: 550 } },
+    }),
+    ActionIcon: ActionIcon.extend({ defaultProps: { variant: "subtle", color: "gray", size: 30 } }),
+    TextInput: TextInput.extend(smallControls),
+    PasswordInput: PasswordInput.extend(smallControls),
+    Textarea: Textarea.extend(smallControls),
+    NumberInput: NumberInput.extend(smallControls),
+    Select: Select.extend({ defaultProps: { size: "xs", allowDeselect: false } }),
+    Switch: Switch.extend({ defaultProps: { size: "sm" } }),
+    SegmentedControl: SegmentedControl.extend({ defaultProps: { size: "xs", withItemsBorders: false } }),
+    Tooltip: Tooltip.extend({ defaultProps: { openDelay: 250, transitionProps: { duration: 120 } } }),
+    Menu: Menu.extend({ defaultProps: { shadow: "none", position: "bottom-end", transitionProps: { duration: 120 } } }),
+    Modal: Modal.extend({ defaultProps: { centered: true, transitionProps: { duration: 120 } } }),
+  },
+});
+
+const shared = {
+  "--mantine-color-body": "var(--surface)",
+  "--mantine-color-text": "var(--ink)",
+  "--mantine-color-dimmed": "var(--ink-3)",
+  "--mantine-color-placeholder": "var(--ink-3)",
+  "--mantine-color-default": "var(--surface)",
+  "--mantine-color-default-hover": "var(--surface-2)",
+  "--mantine-color-default-color": "var(--ink)",
+  "--mantine-color-default-border": "var(--line-2)",
+  "--mantine-color-disabled": "var(--surface-2)",
+  "--mantine-color-disabled-color": "var(--ink-3)",
+  "--mantine-color-disabled-border": "var(--line)",
+  "--mantine-color-error": "var(--error)",
+  "--mantine-color-anchor": "var(--info)",
+  "--mantine-color-accent-filled": "var(--accent)",
+  "--mantine-color-accent-filled-hover": "var(--accent-hover)",
+  "--mantine-color-accent-light": "var(--accent-soft)",
+  "--mantine-color-accent-light-hover": "var(--accent-soft)",
+  "--mantine-color-accent-light-color": "var(--info)",
+  "--mantine-color-accent-text": "var(--info)",
+  "--mantine-color-gray-light-color": "var(--ink-2)",
+  "--mantine-color-gray-text": "var(--ink-2)",
+  "--mantine-color-gray-outline": "var(--ink-2)",
+  "--mantine-color-red-filled": "#b3261e",
+  "--mantine-color-red-filled-hover": "#9b201a",
+  "--mantine-color-red-light": "var(--error-bg)",
+  "--mantine-color-red-light-hover": "var(--error-bg)",
+  "--mantine-color-red-light-color": "var(--error)",
+  "--mantine-color-red-outline": "var(--error)",
+  "--mantine-color-red-text": "var(--error)",
+};
+
+export const cssVariables: CSSVariablesResolver = () => ({ variables: {}, light: shared, dark: shared });

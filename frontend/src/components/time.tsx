@@ -1,0 +1,17 @@
+/** A time: relative in the text, absolute in the tooltip. */
+import { useEffect, useState } from "react";
+import { absoluteTime, relativeTime } from "./format";
+
+export function Time({ at }: { at: string | null | undefined }) {
+  const [now, setNow] = useState(() => Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), 15_000);
+    return () => clearInterval(timer);
+  }, []);
+  if (!at) return <span className="muted">–</span>;
+  return (
+    <time dateTime={at} title={absoluteTime(at)}>
+      {relativeTime(at, now)}
+    </time>
+  );
+}
