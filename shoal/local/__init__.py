@@ -1,0 +1,1 @@
+"""`shoal up`: one supervisor that runs a whole installation on one machine."""

