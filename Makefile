@@ -1,0 +1,111 @@
+# Every command a developer or an operator needs; `make help` lists them.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMPS := $(VENV)/.stamps
+# Tests and type checks import the settings without an installation.
+TEST_ENV := SHOAL_SECRET_KEY=test-only SHOAL_GATEWAY_TOKEN=test-only
+PYTEST := $(BIN)/python -m pytest
+
+.PHONY: help up install studio test check lint types layers migrations frontend-check test-unit \
+	test-integration test-postgres e2e bench openapi fmt clean
+
+help: ## list the commands
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
+
+up: install studio ## set up what is missing, then run everything until Ctrl-C
+	@exec $(BIN)/shoal up
+
+install: $(STAMPS)/package
+
+studio: $(STAMPS)/requirements
+	@deploy/build-studio
+
+test: $(STAMPS)/dev install studio ## set up and run every test: checks, integration, browser
+	@$(MAKE) check
+	@$(MAKE) test-integration
+	@$(MAKE) e2e
+
+check: $(STAMPS)/dev install lint types layers migrations test-unit frontend-check ## lint, types, layers, unit tests
+
+lint: $(STAMPS)/dev
+	@echo "== ruff"
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+types: $(STAMPS)/dev install
+	@echo "== mypy"
+	@$(TEST_ENV) $(BIN)/mypy
+
+layers: $(STAMPS)/dev install
+	@echo "== import-linter"
+	@$(BIN)/lint-imports
+
+migrations: $(STAMPS)/dev install
+	@echo "== migrations"
+	@$(TEST_ENV) $(BIN)/python manage.py makemigrations --check --dry-run
+
+frontend-check: $(STAMPS)/dev
+	@echo "== studio: types, lint, unit tests"
+	@deploy/build-studio --check
+
+test-unit: $(STAMPS)/dev install ## unit and architecture tests
+	@echo "== unit and architecture tests"
+	@$(PYTEST) -q
+
+test-integration: $(STAMPS)/dev install ## tests with real neighbours: Redis, Envoy, the runtime
+	@echo "== integration tests"
+	@$(PYTEST) -q tests/integration
+
+test-postgres: $(STAMPS)/dev install ## the control plane's tests on PostgreSQL
+	@echo "== control plane on PostgreSQL"
+	@$(BIN)/python deploy/with_postgres.py $(PYTEST) -q tests/unit/controlplane tests/integration/controlplane
+
+e2e: $(STAMPS)/dev install studio ## the whole product with a real browser
+	@echo "== end to end"
+	@$(PYTEST) -q tests/e2e
+
+bench: $(STAMPS)/dev install ## workloads M0 to M3 against the bare ONNX Runtime limit
+	@$(BIN)/python -m benchmarks
+
+openapi: $(STAMPS)/dev install ## regenerate docs/openapi.json and the studio's types
+	@$(TEST_ENV) $(BIN)/python manage.py spectacular --format openapi-json --file docs/openapi.json --validate
+	@deploy/build-studio --api
+
+fmt: $(STAMPS)/dev ## format the code
+	@$(BIN)/ruff check --fix-only --quiet . || true
+	@$(BIN)/ruff format .
+
+clean: ## remove what was built; data in .shoal stays
+	rm -rf frontend/dist frontend/node_modules .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV)
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	@command -v $(PYTHON) >/dev/null || { echo "Python 3.11 or newer is needed: '$(PYTHON)' was not found. Set PYTHON=/path/to/python3." >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "Python 3.11 or newer is needed, '$(PYTHON)' is $$($(PYTHON) -V 2>&1). Set PYTHON=/path/to/python3." >&2; exit 1; }
+	@echo "== virtual environment in $(VENV)"
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
+		echo "python3 could not make a virtual environment; on Debian: apt-get install python3-venv" >&2; exit 1; }
+
+# why order-only: pip rewrites links below .venv/bin, which must not make the stamps look old.
+$(STAMPS)/requirements: requirements.txt | $(BIN)/python
+	@echo "== Python packages (the first time this takes some minutes)"
+	@$(BIN)/python -m pip install --disable-pip-version-check -r requirements.txt
+	@mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/package: pyproject.toml $(STAMPS)/requirements
+	@echo "== shoal itself"
+	@$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps -e .
+	@touch $@
+
+$(STAMPS)/dev: requirements-dev.txt requirements.txt $(STAMPS)/requirements
+	@echo "== development packages"
+	@$(BIN)/python -m pip install --disable-pip-version-check --quiet -r requirements-dev.txt
+	@touch $@
