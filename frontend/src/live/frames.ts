@@ -1,0 +1,60 @@
+/** Messages of `/ws/v1`. What does not look like one of them is dropped, not guessed at. */
+
+export interface SnapshotFrame {
+  type: "snapshot";
+  topic: string;
+  keys: string[];
+  t: number[];
+  v: (number | null)[][];
+}
+export interface TickFrame {
+  type: "tick";
+  topic: string;
+  t: number;
+  v: (number | null)[];
+}
+export interface StateFrame {
+  type: "state";
+  topic: string;
+  data: unknown;
+}
+export interface EventFrame {
+  type: "event";
+  topic: string;
+  data: unknown;
+}
+export interface ErrorFrame {
+  type: "error";
+  topic: string;
+  code: string;
+  message: string;
+}
+export type Frame = SnapshotFrame | TickFrame | StateFrame | EventFrame | ErrorFrame;
+
+const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
+
+/** Null when the text is not a frame that this studio knows. */
+export function parseFrame(text: string): Frame | null {
+  let raw: unknown;
+  try {
+    raw = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  if (!isRecord(raw) || typeof raw["topic"] !== "string") return null;
+  switch (raw["type"]) {
+    case "snapshot":
+      return Array.isArray(raw["keys"]) && Array.isArray(raw["t"]) && Array.isArray(raw["v"])
+        ? (raw as unknown as SnapshotFrame)
+        : null;
+    case "tick":
+      return typeof raw["t"] === "number" && Array.isArray(raw["v"]) ? (raw as unknown as TickFrame) : null;
+    case "state":
+    case "event":
+      return "data" in raw ? (raw as unknown as StateFrame | EventFrame) : null;
+    case "error":
+      return raw as unknown as ErrorFrame;
+    default:
+      return null;
+  }
+}

@@ -1,0 +1,79 @@
+/** React's side of the live data: subscribing for as long as a component is shown. */
+import { useQueryClient } from "@tanstack/react-query";
+import { useEffect, useMemo, useRef, useSyncExternalStore } from "react";
+import { keys } from "@/api/keys";
+import type { Endpoint, EventItem, Operation } from "@/api/types";
+import type { Frame } from "./frames";
+import { live } from "./live";
+import { Series } from "./series";
+import type { LiveState, SubscribeOptions } from "./socket";
+
+/** State of the link, for the pill and for dimming. */
+export function useLiveState(): LiveState {
+  const socket = live();
+  return useSyncExternalStore(
+    (listener) => socket.onState(listener),
+    () => socket.state,
+  );
+}
+
+/** Hears the frames of a topic while mounted; null subscribes to nothing. */
+export function useTopic(topic: string | null, onFrame: (frame: Frame) => void, options: SubscribeOptions = {}): void {
+  const handler = useRef(onFrame);
+  useEffect(() => {
+    handler.current = onFrame;
+  });
+  const range = options.range;
+  const afterSeq = options.after_seq;
+  useEffect(() => {
+    if (topic === null) return undefined;
+    const subscription: SubscribeOptions = {
+      ...(range === undefined ? {} : { range }),
+      ...(afterSeq === undefined ? {} : { after_seq: afterSeq }),
+    };
+    return live().subscribe(topic, subscription, (frame) => handler.current(frame));
+  }, [topic, range, afterSeq]);
+}
+
+/** Live metrics of an endpoint as a `Series`; its state frames keep the endpoint's query up to date. */
+export function useEndpointSeries(name: string, range: number): Series {
+  const queryClient = useQueryClient();
+  const series = useMemo(() => {
+    // why named here: another endpoint is another memory.
+    void name;
+    return new Series();
+  }, [name]);
+  useTopic(
+    `endpoint:${name}`,
+    (frame) => {
+      if (frame.type === "state") queryClient.setQueryData(keys.endpoints.one(name), frame.data as Endpoint);
+      else series.accept(frame);
+    },
+    { range },
+  );
+  return series;
+}
+
+/** Keeps an operation's query up to date from its topic. */
+export function useOperationUpdates(id: string | null): void {
+  const queryClient = useQueryClient();
+  useTopic(id === null ? null : `operation:${id}`, (frame) => {
+    if (frame.type === "state" && id !== null) queryClient.setQueryData(keys.operations.one(id), frame.data as Operation);
+  });
+}
+
+/** Hears new events of the whole installation. */
+export function useEvents(onEvent: (event: EventItem) => void): void {
+  useTopic("events", (frame) => {
+    if (frame.type === "event") onEvent(frame.data as EventItem);
+  });
+}
+
+/** Re-renders when the set of series changes, not when values do. */
+export function useSeriesKeys(series: Series): readonly string[] {
+  const version = useSyncExternalStore(
+    (listener) => series.onStructure(listener),
+    () => series.version,
+  );
+  return useMemo(() => (version >= 0 ? series.ring.keys : []), [series, version]);
+}
