@@ -1,10 +1,13 @@
 """Django settings. Every value that an installation may change comes from ``config.env``."""
 
+import sys
+import tomllib
 from pathlib import Path
 
 from controlplane.config import env
 
 BASE_DIR = Path(__file__).resolve().parents[2]
+SHOAL_VERSION = tomllib.loads((BASE_DIR / "pyproject.toml").read_text())["project"]["version"]
 SHOAL_HOME = Path(env.text("SHOAL_HOME", str(BASE_DIR / ".shoal"))).resolve()
 
 SECRET_KEY = env.secret("SHOAL_SECRET_KEY", file=SHOAL_HOME / "secrets" / "secret_key")
@@ -26,6 +29,13 @@ SHOAL_BLOB_DIR = Path(env.text("SHOAL_BLOB_DIR", str(SHOAL_HOME / "blobs")))
 SHOAL_UPLOAD_DIR = Path(env.text("SHOAL_UPLOAD_DIR", str(SHOAL_HOME / "uploads")))
 SHOAL_MAX_UPLOAD_BYTES = env.integer("SHOAL_MAX_UPLOAD_BYTES", 200 * 2**30)
 SHOAL_MAX_UNPACKED_BYTES = env.integer("SHOAL_MAX_UNPACKED_BYTES", 400 * 2**30)
+SHOAL_UPLOAD_TTL_S = env.integer("SHOAL_UPLOAD_TTL_S", 7 * 24 * 3600)
+# The program that reads models; the control plane never imports the runtime.
+SHOAL_INSPECTION_COMMAND = [sys.executable, "-m", "worker_runtime.inspection"]
+SHOAL_INSPECTION_TIMEOUT_S = env.integer("SHOAL_INSPECTION_TIMEOUT_S", 300)
+# One request body: an upload's chunk of 16 MiB and some room. Held in memory, never spooled to disk.
+SHOAL_MAX_BODY_BYTES = 17 * 2**20
+FILE_UPLOAD_MAX_MEMORY_SIZE = SHOAL_MAX_BODY_BYTES
 SHOAL_REDIS_URL = env.text("SHOAL_REDIS_URL", "redis://127.0.0.1:6379/0")
 # What nodes are told; differs from ours where they reach Redis by another name.
 SHOAL_NODE_BROKER_URL = env.text("SHOAL_NODE_BROKER_URL", SHOAL_REDIS_URL)
@@ -48,6 +58,7 @@ INSTALLED_APPS = [
     "channels",
     "rest_framework",
     "drf_spectacular",
+    "controlplane.config",
     "controlplane.core",
     "controlplane.accounts",
     "controlplane.registry",
@@ -60,12 +71,13 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "controlplane.core.http.SecurityHeadersMiddleware",
+    "controlplane.config.spa.StudioFiles",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "controlplane.core.http.SecurityHeadersMiddleware",
+    "controlplane.core.http.ProblemMiddleware",
 ]
 TEMPLATES = [{"BACKEND": "django.template.backends.django.DjangoTemplates", "APP_DIRS": True}]
 
@@ -125,7 +137,11 @@ SPECTACULAR_SETTINGS = {
 
 STATIC_URL = "/assets/"
 FRONTEND_DIST = Path(env.text("SHOAL_FRONTEND_DIST", str(BASE_DIR / "frontend" / "dist")))
-DATA_UPLOAD_MAX_MEMORY_SIZE = 32 * 2**20
+WHITENOISE_ROOT = FRONTEND_DIST if FRONTEND_DIST.is_dir() else None
+WHITENOISE_IMMUTABLE_FILE_TEST = r"^/assets/"
+WHITENOISE_ALLOW_ALL_ORIGINS = False
+DATA_UPLOAD_MAX_MEMORY_SIZE = SHOAL_MAX_BODY_BYTES
+SECURE_HSTS_SECONDS = 3600 * 24 * 30 if SHOAL_PUBLIC_URL.startswith("https://") else 0
 USE_TZ = True
 TIME_ZONE = "UTC"
 USE_I18N = False

@@ -6,7 +6,10 @@
     ├── Conflict       the object exists already, or is in a state that forbids this
     ├── Forbidden      the actor may not do this
     ├── PayloadTooLarge
+    ├── Unauthenticated  the caller did not prove who they are
+    ├── RateLimited      too many attempts; ``extra["retry_after_s"]`` says how long to wait
     └── Unavailable    a neighbour (broker, node, disk) cannot be used now
+        └── DiskFull   no room left where the bytes should go; nothing is lost
 """
 
 from typing import Any
@@ -59,3 +62,15 @@ class PayloadTooLarge(DomainError):
 
 class Unavailable(DomainError):
     code = "Unavailable"
+
+
+class DiskFull(Unavailable):
+    code = "DiskFull"
+
+
+class Unauthenticated(DomainError):
+    code = "Unauthenticated"
+
+
+class RateLimited(DomainError):
+    code = "RateLimited"

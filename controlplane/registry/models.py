@@ -12,6 +12,7 @@ class Blob(models.Model):
     sha256 = models.CharField(max_length=64, primary_key=True)
     size = models.BigIntegerField()
     created_at = models.DateTimeField(auto_now_add=True)
+    seen_at = models.DateTimeField()  # last stored or asked for; young blobs are never collected
 
     def __str__(self) -> str:
         return self.sha256[:12]
@@ -40,6 +41,10 @@ class Upload(Stamped):
     error = models.JSONField(null=True, blank=True)  # {code, message, detail, hints}
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE)
     expires_at = models.DateTimeField()
+    # Ingest belongs to whoever holds the claim; one that stopped beating may be taken over.
+    claim = models.CharField(max_length=32, blank=True)
+    heartbeat_at = models.DateTimeField(null=True, blank=True)
+    attempts = models.PositiveIntegerField(default=0)
 
     def __str__(self) -> str:
         return f"{self.id} {self.filename} {self.state}"
@@ -93,11 +98,13 @@ class RepoModel(models.Model):
     backend = models.CharField(max_length=64)
     platform = models.CharField(max_length=64, blank=True)
     max_batch_size = models.IntegerField(default=0)
+    decoupled = models.BooleanField(default=False)
     inputs = models.JSONField()  # [{name, datatype, shape, optional}] without the batch axis
     outputs = models.JSONField()  # [{name, datatype, shape, labels?}]
     versions = models.JSONField()  # Triton's numeric version directories
     config_text = models.TextField(blank=True)  # config.pbtxt verbatim, empty when the file has none
     config_effective = models.TextField()  # complete pbtxt after auto-complete
+    graph = models.JSONField(null=True, blank=True)  # the file's own inputs and outputs, if it tells
 
     class Meta:
         constraints = [

@@ -1,0 +1,69 @@
+"""The Celery application: queues, limits, and the one table of periodic jobs.
+
+Tasks are hints. Truth is in the rows; a lost, late or doubled message does no harm.
+"""
+
+import os
+from typing import Any
+
+from celery import Celery
+from kombu import Queue
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.config.settings")
+
+from django.conf import settings  # noqa: E402 - needs the line above
+
+INGEST_LIMIT_S = 3600
+
+
+def every(seconds: float, task: str, queue: str = "control") -> dict[str, Any]:
+    """A periodic job; one that no worker took before the next is due is dropped, not piled up."""
+    return {
+        "task": task,
+        "schedule": seconds,
+        "options": {"queue": queue, "expires": max(seconds, 5)},
+    }
+
+
+BEAT_SCHEDULE = {
+    "converge deployments": every(5, "deployments.reconcile"),
+    "ring the nodes again": every(20, "deployments.ring_bells"),
+    "notice silent nodes": every(5, "nodes.expire"),
+    "resume ingests whose worker died": every(20, "registry.resume_ingests"),
+    "drop old uploads": every(900, "registry.expire_uploads"),
+    "drop blobs nobody uses": every(6 * 3600, "registry.collect_blobs"),
+    "drop old samples and log lines": every(300, "metrics.prune"),
+}
+
+app = Celery("shoal")
+app.conf.update(
+    broker_url=settings.SHOAL_REDIS_URL,
+    broker_connection_retry_on_startup=True,
+    broker_transport_options={
+        # why longer than any task: a message that is still being worked on must not be sent again.
+        "visibility_timeout": 2 * INGEST_LIMIT_S,
+        "socket_keepalive": True,
+        "health_check_interval": 10,
+        "socket_connect_timeout": 5,
+    },
+    result_backend=None,
+    task_ignore_result=True,
+    accept_content=["json"],
+    task_serializer="json",
+    task_acks_late=True,
+    # why not redelivered when a worker is killed: rows say what is unfinished, beat resumes it.
+    task_reject_on_worker_lost=False,
+    worker_prefetch_multiplier=1,
+    worker_hijack_root_logger=False,
+    worker_send_task_events=False,
+    task_time_limit=INGEST_LIMIT_S,
+    task_soft_time_limit=INGEST_LIMIT_S - 60,
+    task_default_queue="control",
+    task_create_missing_queues=True,
+    task_queues=[Queue("control"), Queue("ingest")],
+    timezone="UTC",
+    enable_utc=True,
+    beat_schedule=BEAT_SCHEDULE,
+    beat_schedule_filename=str(settings.SHOAL_HOME / "beat-schedule"),
+)
+app.autodiscover_tasks()

@@ -1,0 +1,88 @@
+"""ASGI guards in front of Django and Channels: how large a body may be, whose page may open a socket."""
+
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from controlplane.core.http import problem_response
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Application = Callable[[Message, Receive, Send], Awaitable[None]]
+
+
+def header(scope: Message, name: bytes) -> str:
+    return next((value.decode("latin-1") for key, value in scope["headers"] if key == name), "")
+
+
+class BodyLimit:
+    """413 before anything is stored, whether the length is announced or the body just keeps coming.
+
+    Django's handler spools a whole body before any view runs, so a view cannot refuse it in time.
+    """
+
+    def __init__(self, app: Application, *, max_bytes: int) -> None:
+        self.app = app
+        self.max_bytes = max_bytes
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        announced = header(scope, b"content-length")
+        if announced.isdecimal() and int(announced) > self.max_bytes:
+            await self._refuse(scope, send)
+            return
+        received = 0
+        refused = False
+
+        async def counted() -> Message:
+            nonlocal received, refused
+            message = await receive()
+            received += len(message.get("body", b""))
+            if received > self.max_bytes and not refused:
+                refused = True
+                await self._refuse(scope, send)
+            # why: to Django it looks like a client that went away, so it stops reading and drops all
+            return {"type": "http.disconnect"} if refused else message
+
+        async def unless_refused(message: Message) -> None:
+            if not refused:
+                await send(message)
+
+        await self.app(scope, counted, unless_refused)
+
+    async def _refuse(self, scope: Message, send: Send) -> None:
+        response = problem_response(
+            413,
+            code="PayloadTooLarge",
+            detail=f"A request body may hold {self.max_bytes} bytes at most.",
+            instance=scope["path"],
+            hints=("Send files through /api/v1/uploads in chunks.",),
+        )
+        headers = [(key.lower().encode(), value.encode()) for key, value in response.items()]
+        await send({
+            "type": "http.response.start",
+            "status": response.status_code,
+            "headers": [*headers, (b"connection", b"close")],
+        })
+        await send({"type": "http.response.body", "body": response.content})
+
+
+class SameOrigin:
+    """Sockets only from pages of this host or a trusted origin: browsers send cookies across sites.
+
+    A missing Origin is refused too; programs set it to the studio's URL.
+    """
+
+    def __init__(self, app: Application, *, trusted: frozenset[str]) -> None:
+        self.app = app
+        self.trusted = trusted
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        origin = header(scope, b"origin")
+        parts = urlsplit(origin)
+        same = bool(parts.netloc) and parts.netloc == header(scope, b"host")
+        if same or origin in self.trusted:
+            await self.app(scope, receive, send)
+            return
+        # why no receive() first: closing before accepting makes the server answer 403
+        await send({"type": "websocket.close", "code": 4403})

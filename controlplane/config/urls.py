@@ -1,0 +1,40 @@
+"""Every route: the REST API, the agents' doors, health, and the studio for all else."""
+
+from django.urls import URLPattern, include, path, re_path
+from drf_spectacular.views import SpectacularJSONAPIView
+from rest_framework.permissions import AllowAny
+
+from controlplane.accounts import urls as accounts
+from controlplane.config import spa
+from controlplane.console import urls as console
+from controlplane.core import health, http
+from controlplane.deployments import urls as deployments
+from controlplane.gateway import urls as gateway
+from controlplane.metrics import urls as metrics
+from controlplane.nodes import urls as nodes
+from controlplane.registry import urls as registry
+
+APPS = [accounts, registry, nodes, metrics, deployments, gateway, console]
+
+
+def routes(name: str) -> list[URLPattern]:
+    """All apps' lists called ``name``; an app without one has no such routes."""
+    return [route for app in APPS for route in getattr(app, name, [])]
+
+
+openapi = SpectacularJSONAPIView.as_view(permission_classes=[AllowAny], authentication_classes=[])
+
+urlpatterns = [
+    path("healthz", health.healthz),
+    path("readyz", health.readyz),
+    path("api/v1/openapi.json", openapi),
+    path("api/v1/", include((routes("urlpatterns"), "api"))),
+    path("agent/v1/", include((routes("agent_urlpatterns"), "agent"))),
+    # why: a missing API route or asset must be a 404, never the studio's page.
+    re_path(r"^(?!api/|agent/|ws/|assets/).*$", spa.studio),
+]
+
+handler400 = http.bad_request
+handler403 = http.permission_denied
+handler404 = http.not_found
+handler500 = http.server_error

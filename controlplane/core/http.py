@@ -1,0 +1,236 @@
+"""The edge: every failure leaves as an RFC 9457 problem, every answer with safe headers.
+
+The one place where the domain's errors meet status codes.
+"""
+
+import logging
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Any
+
+from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from rest_framework import exceptions as drf
+from rest_framework.views import exception_handler as drf_exception_handler
+
+from controlplane.core import errors
+
+logger = logging.getLogger(__name__)
+
+CONTENT_TYPE = "application/problem+json"
+STATUS: dict[type[errors.DomainError], HTTPStatus] = {
+    errors.Invalid: HTTPStatus.BAD_REQUEST,
+    errors.Unauthenticated: HTTPStatus.UNAUTHORIZED,
+    errors.Forbidden: HTTPStatus.FORBIDDEN,
+    errors.NotFound: HTTPStatus.NOT_FOUND,
+    errors.Conflict: HTTPStatus.CONFLICT,
+    errors.PayloadTooLarge: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    errors.RateLimited: HTTPStatus.TOO_MANY_REQUESTS,
+    errors.DiskFull: HTTPStatus.INSUFFICIENT_STORAGE,
+    errors.Unavailable: HTTPStatus.SERVICE_UNAVAILABLE,
+}
+DRF_CODES: dict[type[drf.APIException], str] = {
+    drf.ValidationError: "BadArgument",
+    drf.ParseError: "BadRequest",
+    drf.AuthenticationFailed: "Unauthenticated",
+    drf.NotAuthenticated: "Unauthenticated",
+    drf.PermissionDenied: "Forbidden",
+    drf.NotFound: "ResourceNotFound",
+    drf.MethodNotAllowed: "MethodNotAllowed",
+    drf.NotAcceptable: "NotAcceptable",
+    drf.UnsupportedMediaType: "UnsupportedMediaType",
+    drf.Throttled: "RateLimited",
+}
+
+
+def status_of(error: errors.DomainError) -> HTTPStatus:
+    for kind in type(error).__mro__:
+        if kind in STATUS:
+            return STATUS[kind]
+    return HTTPStatus.BAD_REQUEST
+
+
+def problem(
+    status: int,
+    *,
+    code: str,
+    detail: str,
+    instance: str,
+    hints: tuple[str, ...] = (),
+    field: str | None = None,
+    extra: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The body of an error answer; keys of ``extra`` never replace the standard ones."""
+    return {
+        **(extra or {}),
+        "type": f"urn:shoal:problem:{code}",
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+        "detail": detail,
+        "instance": instance,
+        "code": code,
+        "hints": list(hints),
+        "field": field,
+    }
+
+
+def problem_response(status: int, **parts: Any) -> JsonResponse:
+    """A plain Django answer; parts as in ``problem``."""
+    return JsonResponse(problem(status, **parts), status=status, content_type=CONTENT_TYPE)
+
+
+def domain_problem(error: errors.DomainError, instance: str) -> JsonResponse:
+    response = problem_response(
+        status_of(error),
+        code=error.code,
+        detail=error.message,
+        instance=instance,
+        hints=error.hints,
+        field=error.field,
+        extra=error.extra,
+    )
+    if isinstance(error, errors.RateLimited):
+        response["Retry-After"] = str(error.extra.get("retry_after_s", 1))
+    if isinstance(error, errors.Unauthenticated):
+        response["WWW-Authenticate"] = 'Bearer realm="shoal"'
+    return response
+
+
+def exception_handler(exc: Exception, context: dict[str, Any]) -> HttpResponse | None:
+    """DRF's hook. None (an unforeseen failure) lets Django log it and answer ``server_error``."""
+    path = context["request"].path
+    if isinstance(exc, errors.DomainError):
+        return domain_problem(exc, path)
+    if isinstance(exc, Http404):
+        exc = drf.NotFound("Not found.")
+    elif isinstance(exc, PermissionDenied):
+        exc = drf.PermissionDenied()
+    if not isinstance(exc, drf.APIException):
+        return None
+    handled = drf_exception_handler(exc, context)
+    field, detail = _first_message(exc.detail)
+    code = next((DRF_CODES[kind] for kind in type(exc).__mro__ if kind in DRF_CODES), "Error")
+    response = problem_response(
+        exc.status_code,
+        code=code,
+        detail=detail,
+        instance=path,
+        field=field,
+        extra={"errors": exc.detail} if isinstance(exc, drf.ValidationError) else None,
+    )
+    for name, value in handled.items() if handled is not None else ():
+        if name.lower() in {"www-authenticate", "retry-after", "allow"}:
+            response[name] = value
+    return response
+
+
+def _first_message(detail: Any, path: tuple[str, ...] = ()) -> tuple[str | None, str]:
+    """The first complaint in DRF's nested detail, with the dotted field that it is about."""
+    if isinstance(detail, dict) and detail:
+        key, value = next(iter(detail.items()))
+        deeper = path if key == "non_field_errors" else (*path, str(key))
+        return _first_message(value, deeper)
+    if isinstance(detail, list) and detail:
+        index = next((i for i, entry in enumerate(detail) if entry), 0)
+        deeper = (*path, str(index)) if isinstance(detail[index], (dict, list)) else path
+        return _first_message(detail[index], deeper)
+    return ".".join(path) or None, str(detail)
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    return problem_response(
+        403,
+        code="CsrfFailed",
+        detail=f"The request was not accepted: {reason}",
+        instance=request.path,
+        hints=("Reload the page and try again.", "Programs send an API token instead of a cookie."),
+    )
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return problem_response(
+        400, code="BadRequest", detail=str(exception) or "Bad request.", instance=request.path
+    )
+
+
+def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return problem_response(
+        403, code="Forbidden", detail=str(exception) or "Not allowed.", instance=request.path
+    )
+
+
+def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    del exception  # Django's signature; its text lists every URL pattern
+    return problem_response(
+        404, code="ResourceNotFound", detail=f"Nothing is at {request.path}.", instance=request.path
+    )
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    return problem_response(
+        500,
+        code="InternalError",
+        detail="Something unforeseen went wrong. The log of the web process has the cause.",
+        instance=request.path,
+    )
+
+
+class ProblemMiddleware:
+    """Domain errors of plain Django views (the agents' doors, streams) become problems as well."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        if isinstance(exception, errors.DomainError):
+            return domain_problem(exception, request.path)
+        if isinstance(exception, RequestDataTooBig):
+            return problem_response(
+                413, code="PayloadTooLarge", detail=str(exception), instance=request.path
+            )
+        if isinstance(exception, SuspiciousOperation):
+            return bad_request(request, exception)
+        return None
+
+
+class SecurityHeadersMiddleware:
+    """Content-Security-Policy and its companions on every answer; nothing of the API is cached."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        response.headers.setdefault(
+            "Content-Security-Policy", content_security_policy(request.get_host())
+        )
+        response.headers.setdefault("X-Frame-Options", "DENY")
+        response.headers.setdefault(
+            "Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=()"
+        )
+        if request.path.startswith(("/api/", "/agent/")):
+            response.headers.setdefault("Cache-Control", "no-store")
+        return response
+
+
+def content_security_policy(host: str, *, script_hashes: tuple[str, ...] = ()) -> str:
+    """The policy of a page on ``host``; ``script_hashes`` admit inline scripts known word by word."""
+    scripts = " ".join(["'self'", *(f"'{value}'" for value in script_hashes)])
+    return "; ".join([
+        "default-src 'self'",
+        f"script-src {scripts}",
+        # why: the component library and the editor insert style elements at run time.
+        "style-src 'self' 'unsafe-inline'",
+        "img-src 'self' data: blob:",
+        "font-src 'self' data:",
+        # why: not every browser counts the same host's sockets as 'self'.
+        f"connect-src 'self' ws://{host} wss://{host}",
+        "worker-src 'self' blob:",
+        "object-src 'none'",
+        "base-uri 'none'",
+        "form-action 'self'",
+        "frame-ancestors 'none'",
+    ])

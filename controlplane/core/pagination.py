@@ -1,0 +1,97 @@
+"""Lists in pages: a keyset cursor over an ordered queryset, stable while rows come and go."""
+
+import base64
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from django.db.models import Model, Q, QuerySet
+from drf_spectacular.utils import OpenApiParameter, extend_schema_serializer
+from rest_framework import serializers
+
+from controlplane.core.errors import Invalid
+
+RowT = TypeVar("RowT", bound=Model)
+ItemT = TypeVar("ItemT")
+DEFAULT_LIMIT = 50
+MAX_LIMIT = 500
+
+PAGE_PARAMETERS = [
+    OpenApiParameter("limit", int, description=f"1 to {MAX_LIMIT}, default {DEFAULT_LIMIT}"),
+    OpenApiParameter("cursor", str, description="`next_cursor` of the page before"),
+    OpenApiParameter("q", str, description="Only items whose name contains this"),
+]
+
+
+@dataclass(frozen=True)
+class Page(Generic[ItemT]):
+    items: Sequence[ItemT]
+    next_cursor: str | None
+
+
+class PageQuery(serializers.Serializer[Any]):
+    """What every list understands in its query string."""
+
+    limit = serializers.IntegerField(min_value=1, max_value=MAX_LIMIT, default=DEFAULT_LIMIT)
+    cursor = serializers.CharField(required=False, default="", allow_blank=True)
+    q = serializers.CharField(required=False, default="", allow_blank=True)
+
+
+def paginate(
+    rows: QuerySet[RowT], *, limit: int = DEFAULT_LIMIT, cursor: str = "", order: Sequence[str]
+) -> Page[RowT]:
+    """One page of ``rows`` ordered by ``order`` (field names, ``-`` for falling).
+
+    The last field of ``order`` must be unique, and none may be null.
+    Raises Invalid for a cursor that was not made by the same list.
+    """
+    if cursor:
+        rows = rows.filter(_after(order, _decode(cursor, len(order))))
+    found = list(rows.order_by(*order)[: limit + 1])
+    if len(found) <= limit:
+        return Page(found, None)
+    last = found[limit - 1]
+    return Page(found[:limit], _encode([getattr(last, name.lstrip("-")) for name in order]))
+
+
+def _after(order: Sequence[str], values: Sequence[Any]) -> Q:
+    """Rows behind ``values``: a later first field, or an equal one and a later second, and so on."""
+    condition = Q(pk__in=[])
+    equal = Q()
+    for name, value in zip(order, values, strict=True):
+        field = name.lstrip("-")
+        step = "lt" if name.startswith("-") else "gt"
+        condition |= equal & Q(**{f"{field}__{step}": value})
+        equal &= Q(**{field: value})
+    return condition
+
+
+def _encode(values: list[Any]) -> str:
+    text = json.dumps([v if isinstance(v, (int, str)) else str(v) for v in values])
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def _decode(cursor: str, length: int) -> list[Any]:
+    try:
+        values = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+    except ValueError as error:
+        raise Invalid("This cursor is not one of ours.", field="cursor") from error
+    plain = isinstance(values, list) and all(isinstance(value, (int, str)) for value in values)
+    if not plain or len(values) != length:
+        raise Invalid("This cursor belongs to another list.", field="cursor")
+    return list(values)
+
+
+def page_of(item: type[serializers.Serializer[Any]]) -> type[serializers.Serializer[Any]]:
+    """The output serializer of a list of ``item``, named ``<Item>Page`` in the OpenAPI document."""
+    name = item.__name__.removesuffix("Serializer").removesuffix("Output")
+    page = type(
+        f"{name}PageSerializer",
+        (serializers.Serializer,),
+        {
+            "items": item(many=True),
+            "next_cursor": serializers.CharField(allow_null=True),
+        },
+    )
+    return extend_schema_serializer(component_name=f"{name}Page")(page)

@@ -1,0 +1,224 @@
+"""Shapes of uploads, models and configurations on the wire."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field, extend_schema_serializer
+from rest_framework import serializers
+
+from controlplane.registry.models import Upload
+from controlplane.registry.types import CHUNK_BYTES, STEP_TITLES
+
+Fields = serializers.Serializer[Any]
+SHA256 = r"^[0-9a-f]{64}$"
+
+
+class FileEntrySerializer(Fields):
+    path = serializers.CharField()
+    size = serializers.IntegerField()
+    sha256 = serializers.CharField()
+
+
+class TensorSpecSerializer(Fields):
+    name = serializers.CharField()
+    datatype = serializers.CharField()
+    shape = serializers.ListField(child=serializers.IntegerField(), help_text="-1 where unknown")
+    optional = serializers.BooleanField(required=False)
+    labels = serializers.ListField(
+        child=serializers.CharField(), allow_null=True, required=False
+    )
+
+
+@extend_schema_field({"type": "array", "items": {"type": ["integer", "string"]}})
+class GraphShapeField(serializers.JSONField):
+    """A graph's raw shape: numbers, -1, or the symbolic name of an axis."""
+
+
+class GraphTensorSerializer(Fields):
+    name = serializers.CharField()
+    datatype = serializers.CharField()
+    shape = GraphShapeField()
+
+
+class GraphSerializer(Fields):
+    inputs = GraphTensorSerializer(many=True)
+    outputs = GraphTensorSerializer(many=True)
+    producer = serializers.CharField(required=False, allow_blank=True)
+    opset = serializers.IntegerField(required=False, allow_null=True)
+
+
+class InspectedModelSerializer(Fields):
+    name = serializers.CharField()
+    backend = serializers.CharField()
+    platform = serializers.CharField(allow_blank=True)
+    versions = serializers.ListField(child=serializers.IntegerField())
+    max_batch_size = serializers.IntegerField()
+    decoupled = serializers.BooleanField(required=False)
+    inputs = TensorSpecSerializer(many=True)
+    outputs = TensorSpecSerializer(many=True)
+    config_text = serializers.CharField(allow_blank=True)
+    config_effective = serializers.CharField(allow_blank=True)
+    graph = GraphSerializer(allow_null=True)
+    provenance = serializers.DictField(child=serializers.CharField(), required=False)
+    files = serializers.ListField(child=serializers.CharField())
+    warnings = serializers.ListField(child=serializers.CharField())
+
+
+class InspectionProblemSerializer(Fields):
+    severity = serializers.ChoiceField(choices=["error", "warning"])
+    model = serializers.CharField(allow_null=True, allow_blank=True)
+    code = serializers.CharField()
+    message = serializers.CharField()
+    detail = serializers.CharField(allow_null=True, allow_blank=True)
+    hints = serializers.ListField(child=serializers.CharField())
+
+
+class InspectionSerializer(Fields):
+    models = InspectedModelSerializer(many=True)
+    problems = InspectionProblemSerializer(many=True)
+
+
+class UploadErrorSerializer(Fields):
+    code = serializers.CharField()
+    message = serializers.CharField()
+    detail = serializers.CharField(allow_blank=True)
+    hints = serializers.ListField(child=serializers.CharField())
+
+
+class UploadStepSerializer(Fields):
+    name = serializers.ChoiceField(choices=list(STEP_TITLES))
+    title = serializers.CharField()
+    status = serializers.ChoiceField(choices=["pending", "running", "succeeded", "failed"])
+    detail = serializers.CharField(allow_blank=True)
+    started_at = serializers.DateTimeField(allow_null=True)
+    ended_at = serializers.DateTimeField(allow_null=True)
+
+
+class UploadSerializer(Fields):
+    id = serializers.CharField()
+    filename = serializers.CharField()
+    size = serializers.IntegerField()
+    offset = serializers.IntegerField()
+    chunk_size = serializers.ReadOnlyField(default=CHUNK_BYTES)
+    sha256 = serializers.CharField(allow_blank=True)
+    state = serializers.ChoiceField(choices=Upload.State.choices)
+    steps = UploadStepSerializer(many=True)
+    inspection = InspectionSerializer(allow_null=True)
+    manifest = FileEntrySerializer(many=True)
+    error = UploadErrorSerializer(allow_null=True)
+    created_at = serializers.DateTimeField()
+    expires_at = serializers.DateTimeField()
+
+
+class UploadInputSerializer(Fields):
+    filename = serializers.CharField(max_length=255)
+    size = serializers.IntegerField(min_value=1)
+    sha256 = serializers.RegexField(SHA256, required=False, default="")
+
+
+class UploadCompleteSerializer(Fields):
+    sha256 = serializers.RegexField(SHA256, required=False, default="")
+
+
+@extend_schema_serializer(component_name="RepoModel")
+class RepoModelSerializer(Fields):
+    name = serializers.CharField()
+    backend = serializers.CharField()
+    platform = serializers.CharField(allow_blank=True)
+    max_batch_size = serializers.IntegerField()
+    decoupled = serializers.BooleanField()
+    inputs = TensorSpecSerializer(many=True)
+    outputs = TensorSpecSerializer(many=True)
+    versions = serializers.ListField(child=serializers.IntegerField())
+    config_text = serializers.CharField(allow_blank=True)
+    config_effective = serializers.CharField(allow_blank=True)
+
+
+class ConfigRevisionSerializer(Fields):
+    number = serializers.IntegerField()
+    configs = serializers.DictField(
+        child=serializers.CharField(), help_text="repo model name -> config.pbtxt"
+    )
+    message = serializers.CharField(allow_blank=True)
+    author = serializers.CharField()
+    created_at = serializers.DateTimeField()
+
+
+class ModelVersionSerializer(Fields):
+    model = serializers.CharField(source="model.name")
+    version = serializers.IntegerField()
+    type = serializers.CharField()
+    digest = serializers.CharField()
+    size = serializers.IntegerField()
+    manifest = FileEntrySerializer(many=True)
+    source_filename = serializers.CharField(allow_blank=True)
+    description = serializers.CharField(allow_blank=True)
+    warnings = serializers.ListField(child=serializers.CharField())
+    created_by = serializers.CharField()
+    created_at = serializers.DateTimeField()
+    archived = serializers.BooleanField()
+    repo_models = RepoModelSerializer(many=True)
+    config_revisions = ConfigRevisionSerializer(many=True)
+    used_by = serializers.ListField(child=serializers.CharField(), help_text="endpoint names")
+
+
+class ModelSerializer(Fields):
+    name = serializers.CharField()
+    description = serializers.CharField(allow_blank=True)
+    tags = serializers.DictField(child=serializers.CharField())
+    latest_version = serializers.IntegerField()
+    archived = serializers.BooleanField()
+    created_at = serializers.DateTimeField()
+    updated_at = serializers.DateTimeField()
+    latest = ModelVersionSerializer(allow_null=True)
+    used_by = serializers.ListField(child=serializers.CharField(), help_text="endpoint names")
+
+
+class ModelInputSerializer(Fields):
+    name = serializers.CharField(max_length=255)
+    upload_id = serializers.CharField(max_length=32)
+    description = serializers.CharField(required=False, default="", allow_blank=True)
+    configs = serializers.DictField(
+        child=serializers.CharField(allow_blank=True, max_length=2**20),
+        required=False,
+        default=dict,
+        help_text="repo model name -> edited config.pbtxt",
+    )
+
+
+class ConfigValidateInputSerializer(Fields):
+    text = serializers.CharField(allow_blank=True, max_length=2**20, trim_whitespace=False)
+    repo_model = serializers.CharField(max_length=255)
+    upload_id = serializers.CharField(required=False, default="")
+    model = serializers.CharField(required=False, default="")
+    version = serializers.CharField(required=False, default="latest")
+
+
+class ConfigFixSerializer(Fields):
+    label = serializers.CharField()
+    text = serializers.CharField(help_text="the whole corrected text")
+
+
+class ConfigProblemSerializer(Fields):
+    severity = serializers.ChoiceField(choices=["error", "warning"])
+    code = serializers.CharField()
+    line = serializers.IntegerField(allow_null=True)
+    column = serializers.IntegerField(allow_null=True)
+    field = serializers.CharField(allow_null=True, allow_blank=True)
+    message = serializers.CharField()
+    hint = serializers.CharField(allow_null=True, allow_blank=True)
+    fix = ConfigFixSerializer(allow_null=True)
+
+
+class ConfigValidationSerializer(Fields):
+    ok = serializers.BooleanField()
+    problems = ConfigProblemSerializer(many=True)
+    config = serializers.DictField(allow_null=True)
+    effective = serializers.CharField(allow_blank=True, allow_null=True)
+
+
+class ConfigRenderInputSerializer(Fields):
+    config = serializers.DictField()
+
+
+class ConfigTextSerializer(Fields):
+    text = serializers.CharField()

@@ -1,0 +1,74 @@
+"""Values of the registry: limits, the steps of ingest, and what an inspection says."""
+
+from dataclasses import dataclass
+from typing import Any, Final, NotRequired, TypedDict
+
+CHUNK_BYTES: Final = 8 * 2**20  # what we suggest
+MAX_CHUNK_BYTES: Final = 16 * 2**20  # what we accept
+
+STEP_TITLES: Final = {
+    "verify": "Check the bytes",
+    "unpack": "Unpack",
+    "inspect": "Read the model",
+}
+
+
+class FileEntry(TypedDict):
+    path: str
+    size: int
+    sha256: str
+
+
+class Step(TypedDict):
+    name: str
+    title: str
+    status: str
+    detail: str
+    started_at: str | None
+    ended_at: str | None
+
+
+class InspectedModel(TypedDict):
+    name: str
+    backend: str
+    platform: str
+    versions: list[int]
+    max_batch_size: int
+    decoupled: NotRequired[bool]
+    inputs: list[dict[str, Any]]
+    outputs: list[dict[str, Any]]
+    config_text: str
+    config_effective: str
+    graph: dict[str, Any] | None
+    files: list[str]
+    warnings: list[str]
+
+
+class InspectionProblem(TypedDict):
+    severity: str
+    model: str | None
+    code: str
+    message: str
+    detail: str | None
+    hints: list[str]
+
+
+class Inspection(TypedDict):
+    models: list[InspectedModel]
+    problems: list[InspectionProblem]
+
+
+@dataclass(frozen=True)
+class ModelConfigProblem:
+    """One finding about a config.pbtxt, as the inspection program words it."""
+
+    severity: str
+    code: str
+    message: str
+
+
+def steps_new() -> list[Step]:
+    return [
+        Step(name=name, title=title, status="pending", detail="", started_at=None, ended_at=None)
+        for name, title in STEP_TITLES.items()
+    ]
