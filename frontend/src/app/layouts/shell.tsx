@@ -1,6 +1,45 @@
-/** Placeholder of the shell. */
+/** The frame around every page behind the sign-in: side bar, top bar, keys, search. */
+import { Drawer } from "@mantine/core";
 import { Outlet } from "@tanstack/react-router";
+import { lazy, Suspense, useEffect, useState, useSyncExternalStore } from "react";
+import { onPalette, openPalette, paletteOpen } from "./palette-store";
+import classes from "./shell.module.css";
+import { Sidebar } from "./sidebar";
+import { Topbar } from "./topbar";
+import { useShortcuts } from "./use-shortcuts";
+
+const CommandPalette = lazy(() => import("./command-palette"));
 
 export function Shell() {
-  return <Outlet />;
+  const [drawer, setDrawer] = useState(false);
+  const palette = useSyncExternalStore(onPalette, paletteOpen);
+  const [everOpened, setEverOpened] = useState(false);
+  useEffect(() => {
+    if (palette) setEverOpened(true);
+  }, [palette]);
+  useShortcuts(openPalette);
+  return (
+    <div className={classes["shell"]}>
+      <a className={classes["skip"]} href="#main">
+        Skip to the content
+      </a>
+      <aside className={classes["sidebar"]}>
+        <Sidebar />
+      </aside>
+      <Drawer opened={drawer} onClose={() => setDrawer(false)} size={230} padding={0} withCloseButton={false} title={null}>
+        <Sidebar onGo={() => setDrawer(false)} />
+      </Drawer>
+      <div className={classes["column"]}>
+        <Topbar onMenu={() => setDrawer(true)} />
+        <main id="main" tabIndex={-1} className={classes["main"]}>
+          <Outlet />
+        </main>
+      </div>
+      {palette || everOpened ? (
+        <Suspense fallback={null}>
+          <CommandPalette />
+        </Suspense>
+      ) : null}
+    </div>
+  );
 }

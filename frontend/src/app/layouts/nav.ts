@@ -1,0 +1,36 @@
+/** The places in the side bar. */
+import {
+  IconApi,
+  IconCube,
+  IconHistory,
+  IconLayoutDashboard,
+  IconRocket,
+  IconServer2,
+  IconSettings,
+  IconTerminal2,
+} from "@tabler/icons-react";
+import type { LinkProps } from "@tanstack/react-router";
+import { paths } from "@/app/paths";
+
+export interface NavItem {
+  label: string;
+  icon: typeof IconApi;
+  link: LinkProps;
+  /** Which count of the overview is shown beside the label. */
+  count?: "models" | "endpoints" | "nodes";
+  exact?: boolean;
+}
+
+export const MAIN: NavItem[] = [
+  { label: "Overview", icon: IconLayoutDashboard, link: paths.overview(), exact: true },
+  { label: "Deploy", icon: IconRocket, link: paths.deploy() },
+  { label: "Models", icon: IconCube, link: paths.models(), count: "models" },
+  { label: "Endpoints", icon: IconApi, link: paths.endpoints(), count: "endpoints" },
+  { label: "Test console", icon: IconTerminal2, link: paths.test() },
+];
+
+export const INFRASTRUCTURE: NavItem[] = [
+  { label: "Nodes", icon: IconServer2, link: paths.nodes(), count: "nodes" },
+  { label: "Operations", icon: IconHistory, link: paths.operations() },
+  { label: "Settings", icon: IconSettings, link: { to: "/settings" } },
+];

@@ -1,0 +1,48 @@
+/** The side bar: where one can go, with how much is there. */
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { overviewQuery } from "@/api/operations";
+import { paths } from "@/app/paths";
+import { Logo } from "@/components/logo";
+import { INFRASTRUCTURE, MAIN, type NavItem } from "./nav";
+import classes from "./shell.module.css";
+
+function NavLink({ item, count, onGo }: { item: NavItem; count: number | undefined; onGo: (() => void) | undefined }) {
+  const Icon = item.icon;
+  return (
+    <Link
+      {...item.link}
+      className={classes["navLink"]}
+      activeOptions={{ exact: item.exact ?? false, includeSearch: false }}
+      activeProps={{ "aria-current": "page" }}
+      onClick={onGo}
+      title={item.label}
+    >
+      <Icon size={18} stroke={1.7} aria-hidden />
+      <span className={classes["navLabel"]}>{item.label}</span>
+      {count === undefined ? null : <span className={classes["navCount"]}>{count}</span>}
+    </Link>
+  );
+}
+
+export function Sidebar({ onGo }: { onGo?: () => void }) {
+  const { data } = useQuery(overviewQuery());
+  const countOf = (item: NavItem) => (item.count && data ? data.counts[item.count] : undefined);
+  return (
+    <div className={classes["sidebarInner"]}>
+      <Link {...paths.overview()} className={classes["brand"]} onClick={onGo} aria-label="Shoal, overview">
+        <Logo size={26} />
+        <span className={classes["navLabel"]}>Shoal</span>
+      </Link>
+      <nav aria-label="Main">
+        {MAIN.map((item) => (
+          <NavLink key={item.label} item={item} count={countOf(item)} onGo={onGo} />
+        ))}
+        <p className={classes["navGroup"]}>Infrastructure</p>
+        {INFRASTRUCTURE.map((item) => (
+          <NavLink key={item.label} item={item} count={countOf(item)} onGo={onGo} />
+        ))}
+      </nav>
+    </div>
+  );
+}

@@ -1,0 +1,98 @@
+/** The top bar: where one is, search, the live link, theme and account. */
+import { ActionIcon, Menu, useMantineColorScheme } from "@mantine/core";
+import {
+  IconDeviceDesktop,
+  IconLogout,
+  IconMenu2,
+  IconMoon,
+  IconSearch,
+  IconSun,
+  IconUserCircle,
+} from "@tabler/icons-react";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { sessionQuery, signOut } from "@/api/session";
+import { paths } from "@/app/paths";
+import { closeLive } from "@/live/live";
+import { Breadcrumbs } from "./breadcrumbs";
+import { LivePill } from "./live-pill";
+import { openPalette } from "./palette-store";
+import classes from "./shell.module.css";
+
+function ThemeMenu() {
+  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  const Icon = colorScheme === "light" ? IconSun : colorScheme === "dark" ? IconMoon : IconDeviceDesktop;
+  return (
+    <Menu>
+      <Menu.Target>
+        <ActionIcon aria-label={`Theme: ${colorScheme}`} title="Theme">
+          <Icon size={18} stroke={1.7} />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Item leftSection={<IconSun size={16} />} onClick={() => setColorScheme("light")}>
+          Light
+        </Menu.Item>
+        <Menu.Item leftSection={<IconMoon size={16} />} onClick={() => setColorScheme("dark")}>
+          Dark
+        </Menu.Item>
+        <Menu.Item leftSection={<IconDeviceDesktop size={16} />} onClick={() => setColorScheme("auto")}>
+          As the system
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+
+function AccountMenu() {
+  const queryClient = useQueryClient();
+  const navigate = useNavigate();
+  const { data } = useQuery(sessionQuery());
+  const leave = async () => {
+    await signOut();
+    closeLive();
+    queryClient.clear();
+    await navigate(paths.login());
+  };
+  return (
+    <Menu>
+      <Menu.Target>
+        <ActionIcon aria-label="Account" title="Account">
+          <IconUserCircle size={19} stroke={1.7} />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Label>
+          {data?.user ? `${data.user.username}, ${data.user.role}` : "Not signed in"}
+        </Menu.Label>
+        <Menu.Item leftSection={<IconUserCircle size={16} />} onClick={() => void navigate(paths.settings())}>
+          Profile
+        </Menu.Item>
+        <Menu.Item leftSection={<IconLogout size={16} />} onClick={() => void leave()}>
+          Sign out
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+
+export function Topbar({ onMenu }: { onMenu: () => void }) {
+  return (
+    <header className={classes["topbar"]}>
+      <ActionIcon className={classes["menuButton"]} onClick={onMenu} aria-label="Open the navigation">
+        <IconMenu2 size={18} />
+      </ActionIcon>
+      <Breadcrumbs />
+      <div className={classes["topActions"]}>
+        <button type="button" className={classes["search"]} onClick={openPalette} aria-label="Search or jump to">
+          <IconSearch size={15} aria-hidden />
+          <span className={classes["searchWords"]}>Search or jump to</span>
+          <kbd className={classes["searchKey"]}>Ctrl K</kbd>
+        </button>
+        <LivePill />
+        <ThemeMenu />
+        <AccountMenu />
+      </div>
+    </header>
+  );
+}
