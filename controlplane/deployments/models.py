@@ -1,19 +1,19 @@
-"""Desired and observed: endpoints, their deployments and replicas, and the operations that move them."""
+"""Desired and observed: endpoints, deployments, replicas, and the operations that move them."""
 
 from django.db import models
 
 from controlplane.core.models import Stamped
+from controlplane.deployments.types import (
+    DeploymentState,
+    Desired,
+    EndpointState,
+    OperationState,
+    ReplicaState,
+)
 
 
 class Endpoint(Stamped):
     """A stable, authenticated URL. Traffic is a map from deployment name to percent."""
-
-    class ProvisioningState(models.TextChoices):
-        CREATING = "Creating"
-        UPDATING = "Updating"
-        SUCCEEDED = "Succeeded"
-        FAILED = "Failed"
-        DELETING = "Deleting"
 
     name = models.CharField(max_length=32, unique=True)
     description = models.TextField(blank=True)
@@ -22,9 +22,12 @@ class Endpoint(Stamped):
     traffic = models.JSONField(default=dict)
     mirror_traffic = models.JSONField(default=dict)
     provisioning_state = models.CharField(
-        max_length=16, choices=ProvisioningState, default=ProvisioningState.SUCCEEDED
+        max_length=16, choices=EndpointState, default=EndpointState.SUCCEEDED
     )
+    # Raised by every change that matters for routing; starts at the creation time in milliseconds,
+    # so that a later endpoint of the same name never reuses a number.
     generation = models.BigIntegerField(default=1)
+    confirmed_generation = models.BigIntegerField(default=0)  # what every gateway has applied
     created_by = models.CharField(max_length=150)
 
     def __str__(self) -> str:
@@ -52,15 +55,6 @@ class EndpointKey(Stamped):
 
 
 class Deployment(Stamped):
-    class ProvisioningState(models.TextChoices):
-        CREATING = "Creating"
-        UPDATING = "Updating"
-        SCALING = "Scaling"
-        SUCCEEDED = "Succeeded"
-        FAILED = "Failed"
-        CANCELED = "Canceled"
-        DELETING = "Deleting"
-
     endpoint = models.ForeignKey(Endpoint, on_delete=models.CASCADE, related_name="deployments")
     name = models.CharField(max_length=32)
     model_version = models.ForeignKey("registry.ModelVersion", on_delete=models.PROTECT)
@@ -73,16 +67,14 @@ class Deployment(Stamped):
     request_timeout_ms = models.PositiveIntegerField(default=60_000)
     retries = models.BooleanField(default=True)  # stateless: a lost request may be sent again
     provisioning_state = models.CharField(
-        max_length=16, choices=ProvisioningState, default=ProvisioningState.CREATING
+        max_length=16, choices=DeploymentState, default=DeploymentState.CREATING
     )
     generation = models.BigIntegerField(default=1)
     error = models.JSONField(null=True, blank=True)
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(
-                fields=["endpoint", "name"], name="one_deployment_per_name"
-            )
+            models.UniqueConstraint(fields=["endpoint", "name"], name="one_deployment_per_name")
         ]
 
     def __str__(self) -> str:
@@ -92,32 +84,21 @@ class Deployment(Stamped):
 class Replica(Stamped):
     """One runtime process on one node: what we want of it, and what its node last said."""
 
-    class Desired(models.TextChoices):
-        RUNNING = "running"
-        STOPPED = "stopped"
-
-    class State(models.TextChoices):
-        PENDING = "pending"
-        DOWNLOADING = "downloading"
-        STARTING = "starting"
-        LOADING = "loading"
-        WARMING = "warming"
-        READY = "ready"
-        DRAINING = "draining"
-        STOPPED = "stopped"
-        FAILED = "failed"
-        UNKNOWN = "unknown"  # its node is silent
-
     id = models.CharField(max_length=32, primary_key=True)
     deployment = models.ForeignKey(Deployment, on_delete=models.CASCADE, related_name="replicas")
     ordinal = models.PositiveIntegerField()
     node = models.ForeignKey("nodes.Node", on_delete=models.PROTECT, related_name="replicas")
     generation = models.BigIntegerField(default=1)
     desired = models.CharField(max_length=8, choices=Desired, default=Desired.RUNNING)
-    state = models.CharField(max_length=16, choices=State, default=State.PENDING)
+    state = models.CharField(max_length=16, choices=ReplicaState, default=ReplicaState.PENDING)
     observed = models.JSONField(default=dict)  # wire.messages.ObservedReplica as last reported
     error = models.JSONField(null=True, blank=True)
+    state_since = models.DateTimeField(null=True, blank=True)
     last_report_at = models.DateTimeField(null=True, blank=True)
+    attempts = models.PositiveIntegerField(default=0)  # how often the control plane started it anew
+    # The node's desired generation that carries the latest change of this row: once the node has
+    # acted on it and does not mention the replica, the replica is not there.
+    node_generation = models.BigIntegerField(default=0)
 
     def __str__(self) -> str:
         return f"{self.deployment}#{self.ordinal}"
@@ -126,24 +107,18 @@ class Replica(Stamped):
 class Operation(Stamped):
     """A long-running change with stages. It always ends: Succeeded, Failed or Canceled."""
 
-    class State(models.TextChoices):
-        QUEUED = "Queued"
-        RUNNING = "Running"
-        SUCCEEDED = "Succeeded"
-        FAILED = "Failed"
-        CANCELED = "Canceled"
-
     id = models.CharField(max_length=32, primary_key=True)
-    kind = models.CharField(max_length=32)  # "deploy", "scale", "delete-deployment", "delete-endpoint"
+    kind = models.CharField(max_length=32)  # deployments.types.OperationKind
     endpoint = models.CharField(max_length=64, db_index=True)
     deployment = models.CharField(max_length=64, blank=True)
-    state = models.CharField(max_length=16, choices=State, default=State.QUEUED)
+    state = models.CharField(max_length=16, choices=OperationState, default=OperationState.QUEUED)
     stages = models.JSONField(default=list)
     # [{name, title, status: pending|running|succeeded|failed|canceled, started_at, ended_at,
     #   detail, progress: 0..1 | null}]
     parameters = models.JSONField(default=dict)
     result = models.JSONField(null=True, blank=True)
     error = models.JSONField(null=True, blank=True)  # {code, message, detail, hints}
+    revision = models.BigIntegerField(default=0)  # compare-and-set of every step
     deadline_at = models.DateTimeField()
     cancel_requested = models.BooleanField(default=False)
     created_by = models.CharField(max_length=150)

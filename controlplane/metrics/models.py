@@ -13,7 +13,10 @@ class ReplicaSample(models.Model):
     data = models.JSONField()
 
     class Meta:
-        indexes = [models.Index(fields=["endpoint", "at"], name="replica_sample_by_endpoint")]
+        indexes = [
+            models.Index(fields=["endpoint", "at"], name="replica_sample_by_endpoint"),
+            models.Index(fields=["at"], name="replica_sample_by_age"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.replica_id}@{self.at:.1f}"
@@ -28,7 +31,10 @@ class GatewaySample(models.Model):
     data = models.JSONField()
 
     class Meta:
-        indexes = [models.Index(fields=["endpoint", "at"], name="gateway_sample_by_endpoint")]
+        indexes = [
+            models.Index(fields=["endpoint", "at"], name="gateway_sample_by_endpoint"),
+            models.Index(fields=["at"], name="gateway_sample_by_age"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.endpoint}/{self.deployment}@{self.at:.1f}"
@@ -40,7 +46,10 @@ class NodeSample(models.Model):
     data = models.JSONField()
 
     class Meta:
-        indexes = [models.Index(fields=["node_id", "at"], name="node_sample_by_node")]
+        indexes = [
+            models.Index(fields=["node_id", "at"], name="node_sample_by_node"),
+            models.Index(fields=["at"], name="node_sample_by_age"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.node_id}@{self.at:.1f}"

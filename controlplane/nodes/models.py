@@ -10,7 +10,6 @@ class Node(Stamped):
         ONLINE = "online"
         SUSPECT = "suspect"  # missed two reports
         OFFLINE = "offline"  # missed four
-        REMOVED = "removed"
 
     id = models.CharField(max_length=32, primary_key=True)
     name = models.CharField(max_length=100, unique=True)

@@ -1,0 +1,49 @@
+"""What can go wrong with endpoints, deployments and operations."""
+
+from controlplane.core.errors import Conflict, Invalid, NotFound
+
+
+class EndpointNotFound(NotFound):
+    code = "EndpointNotFound"
+
+
+class DeploymentNotFound(NotFound):
+    code = "DeploymentNotFound"
+
+
+class OperationNotFound(NotFound):
+    code = "OperationNotFound"
+
+
+class NameInvalid(Invalid):
+    code = "NameInvalid"
+
+
+class NameTaken(Conflict):
+    code = "NameTaken"
+
+
+class TrafficInvalid(Invalid):
+    code = "TrafficInvalid"
+
+
+class DeploymentHasTraffic(Conflict):
+    code = "DeploymentHasTraffic"
+
+
+class OperationInProgress(Conflict):
+    """``extra["operation"]`` is the id of the one that is running."""
+
+    code = "OperationInProgress"
+
+
+class OperationFinished(Conflict):
+    code = "OperationFinished"
+
+
+class ModelNotDeployable(Invalid):
+    code = "ModelNotDeployable"
+
+
+class NodeInUse(Conflict):
+    code = "InUse"

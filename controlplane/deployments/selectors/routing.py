@@ -1,0 +1,122 @@
+"""What gateways have to route: endpoints, hashes of keys, weights, and the replicas that answer.
+
+Values only, and nothing of Envoy: the gateway app renders them.
+"""
+
+from dataclasses import dataclass
+
+from django.db.models import Prefetch
+
+from controlplane.deployments.models import Deployment, Endpoint, Replica
+from controlplane.deployments.types import DeploymentState, Desired, EndpointState, ReplicaState
+
+
+@dataclass(frozen=True, slots=True)
+class RoutedReplica:
+    replica_id: str
+    address: str
+    http_port: int
+    grpc_port: int
+    draining: bool  # finish what is running there, send nothing new
+
+
+@dataclass(frozen=True, slots=True)
+class RoutedDeployment:
+    name: str
+    weight: int  # percent of the endpoint's traffic, 0..100
+    mirror_percent: int
+    request_timeout_ms: int
+    retries: bool  # stateless: a request whose connection broke may be sent to another replica
+    replicas: tuple[RoutedReplica, ...]  # sorted by id; may be empty
+
+
+@dataclass(frozen=True, slots=True)
+class KeyHash:
+    slot: str  # "primary" or "secondary"
+    sha256: str  # lower-case hex
+
+
+@dataclass(frozen=True, slots=True)
+class RoutedEndpoint:
+    name: str
+    generation: int  # confirm this number once every gateway has applied the view
+    keys: tuple[KeyHash, ...]
+    deployments: tuple[RoutedDeployment, ...]  # sorted by name
+
+
+@dataclass(frozen=True, slots=True)
+class RoutingView:
+    endpoints: tuple[RoutedEndpoint, ...]  # sorted by name
+
+    def generations(self) -> dict[str, int]:
+        return {endpoint.name: endpoint.generation for endpoint in self.endpoints}
+
+
+def routing_view() -> RoutingView:
+    """The view as of now, in four queries."""
+    # why endpoints first: a generation read before its replicas can only be too old, never too new,
+    # so that confirming it promises nothing that the view did not hold.
+    endpoints = (
+        Endpoint.objects.exclude(provisioning_state=EndpointState.DELETING)
+        .order_by("name")
+        .prefetch_related(
+            "keys",
+            Prefetch(
+                "deployments",
+                Deployment.objects.exclude(provisioning_state=DeploymentState.DELETING).order_by(
+                    "name"
+                ),
+            ),
+            Prefetch("deployments__replicas", Replica.objects.order_by("id")),
+        )
+    )
+    return RoutingView(tuple(_endpoint(endpoint) for endpoint in endpoints))
+
+
+def _endpoint(endpoint: Endpoint) -> RoutedEndpoint:
+    keys = sorted(endpoint.keys.all(), key=lambda key: key.slot)
+    return RoutedEndpoint(
+        name=endpoint.name,
+        generation=endpoint.generation,
+        keys=tuple(KeyHash(slot=key.slot, sha256=key.sha256) for key in keys),
+        deployments=tuple(
+            _deployment(endpoint, deployment) for deployment in endpoint.deployments.all()
+        ),
+    )
+
+
+def _deployment(endpoint: Endpoint, deployment: Deployment) -> RoutedDeployment:
+    routed = (_replica(replica) for replica in deployment.replicas.all())
+    return RoutedDeployment(
+        name=deployment.name,
+        weight=int(endpoint.traffic.get(deployment.name, 0)),
+        mirror_percent=int(endpoint.mirror_traffic.get(deployment.name, 0)),
+        request_timeout_ms=deployment.request_timeout_ms,
+        retries=deployment.retries,
+        replicas=tuple(replica for replica in routed if replica is not None),
+    )
+
+
+def _replica(replica: Replica) -> RoutedReplica | None:
+    """The replica as gateways should see it; None when it cannot answer.
+
+    One whose node is silent stays: its requests do not pass through us, and gateways check health.
+    """
+    observed = replica.observed
+    answering = observed.get("state") in (ReplicaState.READY, ReplicaState.DRAINING)
+    if not answering or replica.state not in (
+        ReplicaState.READY,
+        ReplicaState.DRAINING,
+        ReplicaState.UNKNOWN,
+    ):
+        return None
+    if not observed.get("http_port") or not observed.get("grpc_port"):
+        return None
+    draining = replica.desired == Desired.STOPPED or replica.state == ReplicaState.DRAINING
+    return RoutedReplica(
+        replica_id=replica.id,
+        address=str(observed.get("address") or "127.0.0.1"),
+        http_port=int(observed["http_port"]),
+        grpc_port=int(observed["grpc_port"]),
+        draining=draining,
+    )
