@@ -1,0 +1,147 @@
+/** A panel with one live chart: title, formula, legend with values, and the same data as a table. */
+import "uplot/dist/uPlot.min.css";
+import { ActionIcon, Tooltip, useComputedColorScheme } from "@mantine/core";
+import { IconChartLine, IconInfoCircle, IconTable } from "@tabler/icons-react";
+import { useEffect, useRef, useState } from "react";
+import { requestDraw } from "@/live/flush";
+import type { Series } from "@/live/series";
+import { clock } from "../format";
+import type { ChartGroup } from "./chart-group";
+import classes from "./charts.module.css";
+import { Plot, type Line } from "./plot";
+import { SummaryTable, type SummaryRow, summarise } from "./summary-table";
+import { type Unit, valueText } from "./units";
+
+export interface LiveChartProps {
+  title: string;
+  hint?: string;
+  /** How the values are computed, shown behind the ⓘ. */
+  formula: string;
+  series: Series;
+  lines: Line[];
+  unit: Unit;
+  stacked?: boolean;
+  /** Seconds shown. */
+  range: number;
+  group: ChartGroup;
+  /** The live link is interrupted: the picture is old. */
+  dimmed?: boolean;
+  height?: number;
+}
+
+const TABLE_EVERY_MS = 1000;
+
+export function LiveChart(props: LiveChartProps) {
+  const { title, hint, formula, series, lines, unit, stacked = false, range, group, dimmed = false, height = 152 } = props;
+  const host = useRef<HTMLDivElement>(null);
+  const values = useRef<(HTMLElement | null)[]>([]);
+  const stamp = useRef<HTMLSpanElement>(null);
+  const rangeRef = useRef(range);
+  const [asTable, setAsTable] = useState(false);
+  const [rows, setRows] = useState<SummaryRow[]>([]);
+  const scheme = useComputedColorScheme("light");
+  const shape = JSON.stringify(lines);
+
+  useEffect(() => {
+    rangeRef.current = range;
+    series.redraw();
+  }, [range, series]);
+
+  useEffect(() => {
+    const element = host.current;
+    if (!element) return undefined;
+    const current = JSON.parse(shape) as Line[];
+    let cursor: number | null = null;
+    let tableAt = 0;
+
+    const label = () => {
+      const at = cursor ?? plot.times.length - 1;
+      current.forEach((_, index) => {
+        const target = values.current[index];
+        const text = valueText(unit, plot.raw[index]?.[at] ?? null);
+        if (target && target.textContent !== text) target.textContent = text;
+      });
+      const time = cursor === null ? undefined : plot.times[cursor];
+      if (stamp.current) stamp.current.textContent = time === undefined ? "" : clock(new Date(time * 1000));
+    };
+    const plot = new Plot(element, series, {
+      lines: current,
+      unit,
+      stacked,
+      height,
+      range: () => rangeRef.current,
+      group,
+      onCursor: (index) => {
+        cursor = index;
+        requestDraw(label);
+      },
+    });
+    const draw = () => {
+      plot.update();
+      label();
+      if (asTable && performance.now() - tableAt > TABLE_EVERY_MS) {
+        tableAt = performance.now();
+        setRows(summarise(current, plot.raw));
+      }
+    };
+    const observer = new ResizeObserver(() => plot.resize(element.clientWidth));
+    observer.observe(element);
+    const stopDraw = series.onDraw(draw);
+    const stopZoom = group.onZoom(() => requestDraw(draw));
+    return () => {
+      stopDraw();
+      stopZoom();
+      observer.disconnect();
+      plot.destroy();
+    };
+    // why the scheme: colours are read from the theme when the chart is built.
+  }, [series, shape, unit, stacked, height, group, scheme, asTable]);
+
+  return (
+    <section className={classes["panel"]} data-dimmed={dimmed || undefined} aria-label={title}>
+      <header className={classes["head"]}>
+        <h3 className={classes["title"]}>{title}</h3>
+        {hint ? <span className="secondary truncate">{hint}</span> : null}
+        <span ref={stamp} className={classes["stamp"]} aria-hidden />
+        <span className={classes["tools"]}>
+          <Tooltip label={formula} multiline maw={320} events={{ hover: true, focus: true, touch: true }}>
+            <ActionIcon size={24} aria-label={`How ${title} is computed`}>
+              <IconInfoCircle size={15} stroke={1.6} />
+            </ActionIcon>
+          </Tooltip>
+          <ActionIcon
+            size={24}
+            aria-label={asTable ? `Show ${title} as a chart` : `Show ${title} as a table`}
+            title={asTable ? "Chart" : "Table"}
+            onClick={() => setAsTable(!asTable)}
+          >
+            {asTable ? <IconChartLine size={15} stroke={1.6} /> : <IconTable size={15} stroke={1.6} />}
+          </ActionIcon>
+        </span>
+      </header>
+      <div
+        ref={host}
+        role="img"
+        aria-label={`${title}: live chart of ${lines.map((line) => line.label).join(", ")}`}
+        className={classes["plot"]}
+        style={{ height, display: asTable ? "none" : undefined }}
+      />
+      {asTable ? <SummaryTable label={title} rows={rows} unit={unit} height={height} /> : null}
+      <ul className={classes["legend"]}>
+        {lines.map((line, index) => (
+          <li key={line.key}>
+            <i style={{ borderTop: `2px ${line.dash ? "dashed" : "solid"} var(--${line.color})` }} aria-hidden />
+            {line.label}{" "}
+            <b
+              ref={(element) => {
+                values.current[index] = element;
+              }}
+            >
+              –
+            </b>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,187 @@
+/** Builds and feeds one uPlot chart: no React in here, so that a tick costs a draw and nothing else. */
+import uPlot from "uplot";
+import type { Series } from "@/live/series";
+import type { ChartGroup } from "./chart-group";
+import { type LineStyle, token } from "./palette";
+import { axisText, MINIMUM_TOP, TICK_STEPS, type Unit } from "./units";
+
+export interface Line extends LineStyle {
+  /** Key of the live series. */
+  key: string;
+  label: string;
+  fill?: boolean;
+}
+
+export interface PlotOptions {
+  lines: readonly Line[];
+  unit: Unit;
+  stacked: boolean;
+  height: number;
+  /** Seconds shown when not zoomed. */
+  range: () => number;
+  group: ChartGroup;
+  /** Cursor moved: index into the plotted points, or null when it left. */
+  onCursor: (index: number | null) => void;
+}
+
+const FONT = '11px "Inter Variable", system-ui, sans-serif';
+
+function timeLabels(splits: number[], step: number): string[] {
+  return splits.map((at) => {
+    const time = new Date(at * 1000);
+    const two = (value: number) => String(value).padStart(2, "0");
+    const minutes = `${two(time.getHours())}:${two(time.getMinutes())}`;
+    return step < 60 ? `${minutes}:${two(time.getSeconds())}` : minutes;
+  });
+}
+
+function withAlpha(color: string, alpha: number): string {
+  return `color-mix(in srgb, ${color} ${Math.round(alpha * 100)}%, transparent)`;
+}
+
+export class Plot {
+  /** The values as they are, per line, for legends and tables (the drawn ones are summed when stacked). */
+  readonly raw: (number | null)[][];
+  readonly times: number[] = [];
+  private readonly drawn: (number | null)[][];
+  private readonly chart: uPlot;
+  private readonly options: PlotOptions;
+  private readonly source: Series;
+
+  constructor(host: HTMLElement, source: Series, options: PlotOptions) {
+    this.source = source;
+    this.options = options;
+    this.raw = options.lines.map(() => []);
+    this.drawn = options.stacked ? options.lines.map(() => []) : this.raw;
+    this.chart = new uPlot(this.config(host.clientWidth), this.data(), host);
+  }
+
+  /** Takes over the newest points and draws. */
+  update(): void {
+    const { lines, stacked, group, range } = this.options;
+    const { ring } = this.source;
+    const since = group.zoom?.[0] ?? ring.lastTime - range();
+    // why one point more: the line must reach the left edge.
+    const from = Math.max(0, ring.firstIndex(since) - 1);
+    ring.readTimes(from, this.times);
+    lines.forEach((line, index) => ring.read(line.key, from, this.raw[index]));
+    if (stacked) this.stack();
+    this.chart.setData(this.data(), true);
+  }
+
+  resize(width: number): void {
+    if (width > 0 && width !== this.chart.width) this.chart.setSize({ width, height: this.options.height });
+  }
+
+  destroy(): void {
+    this.chart.destroy();
+  }
+
+  private data(): uPlot.AlignedData {
+    return [this.times, ...this.drawn] as uPlot.AlignedData;
+  }
+
+  private stack(): void {
+    const sums = new Array<number>(this.times.length).fill(0);
+    this.raw.forEach((values, index) => {
+      const out = this.drawn[index];
+      if (!out) return;
+      out.length = values.length;
+      for (let i = 0; i < values.length; i += 1) {
+        const value = values[i];
+        if (value === null || value === undefined) out[i] = null;
+        else {
+          sums[i] = (sums[i] ?? 0) + value;
+          out[i] = sums[i] ?? null;
+        }
+      }
+    });
+  }
+
+  private config(width: number): uPlot.Options {
+    const { lines, unit, stacked, height, group, range, onCursor } = this.options;
+    const ink = token("ink-3");
+    const grid = { stroke: token("grid"), width: 1 };
+    const colors = lines.map((line) => token(line.color));
+    return {
+      width: Math.max(width, 50),
+      height,
+      padding: [8, 8, 0, 0],
+      legend: { show: false },
+      cursor: {
+        sync: { key: group.key },
+        drag: { x: true, y: false, setScale: false },
+        points: { size: 6, width: 0, fill: (_, index) => colors[index - 1] ?? ink },
+        y: false,
+      },
+      scales: {
+        x: {
+          time: true,
+          range: () => {
+            const end = Number.isNaN(this.source.ring.lastTime) ? Date.now() / 1000 : this.source.ring.lastTime;
+            return group.zoom ? [group.zoom[0], group.zoom[1]] : [end - range(), end];
+          },
+        },
+        y: { range: (_, __, top) => [0, Math.max((top ?? 0) * 1.12, MINIMUM_TOP[unit])] },
+      },
+      axes: [
+        {
+          stroke: ink,
+          font: FONT,
+          grid,
+          ticks: { show: false },
+          gap: 6,
+          size: 26,
+          space: 62,
+          values: (_, splits, __, ___, step) => timeLabels(splits, step),
+        },
+        {
+          stroke: ink,
+          font: FONT,
+          grid,
+          ticks: { show: false },
+          gap: 8,
+          size: 62,
+          space: 32,
+          incrs: TICK_STEPS[unit],
+          values: (_, splits) => axisText(unit, splits),
+        },
+      ],
+      series: [
+        {},
+        ...lines.map((line, index) => {
+          const color = colors[index] ?? ink;
+          const filled = line.fill === true || (stacked && index === 0);
+          return {
+            stroke: color,
+            width: 1.5,
+            points: { show: false },
+            spanGaps: false,
+            ...(line.dash ? { dash: line.dash } : {}),
+            ...(filled ? { fill: withAlpha(color, stacked ? 0.38 : 0.12) } : {}),
+          } satisfies uPlot.Series;
+        }),
+      ],
+      ...(stacked
+        ? {
+            bands: lines.slice(1).map((_, index) => ({
+              series: [index + 2, index + 1] as [number, number],
+              fill: withAlpha(colors[index + 1] ?? ink, 0.38),
+            })),
+          }
+        : {}),
+      hooks: {
+        setCursor: [(chart) => onCursor(chart.cursor.idx ?? null)],
+        setSelect: [
+          (chart) => {
+            const { left, width: selected } = chart.select;
+            if (selected < 6) return;
+            group.setZoom([chart.posToVal(left, "x"), chart.posToVal(left + selected, "x")]);
+            chart.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+          },
+        ],
+        init: [(chart) => chart.over.addEventListener("dblclick", () => group.setZoom(null))],
+      },
+    };
+  }
+}
