@@ -1,0 +1,49 @@
+"""Routes that Envoy answers by itself, and the route table of a gateway that knows no endpoint yet."""
+
+from typing import Any
+
+ROUTE_CONFIG = "scoring"
+ROUTE_TYPE = "type.googleapis.com/envoy.config.route.v3.RouteConfiguration"
+
+
+def answer(match: dict[str, Any], status: int, text: str, **more: Any) -> dict[str, Any]:
+    """A route that replies ``text``; the listener wraps it as JSON, or as a gRPC status for gRPC."""
+    reply = {"status": status, "body": {"inline_string": text}}
+    return {"match": match, "direct_response": reply, **more}
+
+
+def route_config(routes: list[dict[str, Any]]) -> dict[str, Any]:
+    """``routes`` and, behind them, what all other requests get."""
+    unknown = [
+        answer(
+            {"prefix": "/", "grpc": {}},
+            404,
+            "No such endpoint: name it in the metadata key 'x-shoal-endpoint'.",
+            response_headers_to_add=[_grpc_not_found()],
+        ),
+        answer(
+            {"prefix": "/endpoints/"}, 404, "No such endpoint: see the scoring URI in the studio."
+        ),
+        answer({"prefix": "/"}, 404, "Scoring is at /endpoints/<endpoint>/."),
+    ]
+    return {
+        "@type": ROUTE_TYPE,
+        "name": ROUTE_CONFIG,
+        "validate_clusters": False,
+        "virtual_hosts": [
+            {
+                "name": ROUTE_CONFIG,
+                "domains": ["*"],
+                "request_headers_to_remove": ["authorization"],
+                "routes": [*routes, *unknown],
+            }
+        ],
+    }
+
+
+def _grpc_not_found() -> dict[str, Any]:
+    # why: Envoy turns 404 into UNIMPLEMENTED, which clients read as "this method does not exist".
+    return {
+        "header": {"key": "grpc-status", "value": "5"},
+        "append_action": "OVERWRITE_IF_EXISTS_OR_ADD",
+    }

@@ -1,0 +1,216 @@
+"""The two listeners of a gateway: TLS and plain, with key check, access log and JSON errors. Pure.
+
+Listeners are local to each gateway (addresses, ports, certificates), so they are not part of a snapshot.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from controlplane.gateway.fallback import ROUTE_CONFIG
+
+TYPE = "type.googleapis.com/"
+LUA_FOLDER = Path(__file__).parent / "lua"
+# One line per request; `access_log.py` reads these columns. The path is last: it is the client's text.
+ACCESS_LOG_COLUMNS = (
+    "%START_TIME(%s.%6f)%",
+    "%METADATA(ROUTE:shoal:endpoint)%",
+    "%UPSTREAM_CLUSTER_RAW%",
+    "%RESPONSE_CODE%",
+    "%GRPC_STATUS_NUMBER%",
+    "%COMMON_DURATION(DS_RX_BEG:DS_TX_END:us)%",
+    "%BYTES_RECEIVED%",
+    "%BYTES_SENT%",
+    "%RESPONSE_FLAGS%",
+    "%REQ(X-REQUEST-ID)%",
+    "%REQ(:METHOD)%",
+    "%PATH(NQ:ORIG_OR_PATH)%",
+)
+MIB = 1 << 20
+
+
+def listeners(
+    *, address: str, tls_port: int, plain_port: int, access_log: str, xds_folder: str
+) -> list[dict[str, Any]]:
+    """LDS resources. Paths may be relative to Envoy's working folder."""
+    common: dict[str, Any] = {"address": address, "access_log": access_log, "xds": xds_folder}
+    return [
+        _listener("tls", port=tls_port, tls=True, **common),
+        _listener("plain", port=plain_port, tls=False, **common),
+    ]
+
+
+def secret(tls_dir: Path) -> dict[str, Any]:
+    """SDS resource: the certificate pair, re-read whenever its folder changes."""
+    return {
+        "@type": TYPE + "envoy.extensions.transport_sockets.tls.v3.Secret",
+        "name": "gateway",
+        "tls_certificate": {
+            "certificate_chain": {"filename": str(tls_dir / "gateway.pem")},
+            "private_key": {"filename": str(tls_dir / "gateway.key")},
+            "watched_directory": {"path": str(tls_dir)},
+        },
+    }
+
+
+def _listener(
+    name: str, *, address: str, port: int, tls: bool, access_log: str, xds: str
+) -> dict[str, Any]:
+    chain: dict[str, Any] = {
+        "filters": [
+            {
+                "name": "envoy.filters.network.http_connection_manager",
+                "typed_config": _http(name, access_log=access_log, xds=xds),
+            }
+        ]
+    }
+    if tls:
+        chain["transport_socket"] = _tls_socket(xds)
+    return {
+        "@type": TYPE + "envoy.config.listener.v3.Listener",
+        "name": name,
+        "address": {"socket_address": {"address": address, "port_value": port}},
+        "filter_chains": [chain],
+        "per_connection_buffer_limit_bytes": MIB,
+        "enable_reuse_port": True,
+    }
+
+
+def _tls_socket(xds: str) -> dict[str, Any]:
+    sds = {
+        "name": "gateway",
+        "sds_config": {
+            "path_config_source": {"path": f"{xds}/sds.json"},
+            "resource_api_version": "V3",
+        },
+    }
+    return {
+        "name": "envoy.transport_sockets.tls",
+        "typed_config": {
+            "@type": TYPE + "envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext",
+            "common_tls_context": {
+                "alpn_protocols": ["h2", "http/1.1"],
+                "tls_params": {"tls_minimum_protocol_version": "TLSv1_2"},
+                "tls_certificate_sds_secret_configs": [sds],
+            },
+        },
+    }
+
+
+def _http(name: str, *, access_log: str, xds: str) -> dict[str, Any]:
+    return {
+        "@type": TYPE
+        + "envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager",
+        "stat_prefix": name,
+        "codec_type": "AUTO",  # HTTP/1 and, by prior knowledge or ALPN, HTTP/2
+        "server_name": "shoal",
+        "use_remote_address": True,
+        # why: without an empty list, callers from private addresses could steer retries and timeouts
+        # with x-envoy-* headers.
+        "internal_address_config": {"unix_sockets": False},
+        "normalize_path": True,
+        "merge_slashes": True,
+        "preserve_external_request_id": True,
+        "always_set_request_id_in_response": True,
+        "request_headers_timeout": "10s",
+        "stream_idle_timeout": "300s",  # routes widen it to their own timeout
+        "common_http_protocol_options": {"idle_timeout": "3600s"},
+        "http2_protocol_options": {
+            "max_concurrent_streams": 1000,
+            "initial_stream_window_size": 4 * MIB,
+            "initial_connection_window_size": 16 * MIB,
+        },
+        "rds": {
+            "route_config_name": ROUTE_CONFIG,
+            "config_source": {
+                "path_config_source": {"path": f"{xds}/rds/{ROUTE_CONFIG}.json"},
+                "resource_api_version": "V3",
+            },
+        },
+        "http_filters": [_key_check(), _router()],
+        "access_log": [_access_log(access_log)],
+        "local_reply_config": local_replies(),
+    }
+
+
+def _key_check() -> dict[str, Any]:
+    sha256 = (LUA_FOLDER / "sha256.lua").read_text()
+    auth = (LUA_FOLDER / "auth.lua").read_text()
+    source = f"local sha256 = (function()\n{sha256}\nend)()\n{auth}"
+    return {
+        "name": "envoy.filters.http.lua",
+        "typed_config": {
+            "@type": TYPE + "envoy.extensions.filters.http.lua.v3.Lua",
+            "default_source_code": {"inline_string": source},
+        },
+    }
+
+
+def _router() -> dict[str, Any]:
+    return {
+        "name": "envoy.filters.http.router",
+        "typed_config": {"@type": TYPE + "envoy.extensions.filters.http.router.v3.Router"},
+    }
+
+
+def _access_log(path: str) -> dict[str, Any]:
+    return {
+        "name": "envoy.access_loggers.file",
+        "typed_config": {
+            "@type": TYPE + "envoy.extensions.access_loggers.file.v3.FileAccessLog",
+            "path": path,
+            "log_format": {
+                "text_format_source": {"inline_string": "\t".join(ACCESS_LOG_COLUMNS) + "\n"}
+            },
+        },
+    }
+
+
+def local_replies() -> dict[str, Any]:
+    """What clients read when the gateway itself answers: JSON that Triton's clients can parse.
+
+    For gRPC the plain text becomes grpc-message. Status codes follow Azure's scoring contract:
+    408 for a request over its deployment's timeout, 429 when too many wait.
+    """
+    texts = (
+        ("UT", 408, "The model did not answer within this deployment's request timeout."),
+        ("SI", 408, "The request was idle for too long."),
+        ("UO", 429, "Too many requests are waiting for this deployment. Try again later."),
+        ("UH", 503, "No replica of this deployment is healthy."),
+        ("NC", 503, "This deployment is not ready yet."),
+        ("UF", 503, "No replica of this deployment can be reached."),
+        ("UC", 503, "The replica ended the connection before it answered."),
+        ("UR", 503, "The replica reset the request before it answered."),
+    )
+    grpc = {
+        "header_filter": {
+            "header": {"name": "content-type", "string_match": {"prefix": "application/grpc"}}
+        }
+    }
+    mappers: list[dict[str, Any]] = [
+        {
+            "filter": {"and_filter": {"filters": [grpc, _flag(flag)]}},
+            "body": {"inline_string": text},
+            "body_format_override": _plain("%LOCAL_REPLY_BODY%"),
+        }
+        for flag, _, text in texts
+    ]
+    mappers.append({"filter": grpc, "body_format_override": _plain("%LOCAL_REPLY_BODY%")})
+    mappers += [
+        {"filter": _flag(flag), "status_code": status, "body": {"inline_string": text}}
+        for flag, status, text in texts
+    ]
+    return {
+        "mappers": mappers,
+        "body_format": {
+            "json_format": {"error": "%LOCAL_REPLY_BODY%"},
+            "content_type": "application/json",
+        },
+    }
+
+
+def _flag(flag: str) -> dict[str, Any]:
+    return {"response_flag_filter": {"flags": [flag]}}
+
+
+def _plain(text: str) -> dict[str, Any]:
+    return {"text_format_source": {"inline_string": text}}

@@ -1,0 +1,69 @@
+"""What the gateway's programs take from the environment; needs no Django."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+DEFAULT_CONTROL_URL = "http://127.0.0.1:8080"
+MAX_DEFAULT_CONCURRENCY = 8
+
+
+class SettingsError(ValueError):
+    """A variable whose value cannot be used; the text names the variable, the value and what was expected."""
+
+
+@dataclass(frozen=True, slots=True)
+class GatewaySettings:
+    """One gateway: where it listens, where its files are, whom it asks. Ports of 0 mean any free one."""
+
+    home: Path
+    tls_dir: Path
+    control_url: str
+    token: str
+    name: str
+    address: str
+    tls_port: int
+    plain_port: int
+    tls_names: tuple[str, ...]
+    concurrency: int
+
+    @property
+    def folder(self) -> Path:
+        return self.home / "gateway"
+
+
+def load() -> GatewaySettings:
+    """Read the environment. Raises SettingsError."""
+    home = Path(os.environ.get("SHOAL_HOME") or ".shoal").expanduser().resolve()
+    public_url = os.environ.get("SHOAL_PUBLIC_URL") or DEFAULT_CONTROL_URL
+    names = os.environ.get("SHOAL_GATEWAY_TLS_NAMES", "")
+    return GatewaySettings(
+        home=home,
+        tls_dir=Path(os.environ.get("SHOAL_TLS_DIR") or home / "tls").resolve(),
+        control_url=(os.environ.get("SHOAL_CONTROL_URL") or public_url).rstrip("/"),
+        token=_token(home / "secrets" / "gateway_token"),
+        name=os.environ.get("SHOAL_GATEWAY_NAME") or "local",
+        address=os.environ.get("SHOAL_GATEWAY_ADDRESS") or "127.0.0.1",
+        tls_port=_integer("SHOAL_GATEWAY_TLS_PORT", 8443, 65535),
+        plain_port=_integer("SHOAL_GATEWAY_PORT", 8090, 65535),
+        tls_names=tuple(name.strip() for name in names.split(",") if name.strip()),
+        concurrency=_integer("SHOAL_GATEWAY_CONCURRENCY", 0, 1024)
+        or min(os.cpu_count() or 1, MAX_DEFAULT_CONCURRENCY),
+    )
+
+
+def _integer(name: str, default: int, highest: int) -> int:
+    text = os.environ.get(name, "")
+    if not text:
+        return default
+    if not text.isdecimal() or int(text) > highest:
+        raise SettingsError(f"{name}={text!r}: expected a whole number from 0 to {highest}.")
+    return int(text)
+
+
+def _token(default_file: Path) -> str:
+    """Empty when there is none yet: preparing the folder needs no token, the agent does."""
+    if value := os.environ.get("SHOAL_GATEWAY_TOKEN"):
+        return value
+    file = Path(os.environ.get("SHOAL_GATEWAY_TOKEN_FILE") or default_file)
+    return file.read_text().strip() if file.exists() else ""
