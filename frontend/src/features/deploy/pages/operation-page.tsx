@@ -1,4 +1,99 @@
-/** Stand-in until the page is built. */
+/** One deploy, running or finished: stages, log, result. */
+import { Button } from "@mantine/core";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { getRouteApi, useNavigate } from "@tanstack/react-router";
+import { keys } from "@/api/keys";
+import { cancelOperation, isFinished, operationQuery, retryOperation } from "@/api/operations";
+import type { Operation } from "@/api/types";
+import { paths } from "@/app/paths";
+import { Card } from "@/components/card";
+import { elapsed } from "@/components/format";
+import { PageHeader, usePageTitle } from "@/components/page-header";
+import { ProblemCard } from "@/components/problem-card";
+import { SkeletonRows } from "@/components/skeleton";
+import { Status } from "@/components/status";
+import { Time } from "@/components/time";
+import { useLiveState, useOperationUpdates } from "@/live/hooks";
+import classes from "../deploy.module.css";
+import { DeployFailure } from "../steps/deploy-failure";
+import { DeploySuccess } from "../steps/deploy-success";
+import { LogTail } from "../steps/log-tail";
+import { StageList } from "../steps/stage-list";
+
+const route = getRouteApi("/app/deploy/$id");
+
 export function OperationPage() {
-  return <p>OperationPage</p>;
+  const { id } = route.useParams();
+  useOperationUpdates(id);
+  const link = useLiveState();
+  const { data, error, refetch } = useQuery({
+    ...operationQuery(id),
+    // The socket tells changes at once; without it, and to be safe with it, the row is asked.
+    refetchInterval: (query) => (query.state.data && isFinished(query.state.data) ? false : link === "live" ? 5_000 : 1_000),
+  });
+  usePageTitle(data?.endpoint ?? "Deploy", "Deploy");
+  if (!data) {
+    return error ? <ProblemCard error={error} title="This operation cannot be shown" onRetry={() => void refetch()} /> : <SkeletonRows rows={8} label="Loading the operation" />;
+  }
+  return <OperationView operation={data} />;
+}
+
+const VERBS: Record<string, string> = { deploy: "Deploy", create: "Deploy", scale: "Scale", delete: "Delete", update: "Update" };
+
+function titleOf(operation: Operation): string {
+  const verb = VERBS[operation.kind.toLowerCase()] ?? operation.kind.charAt(0).toUpperCase() + operation.kind.slice(1).toLowerCase().replaceAll("_", " ");
+  return [verb, operation.deployment, operation.endpoint ? `${operation.deployment ? "to " : ""}${operation.endpoint}` : null].filter(Boolean).join(" ");
+}
+
+function OperationView({ operation }: { operation: Operation }) {
+  const queryClient = useQueryClient();
+  const navigate = useNavigate();
+  const cancel = useMutation({
+    mutationFn: () => cancelOperation(operation.id),
+    onSuccess: (next) => queryClient.setQueryData(keys.operations.one(operation.id), next),
+  });
+  const retry = useMutation({
+    mutationFn: () => retryOperation(operation.id),
+    onSuccess: (next) => {
+      queryClient.setQueryData(keys.operations.one(next.id), next);
+      void navigate(paths.operation(next.id));
+    },
+  });
+  const finished = isFinished(operation);
+  return (
+    <>
+      <PageHeader
+        title={titleOf(operation)}
+        beside={<Status state={operation.state} />}
+        actions={
+          finished ? undefined : (
+            <Button variant="default" onClick={() => cancel.mutate()} loading={cancel.isPending}>
+              Cancel
+            </Button>
+          )
+        }
+        subtitle={
+          <>
+            Started <Time at={operation.created_at} /> by {operation.created_by}
+            {operation.finished_at ? `, took ${elapsed(operation.created_at, operation.finished_at)}` : ""}
+          </>
+        }
+      />
+      <div className={classes["stack"]}>
+        {cancel.error ? <ProblemCard error={cancel.error} title="It could not be canceled" /> : null}
+        {operation.state === "Succeeded" && operation.result ? <DeploySuccess operation={operation} result={operation.result} /> : null}
+        {operation.state === "Failed" || operation.state === "Canceled" ? (
+          <DeployFailure operation={operation} onRetry={() => retry.mutate()} retrying={retry.isPending} retryFailure={retry.error} />
+        ) : null}
+        <div className={classes["operation"]}>
+          <Card title="Progress" hint={finished ? undefined : `${Math.round(operation.percent)} %`} flush>
+            <StageList stages={operation.stages} label="Stages" />
+          </Card>
+          {operation.endpoint && operation.deployment ? (
+            <LogTail endpoint={operation.endpoint} deployment={operation.deployment} following={!finished} />
+          ) : null}
+        </div>
+      </div>
+    </>
+  );
 }

@@ -1,0 +1,40 @@
+import { describe, expect, it } from "vitest";
+import { endpointNameProblem, modelNameProblem, suggestDeployment, suggestEndpoint } from "./names";
+import { changedConfigs, type SourceModel } from "./source";
+
+describe("endpoint names", () => {
+  it.each(["abc", "resnet50-prod", "A-1", "x".repeat(32)])("take %s", (name) => {
+    expect(endpointNameProblem(name)).toBeNull();
+  });
+  it.each(["", "ab", "1ab", "ab-", "a b", "a.b", "x".repeat(33)])("refuse '%s'", (name) => {
+    expect(endpointNameProblem(name)).not.toBeNull();
+  });
+  it.each(["resnet50", "1_odd.name-", "日本", "x", "a".repeat(60), "a.b/c:0"])("are suggested from '%s'", (model) => {
+    expect(endpointNameProblem(suggestEndpoint(model))).toBeNull();
+  });
+});
+
+describe("deployment names", () => {
+  it("go blue, green, numbered", () => {
+    expect(suggestDeployment([])).toBe("blue");
+    expect(suggestDeployment(["blue"])).toBe("green");
+    expect(suggestDeployment(["green"])).toBe("blue");
+    expect(suggestDeployment(["blue", "green", "blue-3"])).toBe("blue-4");
+  });
+});
+
+describe("model names", () => {
+  it("may hold dots and underscores, but no slash", () => {
+    expect(modelNameProblem("a.b_c-1")).toBeNull();
+    expect(modelNameProblem("a/b")).not.toBeNull();
+    expect(modelNameProblem(".a")).not.toBeNull();
+    expect(modelNameProblem("")).not.toBeNull();
+  });
+});
+
+describe("changedConfigs", () => {
+  it("sends only what was edited, under names with any characters", () => {
+    const model = (name: string, startText: string) => ({ name, startText }) as SourceModel;
+    expect(changedConfigs([model("a.b", "x"), model("c/d:0", "y")], ["x", "z"])).toEqual({ "c/d:0": "z" });
+  });
+});

@@ -1,0 +1,33 @@
+/** Names that the wizard asks for: what is allowed, and what it suggests. */
+
+const ENDPOINT = /^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$/;
+const MODEL = /^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$/;
+
+/** null when the name will do. Endpoint and deployment names share one rule. */
+export function endpointNameProblem(name: string): string | null {
+  if (name.length < 3 || name.length > 32) return "Use 3 to 32 characters.";
+  if (!ENDPOINT.test(name)) return "Use letters, digits and dashes; start with a letter, end with a letter or digit.";
+  return null;
+}
+
+export function modelNameProblem(name: string): string | null {
+  if (name === "") return "Give the model a name.";
+  if (name.length > 128) return "Use at most 128 characters.";
+  if (!MODEL.test(name)) return "Use letters, digits, dot, dash or underscore; start and end with a letter or digit.";
+  return null;
+}
+
+/** An endpoint name from a model's, within the rule. */
+export function suggestEndpoint(model: string): string {
+  const folded = model.replace(/[^A-Za-z0-9]+/g, "-").replace(/^[^A-Za-z]+/, "").slice(0, 32).replace(/-+$/, "");
+  if (folded.length >= 3) return folded;
+  return folded === "" ? "model" : `${folded}-model`;
+}
+
+/** blue, then green, then a numbered name: the first that is not taken. */
+export function suggestDeployment(taken: readonly string[]): string {
+  for (const name of ["blue", "green"]) if (!taken.includes(name)) return name;
+  let number = taken.length + 1;
+  while (taken.includes(`blue-${number}`)) number += 1;
+  return `blue-${number}`;
+}

@@ -1,0 +1,54 @@
+/** The server's opinion of each config.pbtxt, asked a moment after typing stops. */
+import { useDebouncedValue } from "@mantine/hooks";
+import { keepPreviousData, useQueries } from "@tanstack/react-query";
+import { useMemo } from "react";
+import { validateConfig } from "@/api/models";
+import type { ConfigProblem } from "@/api/types";
+import { readConfig, type ConfigReading } from "./config-fields";
+import type { DeploySource } from "./source";
+
+export interface Check {
+  reading: ConfigReading;
+  problems: ConfigProblem[];
+  errors: number;
+  /** The answer belongs to an earlier text. */
+  checking: boolean;
+  failure: unknown;
+  retry: () => void;
+}
+
+const DEBOUNCE_MS = 200;
+
+function syntaxProblem(error: NonNullable<ConfigReading["error"]>): ConfigProblem {
+  return { severity: "error", code: "Syntax", line: error.line, column: error.column, field: null, message: error.message, hint: null, fix: null };
+}
+
+export function useChecks(source: DeploySource, texts: readonly string[]): Check[] {
+  const [settled] = useDebouncedValue(texts, DEBOUNCE_MS);
+  const target = source.registered ?? { upload_id: source.uploadId ?? "" };
+  const answers = useQueries({
+    queries: source.models.map((model, index) => ({
+      queryKey: ["config-check", target, model.name, settled[index] ?? ""],
+      queryFn: ({ signal }: { signal: AbortSignal }) =>
+        validateConfig({ text: settled[index] ?? "", repo_model: model.name, ...target }, signal),
+      placeholderData: keepPreviousData,
+      staleTime: Number.POSITIVE_INFINITY,
+    })),
+  });
+  const readings = useMemo(() => texts.map(readConfig), [texts]);
+  return source.models.map((_, index) => {
+    const answer = answers[index];
+    const reading = readings[index] ?? { fields: null, error: null };
+    const checking = texts[index] !== settled[index] || (answer?.isFetching ?? true);
+    const local = checking && reading.error ? [syntaxProblem(reading.error)] : null;
+    const problems = local ?? answer?.data?.problems ?? [];
+    return {
+      reading,
+      problems,
+      errors: problems.filter((problem) => problem.severity === "error").length,
+      checking,
+      failure: answer?.error ?? null,
+      retry: () => void answer?.refetch(),
+    };
+  });
+}

@@ -1,0 +1,89 @@
+/** It serves: address, key, and the first call ready to paste. */
+import { Button, SegmentedControl } from "@mantine/core";
+import { IconEye, IconPlayerPlay } from "@tabler/icons-react";
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import { listKeys, snippetsQuery } from "@/api/endpoints";
+import { problemText } from "@/api/problem";
+import type { DeployResult, Operation, Snippets } from "@/api/types";
+import { paths } from "@/app/paths";
+import { Card } from "@/components/card";
+import { CodeBlock, CopyField } from "@/components/copy";
+import { elapsed } from "@/components/format";
+import { ProblemCard } from "@/components/problem-card";
+import { Skeleton } from "@/components/skeleton";
+import { ToneIcon } from "@/components/status";
+import classes from "../deploy.module.css";
+
+const LANGUAGES: { value: keyof Snippets; label: string }[] = [
+  { value: "curl", label: "curl" },
+  { value: "python_http", label: "Python, HTTP" },
+  { value: "python_grpc", label: "Python, gRPC" },
+];
+
+export function DeploySuccess({ operation, result }: { operation: Operation; result: DeployResult }) {
+  return (
+    <Card className={classes["success"] ?? ""}>
+      <div className={classes["stack"]}>
+        <div className={classes["resultHead"]}>
+          <ToneIcon tone="ok" label="Done" size={22} />
+          <div>
+            <h2 className={classes["resultTitle"]}>{result.endpoint} is live</h2>
+            <span className="muted">
+              {result.model} version {result.version}, deployed as {result.deployment} in {elapsed(operation.created_at, operation.finished_at)}
+            </span>
+          </div>
+          <div className={classes["resultActions"]}>
+            <Button variant="default" leftSection={<IconPlayerPlay size={15} aria-hidden />} renderRoot={(props) => <Link {...paths.endpointTab(result.endpoint, "test")} {...props} />}>
+              Test it
+            </Button>
+            <Button renderRoot={(props) => <Link {...paths.endpoint(result.endpoint)} {...props} />}>Open endpoint</Button>
+          </div>
+        </div>
+        <dl className={classes["rows"]}>
+          <dt>Scoring URL</dt>
+          <dd>
+            <CopyField text={result.scoring_uri} label="scoring URL" prefix="POST" />
+          </dd>
+          <dt>gRPC</dt>
+          <dd>
+            <CopyField text={result.grpc_target} label="gRPC target" />
+          </dd>
+          <dt>Key</dt>
+          <dd>
+            <Key endpoint={result.endpoint} />
+          </dd>
+        </dl>
+        <FirstCall endpoint={result.endpoint} />
+      </div>
+    </Card>
+  );
+}
+
+function Key({ endpoint }: { endpoint: string }) {
+  const reveal = useMutation({ mutationFn: () => listKeys(endpoint) });
+  if (reveal.data) return <CopyField text={reveal.data.primaryKey} label="primary key" />;
+  return (
+    <>
+      <Button variant="default" leftSection={<IconEye size={15} aria-hidden />} onClick={() => reveal.mutate()} loading={reveal.isPending}>
+        Show the primary key
+      </Button>
+      <span className={classes["hint"]} data-tone={reveal.error ? "error" : undefined}>
+        {reveal.error ? problemText(reveal.error) : "who looks at keys is recorded"}
+      </span>
+    </>
+  );
+}
+
+function FirstCall({ endpoint }: { endpoint: string }) {
+  const [language, setLanguage] = useState<keyof Snippets>("curl");
+  const { data, error, refetch } = useQuery(snippetsQuery(endpoint));
+  if (error) return <ProblemCard error={error} title="The first call could not be written" onRetry={() => void refetch()} />;
+  return (
+    <div className={classes["stack"]} style={{ gap: 8 }}>
+      <SegmentedControl aria-label="Language" style={{ justifySelf: "start" }} value={language} data={LANGUAGES} onChange={setLanguage} />
+      {data ? <CodeBlock code={data[language]} label={`${language} call`} /> : <Skeleton height={120} />}
+    </div>
+  );
+}

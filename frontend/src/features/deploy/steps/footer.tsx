@@ -1,0 +1,32 @@
+/** The bar under each step: back on the left, what holds things up, forward on the right. */
+import { Button } from "@mantine/core";
+import { IconArrowRight } from "@tabler/icons-react";
+import classes from "../deploy.module.css";
+
+export interface FooterProps {
+  onBack?: () => void;
+  message?: React.ReactNode;
+  tone?: "error" | undefined;
+  forward: string;
+  onForward: () => void;
+  blocked?: boolean;
+  busy?: boolean;
+}
+
+export function Footer({ onBack, message, tone, forward, onForward, blocked = false, busy = false }: FooterProps) {
+  return (
+    <div className={classes["footer"]}>
+      {onBack ? (
+        <Button variant="default" onClick={onBack}>
+          Back
+        </Button>
+      ) : null}
+      <span className={classes["footerMessage"]} data-tone={tone} role="status">
+        {message}
+      </span>
+      <Button rightSection={<IconArrowRight size={15} aria-hidden />} onClick={onForward} disabled={blocked} loading={busy}>
+        {forward}
+      </Button>
+    </div>
+  );
+}

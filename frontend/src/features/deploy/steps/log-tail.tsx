@@ -1,0 +1,72 @@
+/** The deployment's log while it starts, following the end unless one scrolls up. */
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useEffect, useRef, useState } from "react";
+import { readLogs } from "@/api/endpoints";
+import { ApiProblem, problemText } from "@/api/problem";
+import type { LogLine } from "@/api/types";
+import { paths } from "@/app/paths";
+import { Card } from "@/components/card";
+import { clock } from "@/components/format";
+import classes from "../deploy.module.css";
+
+const TAIL = 200;
+const POLL_MS = 1_000;
+const FOLD_AT = 2_000;
+
+export function LogTail({ endpoint, deployment, following }: { endpoint: string; deployment: string; following: boolean }) {
+  const { data, error } = useQuery({
+    queryKey: ["log-tail", endpoint, deployment],
+    queryFn: ({ signal }) => readLogs(endpoint, deployment, { tail: TAIL }, signal),
+    refetchInterval: following ? POLL_MS : false,
+    retry: false,
+  });
+  const lines = data?.lines ?? [];
+  const box = useRef<HTMLPreElement>(null);
+  const [pinned, setPinned] = useState(true);
+  useEffect(() => {
+    if (pinned && box.current) box.current.scrollTop = box.current.scrollHeight;
+  }, [lines.length, pinned]);
+  // The deployment's row may not be there yet, or not any more.
+  const missing = error instanceof ApiProblem && error.status === 404;
+  return (
+    <Card
+      title="Log"
+      hint={following ? (pinned ? "following" : "paused while you read") : `last ${lines.length} lines`}
+      actions={
+        <Link {...paths.endpointLogs(endpoint, deployment)} className="link">
+          All logs
+        </Link>
+      }
+      flush
+    >
+      <pre
+        ref={box}
+        className={classes["log"]}
+        tabIndex={0}
+        role="log"
+        aria-label={`Log of ${deployment}`}
+        aria-live="off"
+        onScroll={(event) => {
+          const { scrollHeight, scrollTop, clientHeight } = event.currentTarget;
+          setPinned(scrollHeight - scrollTop - clientHeight < 24);
+        }}
+      >
+        {lines.length === 0 ? <span className="muted">{error && !missing ? problemText(error) : following ? "No lines yet. They appear as soon as the runtime starts." : "No lines were written."}</span> : null}
+        {lines.map((line) => (
+          <Line key={line.id} line={line} />
+        ))}
+      </pre>
+    </Card>
+  );
+}
+
+function Line({ line }: { line: LogLine }) {
+  const folded = line.text.length > FOLD_AT;
+  return (
+    <span className={classes["logLine"]} data-stream={line.stream}>
+      <span className={classes["logTime"]}>{clock(line.at)}</span>
+      {folded ? `${line.text.slice(0, FOLD_AT)} … (${line.text.length - FOLD_AT} more characters)` : line.text}
+    </span>
+  );
+}

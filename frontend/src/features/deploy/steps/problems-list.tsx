@@ -1,0 +1,73 @@
+/** What the checks say about the text, with a button where the fix is known. */
+import { Button } from "@mantine/core";
+import { IconWand } from "@tabler/icons-react";
+import type { ConfigProblem } from "@/api/types";
+import { problemText } from "@/api/problem";
+import { Card } from "@/components/card";
+import { ToneIcon } from "@/components/status";
+import type { Check } from "../config/use-checks";
+import classes from "../deploy.module.css";
+
+export interface ProblemsListProps {
+  check: Check;
+  onGoTo: (line: number, column: number | null) => void;
+  onFix: (text: string) => void;
+}
+
+export function ProblemsList({ check, onGoTo, onFix }: ProblemsListProps) {
+  return (
+    <Card title="Problems" hint={check.checking ? "checking" : "checked against the model file"} flush>
+      <div aria-live="polite">
+        {check.failure ? (
+          <div className={classes["problemRow"]}>
+            <ToneIcon tone="error" label="Not checked" />
+            <div>
+              <div className={classes["problemMessage"]}>The configuration could not be checked</div>
+              <div className={classes["problemHint"]}>{problemText(check.failure)}</div>
+            </div>
+            <Button variant="default" onClick={check.retry}>
+              Retry
+            </Button>
+          </div>
+        ) : check.problems.length === 0 ? (
+          <div className={classes["problemRow"]}>
+            <ToneIcon tone={check.checking ? "info" : "ok"} label={check.checking ? "Checking" : "Good"} />
+            <span>{check.checking ? "Checking the configuration" : "No problems. The configuration fits the model."}</span>
+          </div>
+        ) : (
+          <ul className={classes["problems"]}>
+            {check.problems.map((problem) => (
+              <ProblemRow key={`${problem.code} ${problem.line} ${problem.field} ${problem.message}`} problem={problem} onGoTo={onGoTo} onFix={onFix} />
+            ))}
+          </ul>
+        )}
+      </div>
+    </Card>
+  );
+}
+
+function ProblemRow({ problem, onGoTo, onFix }: { problem: ConfigProblem } & Pick<ProblemsListProps, "onGoTo" | "onFix">) {
+  const { line, column, field, fix } = problem;
+  const place = [line === null ? null : `line ${line}`, field].filter(Boolean).join(", ");
+  return (
+    <li className={classes["problemRow"]}>
+      <ToneIcon tone={problem.severity === "error" ? "error" : "warn"} label={problem.severity === "error" ? "Error" : "Warning"} />
+      <div>
+        <div className={classes["problemMessage"]}>{problem.message}</div>
+        {problem.hint ? <div className={classes["problemHint"]}>{problem.hint}</div> : null}
+        {line === null ? (
+          <span className={classes["problemHint"]}>{place}</span>
+        ) : (
+          <button type="button" className={classes["place"]} onClick={() => onGoTo(line, column)}>
+            {place}
+          </button>
+        )}
+      </div>
+      {fix ? (
+        <Button variant="light" leftSection={<IconWand size={15} aria-hidden />} onClick={() => onFix(fix.text)}>
+          {fix.label}
+        </Button>
+      ) : null}
+    </li>
+  );
+}

@@ -1,0 +1,35 @@
+/** Inputs or outputs of a model: name, type, shape, bytes of one request. */
+import type { Tensor } from "@/api/types";
+import { bytes, shape, tensorBytes } from "@/components/format";
+import classes from "../deploy.module.css";
+
+export function TensorTable({ tensors, caption, batched }: { tensors: readonly Tensor[]; caption: string; batched: boolean }) {
+  return (
+    <div className={classes["tableWrap"]}>
+      <table className={classes["table"]}>
+        <caption className="sr-only">{caption}</caption>
+        <thead>
+          <tr>
+            <th scope="col">Name</th>
+            <th scope="col">Type</th>
+            <th scope="col">{batched ? "Shape without batch" : "Shape"}</th>
+            <th scope="col">One request</th>
+          </tr>
+        </thead>
+        <tbody>
+          {tensors.map((tensor) => (
+            <tr key={tensor.name}>
+              <td className="mono" style={{ overflowWrap: "anywhere" }}>
+                {tensor.name}
+                {tensor.optional ? <span className="secondary"> optional</span> : null}
+              </td>
+              <td className="mono">{tensor.datatype}</td>
+              <td className="mono">{shape(tensor.shape)}</td>
+              <td className="muted">{bytes(tensorBytes(tensor.datatype, tensor.shape))}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
