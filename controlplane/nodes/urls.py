@@ -1,5 +1,9 @@
-"""Routes below /api/v1/."""
+"""Routes below /api/v1/ and /agent/v1/."""
 
-from django.urls import URLPattern
+from django.urls import path
 
-urlpatterns: list[URLPattern] = []
+from controlplane.nodes import agent_api, api
+
+urlpatterns = [path("join-tokens", api.JoinTokensView.as_view())]
+
+agent_urlpatterns = [path("register", agent_api.RegisterDoor.as_view())]

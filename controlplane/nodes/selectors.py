@@ -1,0 +1,48 @@
+"""Reads of nodes."""
+
+import hmac
+from datetime import datetime
+
+from django.db.models import F, QuerySet
+
+from controlplane.nodes.errors import NodeNotFound
+from controlplane.nodes.models import Node
+from controlplane.nodes.types import LIVENESS, Liveness, credential_node_id, secret_hash
+
+
+def node_list() -> QuerySet[Node]:
+    return Node.objects.order_by("name")
+
+
+def node_get(name: str) -> Node:
+    """Raises NodeNotFound."""
+    node = Node.objects.filter(name=name).first()
+    if node is None:
+        raise NodeNotFound(f"There is no node called {name}.")
+    return node
+
+
+def node_for_credential(credential: str) -> Node | None:
+    """The node that this credential proves; None when it proves nothing."""
+    node_id = credential_node_id(credential)
+    node = Node.objects.filter(pk=node_id).first() if node_id else None
+    if node is None or not hmac.compare_digest(node.credential_hash, secret_hash(credential)):
+        return None
+    return node
+
+
+def node_age_s(node: Node, now: datetime) -> float | None:
+    """Seconds since the last report; None when there was none."""
+    if node.last_seen_at is None:
+        return None
+    return max(0.0, (now - node.last_seen_at).total_seconds())
+
+
+def node_state(node: Node, now: datetime) -> Liveness:
+    """By age alone, so that it is right even while the job that writes states is late."""
+    return LIVENESS.state(node_age_s(node, now))
+
+
+def node_list_behind() -> QuerySet[Node]:
+    """Nodes that have not acted on their latest desired state."""
+    return Node.objects.filter(observed_generation__lt=F("desired_generation"))

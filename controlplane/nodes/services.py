@@ -1,0 +1,209 @@
+"""Writes of nodes: joining, reports heard, silence noticed, the bell."""
+
+import dataclasses
+import secrets
+from collections.abc import Iterable
+from datetime import datetime
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+
+from controlplane.core import events
+from controlplane.core.jobs import enqueue_on_commit
+from controlplane.core.models import Event
+from controlplane.nodes import selectors
+from controlplane.nodes.errors import JoinTokenRefused, NodeNameTaken
+from controlplane.nodes.models import JoinToken, Node
+from controlplane.nodes.types import (
+    JOIN_TOKEN_LIFETIME,
+    LIVENESS,
+    SHOWN_CHARS,
+    credential_new,
+    join_token_new,
+    queue_of,
+    secret_hash,
+)
+from wire.messages import NodeInfo, RegisterReply, RegisterRequest
+
+
+@transaction.atomic
+def join_token_create(*, actor: str) -> str:
+    """A token that lets one node join within an hour; shown once, only its hash is kept."""
+    clear = join_token_new()
+    JoinToken.objects.create(
+        token_hash=secret_hash(clear),
+        prefix=clear[:SHOWN_CHARS],
+        expires_at=timezone.now() + JOIN_TOKEN_LIFETIME,
+        created_by=actor,
+    )
+    events.record(
+        actor=actor,
+        verb="join-token.created",
+        subject="nodes",
+        message=f"{actor} made a token that lets one node join",
+        data={"prefix": clear[:SHOWN_CHARS]},
+    )
+    return clear
+
+
+@transaction.atomic
+def node_register(*, request: RegisterRequest, now: datetime) -> RegisterReply:
+    """Let a node in. Raises JoinTokenRefused, NodeNameTaken.
+
+    A node that joins again under its own name keeps its id and gets a new credential.
+    """
+    claimed = JoinToken.objects.filter(
+        token_hash=secret_hash(request.token), used_at__isnull=True, expires_at__gt=now
+    ).update(used_at=now)
+    if claimed != 1:
+        raise JoinTokenRefused(
+            "This join token is unknown, was used, or has expired.",
+            hints=("Make a new one: Nodes, Add node.",),
+        )
+    node = Node.objects.filter(name=request.node.name).first()
+    if node is not None and _is_another_machine(node, request.node, now):
+        raise NodeNameTaken(
+            f"A node called {node.name} is online already.",
+            hints=("Give this machine another name with SHOAL_NODE_NAME.",),
+        )
+    node = node or Node(id=secrets.token_hex(8), name=request.node.name)
+    credential = credential_new(node.id)
+    node.credential_hash = secret_hash(credential)
+    node.info = dataclasses.asdict(request.node)
+    node.state = Node.State.ONLINE
+    node.last_seen_at = now
+    node.save()
+    JoinToken.objects.filter(token_hash=secret_hash(request.token)).update(node=node)
+    events.record(
+        actor=f"node/{node.name}",
+        verb="node.joined",
+        subject=f"node/{node.name}",
+        message=f"Node {node.name} joined",
+        data={"node_id": node.id, "agent_version": request.node.agent_version},
+    )
+    return RegisterReply(
+        node_id=node.id,
+        credential=credential,
+        queue=queue_of(node.id),
+        broker_url=settings.SHOAL_NODE_BROKER_URL,
+        heartbeat_interval_s=LIVENESS.interval_s,
+    )
+
+
+def _is_another_machine(node: Node, info: NodeInfo, now: datetime) -> bool:
+    alive = selectors.node_state(node, now) == "online"
+    return alive and node.info.get("boot_id") != info.boot_id
+
+
+@transaction.atomic
+def node_seen(*, node: Node, info: NodeInfo, observed_generation: int, now: datetime) -> None:
+    """A report arrived."""
+    Node.objects.filter(pk=node.pk).update(
+        info=dataclasses.asdict(info),
+        observed_generation=observed_generation,
+        last_seen_at=now,
+    )
+    returned = (
+        Node.objects.filter(pk=node.pk)
+        .exclude(state=Node.State.ONLINE)
+        .update(state=Node.State.ONLINE)
+    )
+    if returned and node.state == Node.State.OFFLINE:
+        _record(node.name, "node.returned", f"Node {node.name} reports again")
+
+
+def nodes_expire(*, now: datetime) -> int:
+    """Write the states that silence has earned; returns how many changed."""
+    changed = 0
+    for node in selectors.node_list():
+        state = Node.State(selectors.node_state(node, now))
+        if state != node.state:
+            changed += _node_state_set(node, state, now)
+    return changed
+
+
+@transaction.atomic
+def _node_state_set(node: Node, state: Node.State, now: datetime) -> int:
+    # why last_seen_at in the filter: a report that came in meanwhile wins
+    rows = Node.objects.filter(pk=node.pk, state=node.state, last_seen_at=node.last_seen_at)
+    if rows.update(state=state) != 1:
+        return 0
+    if state == Node.State.OFFLINE:
+        age_s = selectors.node_age_s(node, now)
+        heard = "never reported" if age_s is None else f"last reported {age_s:.0f} s ago"
+        _record(
+            node.name,
+            "node.went_offline",
+            f"Node {node.name} is silent: {heard}, offline after {LIVENESS.offline_after_s:.0f} s",
+            Event.Severity.ERROR,
+        )
+    return 1
+
+
+def node_cordon(*, name: str, cordoned: bool, actor: str) -> Node:
+    """Keep new replicas away from a node, or let them come again. Raises NodeNotFound."""
+    node = selectors.node_get(name)
+    with transaction.atomic():
+        if Node.objects.filter(pk=node.pk, cordoned=not cordoned).update(cordoned=cordoned):
+            events.record(
+                actor=actor,
+                verb="node.cordoned" if cordoned else "node.uncordoned",
+                subject=f"node/{name}",
+                message=f"Node {name} takes {'no' if cordoned else 'again'} new replicas",
+            )
+    return selectors.node_get(name)
+
+
+@transaction.atomic
+def node_remove(*, node: Node, actor: str) -> None:
+    """Forget a node; its credential stops working. Its replicas must be gone from the rows."""
+    node.delete()
+    events.record(
+        actor=actor,
+        verb="node.removed",
+        subject=f"node/{node.name}",
+        message=f"Node {node.name} was removed",
+        severity=Event.Severity.WARNING,
+    )
+
+
+@transaction.atomic
+def node_generation_raise(node_ids: Iterable[str]) -> dict[str, int]:
+    """The nodes' desired state changed: raise its number and ring their bells on commit.
+
+    Returns node id -> new generation.
+    """
+    ids = sorted(set(node_ids))
+    Node.objects.filter(pk__in=ids).update(desired_generation=F("desired_generation") + 1)
+    raised = dict(Node.objects.filter(pk__in=ids).values_list("id", "desired_generation"))
+    for node_id, generation in raised.items():
+        _ring(node_id, generation)
+    return raised
+
+
+def bells_ring() -> int:
+    """Ring again for every node that has not acted yet: a bell may get lost."""
+    behind = list(selectors.node_list_behind())
+    for node in behind:
+        _ring(node.id, node.desired_generation)
+    return len(behind)
+
+
+def _ring(node_id: str, generation: int) -> None:
+    enqueue_on_commit(
+        "node.reconcile",
+        queue=queue_of(node_id),
+        expires_s=60,
+        node_id=node_id,
+        generation=generation,
+    )
+
+
+def _record(
+    name: str, verb: str, message: str, severity: Event.Severity = Event.Severity.INFO
+) -> None:
+    events.record(
+        actor="system", verb=verb, subject=f"node/{name}", message=message, severity=severity
+    )
