@@ -1,0 +1,1 @@
+"""The command line. Modules import click only; HTTP and terminal libraries are imported on use."""

@@ -1,0 +1,73 @@
+"""``shoal deploy``: the command's arguments; ``deploying`` does it."""
+
+from pathlib import Path
+
+import click
+
+from shoal.cli.output import emit, output_option
+
+DEFAULT_TIMEOUT_S = 900
+
+
+@click.command()
+@click.argument("path", type=click.Path(exists=True, path_type=Path))
+@click.option("--name", "-n", help="Name of the model and of its endpoint. Default: from PATH.")
+@click.option(
+    "--deployment",
+    "-d",
+    help="Name of the deployment. Default: blue, or the other of blue and green than has traffic.",
+)
+@click.option("--instance-count", type=click.IntRange(1), help="Replicas to run.  [default: 1]")
+@click.option(
+    "--wait/--no-wait",
+    default=True,
+    show_default=True,
+    help="Follow the deployment to its end, or return once it has been accepted.",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=1),
+    default=DEFAULT_TIMEOUT_S,
+    show_default=True,
+    help="Seconds to wait for the deployment; it goes on afterwards.",
+)
+@output_option
+def deploy(
+    path: Path,
+    name: str | None,
+    deployment: str | None,
+    instance_count: int | None,
+    wait: bool,
+    timeout: float,
+    output: str,
+) -> None:
+    """Make a model file a live endpoint.
+
+    PATH is an .onnx file, a .zip, or a folder: a Triton model repository, or one model's folder
+    (config.pbtxt and 1/, both optional). Folders are packed on the way.
+
+    \b
+      shoal deploy resnet.onnx
+      shoal deploy ./model_repository --name vision --wait -o json
+
+    An endpoint that exists gets the new version beside the old one (blue/green), then all of its
+    traffic once that is ready; callers notice nothing. The result holds scoring_uri, grpc_target
+    and primaryKey.
+    """
+    from shoal.cli import deploying
+    from shoal.client import names
+
+    if name is not None and not names.is_valid(name):
+        raise click.BadParameter(
+            f"{name!r} is not usable: {names.RULE}. For instance: {names.from_text(name)}",
+            param_hint="--name",
+        )
+    result = deploying.run(
+        path,
+        name or names.from_path(path),
+        deployment=deployment,
+        instance_count=instance_count,
+        wait=wait,
+        timeout_s=timeout,
+    )
+    emit(result, output, lambda: deploying.print_result(result, ready=wait))

@@ -1,0 +1,147 @@
+"""The steps of ``shoal deploy``, with progress, and their result. Imported on use: needs httpx."""
+
+from pathlib import Path
+from typing import TypedDict
+
+from shoal.cli.output import print_fields
+from shoal.cli.progress import Progress
+from shoal.client import Client, Problem
+from shoal.client.packing import packed
+from shoal.client.types import ModelVersion, Operation
+
+
+class Deployed(TypedDict):
+    """What ``-o json`` prints, in the order a person reads it."""
+
+    endpoint: str
+    deployment: str
+    scoring_uri: str
+    plain_uri: str
+    grpc_target: str
+    ca_path: str
+    primaryKey: str
+    provisioning_state: str
+    model: str
+    version: int
+    model_name: str | None
+    models: list[str]
+    operation: str
+
+
+def run(
+    path: Path,
+    name: str,
+    *,
+    deployment: str | None,
+    instance_count: int | None,
+    wait: bool,
+    timeout_s: float,
+) -> Deployed:
+    """Raises ShoalError in all its kinds. Without ``wait`` the result describes what was begun."""
+    with Client() as client, Progress() as progress:
+        _tell_what_exists(client, name, progress)
+        with packed(path, progress.packing) as package:
+            if package.note:
+                progress.note(f"Packed {package.note} as {package.filename}")
+            upload = client.upload(
+                package.path,
+                filename=package.filename,
+                timeout_s=timeout_s,
+                on_bytes=progress.sending,
+                on_change=progress.upload,
+            )
+        version = _register(client, name, upload["id"], progress)
+        operation = client.start_deploy(
+            version["model"],
+            version["version"],
+            endpoint=name,
+            deployment=deployment,
+            instance_count=instance_count,
+        )
+        if wait:
+            try:
+                operation = client.wait_operation(
+                    operation, timeout_s=timeout_s, on_change=progress.operation
+                )
+            except KeyboardInterrupt:
+                progress.note(
+                    f"The deployment goes on. Stop it: shoal operation cancel {operation['id']}"
+                )
+                raise
+        return _result(client, name, version, operation)
+
+
+def print_result(result: Deployed, *, ready: bool) -> None:
+    state = result["provisioning_state"] if ready else "not ready yet"
+    print_fields(
+        {
+            "Endpoint": f"{result['endpoint']}, deployment {result['deployment']}, {state}",
+            "Model": f"{result['model']} version {result['version']}",
+            "Call it as": ", ".join(result["models"]),
+            "HTTP": result["scoring_uri"],
+            "HTTP, this machine": result["plain_uri"],
+            "gRPC": f"{result['grpc_target']}, metadata x-shoal-endpoint: {result['endpoint']}",
+            "Key": f"{result['primaryKey']}  (Authorization: Bearer <key>)",
+            "CA": result["ca_path"],
+            "Follow": None if ready else f"shoal operation show {result['operation']}",
+        }
+    )
+
+
+def _tell_what_exists(client: Client, name: str, progress: Progress) -> None:
+    try:
+        endpoint = client.get_endpoint(name)
+    except Problem as problem:
+        if not problem.is_not_found:
+            raise
+        progress.note(f"Deploying to a new endpoint {name}")
+        return
+    serving = [f"{slot} {percent} %" for slot, percent in endpoint["traffic"].items() if percent]
+    now = f"now {', '.join(serving)}" if serving else "now without traffic"
+    progress.note(
+        f"Endpoint {name} exists ({now}): the new version is deployed beside it "
+        "and gets 100 % of the traffic when ready"
+    )
+
+
+def _register(client: Client, name: str, upload_id: str, progress: Progress) -> ModelVersion:
+    try:
+        newest = client.get_model(name)["latest_version"]
+    except Problem as problem:
+        if not problem.is_not_found:
+            raise
+        newest = 0
+    version = client.register_model(name, upload_id)
+    known = version["version"] <= newest
+    progress.note(
+        f"Model {name} version {version['version']}"
+        + (" has the same content already and is used again" if known else "")
+    )
+    for warning in version["warnings"]:
+        text = warning.get("message", warning) if isinstance(warning, dict) else warning
+        progress.note(f"Warning: {text}")
+    return version
+
+
+def _result(client: Client, name: str, version: ModelVersion, operation: Operation) -> Deployed:
+    endpoint, done = client.get_endpoint(name), operation["result"]
+    deployment = done["deployment"] if done else operation["deployment"]
+    states = {item["name"]: item["provisioning_state"] for item in endpoint["deployments"]}
+    models = [model["name"] for model in version["repo_models"]]
+    if done:
+        models = done["models"] or models
+    return {
+        "endpoint": name,
+        "deployment": deployment,
+        "scoring_uri": endpoint["scoring_uri"],
+        "plain_uri": endpoint["plain_uri"],
+        "grpc_target": endpoint["grpc_target"],
+        "ca_path": endpoint["ca_path"],
+        "primaryKey": client.get_keys(name)["primaryKey"],
+        "provisioning_state": states.get(deployment, "Creating"),
+        "model": version["model"],
+        "version": version["version"],
+        "model_name": done["model_name"] if done else (models[0] if models else None),
+        "models": models,
+        "operation": operation["id"],
+    }

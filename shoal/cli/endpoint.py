@@ -1,0 +1,115 @@
+"""``shoal endpoint``: what answers, where, and with which keys."""
+
+import sys
+from typing import Any
+
+import click
+
+from shoal.cli.output import emit, output_option, print_fields, print_rows
+
+
+@click.group()
+def endpoint() -> None:
+    """List, show and delete endpoints; get their keys."""
+
+
+@endpoint.command("list")
+@click.option("-q", "--query", help="Only names that contain this.")
+@output_option
+def list_(query: str | None, output: str) -> None:
+    """List endpoints."""
+    from shoal.client import Client
+
+    with Client() as client:
+        items = client.list_endpoints(q=query)
+    columns = {
+        "NAME": lambda item: item["name"],
+        "STATE": lambda item: item["serving_state"],
+        "TRAFFIC": lambda item: _traffic(item),
+        "MODELS": lambda item: [f"{m['name']}:{m['version']}" for m in item["models"]],
+        "SCORING URI": lambda item: item["scoring_uri"],
+    }
+    emit(items, output, lambda: print_rows(items, columns, "No endpoints yet: shoal deploy PATH"))
+
+
+@endpoint.command()
+@click.argument("name")
+@output_option
+def show(name: str, output: str) -> None:
+    """Show one endpoint with its deployments and replicas."""
+    from shoal.client import Client
+
+    with Client() as client:
+        item = client.get_endpoint(name)
+    emit(item, output, lambda: _print(item))
+
+
+@endpoint.command()
+@click.argument("name")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask. Implied without a terminal.")
+@click.option("--wait/--no-wait", default=True, show_default=True, help="Follow it to its end.")
+@click.option("--timeout", type=click.FloatRange(min=1), default=300, show_default=True)
+@output_option
+def delete(name: str, yes: bool, wait: bool, timeout: float, output: str) -> None:
+    """Delete an endpoint, its deployments and its keys. The models stay registered."""
+    from shoal.cli.report import note
+    from shoal.client import Client
+
+    with Client() as client:
+        item = client.get_endpoint(name)
+        if not yes and sys.stdin.isatty():
+            serving = f" It has traffic: {_traffic(item)}." if any(item["traffic"].values()) else ""
+            click.confirm(f"Delete endpoint {name}?{serving}", abort=True, err=True)
+        operation = client.delete_endpoint(name)
+        if wait:
+            operation = client.wait_operation(operation, timeout_s=timeout)
+    emit(
+        operation,
+        output,
+        lambda: note(f"Endpoint {name} {'is deleted' if wait else 'is being deleted'}"),
+    )
+
+
+@endpoint.command("get-credentials")
+@click.argument("name")
+@output_option
+def get_credentials(name: str, output: str) -> None:
+    """Print the endpoint's two keys; reading them is recorded."""
+    from shoal.client import Client
+
+    with Client() as client:
+        keys = client.get_keys(name)
+    fields = {"primaryKey": keys["primaryKey"], "secondaryKey": keys["secondaryKey"]}
+    emit(fields, output, lambda: print_fields(fields))
+
+
+def _traffic(item: Any) -> str:
+    return ", ".join(f"{slot} {percent} %" for slot, percent in item["traffic"].items() if percent)
+
+
+def _print(item: Any) -> None:
+    print_fields(
+        {
+            "Name": item["name"],
+            "Description": item["description"],
+            "State": f"{item['serving_state']} ({item['provisioning_state']})",
+            "Traffic": _traffic(item) or "none",
+            "HTTP": item["scoring_uri"],
+            "HTTP, this machine": item["plain_uri"],
+            "gRPC": item["grpc_target"],
+            "CA": item["ca_path"],
+            "Call it as": [name for model in item["models"] for name in model["repo_models"]],
+        }
+    )
+    click.echo()
+    columns = {
+        "DEPLOYMENT": lambda row: row["name"],
+        "STATE": lambda row: f"{row['serving_state']} ({row['provisioning_state']})",
+        "MODEL": lambda row: f"{row['model']}:{row['version']}",
+        "TRAFFIC": lambda row: f"{row['traffic']} %",
+        "REPLICAS": lambda row: [
+            f"{replica['node']} {replica['state']}" for replica in row["replicas"]
+        ],
+        "ERROR": lambda row: (row["error"] or {}).get("message"),
+    }
+    print_rows(item["deployments"], columns, "No deployments")

@@ -1,0 +1,75 @@
+"""Entry of ``shoal``: the commands, and which failure means which exit code."""
+
+import sys
+from collections.abc import Sequence
+
+import click
+
+from shoal.cli.deploy import deploy
+from shoal.cli.endpoint import endpoint
+from shoal.cli.login import login
+from shoal.cli.logs import logs
+from shoal.cli.model import model
+from shoal.cli.node import node
+from shoal.cli.operation import operation
+from shoal.cli.up import up
+from shoal.cli.version import version
+
+FAILURE, USAGE, NOT_FOUND, INTERRUPTED = 1, 2, 3, 130
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+def cli() -> None:
+    """Serve machine-learning models: from a file to a live, authenticated endpoint.
+
+    \b
+      shoal up                            start an installation on this machine
+      shoal deploy model.onnx --name net  make a model file a live endpoint
+      shoal endpoint show net             where it answers, and what runs behind it
+
+    On the machine that runs Shoal nothing needs to be configured: the installation is found through
+    SHOAL_HOME or the nearest .shoal folder. Elsewhere use `shoal login`, or set SHOAL_URL and
+    SHOAL_TOKEN.
+
+    Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found. Progress goes to stderr, results to
+    stdout; -o json and -o yaml print nothing else there.
+    """
+
+
+for command in (up, deploy, endpoint, model, node, operation, logs, login, version):
+    cli.add_command(command)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command and returns its exit code."""
+    try:
+        result = cli.main(
+            args=None if argv is None else list(argv), prog_name="shoal", standalone_mode=False
+        )
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("Interrupted.", err=True)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # why: the reader (head, less) has gone; Python would complain once more at its exit
+        sys.stdout = None
+        return FAILURE
+    except Exception as error:
+        return _failed(error)
+    return result if isinstance(result, int) else 0
+
+
+def _failed(error: Exception) -> int:
+    from shoal.cli.report import report
+    from shoal.client.errors import Problem, ShoalError
+
+    if not isinstance(error, ShoalError):
+        raise error
+    report(error)
+    return NOT_FOUND if isinstance(error, Problem) and error.is_not_found else FAILURE
+
+
+if __name__ == "__main__":
+    sys.exit(main())

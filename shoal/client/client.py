@@ -1,0 +1,256 @@
+"""The client: one method per thing to do to an installation, and ``deploy`` for the whole way."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Self, cast
+from urllib.parse import quote
+
+import httpx
+
+from shoal.client import operations, uploads
+from shoal.client.discovery import Installation, find_installation
+from shoal.client.packing import OnBytes, packed
+from shoal.client.transport import Transport
+from shoal.client.types import (
+    DeployResult,
+    Endpoint,
+    Keys,
+    LogLine,
+    Model,
+    ModelVersion,
+    Node,
+    Operation,
+    SessionInfo,
+    Upload,
+)
+
+UPLOAD_TIMEOUT_S = 900.0
+OPERATION_TIMEOUT_S = 900.0
+
+
+class Client:
+    """``Client()`` finds the installation as the command line does; ``Client(url, token)`` says it.
+
+    Every method raises ``Problem`` when the server refuses (``.code``, ``.detail``, ``.hints``) and
+    ``ConnectionFailed`` when it does not answer. Safe to use as a context manager; not thread-safe.
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        token: str = "",
+        *,
+        installation: Installation | None = None,
+        timeout_s: float = 60.0,
+        http_transport: httpx.BaseTransport | None = None,
+        pause: Callable[[float], None] = time.sleep,
+    ) -> None:
+        """Raises InstallationNotFound when ``url`` is not given and none can be found.
+
+        ``http_transport`` and ``pause`` replace the network and waiting in tests.
+        """
+        if installation is None:
+            installation = Installation(url.rstrip("/"), token) if url else find_installation()
+        self.installation = installation
+        self._transport = Transport(
+            installation, timeout_s=timeout_s, transport=http_transport, pause=pause
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._transport.close()
+
+    def session(self) -> SessionInfo:
+        """Who we are, and the server's version."""
+        return cast(SessionInfo, self._get("/session"))
+
+    # models ---------------------------------------------------------------------------------------
+
+    def list_models(self, q: str | None = None) -> list[Model]:
+        return list(self._items("/models", q=q))
+
+    def get_model(self, name: str) -> Model:
+        return cast(Model, self._get(f"/models/{_quoted(name)}"))
+
+    def list_model_versions(self, name: str) -> list[ModelVersion]:
+        return list(self._items(f"/models/{_quoted(name)}/versions"))
+
+    def get_model_version(self, name: str, version: int | str = "latest") -> ModelVersion:
+        return cast(ModelVersion, self._get(f"/models/{_quoted(name)}/versions/{version}"))
+
+    def register_model(
+        self,
+        name: str,
+        upload_id: str,
+        *,
+        description: str | None = None,
+        configs: Mapping[str, str] | None = None,
+    ) -> ModelVersion:
+        """A new model, its next version, or the version that has the same content already.
+
+        ``configs`` maps models of the repository to edited config.pbtxt texts.
+        """
+        body: dict[str, Any] = {"name": name, "upload_id": upload_id}
+        if description is not None:
+            body["description"] = description
+        if configs:
+            body["configs"] = dict(configs)
+        # why: equal content gives the same version, so asking twice is harmless
+        answer = self._transport.json("POST", "/models", json=body, repeat=not configs)
+        return cast(ModelVersion, answer)
+
+    # uploads --------------------------------------------------------------------------------------
+
+    def upload(
+        self,
+        path: Path,
+        *,
+        filename: str | None = None,
+        timeout_s: float = UPLOAD_TIMEOUT_S,
+        on_bytes: OnBytes | None = None,
+        on_change: Callable[[Upload], None] | None = None,
+    ) -> Upload:
+        """Sends one file and waits until the server has inspected it (``timeout_s``: that wait)."""
+        upload = uploads.send(self._transport, path, filename or path.name, on_bytes=on_bytes)
+        return uploads.wait_ready(self._transport, upload, timeout_s=timeout_s, on_change=on_change)
+
+    # endpoints ------------------------------------------------------------------------------------
+
+    def list_endpoints(self, q: str | None = None) -> list[Endpoint]:
+        return list(self._items("/endpoints", q=q))
+
+    def get_endpoint(self, name: str) -> Endpoint:
+        return cast(Endpoint, self._get(f"/endpoints/{_quoted(name)}"))
+
+    def delete_endpoint(self, name: str) -> Operation:
+        """The running operation; give it to ``wait_operation``."""
+        return cast(Operation, self._transport.json("DELETE", f"/endpoints/{_quoted(name)}"))
+
+    def set_traffic(self, name: str, traffic: Mapping[str, int]) -> Endpoint:
+        """``traffic`` maps deployments to percent; the sum is 100, or 0 to close the endpoint."""
+        body = {"traffic": dict(traffic)}
+        return cast(
+            Endpoint, self._transport.json("PUT", f"/endpoints/{_quoted(name)}/traffic", json=body)
+        )
+
+    def get_keys(self, name: str) -> Keys:
+        """The endpoint's keys; the server records that they were read."""
+        path = f"/endpoints/{_quoted(name)}/keys/list"
+        return cast(Keys, self._transport.json("POST", path, repeat=True))
+
+    def get_logs(
+        self,
+        endpoint: str,
+        deployment: str,
+        *,
+        tail: int = 200,
+        replica: str | None = None,
+        stream: str | None = None,
+        after: int | None = None,
+    ) -> list[LogLine]:
+        """Lines of the deployment's replicas, oldest first; ``after``: the last id already seen."""
+        path = f"/endpoints/{_quoted(endpoint)}/deployments/{_quoted(deployment)}/logs"
+        body = self._get(path, tail=tail, replica=replica, stream=stream, after=after)
+        return cast(list[LogLine], body["lines"])
+
+    # operations and nodes -------------------------------------------------------------------------
+
+    def start_deploy(
+        self,
+        model: str,
+        version: int,
+        *,
+        endpoint: str | None = None,
+        deployment: str | None = None,
+        instance_count: int | None = None,
+        config_revision: int | None = None,
+        traffic: int = 100,
+    ) -> Operation:
+        """Starts a deployment of a registered version; it gets ``traffic`` percent once Ready."""
+        optional = {
+            "endpoint": endpoint,
+            "deployment": deployment,
+            "instance_count": instance_count,
+            "config_revision": config_revision,
+        }
+        body = {"model": model, "version": version, "traffic": traffic}
+        body |= {key: value for key, value in optional.items() if value is not None}
+        return cast(Operation, self._transport.json("POST", "/deploy", json=body))
+
+    def get_operation(self, operation_id: str) -> Operation:
+        return cast(Operation, self._get(f"/operations/{_quoted(operation_id)}"))
+
+    def list_operations(self, endpoint: str | None = None) -> list[Operation]:
+        return list(self._items("/operations", endpoint=endpoint))
+
+    def cancel_operation(self, operation_id: str) -> Operation:
+        path = f"/operations/{_quoted(operation_id)}/cancel"
+        return cast(Operation, self._transport.json("POST", path, repeat=True))
+
+    def wait_operation(
+        self,
+        operation: Operation,
+        *,
+        timeout_s: float = OPERATION_TIMEOUT_S,
+        on_change: Callable[[Operation], None] | None = None,
+    ) -> Operation:
+        """The operation, Succeeded. Raises OperationFailed with its reason, or WaitTimeout."""
+        return operations.wait(self._transport, operation, timeout_s=timeout_s, on_change=on_change)
+
+    def list_nodes(self) -> list[Node]:
+        return list(self._items("/nodes"))
+
+    # the whole way --------------------------------------------------------------------------------
+
+    def deploy(
+        self,
+        path: str | Path,
+        name: str,
+        *,
+        deployment: str | None = None,
+        instance_count: int | None = None,
+        timeout_s: float = OPERATION_TIMEOUT_S,
+        on_bytes: OnBytes | None = None,
+    ) -> DeployResult:
+        """From an .onnx file, a folder or a zip to a live endpoint called ``name``.
+
+        An endpoint that exists gets the new version beside the old one, then all its traffic.
+        Raises UnusableSource, Problem, OperationFailed, WaitTimeout, ConnectionFailed.
+        """
+        with packed(Path(path)) as package:
+            upload = self.upload(
+                package.path, filename=package.filename, timeout_s=timeout_s, on_bytes=on_bytes
+            )
+        version = self.register_model(name, upload["id"])
+        operation = self.start_deploy(
+            version["model"],
+            version["version"],
+            endpoint=name,
+            deployment=deployment,
+            instance_count=instance_count,
+        )
+        return cast(DeployResult, self.wait_operation(operation, timeout_s=timeout_s)["result"])
+
+    # ----------------------------------------------------------------------------------------------
+
+    def _get(self, path: str, **params: Any) -> Any:
+        return self._transport.json("GET", path, params=params)
+
+    def _items(self, path: str, **params: Any) -> Iterator[Any]:
+        cursor: str | None = None
+        while True:
+            page = self._get(path, limit=200, cursor=cursor, **params)
+            yield from page["items"]
+            cursor = page.get("next_cursor")
+            if not cursor:
+                return
+
+
+def _quoted(part: str) -> str:
+    return quote(part, safe="")

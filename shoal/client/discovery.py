@@ -1,0 +1,116 @@
+"""Finds the installation to talk to; the one room of the client that reads the environment.
+
+Order: SHOAL_URL and SHOAL_TOKEN; ``client.json`` of SHOAL_HOME; ``.shoal/client.json`` here or in
+the nearest parent; the file that ``shoal login`` wrote.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from shoal.client.errors import InstallationNotFound, ShoalError
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """Where Shoal answers and as whom. Fields but ``url`` may be empty for a remote one."""
+
+    url: str
+    token: str = ""
+    source: str = ""  # where this was found, for messages
+    username: str = ""
+    gateway_url: str = ""
+    gateway_plain_url: str = ""
+    grpc_target: str = ""
+    ca_path: str = ""
+
+
+def find_installation(
+    environ: Mapping[str, str] | None = None, cwd: Path | None = None
+) -> Installation:
+    """Raises InstallationNotFound, listing where it looked; ShoalError for an unreadable file."""
+    environ = os.environ if environ is None else environ
+    found = _from_files(environ, cwd or Path.cwd())
+    url, token = environ.get("SHOAL_URL", "").rstrip("/"), environ.get("SHOAL_TOKEN", "")
+    if url:
+        # why: a token belongs to one installation; never send a found one to another URL
+        same = found is not None and found.url == url
+        base = found if found is not None and same else Installation(url=url)
+        return replace(base, token=token or base.token, source="SHOAL_URL")
+    if found is None:
+        raise InstallationNotFound(
+            "No Shoal installation found",
+            "looked at SHOAL_URL, SHOAL_HOME, .shoal/client.json here and in every parent folder, "
+            f"and {login_path(environ)}",
+            [
+                "On this machine: start one with `make up` and run this inside its folder, "
+                "or set SHOAL_HOME to its data folder.",
+                "On another machine: `shoal login --url https://<host>:<port>`.",
+            ],
+        )
+    if token:
+        return replace(found, token=token, source=f"{found.source}, SHOAL_TOKEN")
+    return found
+
+
+def login_path(environ: Mapping[str, str] | None = None) -> Path:
+    environ = os.environ if environ is None else environ
+    base = environ.get("XDG_CONFIG_HOME")
+    config = Path(base) if base else Path(environ.get("HOME") or Path.home()) / ".config"
+    return config / "shoal" / "client.json"
+
+
+def save_login(installation: Installation, environ: Mapping[str, str] | None = None) -> Path:
+    """Writes the login file, readable by its owner only, and returns its path."""
+    path = login_path(environ)
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    body = {"url": installation.url, "token": installation.token, "username": installation.username}
+    unfinished = path.with_suffix(".tmp")
+    unfinished.unlink(missing_ok=True)
+    descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        json.dump(body, file, indent=2)
+    unfinished.replace(path)
+    return path
+
+
+def _from_files(environ: Mapping[str, str], cwd: Path) -> Installation | None:
+    home = environ.get("SHOAL_HOME")
+    if home:
+        # why: who names a home means that one; another one found elsewhere would surprise
+        path = Path(home).expanduser() / "client.json"
+        return _read(path) if path.is_file() else None
+    for folder in (cwd, *cwd.parents):
+        path = folder / ".shoal" / "client.json"
+        if path.is_file():
+            return _read(path)
+    path = login_path(environ)
+    return _read(path) if path.is_file() else None
+
+
+def _read(path: Path) -> Installation:
+    try:
+        body: Any = json.loads(path.read_text(encoding="utf-8"))
+        url = str(body["url"]).rstrip("/")
+    except PermissionError as error:
+        raise ShoalError(
+            "Cannot read the installation's credentials",
+            str(error),
+            ["Run as the user who started Shoal, or use `shoal login`."],
+        ) from error
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ShoalError(
+            "The installation's file is damaged",
+            f"{path}: {error!r}",
+            ["Start Shoal again (it rewrites the file), or run `shoal login`."],
+        ) from error
+    texts = {
+        name: str(body.get(name) or "")
+        for name in (
+            "token", "username", "gateway_url", "gateway_plain_url", "grpc_target", "ca_path",
+        )
+    }  # fmt: skip
+    return Installation(url=url, source=str(path), **texts)

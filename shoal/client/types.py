@@ -1,0 +1,184 @@
+"""Shapes of the REST API's JSON. Dictionaries, so that fields of a newer server pass through."""
+
+from typing import Any, Literal, TypedDict
+
+
+class ErrorBody(TypedDict, total=False):
+    code: str
+    message: str
+    detail: str
+    hints: list[str]
+
+
+class Step(TypedDict):
+    """One step of an upload's ingest or one stage of an operation."""
+
+    name: str
+    title: str
+    status: Literal["pending", "running", "succeeded", "failed", "canceled", "skipped"]
+    detail: str
+    started_at: str | None
+    ended_at: str | None
+
+
+class Stage(Step, total=False):
+    progress: float | None  # 0..1
+
+
+class Upload(TypedDict):
+    id: str
+    filename: str
+    size: int
+    offset: int
+    chunk_size: int
+    sha256: str
+    state: Literal["uploading", "verifying", "inspecting", "ready", "failed"]
+    steps: list[Step]
+    inspection: dict[str, Any] | None
+    manifest: list[dict[str, Any]]
+    error: ErrorBody | None
+    created_at: str
+    expires_at: str
+
+
+class RepoModel(TypedDict):
+    """A Triton model inside a version: what clients name in their calls."""
+
+    name: str
+    backend: str
+    platform: str
+    max_batch_size: int
+    inputs: list[dict[str, Any]]
+    outputs: list[dict[str, Any]]
+    versions: list[int]
+    config_text: str
+    config_effective: str
+
+
+class ModelVersion(TypedDict):
+    model: str
+    version: int
+    type: str
+    digest: str
+    size: int
+    manifest: list[dict[str, Any]]
+    source_filename: str
+    warnings: list[Any]
+    created_by: str
+    created_at: str
+    archived: bool
+    repo_models: list[RepoModel]
+    config_revisions: list[dict[str, Any]]
+    used_by: list[Any]
+
+
+class Model(TypedDict):
+    name: str
+    description: str
+    tags: dict[str, str]
+    latest_version: int
+    archived: bool
+    created_at: str
+    updated_at: str
+    latest: ModelVersion | None
+    used_by: list[str]
+
+
+class Deployment(TypedDict):
+    name: str
+    endpoint: str
+    model: str
+    version: int
+    config_revision: int | None
+    instance_count: int
+    provisioning_state: str
+    serving_state: str
+    traffic: int
+    error: ErrorBody | None
+    replicas: list[dict[str, Any]]
+    created_at: str
+    updated_at: str
+    operation: str | None
+
+
+class Endpoint(TypedDict):
+    name: str
+    description: str
+    tags: dict[str, str]
+    auth_mode: str
+    provisioning_state: str
+    serving_state: str
+    traffic: dict[str, int]
+    mirror_traffic: dict[str, int]
+    scoring_uri: str
+    grpc_target: str
+    plain_uri: str
+    ca_path: str
+    models: list[dict[str, Any]]
+    created_by: str
+    created_at: str
+    updated_at: str
+    deployments: list[Deployment]
+
+
+class Keys(TypedDict):
+    primaryKey: str
+    secondaryKey: str
+
+
+class DeployResult(TypedDict):
+    """Where a deployed model answers, and the names that a caller needs."""
+
+    endpoint: str
+    deployment: str
+    scoring_uri: str
+    plain_uri: str
+    grpc_target: str
+    ca_path: str
+    model: str
+    version: int
+    model_name: str  # what clients call; the first of ``models``
+    models: list[str]
+    provisioning_state: str
+
+
+class Operation(TypedDict):
+    id: str
+    kind: str
+    endpoint: str
+    deployment: str
+    state: Literal["Queued", "Running", "Succeeded", "Failed", "Canceled"]
+    stages: list[Stage]
+    percent: float | None
+    error: ErrorBody | None
+    result: DeployResult | None
+    deadline_at: str
+    created_by: str
+    created_at: str
+    finished_at: str | None
+
+
+class Node(TypedDict):
+    id: str
+    name: str
+    state: str
+    cordoned: bool
+    info: dict[str, Any]
+    last_seen_at: str | None
+    age_s: float | None
+    replicas: list[dict[str, Any]]
+
+
+class LogLine(TypedDict):
+    id: int
+    at: str
+    replica_id: str
+    stream: str
+    text: str
+
+
+class SessionInfo(TypedDict):
+    authenticated: bool
+    user: dict[str, str] | None
+    csrf_token: str
+    version: str
