@@ -59,6 +59,10 @@ class Model(Stamped):
     latest_version = models.PositiveIntegerField(default=0)
     archived = models.BooleanField(default=False)
 
+    # Filled in by selectors.
+    latest: "ModelVersion | None"
+    used_by: list[str]
+
     def __str__(self) -> str:
         return self.name
 
@@ -78,6 +82,8 @@ class ModelVersion(Stamped):
     warnings = models.JSONField(default=list)
     archived = models.BooleanField(default=False)
     created_by = models.CharField(max_length=150)
+
+    used_by: list[str]  # endpoint names, filled in by selectors
 
     class Meta:
         constraints = [

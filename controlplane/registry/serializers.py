@@ -98,7 +98,7 @@ class UploadSerializer(Fields):
     filename = serializers.CharField()
     size = serializers.IntegerField()
     offset = serializers.IntegerField()
-    chunk_size = serializers.ReadOnlyField(default=CHUNK_BYTES)
+    chunk_size = serializers.SerializerMethodField()
     sha256 = serializers.CharField(allow_blank=True)
     state = serializers.ChoiceField(choices=Upload.State.choices)
     steps = UploadStepSerializer(many=True)
@@ -107,6 +107,10 @@ class UploadSerializer(Fields):
     error = UploadErrorSerializer(allow_null=True)
     created_at = serializers.DateTimeField()
     expires_at = serializers.DateTimeField()
+
+    def get_chunk_size(self, upload: Upload) -> int:
+        del upload
+        return CHUNK_BYTES
 
 
 class UploadInputSerializer(Fields):

@@ -1,5 +1,19 @@
-"""Routes below /api/v1/."""
+"""Routes of the registry below /api/v1/."""
 
-from django.urls import URLPattern
+from django.urls import path
 
-urlpatterns: list[URLPattern] = []
+from controlplane.registry.api import configs, models, uploads
+
+urlpatterns = [
+    path("uploads", uploads.UploadsView.as_view()),
+    path("uploads/<str:upload_id>", uploads.UploadView.as_view()),
+    path("uploads/<str:upload_id>/complete", uploads.UploadCompleteView.as_view()),
+    path("models", models.ModelsView.as_view()),
+    path("models/<str:name>", models.ModelView.as_view()),
+    path("models/<str:name>/archive", models.ModelArchiveView.as_view()),
+    path("models/<str:name>/restore", models.ModelRestoreView.as_view()),
+    path("models/<str:name>/versions", models.ModelVersionsView.as_view()),
+    path("models/<str:name>/versions/<str:version>", models.ModelVersionView.as_view()),
+    path("config/validate", configs.ConfigValidateView.as_view()),
+    path("config/render", configs.ConfigRenderView.as_view()),
+]

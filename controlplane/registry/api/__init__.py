@@ -1,0 +1,1 @@
+"""REST of the registry, one module per noun."""

@@ -1,0 +1,135 @@
+"""REST of models and their versions."""
+
+from typing import Any
+
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework import serializers, status
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from controlplane.core.pagination import (
+    PAGE_PARAMETERS,
+    Page,
+    PageQuery,
+    page_of,
+    paginate,
+)
+from controlplane.registry import selectors
+from controlplane.registry.serializers import (
+    ModelInputSerializer,
+    ModelSerializer,
+    ModelVersionSerializer,
+)
+from controlplane.registry.services import versions
+
+ModelPageSerializer = page_of(ModelSerializer)
+ModelVersionPageSerializer = page_of(ModelVersionSerializer)
+ARCHIVED = ["active", "archived", "all"]
+
+
+class ModelsQuery(PageQuery):
+    archived = serializers.ChoiceField(choices=ARCHIVED, default="active")
+
+
+def query_of(request: Request, form: type[serializers.Serializer[Any]]) -> dict[str, Any]:
+    query = form(data=request.query_params)
+    query.is_valid(raise_exception=True)
+    return dict(query.validated_data)
+
+
+class ModelsView(APIView):
+    @extend_schema(
+        operation_id="models_list",
+        parameters=[*PAGE_PARAMETERS, OpenApiParameter("archived", str, enum=ARCHIVED)],
+        responses=ModelPageSerializer,
+    )
+    def get(self, request: Request) -> Response:
+        query = query_of(request, ModelsQuery)
+        page = paginate(
+            selectors.model_list(q=query["q"], archived=query["archived"]),
+            limit=query["limit"],
+            cursor=query["cursor"],
+            order=["-updated_at", "id"],
+        )
+        models = Page(selectors.models_complete(page.items), page.next_cursor)
+        return Response(ModelPageSerializer(models).data)
+
+    @extend_schema(
+        operation_id="models_register",
+        request=ModelInputSerializer,
+        responses={
+            200: OpenApiResponse(ModelVersionSerializer, description="this content is registered already"),
+            201: ModelVersionSerializer,
+            400: OpenApiResponse(description="`NameInvalid`, `ConfigInvalid` with `problems`"),
+            409: OpenApiResponse(description="`UploadNotReady`, `ModelArchived`"),
+        },
+    )
+    def post(self, request: Request) -> Response:
+        """Register a ready upload as a new model, or as the next version of one."""
+        form = ModelInputSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        version, created = versions.model_version_register(
+            **form.validated_data, actor=request.user.get_username()
+        )
+        code = status.HTTP_201_CREATED if created else status.HTTP_200_OK
+        return Response(ModelVersionSerializer(version).data, status=code)
+
+
+class ModelView(APIView):
+    @extend_schema(operation_id="models_get", responses=ModelSerializer)
+    def get(self, request: Request, name: str) -> Response:
+        del request
+        return Response(ModelSerializer(selectors.model_get(name)).data)
+
+    @extend_schema(
+        operation_id="models_delete",
+        request=None,
+        responses={204: None, 409: OpenApiResponse(description="`InUse` with `deployments`")},
+    )
+    def delete(self, request: Request, name: str) -> Response:
+        versions.model_delete(name=name, actor=request.user.get_username())
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class ModelArchiveView(APIView):
+    @extend_schema(operation_id="models_archive", request=None, responses=ModelSerializer)
+    def post(self, request: Request, name: str) -> Response:
+        """Hide it from lists and new deployments; what runs keeps running."""
+        model = versions.model_archive(name=name, actor=request.user.get_username())
+        return Response(ModelSerializer(model).data)
+
+
+class ModelRestoreView(APIView):
+    @extend_schema(operation_id="models_restore", request=None, responses=ModelSerializer)
+    def post(self, request: Request, name: str) -> Response:
+        model = versions.model_restore(name=name, actor=request.user.get_username())
+        return Response(ModelSerializer(model).data)
+
+
+class ModelVersionsView(APIView):
+    @extend_schema(
+        operation_id="model_versions_list",
+        parameters=PAGE_PARAMETERS[:2],
+        responses=ModelVersionPageSerializer,
+    )
+    def get(self, request: Request, name: str) -> Response:
+        """The newest first."""
+        query = query_of(request, PageQuery)
+        selectors.model_get(name)
+        page = paginate(
+            selectors.version_list(name),
+            limit=query["limit"],
+            cursor=query["cursor"],
+            order=["-version"],
+        )
+        found = Page(selectors.versions_complete(page.items), page.next_cursor)
+        return Response(ModelVersionPageSerializer(found).data)
+
+
+class ModelVersionView(APIView):
+    @extend_schema(operation_id="model_versions_get", responses=ModelVersionSerializer)
+    def get(self, request: Request, name: str, version: str) -> Response:
+        """`version` is a number, or `latest`."""
+        del request
+        return Response(ModelVersionSerializer(selectors.version_get(name, version)).data)

@@ -1,0 +1,156 @@
+"""REST of uploads: create, send chunks by offset, complete, watch, delete."""
+
+import base64
+import binascii
+from collections.abc import Mapping
+from typing import IO, Any, cast
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework import status
+from rest_framework.parsers import BaseParser, JSONParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from controlplane.accounts.models import User
+from controlplane.core.errors import Invalid
+from controlplane.registry import selectors
+from controlplane.registry.serializers import (
+    UploadCompleteSerializer,
+    UploadInputSerializer,
+    UploadSerializer,
+)
+from controlplane.registry.services import uploads
+
+OFFSET_HEADER = "Upload-Offset"
+LENGTH_HEADER = "Upload-Length"
+CHECKSUM_HEADER = "Upload-Checksum"
+
+
+class RawParser(BaseParser):
+    """Hands the body over as a stream, whatever its type says; the service reads it in pieces."""
+
+    media_type = "*/*"
+
+    def parse(
+        self,
+        stream: IO[Any],
+        media_type: str | None = None,
+        parser_context: Mapping[str, Any] | None = None,
+    ) -> IO[Any]:
+        del media_type, parser_context
+        return stream
+
+
+def offset_of(request: Request) -> int:
+    text = request.headers.get(OFFSET_HEADER, "")
+    if not text.isdecimal():
+        raise Invalid(f"The header {OFFSET_HEADER} must say where the chunk begins.")
+    return int(text)
+
+
+def checksum_of(request: Request) -> bytes | None:
+    """The digest in ``Upload-Checksum: sha256 <base64>``, if the header is there."""
+    text = request.headers.get(CHECKSUM_HEADER)
+    if text is None:
+        return None
+    algorithm, _, value = text.strip().partition(" ")
+    try:
+        digest = base64.b64decode(value, validate=True)
+    except binascii.Error:
+        digest = b""
+    if algorithm.lower() != "sha256" or len(digest) != 32:
+        raise Invalid(f"{CHECKSUM_HEADER} must be `sha256 <base64 of 32 bytes>`.")
+    return digest
+
+
+class UploadsView(APIView):
+    @extend_schema(
+        operation_id="uploads_create",
+        request=UploadInputSerializer,
+        responses={201: UploadSerializer},
+    )
+    def post(self, request: Request) -> Response:
+        """Announce a file. Then send its bytes with PATCH."""
+        form = UploadInputSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        upload = uploads.upload_create(**form.validated_data, user=cast(User, request.user))
+        return Response(
+            UploadSerializer(upload).data,
+            status=status.HTTP_201_CREATED,
+            headers={"Location": f"/api/v1/uploads/{upload.id}"},
+        )
+
+
+class UploadView(APIView):
+    parser_classes = [RawParser]
+
+    @extend_schema(operation_id="uploads_get", responses=UploadSerializer)
+    def get(self, request: Request, upload_id: str) -> Response:
+        """State, steps and outcome. HEAD gives only the offset, for resuming."""
+        del request
+        upload = selectors.upload_get(upload_id)
+        return Response(
+            UploadSerializer(upload).data,
+            headers={OFFSET_HEADER: str(upload.offset), LENGTH_HEADER: str(upload.size)},
+        )
+
+    @extend_schema(
+        operation_id="uploads_append",
+        parameters=[
+            OpenApiParameter(OFFSET_HEADER, int, OpenApiParameter.HEADER, required=True),
+            OpenApiParameter(CHECKSUM_HEADER, str, OpenApiParameter.HEADER),
+        ],
+        request={"application/offset+octet-stream": OpenApiTypes.BINARY},
+        responses={
+            200: UploadSerializer,
+            400: OpenApiResponse(description="`ChecksumMismatch`: send the chunk again"),
+            409: OpenApiResponse(description="`UploadOffsetConflict`: continue from `offset`"),
+            507: OpenApiResponse(description="`DiskFull`: nothing is lost"),
+        },
+    )
+    def patch(self, request: Request, upload_id: str) -> Response:
+        """One chunk of at most 16 MiB. It is kept whole or not at all."""
+        offset, checksum = offset_of(request), checksum_of(request)
+        source = request.data if request.stream is not None else _Nothing()
+        upload = uploads.chunk_append(
+            upload_id=upload_id, offset=offset, source=source, checksum=checksum
+        )
+        return Response(
+            UploadSerializer(upload).data, headers={OFFSET_HEADER: str(upload.offset)}
+        )
+
+    @extend_schema(operation_id="uploads_delete", request=None, responses={204: None})
+    def delete(self, request: Request, upload_id: str) -> Response:
+        uploads.upload_delete(upload_id=upload_id, actor=request.user.get_username())
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class _Nothing:
+    """The stream of a request without a body."""
+
+    def read(self, size: int, /) -> bytes:
+        del size
+        return b""
+
+
+class UploadCompleteView(APIView):
+    parser_classes = [JSONParser]
+
+    @extend_schema(
+        operation_id="uploads_complete",
+        request=UploadCompleteSerializer,
+        responses={
+            202: UploadSerializer,
+            409: OpenApiResponse(description="`UploadIncomplete`: continue from `offset`"),
+        },
+    )
+    def post(self, request: Request, upload_id: str) -> Response:
+        """All bytes are sent: check, unpack and inspect them. Watch `state` and `steps`."""
+        form = UploadCompleteSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        upload = uploads.upload_complete(
+            upload_id=upload_id, actor=request.user.get_username(), **form.validated_data
+        )
+        return Response(UploadSerializer(upload).data, status=status.HTTP_202_ACCEPTED)

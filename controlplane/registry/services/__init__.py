@@ -1,0 +1,1 @@
+"""Writes of the registry, one module per noun."""

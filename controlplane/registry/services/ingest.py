@@ -1,0 +1,345 @@
+"""From the bytes of a complete upload to an inspected repository of blobs; it always ends.
+
+1. Claim the upload: whoever holds the claim works; a claim that stops beating may be taken over.
+2. Verify the bytes, unpack them, arrange them into a repository, have it inspected, store the blobs.
+3. Write the outcome, ready or failed, only while the claim still holds. Remove every temporary file.
+"""
+
+import json
+import logging
+import os
+import shutil
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from celery.exceptions import SoftTimeLimitExceeded
+from django.conf import settings
+from django.db import transaction
+from django.db.models import F, Q
+from django.utils import timezone
+
+from controlplane.core import events
+from controlplane.core.errors import DomainError
+from controlplane.core.jobs import enqueue_on_commit
+from controlplane.core.models import Event
+from controlplane.registry import inspector, layout, storage
+from controlplane.registry.errors import ChecksumMismatch, IngestFailed
+from controlplane.registry.formats import Format, detect
+from controlplane.registry.models import Blob, Upload
+from controlplane.registry.programs import Limits, TimedOut, run_limited
+from controlplane.registry.selectors import ACTIVE
+from controlplane.registry.types import FileEntry, Inspection, InspectionProblem, steps_new
+
+logger = logging.getLogger(__name__)
+
+BEAT_S = 2.0
+STALE = timedelta(seconds=30)
+MAX_ATTEMPTS = 3
+UNPACK_TIMEOUT_S = 1800
+UNPACK_ADDRESS_BYTES = 4 * 2**30
+MAX_ENTRIES = 20_000
+MAX_RATIO = 200
+
+
+class Superseded(Exception):
+    """The upload was deleted, or another worker took over: stop without a word."""
+
+
+class Ingest:
+    """One attempt at one upload. Every write to the row proves the claim and counts as a beat."""
+
+    def __init__(self, upload: Upload, claim: str) -> None:
+        self.upload = upload
+        self.claim = claim
+        self.folder = storage.work_path(upload.pk, claim)
+        self._beat_at = time.monotonic()
+
+    def save(self, **fields: Any) -> None:
+        mine = Upload.objects.filter(pk=self.upload.pk, claim=self.claim, state__in=ACTIVE)
+        now = timezone.now()
+        if not mine.update(heartbeat_at=now, updated_at=now, **fields):
+            raise Superseded
+        for name, value in fields.items():
+            setattr(self.upload, name, value)
+
+    def beat(self, _: int = 0) -> None:
+        """Show signs of life, at most every two seconds however often it is called."""
+        if time.monotonic() - self._beat_at >= BEAT_S:
+            self._beat_at = time.monotonic()
+            self.save()
+
+    @contextmanager
+    def step(self, name: str, state: Upload.State) -> Iterator[list[str]]:
+        """Times and outcome of one step on the row; the caller appends sentences of detail."""
+        said: list[str] = []
+        self._mark(name, state, status="running", started_at=timezone.now().isoformat())
+        try:
+            yield said
+        except Superseded:
+            raise
+        except BaseException as error:
+            ended = timezone.now().isoformat()
+            self._mark(name, state, status="failed", detail=str(error), ended_at=ended)
+            raise
+        detail = " ".join(said)
+        ended = timezone.now().isoformat()
+        self._mark(name, state, status="succeeded", detail=detail, ended_at=ended)
+
+    def _mark(self, name: str, state: Upload.State, **change: Any) -> None:
+        steps = [{**s, **change} if s["name"] == name else s for s in self.upload.steps]
+        self.save(steps=steps, state=state)
+
+    def run(self) -> None:
+        with self.step("verify", Upload.State.VERIFYING) as said:
+            said.append(f"SHA-256 {self._verify()}")
+        with self.step("unpack", Upload.State.VERIFYING) as said:
+            done = self._unpack()
+            said += done or ["A repository as it should be."]
+        with self.step("inspect", Upload.State.INSPECTING) as said:
+            inspection = inspector.inspect(self.folder, tick=self.beat)
+            inspection["problems"] += [_arranged(sentence) for sentence in done]
+            self.save(inspection=inspection)
+            _refuse_bad(inspection)
+            manifest = self._store()
+            said.append(", ".join(model["name"] for model in inspection["models"]))
+        self.finish(state=Upload.State.READY, manifest=manifest)
+
+    def finish(self, *, state: Upload.State, **fields: Any) -> None:
+        upload = self.upload
+        with transaction.atomic():
+            self.save(state=state, **fields)
+            ready = state == Upload.State.READY
+            error = fields.get("error") or {}
+            events.record(
+                actor="system",
+                verb="upload.ready" if ready else "upload.failed",
+                subject=f"upload/{upload.pk}",
+                severity=Event.Severity.INFO if ready else Event.Severity.ERROR,
+                message=f"{upload.filename} is ready to be registered"
+                if ready
+                else f"{upload.filename}: {error.get('message')}",
+                data={"code": error.get("code")} if error else {},
+            )
+        storage.part_path(upload.pk).unlink(missing_ok=True)
+
+    def _verify(self) -> str:
+        upload = self.upload
+        part = storage.part_path(upload.pk)
+        if storage.part_size(upload.pk) < upload.size:
+            raise IngestFailed(
+                "Bytes of the upload are missing on the server's disk.",
+                code="UploadIncomplete",
+                hints=("Upload the file again.",),
+            )
+        os.truncate(part, upload.size)
+        sha256 = storage.sha256_of(part, tick=self.beat)
+        if upload.sha256_expected and sha256 != upload.sha256_expected:
+            raise ChecksumMismatch(
+                f"The bytes have SHA-256 {sha256}, announced was {upload.sha256_expected}.",
+                hints=("The file changed or was damaged on its way. Upload it again.",),
+            )
+        self.save(sha256=sha256)
+        return sha256
+
+    def _unpack(self) -> list[str]:
+        """Fill the work folder; returns what was done to make it a repository."""
+        upload = self.upload
+        part = storage.part_path(upload.pk)
+        with storage.full_disk_said(self.folder.parent):
+            self.folder.mkdir(parents=True)
+            if detect(part, upload.filename) is Format.ONNX:
+                name = layout.model_name(upload.filename)
+                _link(part, self.folder / f"{name}{layout.ONNX}")
+                return layout.arrange(self.folder, upload.filename)
+            said = self._extract(part)
+            return said + layout.arrange(self.folder, upload.filename)
+
+    def _extract(self, part: Path) -> list[str]:
+        free = storage.free_bytes(self.folder)
+        limit = min(settings.SHOAL_MAX_UNPACKED_BYTES, free)
+        command = [
+            sys.executable, "-m", "controlplane.registry.archive", str(part), str(self.folder),
+            "--max-bytes", str(settings.SHOAL_MAX_UNPACKED_BYTES),
+            "--max-entries", str(MAX_ENTRIES),
+            "--max-ratio", str(MAX_RATIO),
+        ]  # fmt: skip
+        limits = Limits(
+            cpu_s=UNPACK_TIMEOUT_S, file_bytes=limit, address_bytes=UNPACK_ADDRESS_BYTES
+        )
+        try:
+            done = run_limited(
+                command, timeout_s=UNPACK_TIMEOUT_S, limits=limits, tick=self.beat
+            )
+        except TimedOut as late:
+            raise IngestFailed(
+                f"Unpacking took longer than {UNPACK_TIMEOUT_S} s.", code="UnpackTimeout"
+            ) from late
+        if done.returncode != 0:
+            raise IngestFailed(
+                "The archive could not be unpacked.",
+                code="ArchiveDamaged",
+                detail=done.stderr_tail or f"The program ended with {done.returncode}.",
+                hints=("Pack it again as a plain .zip or .tar.gz.",),
+            )
+        answer = json.loads(done.stdout)
+        if error := answer.get("error"):
+            raise IngestFailed(
+                error["message"],
+                code=error["code"],
+                detail=error["detail"],
+                hints=tuple(error["hints"]),
+            )
+        warnings: list[str] = answer["warnings"]
+        return warnings
+
+    def _store(self) -> list[FileEntry]:
+        """Move every file into the blob store; returns the manifest, sorted by path."""
+        manifest: list[FileEntry] = []
+        for path in sorted(self.folder.rglob("*")):
+            if not path.is_file():
+                continue
+            sha256 = storage.sha256_of(path, tick=self.beat)
+            size = path.stat().st_size
+            entry = FileEntry(
+                path=path.relative_to(self.folder).as_posix(), size=size, sha256=sha256
+            )
+            with storage.blob_lock(exclusive=False):
+                Blob.objects.update_or_create(
+                    sha256=sha256, defaults={"size": size, "seen_at": timezone.now()}
+                )
+                storage.blob_store(path, sha256)
+            manifest.append(entry)
+            self.beat()
+        return manifest
+
+
+def _link(source: Path, target: Path) -> None:
+    """The same bytes under a second name; a copy where the file system cannot do that."""
+    try:
+        target.hardlink_to(source)
+    except OSError:
+        shutil.copyfile(source, target)
+
+
+def _arranged(sentence: str) -> InspectionProblem:
+    return InspectionProblem(
+        severity="warning", model=None, code="Arranged", message=sentence, detail="", hints=[]
+    )
+
+
+def _refuse_bad(inspection: Inspection) -> None:
+    errors = [problem for problem in inspection["problems"] if problem["severity"] == "error"]
+    if errors:
+        first = errors[0]
+        raise IngestFailed(
+            first["message"],
+            code=first["code"],
+            detail=first.get("detail") or "",
+            hints=tuple(first.get("hints") or ()),
+        )
+    if not inspection["models"]:
+        raise IngestFailed(
+            "No model was found in this upload.",
+            code="NoModelFound",
+            hints=("Expected <model>/1/model.onnx, or a single .onnx file.",),
+        )
+
+
+def ingest_run(*, upload_id: str) -> None:
+    """Ingest one upload, unless somebody else is at it or it is done."""
+    claim = uuid4().hex
+    now = timezone.now()
+    free = Q(claim="") | Q(heartbeat_at__lt=now - STALE)
+    won = Upload.objects.filter(free, pk=upload_id, state__in=ACTIVE).update(
+        claim=claim,
+        heartbeat_at=now,
+        attempts=F("attempts") + 1,
+        state=Upload.State.VERIFYING,
+        steps=steps_new(),
+    )
+    if not won:
+        return
+    attempt = Ingest(Upload.objects.get(pk=upload_id), claim)
+    try:
+        _run_to_an_end(attempt)
+    except Superseded:
+        logger.info("Ingest of %s was taken over or its upload deleted", upload_id)
+        if not Upload.objects.filter(pk=upload_id).exists():
+            storage.upload_files_remove(upload_id)
+    finally:
+        layout.discard(attempt.folder)
+
+
+def _run_to_an_end(attempt: Ingest) -> None:
+    try:
+        attempt.run()
+    except DomainError as error:
+        detail = getattr(error, "detail", "")
+        _fail(attempt, error.code, error.message, detail, error.hints)
+    except SoftTimeLimitExceeded:
+        _fail(attempt, "IngestTimeout", "Ingest took too long and was stopped.")
+    except Superseded:
+        raise
+    except Exception as error:
+        logger.exception("Ingest of %s failed unforeseen", attempt.upload.pk)
+        _fail(
+            attempt,
+            "InternalError",
+            "Something unforeseen went wrong. The log of the worker has the cause.",
+            repr(error),
+        )
+
+
+def _fail(
+    attempt: Ingest, code: str, message: str, detail: str = "", hints: tuple[str, ...] = ()
+) -> None:
+    error = {"code": code, "message": message, "detail": detail, "hints": list(hints)}
+    attempt.finish(state=Upload.State.FAILED, error=error)
+
+
+def ingests_resume(*, now: datetime) -> int:
+    """Send again what no worker is at: its worker died, or the message was lost. Returns how many."""
+    resumed = 0
+    stale = Upload.objects.filter(state__in=ACTIVE, heartbeat_at__lt=now - STALE)
+    for upload in stale:
+        same = Upload.objects.filter(
+            pk=upload.pk, claim=upload.claim, heartbeat_at=upload.heartbeat_at, state__in=ACTIVE
+        )
+        if upload.attempts >= MAX_ATTEMPTS:
+            _give_up(upload, now)
+            continue
+        with transaction.atomic():
+            # why the claim is cleared: a worker that only seemed dead can no longer write.
+            if same.update(claim="", heartbeat_at=now):
+                enqueue_on_commit("registry.ingest", queue="ingest", upload_id=upload.pk)
+                resumed += 1
+    return resumed
+
+
+def _give_up(upload: Upload, now: datetime) -> None:
+    """End an upload whose worker died each time, as with a model that exhausts the memory."""
+    claim = uuid4().hex
+    taken = Upload.objects.filter(
+        pk=upload.pk, claim=upload.claim, heartbeat_at=upload.heartbeat_at, state__in=ACTIVE
+    ).update(claim=claim, heartbeat_at=now)
+    if not taken:
+        return
+    steps = [
+        {**step, "status": "failed"} if step["status"] == "running" else step
+        for step in upload.steps
+    ]
+    attempt = Ingest(upload, claim)
+    attempt.save(steps=steps)
+    _fail(
+        attempt,
+        "WorkerDied",
+        f"The worker died {upload.attempts} times while it read this file.",
+        hints=("The worker may be short of memory: its log and the system's log tell.",),
+    )
+    storage.upload_files_remove(upload.pk)

@@ -1,0 +1,202 @@
+"""Uploads: started, grown by offset, completed, dropped."""
+
+import time
+from datetime import datetime, timedelta
+from pathlib import Path
+from uuid import uuid4
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from controlplane.accounts.models import User
+from controlplane.core import events
+from controlplane.core.errors import DiskFull, Invalid
+from controlplane.core.jobs import enqueue_on_commit
+from controlplane.registry import selectors, storage
+from controlplane.registry.errors import (
+    ChecksumMismatch,
+    UploadIncomplete,
+    UploadNotFound,
+    UploadOffsetConflict,
+    UploadStateConflict,
+    UploadTooLarge,
+)
+from controlplane.registry.models import Upload
+from controlplane.registry.types import MAX_CHUNK_BYTES, steps_new
+
+ORPHAN_AGE_S = 3600
+
+
+@transaction.atomic
+def upload_create(*, filename: str, size: int, sha256: str, user: User) -> Upload:
+    """Announce a file of ``size`` bytes. Raises UploadTooLarge, DiskFull, Invalid."""
+    if size > settings.SHOAL_MAX_UPLOAD_BYTES:
+        raise UploadTooLarge(
+            f"The file has {size} bytes; {settings.SHOAL_MAX_UPLOAD_BYTES} are allowed.",
+            field="size",
+            hints=("An administrator may raise SHOAL_MAX_UPLOAD_BYTES.",),
+        )
+    free = storage.free_bytes(Path(settings.SHOAL_UPLOAD_DIR))
+    if size > free:
+        raise DiskFull(
+            f"The file has {size} bytes; the disk of the uploads has {free} bytes left.",
+            hints=("Free space on the server, then try again.",),
+            extra={"free_bytes": free},
+        )
+    upload = Upload.objects.create(
+        id=uuid4().hex,
+        filename=_plain_name(filename),
+        size=size,
+        sha256_expected=sha256,
+        sha256=sha256,
+        steps=steps_new(),
+        created_by=user,
+        expires_at=timezone.now() + timedelta(seconds=settings.SHOAL_UPLOAD_TTL_S),
+    )
+    events.record(
+        actor=user.username,
+        verb="upload.started",
+        subject=f"upload/{upload.id}",
+        message=f"Upload of {upload.filename} started",
+        data={"size": size},
+    )
+    return upload
+
+
+def _plain_name(filename: str) -> str:
+    name = filename.replace("\\", "/").rsplit("/", 1)[-1].strip()
+    if not name or name in {".", ".."} or not name.isprintable():
+        raise Invalid("The file needs a plain name.", field="filename")
+    return name
+
+
+def chunk_append(
+    *, upload_id: str, offset: int, source: storage.Readable, checksum: bytes | None
+) -> Upload:
+    """Write one chunk at ``offset``, all of it or none of it.
+
+    ``checksum`` is the SHA-256 of the chunk, if the client sent one. Raises UploadOffsetConflict (with
+    the true offset), ChecksumMismatch, UploadTooLarge, DiskFull; after each the upload goes on from
+    where it was.
+    """
+    _check_growing(selectors.upload_get(upload_id))
+    with storage.locked_part(upload_id) as file:
+        upload = _check_growing(selectors.upload_get(upload_id))
+        _check_offset(upload, offset)
+        limit = min(MAX_CHUNK_BYTES, upload.size - offset)
+        written, digest = storage.write_at(file, offset, source, limit=limit)
+        if written > limit:
+            storage.cut(file, offset)
+            raise UploadTooLarge(_too_much(upload, offset), extra={"offset": offset})
+        if checksum is not None and checksum != digest:
+            storage.cut(file, offset)
+            raise ChecksumMismatch(
+                f"The chunk at {offset} arrived damaged and was thrown away.",
+                hints=("Send it again.",),
+                extra={"offset": offset},
+            )
+        # why compare-and-set under a lock: the lock may not reach a web process on another machine.
+        moved = Upload.objects.filter(
+            pk=upload_id, offset=offset, state=Upload.State.UPLOADING
+        ).update(offset=offset + written, updated_at=timezone.now())
+    if not moved:
+        _check_offset(selectors.upload_get(upload_id), offset)
+        raise UploadStateConflict("The upload was completed while this chunk arrived.")
+    upload.offset = offset + written
+    return upload
+
+
+def _too_much(upload: Upload, offset: int) -> str:
+    if upload.size - offset < MAX_CHUNK_BYTES:
+        return f"The chunk goes beyond the announced size of {upload.size} bytes."
+    return f"A chunk may hold {MAX_CHUNK_BYTES} bytes at most."
+
+
+def _check_growing(upload: Upload) -> Upload:
+    if upload.state != Upload.State.UPLOADING:
+        raise UploadStateConflict(
+            f"The upload is {upload.state}: it takes no more bytes.", extra={"state": upload.state}
+        )
+    return upload
+
+
+def _check_offset(upload: Upload, offset: int) -> None:
+    # why: after a power cut the file may be behind the row; the file is right.
+    true = min(upload.offset, storage.part_size(upload.id))
+    if true < upload.offset:
+        Upload.objects.filter(pk=upload.pk, offset=upload.offset).update(offset=true)
+    if offset != true:
+        raise UploadOffsetConflict(
+            f"The next byte to send is {true}, not {offset}.",
+            hints=("Continue from `offset`.",),
+            extra={"offset": true},
+        )
+
+
+@transaction.atomic
+def upload_complete(*, upload_id: str, sha256: str, actor: str) -> Upload:
+    """Hand the file to ingest; a second call changes nothing. Raises UploadIncomplete with the offset."""
+    upload = selectors.upload_get(upload_id)
+    if upload.state != Upload.State.UPLOADING:
+        return upload
+    if upload.offset < upload.size:
+        raise UploadIncomplete(
+            f"{upload.offset} of {upload.size} bytes have arrived.",
+            hints=("Send the rest from `offset`, then complete again.",),
+            extra={"offset": upload.offset},
+        )
+    if sha256 and upload.sha256_expected and sha256 != upload.sha256_expected:
+        raise ChecksumMismatch(
+            "The checksum differs from the one that was announced.", field="sha256"
+        )
+    expected = sha256 or upload.sha256_expected
+    won = Upload.objects.filter(pk=upload_id, state=Upload.State.UPLOADING).update(
+        state=Upload.State.VERIFYING,
+        sha256_expected=expected,
+        sha256=expected,
+        steps=steps_new(),
+        heartbeat_at=timezone.now(),
+        updated_at=timezone.now(),
+    )
+    if won:
+        events.record(
+            actor=actor,
+            verb="upload.completed",
+            subject=f"upload/{upload_id}",
+            message=f"All bytes of {upload.filename} arrived",
+        )
+        enqueue_on_commit("registry.ingest", queue="ingest", upload_id=upload_id)
+    upload.refresh_from_db()
+    return upload
+
+
+@transaction.atomic
+def upload_delete(*, upload_id: str, actor: str) -> None:
+    """Drop it in any state; an ingest that runs notices and stops. Registered models stay."""
+    upload = selectors.upload_get(upload_id)
+    upload.delete()
+    events.record(
+        actor=actor,
+        verb="upload.deleted",
+        subject=f"upload/{upload_id}",
+        message=f"Upload of {upload.filename} deleted",
+    )
+    transaction.on_commit(lambda: storage.upload_files_remove(upload_id))
+
+
+def uploads_expire(*, now: datetime) -> int:
+    """Drop uploads past their time, and files that no row knows any more. Returns how many rows."""
+    expired = 0
+    for upload in Upload.objects.filter(expires_at__lt=now).exclude(state__in=selectors.ACTIVE):
+        try:
+            upload_delete(upload_id=upload.pk, actor="system")
+        except UploadNotFound:  # its owner was quicker
+            continue
+        expired += 1
+    known = set(Upload.objects.values_list("pk", flat=True))
+    for upload_id in storage.upload_ids_on_disk() - known:
+        part = storage.part_path(upload_id)
+        if not part.exists() or time.time() - part.stat().st_mtime > ORPHAN_AGE_S:
+            storage.upload_files_remove(upload_id)
+    return expired

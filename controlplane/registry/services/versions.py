@@ -1,0 +1,209 @@
+"""Models and their versions: registered from a ready upload, archived, restored, deleted."""
+
+import hashlib
+import re
+from collections.abc import Mapping
+
+from django.db import transaction
+from django.db.models import ProtectedError
+
+from controlplane.core import events
+from controlplane.registry import inspector, selectors
+from controlplane.registry.errors import (
+    ConfigInvalid,
+    InUse,
+    ModelArchived,
+    ModelNotFound,
+    NameInvalid,
+    UploadStateConflict,
+)
+from controlplane.registry.models import (
+    ConfigRevision,
+    Model,
+    ModelVersion,
+    RepoModel,
+    Upload,
+)
+from controlplane.registry.types import FileEntry, InspectedModel, Inspection
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,254}")
+
+
+def manifest_digest(manifest: list[FileEntry]) -> str:
+    """SHA-256 over path, size and hash of every file in order of their paths."""
+    digest = hashlib.sha256()
+    for entry in sorted(manifest, key=lambda entry: entry["path"]):
+        digest.update(f"{entry['path']}\0{entry['size']}\0{entry['sha256']}\n".encode())
+    return digest.hexdigest()
+
+
+def model_version_register(
+    *, name: str, upload_id: str, description: str, configs: Mapping[str, str], actor: str
+) -> tuple[ModelVersion, bool]:
+    """The version, and whether it is new: the same content without edits is the version it was.
+
+    Raises NameInvalid, UploadStateConflict, ConfigInvalid, ModelArchived.
+    """
+    if not NAME.fullmatch(name):
+        raise NameInvalid(
+            "Use letters, digits, dot, dash or underscore; begin with a letter or digit.",
+            field="name",
+        )
+    upload = selectors.upload_get(upload_id)
+    if upload.state != Upload.State.READY or upload.inspection is None:
+        raise UploadStateConflict(
+            f"The upload is {upload.state}; only a ready one can be registered.",
+            code="UploadNotReady",
+            extra={"state": upload.state},
+        )
+    edits = configs_edited(upload.inspection, configs)
+    version, created = _register(upload, name, description, edits, actor)
+    return selectors.version_get(name, version.version), created
+
+
+def configs_edited(inspection: Inspection, configs: Mapping[str, str]) -> dict[str, str]:
+    """Those of ``configs`` that say something else than the files do, each checked.
+
+    Raises ConfigInvalid with the ``problems`` of the first that is wrong.
+    """
+    models = {model["name"]: model for model in inspection["models"]}
+    edits: dict[str, str] = {}
+    for name, text in configs.items():
+        if name not in models:
+            raise ConfigInvalid(
+                f"The upload holds no model called {name!r}.",
+                field="configs",
+                hints=(f"It holds: {', '.join(models)}.",),
+            )
+        model = models[name]
+        if text.strip() == (model["config_text"] or model["config_effective"]).strip():
+            continue
+        answer = inspector.configs.ask("validate", text=text, model=name, graph=model["graph"])
+        if not answer["ok"]:
+            errors = [p for p in answer["problems"] if p["severity"] == "error"]
+            raise ConfigInvalid(
+                errors[0]["message"] if errors else f"The configuration of {name!r} is not valid.",
+                field=f"configs.{name}",
+                extra={"problems": answer["problems"]},
+            )
+        edits[name] = text
+    return edits
+
+
+@transaction.atomic
+def _register(
+    upload: Upload, name: str, description: str, edits: dict[str, str], actor: str
+) -> tuple[ModelVersion, bool]:
+    Model.objects.get_or_create(name=name, defaults={"description": description})
+    # why a lock: two registrations at once must not both take the next number.
+    model = Model.objects.select_for_update().get(name=name)
+    if model.archived:
+        raise ModelArchived(
+            f"Model {name!r} is archived.", field="name", hints=("Restore it, or use another name.",)
+        )
+    digest = manifest_digest(upload.manifest)
+    same = model.versions.filter(digest=digest).order_by("-version").first()
+    if same is not None and not edits:
+        return same, False
+    inspection: Inspection = upload.inspection
+    version = ModelVersion.objects.create(
+        model=model,
+        version=model.latest_version + 1,
+        digest=digest,
+        manifest=upload.manifest,
+        size=sum(entry["size"] for entry in upload.manifest),
+        source_filename=upload.filename,
+        description=description,
+        warnings=_warnings(inspection),
+        created_by=actor,
+    )
+    RepoModel.objects.bulk_create(_repo_model(version, found) for found in inspection["models"])
+    if edits:
+        ConfigRevision.objects.create(
+            model_version=version,
+            number=1,
+            configs=edits,
+            message="Edited while registering",
+            author=actor,
+        )
+    model.latest_version = version.version
+    if description:
+        model.description = description
+    model.save(update_fields=["latest_version", "description", "updated_at"])
+    events.record(
+        actor=actor,
+        verb="model.registered",
+        subject=f"model/{name}",
+        message=f"{name} version {version.version} registered from {upload.filename}",
+        data={"version": version.version, "digest": digest},
+    )
+    return version, True
+
+
+def _warnings(inspection: Inspection) -> list[str]:
+    """What the inspection had to say, each sentence once."""
+    said = [p["message"] for p in inspection["problems"] if p["severity"] == "warning"]
+    said += [warning for model in inspection["models"] for warning in model["warnings"]]
+    return list(dict.fromkeys(said))
+
+
+def _repo_model(version: ModelVersion, found: InspectedModel) -> RepoModel:
+    return RepoModel(
+        model_version=version,
+        name=found["name"],
+        backend=found["backend"],
+        platform=found["platform"] or "",
+        max_batch_size=found["max_batch_size"],
+        decoupled=found.get("decoupled", False),
+        inputs=found["inputs"],
+        outputs=found["outputs"],
+        versions=found["versions"],
+        config_text=found["config_text"],
+        config_effective=found["config_effective"],
+        graph=found["graph"],
+    )
+
+
+def model_archive(*, name: str, actor: str) -> Model:
+    """Hide the model from lists and new deployments; what runs on it keeps running."""
+    return _set_archived(name, archived=True, actor=actor)
+
+
+def model_restore(*, name: str, actor: str) -> Model:
+    return _set_archived(name, archived=False, actor=actor)
+
+
+@transaction.atomic
+def _set_archived(name: str, *, archived: bool, actor: str) -> Model:
+    model = selectors.model_get(name)
+    if model.archived != archived:
+        Model.objects.filter(pk=model.pk).update(archived=archived)
+        ModelVersion.objects.filter(model=model).update(archived=archived)
+        events.record(
+            actor=actor,
+            verb="model.archived" if archived else "model.restored",
+            subject=f"model/{name}",
+            message=f"{name} {'archived' if archived else 'restored'}",
+        )
+    return selectors.model_get(name)
+
+
+@transaction.atomic
+def model_delete(*, name: str, actor: str) -> None:
+    """Remove a model with all its versions. Raises InUse with the deployments that need it."""
+    model = Model.objects.filter(name=name).first()
+    if model is None:
+        raise ModelNotFound(f"No model is called {name!r}.")
+    try:
+        with transaction.atomic():
+            model.delete()
+    except ProtectedError as error:
+        deployments = selectors.deployments_of(name)
+        raise InUse(
+            f"Model {name!r} is used by {', '.join(deployments)}.",
+            hints=("Delete these deployments first, or archive the model.",),
+            extra={"deployments": deployments},
+        ) from error
+    events.record(
+        actor=actor, verb="model.deleted", subject=f"model/{name}", message=f"{name} deleted"
+    )

@@ -1,0 +1,26 @@
+"""The registry's background jobs: doors to its services."""
+
+from celery import shared_task
+from django.utils import timezone
+
+from controlplane.registry.services import blobs, ingest, uploads
+
+
+@shared_task(name="registry.ingest")
+def ingest_upload(upload_id: str) -> None:
+    ingest.ingest_run(upload_id=upload_id)
+
+
+@shared_task(name="registry.resume_ingests")
+def resume_ingests() -> None:
+    ingest.ingests_resume(now=timezone.now())
+
+
+@shared_task(name="registry.expire_uploads")
+def expire_uploads() -> None:
+    uploads.uploads_expire(now=timezone.now())
+
+
+@shared_task(name="registry.collect_blobs")
+def collect_blobs() -> None:
+    blobs.blobs_collect(now=timezone.now())
