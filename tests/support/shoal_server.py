@@ -1,0 +1,222 @@
+"""The part of the REST API that a deployment touches, in memory, with faults on demand."""
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import httpx
+
+URL = "http://shoal.test"
+TOKEN = "shoal_test"
+CHUNK = 1000
+
+Fault = Callable[[httpx.Request], httpx.Response | None]
+
+
+class FakeServer:
+    """Give it to httpx.MockTransport. ``faults`` are used up one per matching request."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+        self.uploads: dict[str, dict[str, Any]] = {}
+        self.received: dict[str, bytearray] = {}
+        self.models: dict[str, list[dict[str, Any]]] = {}
+        self.endpoints: dict[str, dict[str, Any]] = {}
+        self.operations: dict[str, dict[str, Any]] = {}
+        self.inspection_error: dict[str, Any] | None = None
+        self.operation_error: dict[str, Any] | None = None
+        self.faults: list[tuple[str, Fault]] = []
+
+    def fail_next(self, pattern: str, fault: Fault, times: int = 1) -> None:
+        """The next ``times`` requests whose "METHOD /path" matches go to ``fault`` first.
+
+        A fault raises a transport error, answers in the server's place, or returns None to go on.
+        """
+        self.faults += [(pattern, fault)] * times
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        request.read()
+        call = f"{request.method} {request.url.path.removeprefix('/api/v1')}"
+        self.calls.append(call)
+        for position, (pattern, fault) in enumerate(self.faults):
+            if re.fullmatch(pattern, call):
+                del self.faults[position]
+                answer = fault(request)
+                if answer is not None:
+                    return answer
+                break
+        if request.headers.get("Authorization") != f"Bearer {TOKEN}":
+            return problem(401, "NotAuthenticated", "Credentials are missing or wrong")
+        for pattern, handler in self._routes():
+            if match := re.fullmatch(pattern, call):
+                return handler(request, *match.groups())
+        return problem(404, "ResourceNotFound", f"No such object: {call}")
+
+    def _routes(self) -> Iterator[tuple[str, Callable[..., httpx.Response]]]:
+        yield r"POST /uploads", self._create_upload
+        yield r"(?:GET|HEAD) /uploads/(\w+)", self._get_upload
+        yield r"PATCH /uploads/(\w+)", self._append
+        yield r"POST /uploads/(\w+)/complete", self._complete
+        yield r"POST /models", self._register
+        yield r"GET /models", lambda request: page(request, [self._model(n) for n in self.models])
+        yield r"GET /models/([\w-]+)", self._get_model
+        yield r"GET /endpoints", lambda request: page(request, list(self.endpoints.values()))
+        yield r"GET /endpoints/([\w-]+)", self._get_endpoint
+        yield r"DELETE /endpoints/([\w-]+)", self._delete_endpoint
+        yield (
+            r"POST /endpoints/([\w-]+)/keys/list",
+            lambda _, name: httpx.Response(
+                200, json={"primaryKey": f"{name}-1", "secondaryKey": f"{name}-2"}
+            ),
+        )
+        yield r"POST /deploy", self._deploy
+        yield r"GET /operations/(\w+)", self._advance
+
+    def _create_upload(self, request: httpx.Request) -> httpx.Response:
+        body = json.loads(request.content)
+        name = f"u{len(self.uploads) + 1}"
+        self.received[name] = bytearray()
+        self.uploads[name] = {
+            "id": name, "filename": body["filename"], "size": body["size"], "offset": 0,
+            "sha256": body["sha256"], "state": "uploading", "chunk_size": CHUNK, "error": None,
+            "steps": [{"name": "inspect", "title": "Inspect", "status": "pending", "detail": "",
+                       "started_at": None, "ended_at": None}],
+        }  # fmt: skip
+        return httpx.Response(201, json=self.uploads[name])
+
+    def _get_upload(self, request: httpx.Request, name: str) -> httpx.Response:
+        upload = self.uploads[name]
+        if request.method == "GET" and upload["state"] == "verifying":
+            upload["state"] = "failed" if self.inspection_error else "ready"
+            upload["error"] = self.inspection_error
+            upload["steps"][0]["status"] = "failed" if self.inspection_error else "succeeded"
+        headers = {"Upload-Offset": str(upload["offset"]), "Upload-Length": str(upload["size"])}
+        if request.method == "HEAD":
+            return httpx.Response(200, headers=headers)
+        return httpx.Response(200, json=upload)
+
+    def _append(self, request: httpx.Request, name: str) -> httpx.Response:
+        upload, data = self.uploads[name], request.content
+        if int(request.headers["Upload-Offset"]) != upload["offset"]:
+            return problem(409, "UploadOffsetConflict", "Wrong offset", offset=upload["offset"])
+        digest = base64.b64encode(hashlib.sha256(data).digest()).decode()
+        if request.headers["Upload-Checksum"] != f"sha256 {digest}":
+            return problem(400, "ChecksumMismatch", "The chunk arrived damaged")
+        self.received[name] += data
+        upload["offset"] += len(data)
+        return httpx.Response(200, json=upload)
+
+    def _complete(self, request: httpx.Request, name: str) -> httpx.Response:
+        upload = self.uploads[name]
+        if upload["offset"] < upload["size"]:
+            return problem(409, "UploadIncomplete", "Bytes are missing", offset=upload["offset"])
+        if upload["state"] != "uploading":
+            return problem(409, "Conflict", "The upload is complete already")
+        assert hashlib.sha256(self.received[name]).hexdigest() == upload["sha256"]
+        upload["state"] = "verifying"
+        return httpx.Response(202, json=upload)
+
+    def _register(self, request: httpx.Request) -> httpx.Response:
+        body = json.loads(request.content)
+        digest = self.uploads[body["upload_id"]]["sha256"]
+        versions = self.models.setdefault(body["name"], [])
+        for version in versions:
+            if version["digest"] == digest:
+                return httpx.Response(200, json=version)
+        versions.append({
+            "model": body["name"], "version": len(versions) + 1, "digest": digest, "size": 1,
+            "warnings": [], "repo_models": [{"name": "net"}],
+        })  # fmt: skip
+        return httpx.Response(201, json=versions[-1])
+
+    def _model(self, name: str) -> dict[str, Any]:
+        versions = self.models[name]
+        return {"name": name, "latest_version": len(versions), "latest": versions[-1],
+                "used_by": [], "updated_at": "2026-11-21T04:00:00Z"}  # fmt: skip
+
+    def _get_model(self, _: httpx.Request, name: str) -> httpx.Response:
+        if name not in self.models:
+            return problem(404, "ResourceNotFound", f"No model {name}")
+        return httpx.Response(200, json=self._model(name))
+
+    def _get_endpoint(self, _: httpx.Request, name: str) -> httpx.Response:
+        if name not in self.endpoints:
+            return problem(404, "ResourceNotFound", f"No endpoint {name}")
+        return httpx.Response(200, json=self.endpoints[name])
+
+    def _delete_endpoint(self, _: httpx.Request, name: str) -> httpx.Response:
+        if self.endpoints.pop(name, None) is None:
+            return problem(404, "ResourceNotFound", f"No endpoint {name}")
+        return httpx.Response(202, json=self._operation("delete-endpoint", name, ""))
+
+    def _deploy(self, request: httpx.Request) -> httpx.Response:
+        body = json.loads(request.content)
+        name = body["endpoint"]
+        endpoint = self.endpoints.setdefault(name, {
+            "name": name, "description": "", "traffic": {}, "deployments": [], "models": [],
+            "serving_state": "Deploying", "provisioning_state": "Succeeded",
+            "scoring_uri": f"https://gateway.test/endpoints/{name}/", "grpc_target": "gateway.test",
+            "plain_uri": f"http://gateway.test/endpoints/{name}/", "ca_path": "/ca.pem",
+        })  # fmt: skip
+        slot = body.get("deployment") or ("green" if endpoint["traffic"].get("blue") else "blue")
+        endpoint["deployments"].append({
+            "name": slot, "provisioning_state": "Creating", "model": body["model"],
+            "version": body["version"], "serving_state": "Deploying", "traffic": 0,
+            "replicas": [], "error": None,
+        })  # fmt: skip
+        return httpx.Response(202, json=self._operation("deploy", name, slot))
+
+    def _operation(self, kind: str, endpoint: str, deployment: str) -> dict[str, Any]:
+        name = f"o{len(self.operations) + 1}"
+        self.operations[name] = {
+            "id": name, "kind": kind, "endpoint": endpoint, "deployment": deployment,
+            "state": "Running", "error": None, "result": None, "percent": 0,
+            "stages": [{"name": "load", "title": "Load", "status": "running", "detail": "",
+                        "started_at": None, "ended_at": None, "progress": None}],
+        }  # fmt: skip
+        return json.loads(json.dumps(self.operations[name]))
+
+    def _advance(self, _: httpx.Request, name: str) -> httpx.Response:
+        operation = self.operations.get(name)
+        if operation is None:
+            return problem(404, "ResourceNotFound", f"No operation {name}")
+        failed = self.operation_error is not None
+        operation["state"] = "Failed" if failed else "Succeeded"
+        operation["error"] = self.operation_error
+        operation["stages"][0]["status"] = "failed" if failed else "succeeded"
+        endpoint = self.endpoints.get(operation["endpoint"])
+        if operation["kind"] == "deploy" and endpoint is not None and not failed:
+            endpoint["traffic"] = {operation["deployment"]: 100}
+            endpoint["deployments"][-1]["provisioning_state"] = "Succeeded"
+            operation["result"] = {"deployment": operation["deployment"], "model_name": "net",
+                                   "models": ["net"]}  # fmt: skip
+        return httpx.Response(200, json=operation)
+
+
+def problem(status: int, code: str, title: str, **extra: Any) -> httpx.Response:
+    return httpx.Response(
+        status,
+        json={"type": f"/problems/{code}", "title": title, "status": status, "code": code,
+              "hints": ["Look again."], **extra},
+        headers={"Content-Type": "application/problem+json"},
+    )  # fmt: skip
+
+
+def page(request: httpx.Request, items: list[dict[str, Any]]) -> httpx.Response:
+    """Pages of one item, so that every listing is seen to follow the cursor."""
+    start = int(request.url.params.get("cursor", 0))
+    following = start + 1 if start + 1 < len(items) else None
+    return httpx.Response(
+        200, json={"items": items[start : start + 1], "next_cursor": following and str(following)}
+    )
+
+
+def refuse(request: httpx.Request) -> httpx.Response:
+    raise httpx.ConnectError("connection refused", request=request)
+
+
+def cut(request: httpx.Request) -> httpx.Response:
+    raise httpx.ReadError("connection reset", request=request)

@@ -1,0 +1,121 @@
+"""Every shape that people point at becomes a repository with the right names in it."""
+
+import os
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from shoal.client import UnusableSource
+from shoal.client.packing import packed
+
+
+def make(root: Path, *names: str) -> Path:
+    for name in names:
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(name)
+    return root
+
+
+def names_in(source: Path) -> list[str]:
+    with packed(source) as package, zipfile.ZipFile(package.path) as archive:
+        return sorted(archive.namelist())
+
+
+@pytest.mark.parametrize("name", ["net.onnx", "repository.zip"])
+def test_a_file_is_sent_as_it_is(tmp_path: Path, name: str) -> None:
+    make(tmp_path, name)
+    with packed(tmp_path / name) as package:
+        assert (package.path, package.filename) == (tmp_path / name, name)
+
+
+def test_weights_beside_the_graph_go_with_it(tmp_path: Path) -> None:
+    make(tmp_path, "net.onnx", "net.onnx.data")
+    assert names_in(tmp_path / "net.onnx") == ["net/1/model.onnx", "net/1/net.onnx.data"]
+
+
+def test_a_repository_keeps_its_layout(tmp_path: Path) -> None:
+    root = make(tmp_path / "repo", "a/1/model.onnx", "a/config.pbtxt", "b/2/model.onnx")
+    assert names_in(root) == ["a/1/model.onnx", "a/config.pbtxt", "b/2/model.onnx"]
+
+
+def test_a_bare_model_folder_becomes_a_repository_of_one(tmp_path: Path) -> None:
+    root = make(tmp_path / "net", "1/model.onnx", "config.pbtxt")
+    assert names_in(root) == ["net/1/model.onnx", "net/config.pbtxt"]
+
+
+def test_a_bare_model_folder_takes_the_name_its_config_demands(tmp_path: Path) -> None:
+    root = make(tmp_path / "model_1", "1/model.onnx")
+    (root / "config.pbtxt").write_text('input [ {\n  name: "x"\n } ]\nname: "resnet"\n')
+    assert names_in(root) == ["resnet/1/model.onnx", "resnet/config.pbtxt"]
+
+
+def test_the_folder_above_versions_is_a_model(tmp_path: Path) -> None:
+    assert names_in(make(tmp_path / "net", "3/model.onnx")) == ["net/3/model.onnx"]
+
+
+def test_a_version_folder_takes_its_models_name(tmp_path: Path) -> None:
+    make(tmp_path / "net", "3/model.onnx")
+    assert names_in(tmp_path / "net" / "3") == ["net/3/model.onnx"]
+
+
+def test_a_folder_with_one_graph_gives_it_the_name_that_is_looked_for(tmp_path: Path) -> None:
+    root = make(tmp_path / "export", "graph.onnx", "weights.bin")
+    assert names_in(root) == ["export/1/model.onnx", "export/1/weights.bin"]
+
+
+def test_leftovers_of_tools_stay_behind(tmp_path: Path) -> None:
+    root = make(
+        tmp_path / "repo",
+        "a/1/model.onnx", ".git/config", "a/.DS_Store", "__MACOSX/a/1/model.onnx",
+        "a/1/__pycache__/model.pyc",
+    )  # fmt: skip
+    assert names_in(root) == ["a/1/model.onnx"]
+
+
+def test_an_empty_version_folder_is_kept(tmp_path: Path) -> None:
+    root = make(tmp_path / "repo", "ensemble/config.pbtxt", "a/1/model.onnx")
+    (root / "ensemble" / "1").mkdir()
+    assert "ensemble/1/" in names_in(root)
+
+
+def test_links_are_followed_once(tmp_path: Path) -> None:
+    root = make(tmp_path / "repo", "a/1/model.onnx")
+    blob = make(tmp_path / "cache", "blob") / "blob"
+    (root / "a" / "1" / "weights.bin").symlink_to(blob)
+    (root / "a" / "round").symlink_to(root)
+    assert [n for n in names_in(root) if not n.startswith("a/round")] == [
+        "a/1/model.onnx",
+        "a/1/weights.bin",
+    ]
+
+
+def test_the_same_folder_gives_the_same_bytes(tmp_path: Path) -> None:
+    root = make(tmp_path / "repo", "b/1/model.onnx", "a/1/model.onnx")
+    with packed(root) as package:
+        first = package.path.read_bytes()
+    os.utime(root / "a/1/model.onnx", (1, 1))
+    with packed(root) as package:
+        assert package.path.read_bytes() == first
+
+
+def test_the_archive_is_gone_afterwards(tmp_path: Path) -> None:
+    with packed(make(tmp_path / "net", "1/model.onnx")) as package:
+        path = package.path
+        assert path.exists()
+    assert not path.exists()
+
+
+def test_progress_covers_every_byte(tmp_path: Path) -> None:
+    seen: list[tuple[int, int]] = []
+    root = make(tmp_path / "repo", "a/1/model.onnx", "b/1/model.onnx")
+    with packed(root, lambda done, total: seen.append((done, total))):
+        pass
+    assert seen[-1][0] == seen[-1][1] == 2 * len("a/1/model.onnx")
+
+
+def test_a_folder_without_a_model_says_what_was_looked_for(tmp_path: Path) -> None:
+    make(tmp_path / "photos", "cat.jpg")
+    with pytest.raises(UnusableSource, match=r"config\.pbtxt"), packed(tmp_path / "photos"):
+        pass
