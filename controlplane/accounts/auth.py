@@ -35,14 +35,14 @@ class ApiTokenAuthentication(authentication.BaseAuthentication):
 
 
 class SessionAuthentication(authentication.SessionAuthentication):
-    """Django's session; without one the answer is 401 (not 403), so that clients know to sign in."""
+    """Django's session; without one the answer is 401, not 403: clients know to sign in."""
 
     def authenticate_header(self, request: Request) -> str:
         del request
         return CHALLENGE
 
 
-class ApiTokenScheme(OpenApiAuthenticationExtension):
+class ApiTokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
     target_class = ApiTokenAuthentication
     name = "token"
 
@@ -51,7 +51,7 @@ class ApiTokenScheme(OpenApiAuthenticationExtension):
         return {"type": "http", "scheme": "bearer", "description": "An API token, `shoal_...`"}
 
 
-class SessionScheme(OpenApiAuthenticationExtension):
+class SessionScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
     target_class = SessionAuthentication
     name = "session"
 

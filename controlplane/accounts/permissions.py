@@ -3,7 +3,6 @@
 from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 
-
 from controlplane.accounts.models import User
 
 RANK = {User.Role.VIEWER: 1, User.Role.DEPLOYER: 2, User.Role.ADMIN: 3}

@@ -19,7 +19,7 @@ LAST_USED_RESOLUTION = timedelta(minutes=1)
 
 
 def session_open(*, username: str, password: str, address: str) -> User:
-    """The user, when the password is right. Raises BadCredentials, or TooManyAttempts (back-off)."""
+    """The user, when the password is right. Raises BadCredentials, TooManyAttempts (back-off)."""
     wait_s = selectors.login_wait_s(username=username, address=address, now=timezone.now())
     if wait_s:
         raise TooManyAttempts(

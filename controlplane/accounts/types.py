@@ -22,7 +22,7 @@ class BackOff:
         if failures < self.free_attempts:
             return 0
         # why the cap on the exponent: 2 ** (a million failures) would itself be an attack
-        return min(2 ** min(failures - self.free_attempts + 1, 16), self.longest_s)
+        return min(1 << min(failures - self.free_attempts + 1, 16), self.longest_s)
 
 
 PER_USER = BackOff(free_attempts=5)

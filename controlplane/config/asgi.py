@@ -1,6 +1,7 @@
 """What uvicorn serves: Django over HTTP, Channels over WebSocket, each behind its own guard."""
 
 import os
+from typing import cast
 
 from django.core.asgi import get_asgi_application
 
@@ -12,12 +13,14 @@ from channels.auth import AuthMiddlewareStack  # noqa: E402
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from django.conf import settings  # noqa: E402
 
-from controlplane.config.guards import BodyLimit, SameOrigin  # noqa: E402
+from controlplane.config.guards import Application, BodyLimit, SameOrigin  # noqa: E402
 from controlplane.console.routing import websocket_urlpatterns  # noqa: E402
 
 application = ProtocolTypeRouter(
     {
-        "http": BodyLimit(django_application, max_bytes=settings.SHOAL_MAX_BODY_BYTES),
+        "http": BodyLimit(
+            cast(Application, django_application), max_bytes=settings.SHOAL_MAX_BODY_BYTES
+        ),
         "websocket": SameOrigin(
             AuthMiddlewareStack(URLRouter(websocket_urlpatterns)),
             trusted=frozenset(settings.CSRF_TRUSTED_ORIGINS),

@@ -11,7 +11,7 @@ from kombu import Queue
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.config.settings")
 
-from django.conf import settings  # noqa: E402 - needs the line above
+from django.conf import settings
 
 INGEST_LIMIT_S = 3600
 

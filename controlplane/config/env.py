@@ -37,7 +37,7 @@ def integer(name: str, default: int) -> int:
 
 
 def secret(name: str, *, file: Path | None = None) -> str:
-    """The secret ``name``, from the variable, from ``name_FILE``, or from ``file`` when it exists."""
+    """The secret ``name``: from the variable, from ``name_FILE``, or from ``file`` if it exists."""
     if value := os.environ.get(name):
         return value
     path = os.environ.get(f"{name}_FILE")

@@ -1,4 +1,4 @@
-"""ASGI guards in front of Django and Channels: how large a body may be, whose page may open a socket."""
+"""ASGI guards before Django and Channels: how large a body may be, whose page opens a socket."""
 
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
@@ -41,7 +41,7 @@ class BodyLimit:
             if received > self.max_bytes and not refused:
                 refused = True
                 await self._refuse(scope, send)
-            # why: to Django it looks like a client that went away, so it stops reading and drops all
+            # why: Django sees a client that went away, stops reading and drops all
             return {"type": "http.disconnect"} if refused else message
 
         async def unless_refused(message: Message) -> None:

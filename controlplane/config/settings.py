@@ -33,7 +33,7 @@ SHOAL_UPLOAD_TTL_S = env.integer("SHOAL_UPLOAD_TTL_S", 7 * 24 * 3600)
 # The program that reads models; the control plane never imports the runtime.
 SHOAL_INSPECTION_COMMAND = [sys.executable, "-m", "worker_runtime.inspection"]
 SHOAL_INSPECTION_TIMEOUT_S = env.integer("SHOAL_INSPECTION_TIMEOUT_S", 300)
-# One request body: an upload's chunk of 16 MiB and some room. Held in memory, never spooled to disk.
+# One request body: an upload's chunk of 16 MiB and some room. Held in memory, not on disk.
 SHOAL_MAX_BODY_BYTES = 17 * 2**20
 FILE_UPLOAD_MAX_MEMORY_SIZE = SHOAL_MAX_BODY_BYTES
 SHOAL_REDIS_URL = env.text("SHOAL_REDIS_URL", "redis://127.0.0.1:6379/0")

@@ -1,4 +1,4 @@
-"""Settings of the test suite: throw-away secrets, fast hashing, everything else as in production."""
+"""Settings of the test suite: throw-away secrets, fast hashing, all else as in production."""
 
 import os
 import tempfile
@@ -7,6 +7,6 @@ os.environ.setdefault("SHOAL_SECRET_KEY", "test-" + "x" * 50)
 os.environ.setdefault("SHOAL_GATEWAY_TOKEN", "test-gateway-token")
 os.environ.setdefault("SHOAL_HOME", tempfile.mkdtemp(prefix="shoal-test-"))
 
-from controlplane.config.settings import *  # noqa: E402, F403
+from controlplane.config.settings import *  # noqa: F403
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

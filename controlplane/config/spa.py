@@ -1,4 +1,4 @@
-"""The studio's files: hashed assets cached for good, and one page for every route of the browser."""
+"""The studio's files: hashed assets cached for good, one page for every route of the browser."""
 
 import base64
 import hashlib

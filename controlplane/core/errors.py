@@ -16,7 +16,7 @@ from typing import Any
 
 
 class DomainError(Exception):
-    """``code`` is stable CamelCase for programs, ``message`` is for people, ``hints`` say what to try.
+    """``code`` is stable CamelCase for programs, ``message`` for people, ``hints`` say what to try.
 
     ``field`` names the input at fault, ``extra`` is merged into the answer.
     """

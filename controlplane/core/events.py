@@ -1,4 +1,4 @@
-"""The one way to say that something happened: an audit row now, a hint to live sockets on commit."""
+"""The one way to say that something happened: an audit row, a hint to live sockets on commit."""
 
 import logging
 from typing import Any
@@ -37,7 +37,7 @@ def record(
 
 
 def _announce(seq: int, subject: str) -> None:
-    """A hint only: sockets also look at the table on their own timer, so a lost hint costs a second."""
+    """A hint only: sockets also look at the table now and then, a lost hint costs a second."""
     layer = get_channel_layer()
     if layer is None:
         return

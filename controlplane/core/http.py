@@ -217,7 +217,7 @@ class SecurityHeadersMiddleware:
 
 
 def content_security_policy(host: str, *, script_hashes: tuple[str, ...] = ()) -> str:
-    """The policy of a page on ``host``; ``script_hashes`` admit inline scripts known word by word."""
+    """The policy of a page on ``host``; ``script_hashes`` admit inline scripts word by word."""
     scripts = " ".join(["'self'", *(f"'{value}'" for value in script_hashes)])
     return "; ".join([
         "default-src 'self'",

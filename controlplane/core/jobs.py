@@ -1,7 +1,7 @@
 """Background jobs by name. Services enqueue; each app's ``tasks.py`` registers the names.
 
-The arrow runs one way, tasks -> services, so services never import tasks. A job is a hint: the truth is
-in the rows, beat re-sends what matters, so a lost or doubled message does no harm.
+The arrow runs one way, tasks -> services, so services never import tasks. A job is a hint: the
+truth is in the rows, beat re-sends what matters, so a lost or doubled message does no harm.
 """
 
 import logging
@@ -13,7 +13,9 @@ from django.db import transaction
 logger = logging.getLogger(__name__)
 
 
-def enqueue_on_commit(name: str, *, queue: str = "control", expires_s: int = 60, **kwargs: Any) -> None:
+def enqueue_on_commit(
+    name: str, *, queue: str = "control", expires_s: int = 60, **kwargs: Any
+) -> None:
     """Send job ``name`` with ``kwargs`` (ids and generations only) once the transaction commits."""
 
     def send() -> None:

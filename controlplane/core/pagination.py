@@ -56,7 +56,7 @@ def paginate(
 
 
 def _after(order: Sequence[str], values: Sequence[Any]) -> Q:
-    """Rows behind ``values``: a later first field, or an equal one and a later second, and so on."""
+    """Rows behind ``values``: a later first field, or an equal one and a later second, etc."""
     condition = Q(pk__in=[])
     equal = Q()
     for name, value in zip(order, values, strict=True):

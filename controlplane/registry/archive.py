@@ -1,7 +1,7 @@
-"""A program that unpacks one untrusted archive, strictly: `python -m controlplane.registry.archive`.
+"""A program that unpacks one untrusted archive: `python -m controlplane.registry.archive`.
 
-It runs as a limited subprocess, imports nothing of Django, trusts no name, size or mode in the archive,
-and prints one JSON object: ``{"files", "bytes", "warnings"}`` or ``{"error": {code, message, ...}}``.
+It runs as a limited subprocess, imports nothing of Django, trusts no name, size or mode in the
+archive, and prints one JSON object: ``{"files", "bytes", "warnings"}`` or ``{"error": {...}}``.
 """
 
 import argparse
@@ -68,7 +68,7 @@ class Unpacked:
 
 
 def unpack(archive: Path, target: Path, limits: Limits) -> Unpacked:
-    """Write the archive's regular files below ``target``. Raises Refused; then throw ``target`` away."""
+    """Write the archive's files below ``target``. Raises Refused; then throw ``target`` away."""
     result = Unpacked()
     names = Names()
     ignored: set[str] = set()
@@ -149,7 +149,7 @@ def unsafe(name: str, why: str) -> Refused:
 
 
 def safe_path(name: str) -> PurePosixPath:
-    """The relative path that ``name`` means. Raises Refused for anything but plain forward names."""
+    """The relative path that ``name`` means. Raises Refused for all but plain forward names."""
     try:
         name.encode()
     except UnicodeEncodeError as error:

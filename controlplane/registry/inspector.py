@@ -1,4 +1,4 @@
-"""The door to the runtime's inspection program: a run per repository, and one long-lived child for configs.
+"""The door to the runtime's inspection program: one run per repository, one child for configs.
 
 The control plane never loads a model itself. What the program says is passed on in its own words.
 """
@@ -27,7 +27,7 @@ WRITTEN_FILES_BYTES = 2**30
 
 
 def inspect(directory: Path, *, tick: Callable[[], None] = lambda: None) -> Inspection:
-    """What the program reads in a repository. Raises IngestFailed when it does not finish properly."""
+    """What the program reads in a repository. Raises IngestFailed when it ends improperly."""
     timeout_s = settings.SHOAL_INSPECTION_TIMEOUT_S
     command = [*settings.SHOAL_INSPECTION_COMMAND, "repository", str(directory)]
     limits = Limits(cpu_s=timeout_s * 4, file_bytes=WRITTEN_FILES_BYTES)
@@ -56,7 +56,7 @@ def inspect(directory: Path, *, tick: Callable[[], None] = lambda: None) -> Insp
 
 
 class ConfigInspector:
-    """One child that validates and renders configurations, a request at a time, restarted when it dies."""
+    """One long-lived child that validates and renders configurations, restarted when it dies."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -1,6 +1,6 @@
 """From whatever people upload to a Triton model repository: `<model>/<version>/model.onnx`.
 
-Every change is said in words. What cannot be recognised is left as it is, for the inspection to explain.
+Every change is said in words. What is not recognised is left for the inspection to explain.
 """
 
 import re

@@ -108,9 +108,9 @@ class RepoModel(models.Model):
     inputs = models.JSONField()  # [{name, datatype, shape, optional}] without the batch axis
     outputs = models.JSONField()  # [{name, datatype, shape, labels?}]
     versions = models.JSONField()  # Triton's numeric version directories
-    config_text = models.TextField(blank=True)  # config.pbtxt verbatim, empty when the file has none
+    config_text = models.TextField(blank=True)  # config.pbtxt verbatim, empty if there is none
     config_effective = models.TextField()  # complete pbtxt after auto-complete
-    graph = models.JSONField(null=True, blank=True)  # the file's own inputs and outputs, if it tells
+    graph = models.JSONField(null=True, blank=True)  # the file's own inputs and outputs
 
     class Meta:
         constraints = [

@@ -1,4 +1,4 @@
-"""Running a program that touches untrusted bytes: own limits, no secrets in its environment, a deadline."""
+"""Running a program that touches untrusted bytes: limits, a deadline, no secrets around it."""
 
 import os
 import resource
@@ -76,7 +76,7 @@ def run_limited(
     limits: Limits,
     tick: Callable[[], None] = lambda: None,
 ) -> Finished:
-    """Run to the end, calling ``tick`` every two seconds. Raises TimedOut; never leaves a process."""
+    """Run to the end, calling ``tick`` every two seconds. Raises TimedOut; leaves no process."""
     with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
         process = subprocess.Popen(
             command,

@@ -1,4 +1,4 @@
-"""Reads of the registry. Rows come back ready to be shown: with ``used_by`` and ``latest`` filled in."""
+"""Reads of the registry. Rows come back complete: with ``used_by`` and ``latest`` filled in."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -45,7 +45,7 @@ def model_get(name: str) -> Model:
 
 
 def models_complete(models: Iterable[Model]) -> list[Model]:
-    """Fill in ``latest`` and ``used_by`` of rows from ``model_list``, in two queries for all of them."""
+    """Fill in ``latest`` and ``used_by`` of rows from ``model_list``, in one query for all."""
     found = list(models)
     by_version = _endpoints_by_version(model_id__in=[model.pk for model in found])
     for model in found:

@@ -198,7 +198,7 @@ class ConfigValidateInputSerializer(Fields):
 
 
 class ConfigFixSerializer(Fields):
-    label = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment]  # a wire field, as in the contract
     text = serializers.CharField(help_text="the whole corrected text")
 
 

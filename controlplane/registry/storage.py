@@ -1,7 +1,7 @@
 """Bytes on disk: parts of uploads written at offsets, and blobs under their SHA-256.
 
-Every writer of one upload, or of one blob, holds a file lock, so that several web processes and workers
-sharing the directories cannot interleave. A full disk raises DiskFull and changes nothing.
+Every writer of one upload, or of one blob, holds a file lock, so that several web processes and
+workers sharing the directories cannot interleave. A full disk raises DiskFull and changes nothing.
 """
 
 import errno
@@ -81,7 +81,7 @@ def part_size(upload_id: str) -> int:
 
 
 def write_at(file: BinaryIO, offset: int, source: Readable, *, limit: int) -> tuple[int, bytes]:
-    """Copy ``source`` to ``offset``; returns bytes written (at most ``limit`` + 1) and their SHA-256.
+    """Copy ``source`` to ``offset``; returns bytes written (at most ``limit`` + 1), their SHA-256.
 
     The bytes are on the disk when this returns. Raises DiskFull after cutting the file back.
     """
@@ -127,7 +127,7 @@ def sha256_of(path: Path, *, tick: Callable[[int], None] = lambda _: None) -> st
 
 @contextmanager
 def blob_lock(*, exclusive: bool) -> Iterator[None]:
-    """Storing shares it, collecting excludes: a blob is never removed between "is there" and "is used"."""
+    """Storing shares it, collecting excludes: no blob goes between "is there" and "is used"."""
     root = Path(settings.SHOAL_BLOB_DIR)
     root.mkdir(parents=True, exist_ok=True)
     with (root / ".lock").open("a") as file:
@@ -136,7 +136,7 @@ def blob_lock(*, exclusive: bool) -> Iterator[None]:
 
 
 def blob_store(source: Path, sha256: str) -> None:
-    """Move ``source`` into the store, durably. The caller holds ``blob_lock`` and knows the hash."""
+    """Move ``source`` into the store, durably. The caller holds ``blob_lock``, knows the hash."""
     target = blob_path(sha256)
     if target.exists() and target.stat().st_size == source.stat().st_size:
         source.unlink()

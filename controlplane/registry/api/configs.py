@@ -22,7 +22,7 @@ class ConfigValidateView(APIView):
         responses=ConfigValidationSerializer,
     )
     def post(self, request: Request) -> Response:
-        """What is wrong with `text`, where, and how to mend it; also the completed configuration."""
+        """What is wrong with `text`, where, how to mend it; and the completed configuration."""
         form = ConfigValidateInputSerializer(data=request.data)
         form.is_valid(raise_exception=True)
         asked = form.validated_data

@@ -59,7 +59,7 @@ class ModelsView(APIView):
         operation_id="models_register",
         request=ModelInputSerializer,
         responses={
-            200: OpenApiResponse(ModelVersionSerializer, description="this content is registered already"),
+            200: OpenApiResponse(ModelVersionSerializer, description="the same content as before"),
             201: ModelVersionSerializer,
             400: OpenApiResponse(description="`NameInvalid`, `ConfigInvalid` with `problems`"),
             409: OpenApiResponse(description="`UploadNotReady`, `ModelArchived`"),

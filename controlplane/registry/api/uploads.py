@@ -2,8 +2,7 @@
 
 import base64
 import binascii
-from collections.abc import Mapping
-from typing import IO, Any, cast
+from typing import cast
 
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
@@ -28,19 +27,10 @@ LENGTH_HEADER = "Upload-Length"
 CHECKSUM_HEADER = "Upload-Checksum"
 
 
-class RawParser(BaseParser):
-    """Hands the body over as a stream, whatever its type says; the service reads it in pieces."""
+class AnyType(BaseParser):
+    """Admits a body of any type; the view reads the stream itself, in pieces."""
 
     media_type = "*/*"
-
-    def parse(
-        self,
-        stream: IO[Any],
-        media_type: str | None = None,
-        parser_context: Mapping[str, Any] | None = None,
-    ) -> IO[Any]:
-        del media_type, parser_context
-        return stream
 
 
 def offset_of(request: Request) -> int:
@@ -84,7 +74,7 @@ class UploadsView(APIView):
 
 
 class UploadView(APIView):
-    parser_classes = [RawParser]
+    parser_classes = [AnyType]
 
     @extend_schema(operation_id="uploads_get", responses=UploadSerializer)
     def get(self, request: Request, upload_id: str) -> Response:
@@ -113,9 +103,8 @@ class UploadView(APIView):
     def patch(self, request: Request, upload_id: str) -> Response:
         """One chunk of at most 16 MiB. It is kept whole or not at all."""
         offset, checksum = offset_of(request), checksum_of(request)
-        source = request.data if request.stream is not None else _Nothing()
         upload = uploads.chunk_append(
-            upload_id=upload_id, offset=offset, source=source, checksum=checksum
+            upload_id=upload_id, offset=offset, source=request._request, checksum=checksum
         )
         return Response(
             UploadSerializer(upload).data, headers={OFFSET_HEADER: str(upload.offset)}
@@ -125,14 +114,6 @@ class UploadView(APIView):
     def delete(self, request: Request, upload_id: str) -> Response:
         uploads.upload_delete(upload_id=upload_id, actor=request.user.get_username())
         return Response(status=status.HTTP_204_NO_CONTENT)
-
-
-class _Nothing:
-    """The stream of a request without a body."""
-
-    def read(self, size: int, /) -> bytes:
-        del size
-        return b""
 
 
 class UploadCompleteView(APIView):

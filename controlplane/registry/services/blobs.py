@@ -15,7 +15,7 @@ def blobs_collect(*, now: datetime) -> int:
     removed = 0
     for sha256 in candidates - selectors.blobs_used():
         with storage.blob_lock(exclusive=True):
-            # why asked again: an upload of the same bytes may have arrived since, and made it young.
+            # why asked again: an upload of the same bytes may have made it young since.
             count, _ = Blob.objects.filter(pk=sha256, seen_at__lt=old).delete()
             if count:
                 storage.blob_remove(sha256)

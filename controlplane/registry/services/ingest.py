@@ -1,8 +1,8 @@
 """From the bytes of a complete upload to an inspected repository of blobs; it always ends.
 
 1. Claim the upload: whoever holds the claim works; a claim that stops beating may be taken over.
-2. Verify the bytes, unpack them, arrange them into a repository, have it inspected, store the blobs.
-3. Write the outcome, ready or failed, only while the claim still holds. Remove every temporary file.
+2. Verify the bytes, unpack them, arrange a repository, have it inspected, store the blobs.
+3. Write the outcome, ready or failed, only while the claim holds. Remove every temporary file.
 """
 
 import json
@@ -304,7 +304,7 @@ def _fail(
 
 
 def ingests_resume(*, now: datetime) -> int:
-    """Send again what no worker is at: its worker died, or the message was lost. Returns how many."""
+    """Send again what no worker is at (it died, or the message was lost). Returns how many."""
     resumed = 0
     stale = Upload.objects.filter(state__in=ACTIVE, heartbeat_at__lt=now - STALE)
     for upload in stale:

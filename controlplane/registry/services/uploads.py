@@ -76,9 +76,9 @@ def chunk_append(
 ) -> Upload:
     """Write one chunk at ``offset``, all of it or none of it.
 
-    ``checksum`` is the SHA-256 of the chunk, if the client sent one. Raises UploadOffsetConflict (with
-    the true offset), ChecksumMismatch, UploadTooLarge, DiskFull; after each the upload goes on from
-    where it was.
+    ``checksum`` is the SHA-256 of the chunk, if the client sent one. Raises UploadOffsetConflict
+    (with the true offset), ChecksumMismatch, UploadTooLarge, DiskFull; after each the upload goes
+    on from where it was.
     """
     _check_growing(selectors.upload_get(upload_id))
     with storage.locked_part(upload_id) as file:
@@ -136,7 +136,7 @@ def _check_offset(upload: Upload, offset: int) -> None:
 
 @transaction.atomic
 def upload_complete(*, upload_id: str, sha256: str, actor: str) -> Upload:
-    """Hand the file to ingest; a second call changes nothing. Raises UploadIncomplete with the offset."""
+    """Hand the file to ingest; a second call changes nothing. Raises UploadIncomplete."""
     upload = selectors.upload_get(upload_id)
     if upload.state != Upload.State.UPLOADING:
         return upload

@@ -3,6 +3,7 @@
 import hashlib
 import re
 from collections.abc import Mapping
+from typing import cast
 
 from django.db import transaction
 from django.db.models import ProtectedError
@@ -99,13 +100,15 @@ def _register(
     model = Model.objects.select_for_update().get(name=name)
     if model.archived:
         raise ModelArchived(
-            f"Model {name!r} is archived.", field="name", hints=("Restore it, or use another name.",)
+            f"Model {name!r} is archived.",
+            field="name",
+            hints=("Restore it, or use another name.",),
         )
     digest = manifest_digest(upload.manifest)
     same = model.versions.filter(digest=digest).order_by("-version").first()
     if same is not None and not edits:
         return same, False
-    inspection: Inspection = upload.inspection
+    inspection = cast(Inspection, upload.inspection)
     version = ModelVersion.objects.create(
         model=model,
         version=model.latest_version + 1,
