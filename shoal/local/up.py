@@ -128,7 +128,7 @@ async def _start(plan: Plan, supervisor: Supervisor, screen: Screen) -> None:
         [
             *programs.control_plane(plan),
             programs.node_agent(plan),
-            *programs.gateway(plan, tuple(gateway["argv"])),
+            *programs.gateway(plan, gateway),
         ]
     )
     _announce(plan, screen, installation)

@@ -1,0 +1,263 @@
+"""The agent itself: four loops that converge, report, sample and ship logs, each on its own."""
+
+import asyncio
+import dataclasses
+import json
+import logging
+import os
+import signal
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import httpx
+
+from wire.messages import LogBatch, NodeReport, ReplicaSample, ReportReply, SampleBatch
+from worker_runtime.agent import identity, sampler
+from worker_runtime.agent.backoff import Backoff
+from worker_runtime.agent.bell import Bell
+from worker_runtime.agent.cache import BlobCache
+from worker_runtime.agent.client import ControlClient, ControlError, CredentialRefused
+from worker_runtime.agent.fleet import Fleet
+from worker_runtime.agent.identity import Identity
+from worker_runtime.agent.machine import Machine, usage
+from worker_runtime.agent.replica import RUNTIME, Host
+from worker_runtime.agent.settings import AgentSettings
+
+logger = logging.getLogger(__name__)
+
+PATIENCE_S = 10.0  # without the control plane for so long, dormant replicas start from the journal
+REPORT_GAP_S = 0.2
+LOG_INTERVAL_S = 1.0
+STOP_DRAIN_S = 10.0
+FAREWELL_S = 2.0
+
+
+class Agent:
+    """One node. `run` ends after `request_stop`."""
+
+    def __init__(self, settings: AgentSettings, *, runtime: tuple[str, ...] = RUNTIME) -> None:
+        self._settings = settings
+        self._client = ControlClient(settings.control_url)
+        self._bell_rang = asyncio.Event()
+        self._changed = asyncio.Event()
+        self._stop = asyncio.Event()
+        self._stop_replicas = False
+        self._machine = Machine(
+            name=settings.node_name, address=settings.address, folder=settings.folder
+        )
+        cache = BlobCache(
+            settings.folder / "cache", self._client, quota_bytes=settings.cache_quota_bytes
+        )
+        host = Host(
+            cache=cache,
+            address=settings.address,
+            bind=settings.bind,
+            environment=settings.inherited,
+            changed=self._note_change,
+            runtime=runtime,
+        )
+        self._fleet = Fleet(settings.folder / "replicas", host)
+        self._poll_s = 2.0
+        self._heartbeat_s = 5.0
+        self._sample_s = 2.0
+
+    def request_stop(self, *, replicas: bool) -> None:
+        """End `run`; with `replicas` they are stopped, else left to the next agent."""
+        self._stop_replicas = replicas
+        self._stop.set()
+
+    async def run(self) -> None:
+        """Adopt, join, and work until asked to stop. Raises identity.CannotJoin."""
+        self._fleet.adopt()
+        loops = asyncio.create_task(self._work())
+        stop = asyncio.create_task(self._stop.wait())
+        try:
+            await asyncio.wait({loops, stop}, return_when=asyncio.FIRST_COMPLETED)
+            if loops.done():
+                loops.result()
+        finally:
+            for task in (loops, stop):
+                task.cancel()
+            await asyncio.gather(loops, stop, return_exceptions=True)
+            await self._end()
+
+    async def _work(self) -> None:
+        credential = self._settings.folder / "credential.json"
+        waking = asyncio.create_task(self._wake_when_alone())
+        try:
+            node = await self._identify(credential)
+            bell = Bell(
+                broker_url=self._settings.broker_url or node.broker_url,
+                queue=node.queue,
+                ring=_from_thread(self._bell_rang),
+            )
+            bell.start()
+            try:
+                async with asyncio.TaskGroup() as loops:
+                    loops.create_task(self._forever(self._converge))
+                    loops.create_task(self._forever(self._report))
+                    loops.create_task(self._forever(self._sample))
+                    loops.create_task(self._forever(self._ship_logs))
+            finally:
+                await asyncio.to_thread(bell.stop)
+        finally:
+            waking.cancel()
+
+    async def _identify(self, credential: Path) -> Identity:
+        node = identity.read(credential)
+        if node is None:
+            node = await identity.join(
+                self._client,
+                token=self._settings.join_token,
+                node=await asyncio.to_thread(self._machine.describe),
+                file=credential,
+            )
+            (self._settings.folder / "join-token").unlink(missing_ok=True)
+        self._client.use_credential(node.credential)
+        self._heartbeat_s = node.heartbeat_interval_s
+        self._node = node
+        return node
+
+    async def _wake_when_alone(self) -> None:
+        await asyncio.sleep(PATIENCE_S)
+        self._fleet.wake()
+
+    async def _forever(self, step: Callable[[], Awaitable[None]]) -> None:
+        """Repeat `step`; an unreachable control plane slows it down and never ends it."""
+        delays = Backoff(first_s=0.25, limit_s=5.0)
+        while True:
+            try:
+                await step()
+                delays.reset()
+            except CredentialRefused as error:
+                logger.error("%s. Replicas go on serving; join again with a new token.", error)
+                await asyncio.sleep(30)
+            except ControlError as error:
+                logger.warning("%s", error)
+                await asyncio.sleep(delays.next())
+            except Exception:
+                logger.exception("In %s", step.__name__)
+                await asyncio.sleep(delays.next())
+
+    async def _converge(self) -> None:
+        desired = await self._client.desired()
+        self._poll_s = desired.poll_interval_s
+        self._sample_s = desired.sample_interval_s
+        self._fleet.apply(desired)
+        await _wait(self._bell_rang, self._poll_s)
+
+    async def _report(self) -> None:
+        report = await asyncio.to_thread(self._make_report, self._fleet.generation)
+        reply = await self._client.report(report)
+        self._fleet.reported(report.replicas)
+        self._heed(reply)
+        await asyncio.to_thread(self._say_ready)
+        await asyncio.sleep(REPORT_GAP_S)
+        await _wait(self._changed, self._heartbeat_s)
+
+    def _make_report(self, generation: int) -> NodeReport:
+        replicas = tuple(
+            dataclasses.replace(seen, memory_bytes=usage(seen.pid)[0]) if seen.pid else seen
+            for seen in self._fleet.observed()
+        )
+        return NodeReport(
+            node=self._machine.describe(),
+            observed_generation=generation,
+            replicas=replicas,
+            sent_at=time.time(),
+        )
+
+    def _heed(self, reply: ReportReply) -> None:
+        self._poll_s = reply.poll_interval_s
+        self._sample_s = reply.sample_interval_s
+        if reply.desired_generation > self._fleet.generation:
+            self._bell_rang.set()
+
+    async def _sample(self) -> None:
+        began = time.monotonic()
+        samples = []
+        async with httpx.AsyncClient(trust_env=False) as client:
+            for replica, seen in self._fleet.serving():
+                try:
+                    models = await sampler.scrape(client, "127.0.0.1", seen.metrics_port)
+                except (httpx.HTTPError, ValueError) as error:
+                    logger.debug("No sample of %s: %s", replica.replica_id, error)
+                    continue
+                memory, seconds = await asyncio.to_thread(usage, seen.pid)
+                samples.append(
+                    ReplicaSample(
+                        replica_id=replica.replica_id,
+                        endpoint=replica.endpoint,
+                        deployment=replica.deployment,
+                        at=time.time(),
+                        models=models,
+                        memory_bytes=memory,
+                        cpu_seconds=seconds,
+                    )
+                )
+        if samples:
+            self._heed(await self._client.samples(SampleBatch(samples=tuple(samples))))
+        await asyncio.sleep(max(0.05, self._sample_s - (time.monotonic() - began)))
+
+    async def _ship_logs(self) -> None:
+        for tail in self._fleet.tails:
+            while pages := await asyncio.to_thread(tail.pages):
+                entries = tuple(entry for page in pages.values() for entry in page.entries)
+                await self._client.logs(LogBatch(entries=entries))
+                await asyncio.to_thread(tail.shipped, pages)
+        await asyncio.sleep(LOG_INTERVAL_S)
+
+    async def _end(self) -> None:
+        if self._stop_replicas:
+            await self._fleet.stop(longest_s=STOP_DRAIN_S)
+        else:
+            await self._fleet.leave()
+        try:
+            async with asyncio.timeout(FAREWELL_S):
+                await self._client.report(self._make_report(self._fleet.generation))
+        except (ControlError, TimeoutError) as error:
+            logger.info("Left without a last report: %s", error)
+        await self._client.close()
+
+    def _say_ready(self) -> None:
+        """`agent.json` tells the supervisor that this process works for a known node."""
+        file = self._settings.folder / "agent.json"
+        content = json.dumps({"pid": os.getpid(), "node_id": self._node.node_id})
+        if not file.exists() or file.read_text() != content:
+            temporary = file.with_suffix(".new")
+            temporary.write_text(content)
+            temporary.replace(file)
+
+    def _note_change(self) -> None:
+        self._changed.set()
+
+
+async def run(settings: AgentSettings) -> None:
+    """The agent until SIGINT (stop the replicas too) or SIGTERM (leave them running)."""
+    agent = Agent(settings)
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGINT, lambda: agent.request_stop(replicas=True))
+    loop.add_signal_handler(signal.SIGTERM, lambda: agent.request_stop(replicas=False))
+    await agent.run()
+
+
+def _from_thread(event: asyncio.Event) -> Callable[[], None]:
+    loop = asyncio.get_running_loop()
+    return lambda: _quietly(loop, event)
+
+
+def _quietly(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -> None:
+    if not loop.is_closed():
+        loop.call_soon_threadsafe(event.set)
+
+
+async def _wait(event: asyncio.Event, timeout_s: float) -> None:
+    """Until `event` or the timeout; the event is cleared either way."""
+    try:
+        async with asyncio.timeout(timeout_s):
+            await event.wait()
+    except TimeoutError:
+        pass
+    finally:
+        event.clear()

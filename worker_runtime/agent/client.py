@@ -1,0 +1,132 @@
+"""REST calls to the control plane's door for nodes (`/agent/v1`)."""
+
+import contextlib
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import httpx
+
+from wire import codec
+from wire.messages import (
+    DesiredState,
+    LogBatch,
+    NodeReport,
+    RegisterReply,
+    RegisterRequest,
+    ReportReply,
+    SampleBatch,
+)
+
+T = TypeVar("T")
+TIMEOUT = httpx.Timeout(10.0, connect=5.0)
+CHUNK_BYTES = 1 << 20
+
+
+class ControlError(RuntimeError):
+    """The control plane cannot be reached, or its answer makes no sense. Trying again may help."""
+
+
+class Refused(ControlError):
+    """It answered and said no; the same call will not do better."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class CredentialRefused(Refused):
+    """This node is not known (any more), or its token is used or expired."""
+
+
+@dataclass(frozen=True, slots=True)
+class BlobStream:
+    """`offset` is where the bytes really begin: 0 when the server ignored the wanted one."""
+
+    offset: int
+    chunks: AsyncIterator[bytes]
+
+
+class ControlClient:
+    """One connection pool; every call has a deadline. Raises ControlError and its kinds."""
+
+    def __init__(self, url: str, *, transport: httpx.AsyncBaseTransport | None = None) -> None:
+        # why trust_env off: a proxy of the environment must not see node credentials.
+        self._http = httpx.AsyncClient(
+            base_url=f"{url}/agent/v1/", timeout=TIMEOUT, trust_env=False, transport=transport
+        )
+
+    def use_credential(self, credential: str) -> None:
+        self._http.headers["Authorization"] = f"Bearer {credential}"
+
+    async def register(self, request: RegisterRequest) -> RegisterReply:
+        return await self._exchange("POST", "register", RegisterReply, request)
+
+    async def desired(self) -> DesiredState:
+        return await self._exchange("GET", "desired", DesiredState)
+
+    async def report(self, report: NodeReport) -> ReportReply:
+        return await self._exchange("POST", "report", ReportReply, report)
+
+    async def samples(self, batch: SampleBatch) -> ReportReply:
+        return await self._exchange("POST", "samples", ReportReply, batch)
+
+    async def logs(self, batch: LogBatch) -> None:
+        await self._send("POST", "logs", batch)
+
+    @contextlib.asynccontextmanager
+    async def blob(self, sha256: str, offset: int) -> AsyncIterator[BlobStream]:
+        """The bytes of a blob from `offset` on. Raises ControlError, also while iterating."""
+        headers = {"Range": f"bytes={offset}-"} if offset else {}
+        with _translated("blob"):
+            async with self._http.stream("GET", f"blobs/{sha256}", headers=headers) as response:
+                if response.is_error:
+                    await response.aread()
+                    raise _refusal(response)
+                resumed = response.status_code == httpx.codes.PARTIAL_CONTENT
+                yield BlobStream(offset if resumed else 0, response.aiter_bytes(CHUNK_BYTES))
+
+    async def close(self) -> None:
+        await self._http.aclose()
+
+    async def _exchange(self, method: str, path: str, kind: type[T], body: Any = None) -> T:
+        response = await self._send(method, path, body)
+        try:
+            return codec.decode(kind, response.content)
+        except codec.WireError as error:
+            raise ControlError(f"{path}: {error}") from error
+
+    async def _send(self, method: str, path: str, body: Any = None) -> httpx.Response:
+        content = None if body is None else codec.encode(body)
+        with _translated(path):
+            response = await self._http.request(
+                method, path, content=content, headers={"Content-Type": "application/json"}
+            )
+        if response.is_error:
+            raise _refusal(response)
+        return response
+
+
+@contextlib.contextmanager
+def _translated(what: str) -> Any:
+    try:
+        yield
+    except httpx.HTTPError as error:
+        raise ControlError(f"{what}: {error or type(error).__name__}") from error
+
+
+def _refusal(response: httpx.Response) -> ControlError:
+    message = f"{response.request.url.path}: {response.status_code} {_words(response)}"
+    if response.status_code in {401, 403}:
+        return CredentialRefused(response.status_code, message)
+    if response.is_server_error or response.status_code in {408, 425, 429}:
+        return ControlError(message)
+    return Refused(response.status_code, message)
+
+
+def _words(response: httpx.Response) -> str:
+    try:
+        problem = response.json()
+        return str(problem.get("detail") or problem.get("title") or "")
+    except (ValueError, AttributeError):
+        return response.text[:200]

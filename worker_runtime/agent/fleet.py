@@ -1,0 +1,152 @@
+"""All replicas of the node: adopted at the start, then led to what is desired."""
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any
+
+from wire.messages import DesiredReplica, DesiredState, ObservedReplica
+from worker_runtime.agent import process, staging
+from worker_runtime.agent.journal import Entry, ReplicaFolder
+from worker_runtime.agent.logs import LogTail
+from worker_runtime.agent.reconcile import Known, Replace, Start, Stop, actions
+from worker_runtime.agent.replica import Host, ReplicaRunner
+
+logger = logging.getLogger(__name__)
+
+
+class Fleet:
+    """Use from one event loop. `drain_s` of the last desired state bounds every stop."""
+
+    def __init__(self, folder: Path, host: Host) -> None:
+        self._folder = folder
+        self._host = host
+        self._runners: dict[str, ReplicaRunner] = {}
+        self._tails: dict[str, LogTail] = {}
+        self._gone: dict[str, ObservedReplica] = {}  # stopped, not yet reported so
+        self._dormant: dict[str, Entry] = {}  # in the journal, without a process
+        self._changes: set[asyncio.Task[None]] = set()
+        self._drain_s = 30.0
+        self.generation = 0  # of the DesiredState last acted upon
+        folder.mkdir(parents=True, exist_ok=True)
+
+    @property
+    def tails(self) -> list[LogTail]:
+        return list(self._tails.values())
+
+    def adopt(self) -> None:
+        """Take over the processes of an earlier agent; remember what else it left."""
+        for path in sorted(self._folder.iterdir()):
+            folder = ReplicaFolder(path)
+            entry = folder.read()
+            if entry is None:
+                logger.info("Removing %s: no journal in it", path)
+                staging.discard(path)
+            elif entry.process is not None and process.alive(entry.process):
+                logger.info("Adopting %s, process %d", path.name, entry.process.pid)
+                self._add(entry.replica, adopt=entry)
+            else:
+                self._dormant[entry.replica.replica_id] = entry
+
+    def wake(self) -> None:
+        """Start what the journal knows: serving must not wait for a silent control plane."""
+        for replica_id, entry in list(self._dormant.items()):
+            logger.warning("Starting %s from the journal: no control plane in reach", replica_id)
+            self._add(entry.replica)
+        self._dormant.clear()
+
+    def apply(self, desired: DesiredState) -> None:
+        """Lead to `desired`; returns at once, the changes go on. An older state is ignored."""
+        if desired.generation < self.generation:
+            logger.info("Ignoring generation %d, at %d", desired.generation, self.generation)
+            return
+        self._drain_s = desired.drain_timeout_s
+        known = {
+            replica_id: Known(runner.replica.generation, runner.stopping)
+            for replica_id, runner in self._runners.items()
+        }
+        for action in actions(desired.replicas, known):
+            if isinstance(action, Start):
+                self._add(action.replica)
+            elif isinstance(action, Replace):
+                self._change(
+                    self._replace(self._runners[action.replica.replica_id], action.replica)
+                )
+            elif isinstance(action, Stop):
+                self._change(self._remove(self._runners[action.replica_id]))
+        self._discard_dormant(desired)
+        self.generation = desired.generation
+
+    def observed(self) -> tuple[ObservedReplica, ...]:
+        seen = {replica_id: runner.observed for replica_id, runner in self._runners.items()}
+        return tuple((self._gone | seen).values())
+
+    def reported(self, replicas: tuple[ObservedReplica, ...]) -> None:
+        """The control plane has heard these: a stopped one need not be told again."""
+        for replica in replicas:
+            if self._gone.get(replica.replica_id) == replica:
+                del self._gone[replica.replica_id]
+
+    def serving(self) -> list[tuple[DesiredReplica, ObservedReplica]]:
+        """Replicas whose runtime listens."""
+        return [
+            (runner.replica, runner.observed)
+            for runner in self._runners.values()
+            if runner.observed.metrics_port
+        ]
+
+    async def leave(self) -> None:
+        """End all watching; the processes run on."""
+        await self._settle()
+        await asyncio.gather(*(runner.leave() for runner in self._runners.values()))
+
+    async def stop(self, *, longest_s: float) -> None:
+        """Stop all replicas and keep their folders; drains are cut to `longest_s`."""
+        await self._settle()
+        drain = min(self._drain_s, longest_s)
+        await asyncio.gather(
+            *(runner.stop(drain_s=drain, discard=False) for runner in self._runners.values())
+        )
+
+    def _add(self, replica: DesiredReplica, *, adopt: Entry | None = None) -> None:
+        folder = ReplicaFolder(self._folder / replica.replica_id)
+        self._gone.pop(replica.replica_id, None)
+        self._dormant.pop(replica.replica_id, None)
+        self._runners[replica.replica_id] = ReplicaRunner(replica, folder, self._host, adopt=adopt)
+        self._tails[replica.replica_id] = LogTail(replica, folder)
+        self._host.changed()
+
+    def _change(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._changes.add(task)
+        task.add_done_callback(self._changed)
+
+    def _changed(self, task: asyncio.Task[None]) -> None:
+        self._changes.discard(task)
+        if not task.cancelled() and (error := task.exception()):
+            logger.error("A replica's change failed", exc_info=error)
+        self._host.changed()
+
+    async def _remove(self, runner: ReplicaRunner) -> None:
+        runner.stopping = True
+        await runner.stop(drain_s=self._drain_s, discard=True)
+        replica_id = runner.replica.replica_id
+        self._gone[replica_id] = runner.observed
+        del self._runners[replica_id], self._tails[replica_id]
+
+    async def _replace(self, runner: ReplicaRunner, replica: DesiredReplica) -> None:
+        await runner.stop(drain_s=self._drain_s, discard=False)
+        self._add(replica)
+
+    async def _settle(self) -> None:
+        """Cut short what is changing; each runner's own stop or leave then does the rest."""
+        for task in list(self._changes):
+            task.cancel()
+        await asyncio.gather(*self._changes, return_exceptions=True)
+
+    def _discard_dormant(self, desired: DesiredState) -> None:
+        for replica_id in self._dormant.keys() - {item.replica_id for item in desired.replicas}:
+            logger.info("Discarding %s: no longer desired", replica_id)
+            staging.discard(self._folder / replica_id)
+        self._dormant.clear()

@@ -1,0 +1,81 @@
+"""Who this node is: joining with a single-use token, and the credential that it keeps."""
+
+import asyncio
+import json
+import logging
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from wire.messages import NodeInfo, RegisterRequest
+from worker_runtime.agent.backoff import Backoff
+from worker_runtime.agent.client import ControlClient, ControlError, CredentialRefused
+
+logger = logging.getLogger(__name__)
+
+
+class CannotJoin(RuntimeError):
+    """No credential and no token that works; the text says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    node_id: str
+    credential: str
+    queue: str
+    broker_url: str
+    heartbeat_interval_s: float
+
+
+def read(file: Path) -> Identity | None:
+    """The identity kept in `file`; None when there is none."""
+    try:
+        return Identity(**json.loads(file.read_text()))
+    except FileNotFoundError:
+        return None
+    except (ValueError, TypeError) as error:
+        raise CannotJoin(
+            f"{file} is damaged ({error}). Delete it and join with a new token."
+        ) from error
+
+
+def write(file: Path, identity: Identity) -> None:
+    """Keep it for this user alone, atomically."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    temporary = file.with_suffix(".new")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w") as stream:
+        json.dump(asdict(identity), stream)
+        stream.flush()
+        os.fsync(stream.fileno())
+    temporary.replace(file)
+
+
+async def join(client: ControlClient, *, token: str, node: NodeInfo, file: Path) -> Identity:
+    """Register with `token`, however long the control plane takes. Raises CannotJoin."""
+    if not token:
+        raise CannotJoin(
+            "This node has no credential. Make a token in the studio (Nodes, Add) "
+            "and set SHOAL_JOIN_TOKEN or SHOAL_JOIN_TOKEN_FILE."
+        )
+    delays = Backoff(first_s=0.2, limit_s=10.0)
+    while True:
+        try:
+            reply = await client.register(RegisterRequest(token=token, node=node))
+        except CredentialRefused as error:
+            raise CannotJoin(f"The join token was refused: {error}. Make a new one.") from error
+        except ControlError as error:
+            delay = delays.next()
+            logger.warning("Cannot join yet: %s; next try in %.1f s", error, delay)
+            await asyncio.sleep(delay)
+            continue
+        identity = Identity(
+            node_id=reply.node_id,
+            credential=reply.credential,
+            queue=reply.queue,
+            broker_url=reply.broker_url,
+            heartbeat_interval_s=reply.heartbeat_interval_s,
+        )
+        write(file, identity)
+        logger.info("Joined as node %s", reply.node_id)
+        return identity

@@ -1,0 +1,165 @@
+"""Asks a runtime process how it is: listening, ready, warm, or why not."""
+
+import asyncio
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+
+from worker_runtime.agent.failure import ReplicaFailed
+
+POLL_S = 0.1
+TIMEOUT_S = 5.0
+WARM_TIMEOUT_S = 60.0
+WARM_LIMIT_BYTES = 256 * 2**20
+ITEM_BYTES = {
+    "BOOL": 1, "UINT8": 1, "INT8": 1, "UINT16": 2, "INT16": 2, "FP16": 2, "BF16": 2,
+    "UINT32": 4, "INT32": 4, "FP32": 4, "UINT64": 8, "INT64": 8, "FP64": 8,
+    "BYTES": 4,  # an empty string is its length alone
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    http: int
+    grpc: int
+    metrics: int
+
+
+def read_ports(ready_file: Path, pid: int) -> Ports | None:
+    """The ports that process `pid` wrote; None while it has not."""
+    try:
+        data = json.loads(ready_file.read_text())
+        if data["pid"] != pid:
+            return None
+        return Ports(int(data["http_port"]), int(data["grpc_port"]), int(data["metrics_port"]))
+    except (OSError, ValueError, KeyError):
+        return None
+
+
+async def listening(ready_file: Path, pid: int) -> Ports:
+    """Wait until the process has written its ports."""
+    while True:
+        if (ports := read_ports(ready_file, pid)) is not None:
+            return ports
+        await asyncio.sleep(POLL_S)
+
+
+class RuntimeProbe:
+    """Calls one runtime over HTTP; close it after use."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self._http = httpx.AsyncClient(
+            base_url=f"http://{host}:{port}/", timeout=TIMEOUT_S, trust_env=False
+        )
+
+    async def close(self) -> None:
+        await self._http.aclose()
+
+    async def until_ready(self, models: tuple[str, ...]) -> None:
+        """Wait until every one of `models` (all in the repository when empty) is ready.
+
+        Raises ReplicaFailed(ModelLoadFailed) as soon as the runtime says that one cannot be loaded.
+        """
+        while True:
+            index = await self._index()
+            for entry in index:
+                _raise_if_failed(entry, models)
+            if await self._all_ready(models or tuple({str(entry["name"]) for entry in index})):
+                return
+            await asyncio.sleep(POLL_S)
+
+    async def live(self) -> bool:
+        try:
+            return (await self._http.get("v2/health/live")).is_success
+        except httpx.HTTPError:
+            return False
+
+    async def names(self) -> tuple[str, ...]:
+        """The models of the repository, sorted."""
+        return tuple(sorted({str(entry["name"]) for entry in await self._index()}))
+
+    async def warm(self, model: str) -> str:
+        """One inference with zeros; empty when it worked, else what the runtime answered.
+
+        A refusal is no failure of the replica: a model may have rules that zeros break.
+        """
+        path = f"v2/models/{quote(model, safe='')}"
+        try:
+            metadata = (await self._http.get(path)).raise_for_status().json()
+            body = _zeros(metadata["inputs"])
+            if body is None:
+                return "its smallest input is too large to try"
+            head, tensors = body
+            response = await self._http.post(
+                f"{path}/infer",
+                content=head + tensors,
+                headers={
+                    "Content-Type": "application/octet-stream",
+                    "Inference-Header-Content-Length": str(len(head)),
+                },
+                timeout=WARM_TIMEOUT_S,
+            )
+        except (httpx.HTTPError, ValueError, KeyError) as error:
+            return str(error) or type(error).__name__
+        return "" if response.is_success else response.text[:500]
+
+    async def _index(self) -> list[dict[str, Any]]:
+        """The repository index; empty while the runtime does not answer."""
+        try:
+            response = await self._http.post("v2/repository/index", content=b"{}")
+            answer = response.json() if response.is_success else []
+        except (httpx.HTTPError, ValueError):
+            return []
+        return answer if isinstance(answer, list) else []
+
+    async def _all_ready(self, models: tuple[str, ...]) -> bool:
+        try:
+            if not (await self._http.get("v2/health/ready")).is_success:
+                return False
+            for model in models:
+                if not (
+                    await self._http.get(f"v2/models/{quote(model, safe='')}/ready")
+                ).is_success:
+                    return False
+        except httpx.HTTPError:
+            return False
+        return bool(models)
+
+
+def _raise_if_failed(entry: dict[str, Any], models: tuple[str, ...]) -> None:
+    name, reason = str(entry.get("name", "")), str(entry.get("reason", ""))
+    # why "unloaded" is no failure: version policies leave older versions in that state.
+    failed = entry.get("state") == "UNAVAILABLE" and reason not in {"", "unloaded", "unloading"}
+    if failed and (not models or name in models):
+        raise ReplicaFailed(
+            "ModelLoadFailed",
+            f"Model {name!r} cannot be loaded: {reason.splitlines()[0]}",
+            detail=reason,
+            hints=("Correct the model or its configuration, then deploy the new version.",),
+        )
+
+
+def _zeros(inputs: list[dict[str, Any]]) -> tuple[bytes, bytes] | None:
+    """JSON head and binary tensors of the smallest request; None when it would be too large."""
+    described, sizes = [], []
+    for tensor in inputs:
+        shape = [1 if dim < 0 else dim for dim in (int(dim) for dim in tensor["shape"])]
+        size = math.prod(shape) * ITEM_BYTES[tensor["datatype"]]
+        sizes.append(size)
+        described.append(
+            {
+                "name": tensor["name"],
+                "datatype": tensor["datatype"],
+                "shape": shape,
+                "parameters": {"binary_data_size": size},
+            }
+        )
+    if sum(sizes) > WARM_LIMIT_BYTES:
+        return None
+    head = json.dumps({"inputs": described, "parameters": {"binary_data_output": True}}).encode()
+    return head, bytes(sum(sizes))

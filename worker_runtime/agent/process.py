@@ -1,0 +1,111 @@
+"""Processes that outlive the agent: who they are, whether they still are, and how they end."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+POLL_S = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessIdentity:
+    """A process id may be given to a stranger; with its start time and the boot it is unique."""
+
+    pid: int
+    start_ticks: int  # clock ticks from boot to its start
+    boot_id: str
+
+
+def spawn(
+    argv: list[str], *, folder: Path, log: Path, environment: Mapping[str, str]
+) -> ProcessIdentity:
+    """Start `argv` in a session of its own, output appended to `log`; it survives this process."""
+    with log.open("ab") as output:
+        process = subprocess.Popen(
+            argv,
+            cwd=folder,
+            env=dict(environment),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    # why: we wait through `exit_status` below, which also knows adopted processes.
+    process.returncode = 0
+    return identify(process.pid)
+
+
+def identify(pid: int) -> ProcessIdentity:
+    """The identity of a process just started (a zombie counts). Raises ProcessLookupError."""
+    fields = _stat(pid)
+    if fields is None:
+        raise ProcessLookupError(pid)
+    return ProcessIdentity(pid=pid, start_ticks=int(fields[19]), boot_id=boot_id())
+
+
+def alive(process: ProcessIdentity) -> bool:
+    """Whether exactly this process runs; a zombie does not."""
+    fields = _stat(process.pid)
+    if fields is None or int(fields[19]) != process.start_ticks or boot_id() != process.boot_id:
+        return False
+    return fields[0] not in "ZX"
+
+
+async def exited(process: ProcessIdentity) -> int | None:
+    """Wait for its end: the exit status, negative for a signal, None where it cannot be known."""
+    while True:
+        if not alive(process):
+            return _reap(process.pid)
+        await asyncio.sleep(POLL_S)
+
+
+async def end(process: ProcessIdentity, *, grace_s: float) -> None:
+    """SIGTERM, then SIGKILL for its whole session after `grace_s`."""
+    if alive(process):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process.pid, signal.SIGTERM)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(grace_s):
+                await exited(process)
+    if alive(process):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        await exited(process)
+
+
+def boot_id() -> str:
+    """Changes at each boot of the machine; empty where the system does not tell."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return ""
+
+
+def _stat(pid: int) -> list[str] | None:
+    """The fields of /proc/<pid>/stat after the name: state first, start time at 19."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
+
+
+def _reap(pid: int) -> int | None:
+    try:
+        ended, status = os.waitpid(pid, os.WNOHANG)
+    except ChildProcessError:
+        return None  # adopted: its status went to another parent
+    return os.waitstatus_to_exitcode(status) if ended else None
+
+
+def describe_exit(status: int | None) -> str:
+    """ "was killed by SIGKILL", "exited with status 1", or "ended"."""
+    if status is None:
+        return "ended"
+    if status < 0:
+        return f"was killed by {signal.Signals(-status).name}"
+    return f"exited with status {status}"

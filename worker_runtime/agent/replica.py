@@ -1,0 +1,344 @@
+"""One replica from download to its end: the steps, the restarts, and what is reported of it."""
+
+import asyncio
+import contextlib
+import dataclasses
+import logging
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from wire.messages import DesiredReplica, ObservedReplica, Problem
+from worker_runtime.agent import process, staging
+from worker_runtime.agent.backoff import Backoff
+from worker_runtime.agent.cache import BlobCache
+from worker_runtime.agent.failure import ReplicaFailed, size
+from worker_runtime.agent.journal import Entry, ReplicaFolder
+from worker_runtime.agent.logs import last_lines
+from worker_runtime.agent.probe import Ports, RuntimeProbe, listening, read_ports
+from worker_runtime.agent.process import ProcessIdentity
+
+logger = logging.getLogger(__name__)
+
+CRASH_LIMIT = 5
+CRASH_WINDOW_S = 600.0
+LIVE_INTERVAL_S = 5.0
+SILENCE_LIMIT_S = 60.0  # a runtime that has not answered for so long is killed and started again
+USAGE_STATUS = 2  # the runtime does not take our flags: starting it again is no use
+LONG_RUN_S = 60.0
+NO_PROCESS = {"pid": 0, "http_port": 0, "grpc_port": 0, "metrics_port": 0}
+RUNTIME = (sys.executable, "-m", "worker_runtime")
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """What all replicas of the node share. `runtime` is the command that serves a repository."""
+
+    cache: BlobCache
+    address: str
+    bind: str
+    environment: Mapping[str, str]
+    changed: Callable[[], None]  # called after each change worth a report
+    runtime: tuple[str, ...] = RUNTIME
+    crash_delay_s: float = 0.5
+
+
+class RuntimeCrashed(RuntimeError):
+    """The process ended by itself; the text says how."""
+
+
+def _crash(status: int | None) -> RuntimeCrashed | ReplicaFailed:
+    if status == USAGE_STATUS:
+        return ReplicaFailed(
+            "RuntimeRefused",
+            "The runtime refused to start with these flags.",
+            hints=("Correct the deployment's runtime arguments.",),
+        )
+    return RuntimeCrashed(process.describe_exit(status))
+
+
+class ReplicaRunner:
+    """Runs one replica in a task of the event loop until it is stopped or has failed."""
+
+    def __init__(
+        self,
+        replica: DesiredReplica,
+        folder: ReplicaFolder,
+        host: Host,
+        *,
+        adopt: Entry | None = None,
+    ) -> None:
+        self.replica = replica
+        self.folder = folder
+        self.stopping = False
+        self._host = host
+        self._process = adopt.process if adopt else None
+        self._warm = adopt.warm if adopt else False
+        # why an adopted warm one is ready at once: any other word would take it out of traffic.
+        ports = read_ports(folder.ready_file, self._process.pid) if self._process else None
+        adopted_state = "ready" if self._warm and ports else "loading"
+        self._observed = ObservedReplica(
+            replica_id=replica.replica_id,
+            generation=replica.generation,
+            state=adopted_state if adopt else "pending",
+            http_port=ports.http if ports else 0,
+            grpc_port=ports.grpc if ports else 0,
+            metrics_port=ports.metrics if ports else 0,
+            address=host.address,
+            pid=self._process.pid if self._process else 0,
+            restarts=adopt.restarts if adopt else 0,
+            started_at=adopt.started_at if adopt else 0.0,
+            load_seconds=adopt.load_seconds if adopt else 0.0,
+        )
+        self._crashes: deque[float] = deque(maxlen=CRASH_LIMIT)
+        self._task = asyncio.create_task(self._run(), name=f"replica {replica.replica_id}")
+
+    @property
+    def observed(self) -> ObservedReplica:
+        return self._observed
+
+    @property
+    def process(self) -> ProcessIdentity | None:
+        return self._process
+
+    async def stop(self, *, drain_s: float, discard: bool) -> None:
+        """Drain for at most `drain_s` seconds and end; with `discard` its folder goes too."""
+        self.stopping = True
+        await self._cancel()
+        if self._process is not None:
+            self._set(state="draining")
+            await process.end(self._process, grace_s=drain_s)
+            self._process = None
+        self._set(state="stopped", **NO_PROCESS)
+        self._journal()
+        self.folder.note("stopped")
+        if discard:
+            await asyncio.to_thread(staging.discard, self.folder.path)
+
+    async def leave(self) -> None:
+        """End the watching, not the process: the next agent adopts it."""
+        self.stopping = True
+        await self._cancel()
+
+    async def _cancel(self) -> None:
+        self._task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._task
+
+    async def _run(self) -> None:
+        try:
+            if self._process is None:
+                await self._provide()
+            await self._serve()
+        except ReplicaFailed as error:
+            await self._fail(error.problem)
+        except Exception as error:
+            logger.exception("Replica %s", self.replica.replica_id)
+            await self._fail(
+                Problem("AgentError", f"The node agent could not run this replica: {error}")
+            )
+
+    async def _provide(self) -> None:
+        """Blobs and repository."""
+        replica = self.replica
+        total = sum({file.sha256: file.size for file in replica.files}.values())
+        self._set(state="downloading", total_bytes=total, downloaded_bytes=0, cached_bytes=0)
+        self._journal()
+        self.folder.note(f"fetching {len(replica.files)} files, {size(total)}")
+        began = time.monotonic()
+        await self._host.cache.ensure(replica.files, self._progressed)
+        await asyncio.to_thread(
+            staging.stage, replica, blob=self._host.cache.path, repository=self.folder.repository
+        )
+        self.folder.note(
+            f"repository complete after {time.monotonic() - began:.1f} s, "
+            f"{size(self._observed.cached_bytes)} were already here"
+        )
+
+    def _progressed(self, cached: int, fetched: int) -> None:
+        seen = self._observed
+        self._set(
+            downloaded_bytes=seen.downloaded_bytes + cached + fetched,
+            cached_bytes=seen.cached_bytes + cached,
+        )
+
+    async def _serve(self) -> None:
+        """Start, watch and restart the runtime until it keeps crashing."""
+        delays = Backoff(first_s=self._host.crash_delay_s, limit_s=60.0)
+        while True:
+            try:
+                if self._process is None:
+                    self._start()
+                await self._live_through()
+            except RuntimeCrashed as crash:
+                self._process = None
+                if time.time() - self._observed.started_at > LONG_RUN_S:
+                    delays.reset()
+                self._crashes.append(time.monotonic())
+                self._give_up_if_looping(crash)
+                delay = delays.next()
+                self.folder.note(f"the runtime {crash}; starting it again in {delay:.1f} s")
+                self._set(
+                    state="starting",
+                    restarts=self._observed.restarts + 1,
+                    **NO_PROCESS,
+                )
+                self._journal()
+                await asyncio.sleep(delay)
+
+    def _start(self) -> None:
+        folder, replica = self.folder, self.replica
+        folder.ready_file.unlink(missing_ok=True)
+        bind = self._host.bind
+        self._warm = False
+        self._process = process.spawn(
+            [
+                *self._host.runtime,
+                f"--model-repository={folder.repository}",
+                *(f"--{protocol}-port=0" for protocol in ("http", "grpc", "metrics")),
+                *(f"--{protocol}-address={bind}" for protocol in ("http", "grpc", "metrics")),
+                f"--id={replica.replica_id}",
+                "--exit-on-error=false",
+                "--strict-readiness=true",
+                f"--ready-file={folder.ready_file}",
+                *replica.runtime_args,
+            ],
+            folder=folder.path,
+            log=folder.runtime_log,
+            environment={
+                **self._host.environment,
+                "PYTHONUNBUFFERED": "1",
+                **replica.environment,
+            },
+        )
+        self._set(state="starting", pid=self._process.pid, started_at=time.time())
+        self._journal()
+        self.folder.note(f"started the runtime as process {self._process.pid}")
+
+    async def _live_through(self) -> None:
+        """From listening to the end of the process. Raises RuntimeCrashed, ReplicaFailed."""
+        if self._process is None:
+            raise RuntimeError("no process to watch")
+        ended = asyncio.create_task(process.exited(self._process))
+        work = asyncio.create_task(self._bring_up_and_watch(self._process))
+        try:
+            await asyncio.wait({ended, work}, return_when=asyncio.FIRST_COMPLETED)
+            if ended.done():
+                raise _crash(ended.result())
+            work.result()
+        finally:
+            for task in (ended, work):
+                task.cancel()
+            await asyncio.gather(ended, work, return_exceptions=True)
+
+    async def _bring_up_and_watch(self, identity: ProcessIdentity) -> None:
+        began = time.monotonic()
+        timeout = self.replica.load_timeout_s
+        try:
+            async with asyncio.timeout(timeout):
+                ports = await listening(self.folder.ready_file, identity.pid)
+                self._set(
+                    state=self._observed.state if self._warm else "loading",
+                    http_port=ports.http,
+                    grpc_port=ports.grpc,
+                    metrics_port=ports.metrics,
+                )
+                probe = RuntimeProbe(_local(self._host.bind), ports.http)
+                try:
+                    await self._load_and_warm(probe, began)
+                except ReplicaFailed as error:
+                    raise self._with_log(error) from error
+                finally:
+                    await probe.close()
+        except TimeoutError as error:
+            raise self._with_log(
+                ReplicaFailed(
+                    "LoadTimeout",
+                    f"The model was not ready after {timeout:.0f} s.",
+                    hints=("Raise the load timeout, or look at the log for what takes so long.",),
+                )
+            ) from error
+        await self._watch(ports)
+
+    async def _load_and_warm(self, probe: RuntimeProbe, began: float) -> None:
+        await probe.until_ready(self.replica.models)
+        if not self._warm:
+            loaded = time.monotonic() - began
+            self._set(state="warming", load_seconds=loaded)
+            self.folder.note(f"models ready after {loaded:.1f} s")
+            for model in self.replica.models or await probe.names():
+                if refusal := await probe.warm(model):
+                    self.folder.note(f"warning: first inference of {model}: {refusal}")
+            self._warm = True
+        self._set(state="ready", error=None)
+        self._journal()
+        self.folder.note("ready")
+
+    async def _watch(self, ports: Ports) -> None:
+        """Until the runtime is silent for too long; its exit is seen elsewhere."""
+        probe = RuntimeProbe(_local(self._host.bind), ports.http)
+        heard = time.monotonic()
+        try:
+            while time.monotonic() - heard < SILENCE_LIMIT_S:
+                await asyncio.sleep(LIVE_INTERVAL_S)
+                if await probe.live():
+                    heard = time.monotonic()
+        finally:
+            await probe.close()
+        self.folder.note(f"the runtime has not answered for {SILENCE_LIMIT_S:.0f} s; ending it")
+        if self._process is not None:
+            await process.end(self._process, grace_s=1.0)
+        raise RuntimeCrashed("hung")
+
+    def _give_up_if_looping(self, crash: RuntimeCrashed) -> None:
+        recent = [at for at in self._crashes if time.monotonic() - at < CRASH_WINDOW_S]
+        if len(recent) >= CRASH_LIMIT:
+            raise self._with_log(
+                ReplicaFailed(
+                    "CrashLoop",
+                    f"The runtime ended {CRASH_LIMIT} times within "
+                    f"{CRASH_WINDOW_S / 60:.0f} minutes; the last time it {crash}.",
+                    hints=("The log's last lines usually name the cause.",),
+                )
+            )
+
+    def _with_log(self, error: ReplicaFailed) -> ReplicaFailed:
+        lines = last_lines(self.folder.runtime_log, 20)
+        problem = error.problem
+        detail = "\n\n".join(part for part in (problem.detail, lines) if part)
+        return ReplicaFailed(problem.code, problem.message, detail=detail, hints=problem.hints)
+
+    async def _fail(self, problem: Problem) -> None:
+        logger.warning("Replica %s failed: %s", self.replica.replica_id, problem.message)
+        self.folder.note(f"failed: {problem.code}: {problem.message}")
+        if self._process is not None:
+            await process.end(self._process, grace_s=2.0)
+            self._process = None
+        self._set(state="failed", error=problem, **NO_PROCESS)
+        self._journal()
+
+    def _set(self, **changes: object) -> None:
+        before = self._observed
+        self._observed = dataclasses.replace(before, **changes)  # type: ignore[arg-type] # fields by name
+        if self._observed != before:
+            self._host.changed()
+
+    def _journal(self) -> None:
+        seen = self._observed
+        self.folder.write(
+            Entry(
+                replica=self.replica,
+                process=self._process,
+                warm=self._warm,
+                restarts=seen.restarts,
+                started_at=seen.started_at,
+                load_seconds=seen.load_seconds,
+            )
+        )
+
+
+def _local(bind: str) -> str:
+    """Where the agent itself reaches a server bound to `bind`."""
+    return "127.0.0.1" if bind == "0.0.0.0" else bind  # noqa: S104 - a comparison

@@ -1,0 +1,86 @@
+"""What the agent takes from the environment; no other module of it reads that."""
+
+import os
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+DEFAULT_URL = "http://127.0.0.1:8080"
+LOOPBACK = "127.0.0.1"
+
+
+class SettingsError(ValueError):
+    """A value that cannot be used; the text names the variable and what is expected."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSettings:
+    """`address` is where gateways reach this node's replicas, `bind` where those listen."""
+
+    control_url: str
+    home: Path
+    node_name: str
+    join_token: str  # empty when there is none
+    broker_url: str  # empty: the one that registration names
+    address: str
+    bind: str
+    cache_quota_bytes: int  # 0: only the disk limits it
+    inherited: dict[str, str]  # what replicas may see of the environment
+
+    @property
+    def folder(self) -> Path:
+        return self.home / "node"
+
+
+def load() -> AgentSettings:
+    """Read the environment. Raises SettingsError, OSError for an unreadable token file."""
+    control_url = os.environ.get("SHOAL_CONTROL_URL") or os.environ.get(
+        "SHOAL_PUBLIC_URL", DEFAULT_URL
+    )
+    home = Path(os.environ.get("SHOAL_HOME", ".shoal")).expanduser().resolve()
+    address = _address(os.environ.get("SHOAL_NODE_ADDRESS", LOOPBACK), control_url)
+    return AgentSettings(
+        control_url=control_url.rstrip("/"),
+        home=home,
+        node_name=os.environ.get("SHOAL_NODE_NAME") or socket.gethostname() or "local",
+        join_token=_join_token(home),
+        broker_url=os.environ.get("SHOAL_REDIS_URL", ""),
+        address=address,
+        bind=LOOPBACK if address.startswith("127.") else "0.0.0.0",  # noqa: S104 - gateways elsewhere
+        cache_quota_bytes=_bytes("SHOAL_NODE_CACHE_BYTES"),
+        # why: a model's code has no business with our secrets.
+        inherited={k: v for k, v in os.environ.items() if not k.startswith(("SHOAL_", "DJANGO_"))},
+    )
+
+
+def _join_token(home: Path) -> str:
+    if token := os.environ.get("SHOAL_JOIN_TOKEN"):
+        return token.strip()
+    if path := os.environ.get("SHOAL_JOIN_TOKEN_FILE"):
+        return Path(path).read_text().strip()
+    file = home / "node" / "join-token"
+    return file.read_text().strip() if file.exists() else ""
+
+
+def _address(text: str, control_url: str) -> str:
+    """`auto` is the address from which this machine reaches the control plane."""
+    if text != "auto":
+        return text
+    parts = urlsplit(control_url)
+    try:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            # A datagram socket only looks up the route; nothing is sent.
+            probe.connect((parts.hostname or LOOPBACK, parts.port or 80))
+            return str(probe.getsockname()[0])
+    except OSError as error:
+        raise SettingsError(
+            f"SHOAL_NODE_ADDRESS=auto: no route to {control_url}: {error}. Set the address itself."
+        ) from error
+
+
+def _bytes(name: str) -> int:
+    text = os.environ.get(name, "0")
+    if not text.isdecimal():
+        raise SettingsError(f"{name}={text!r}: expected a number of bytes, or 0 for no limit")
+    return int(text)

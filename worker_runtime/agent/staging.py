@@ -1,0 +1,63 @@
+"""Lays a model repository out from cached blobs: whole under its final name, or not there."""
+
+import errno
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path, PurePosixPath
+
+from wire.messages import DesiredReplica
+from worker_runtime.agent.failure import ReplicaFailed
+
+# Other disk, a file system without hard links, or too many of them: a copy serves as well.
+NO_LINK = {errno.EXDEV, errno.EPERM, errno.EMLINK, errno.ENOTSUP}
+
+
+def stage(replica: DesiredReplica, *, blob: Callable[[str], Path], repository: Path) -> None:
+    """Make `repository` exactly the replica's files, links to blobs where possible.
+
+    Raises ReplicaFailed for a path that leaves the repository, OSError.
+    """
+    building = repository.with_name(f"{repository.name}.building")
+    shutil.rmtree(building, ignore_errors=True)
+    building.mkdir(parents=True)
+    try:
+        for file in replica.files:
+            if file.path not in replica.inline_files:
+                _link(blob(file.sha256), _inside(building, file.path))
+        for path, text in replica.inline_files.items():
+            _inside(building, path).write_text(text)
+        discard(repository)
+        building.rename(repository)
+    except BaseException:
+        shutil.rmtree(building, ignore_errors=True)
+        raise
+
+
+def discard(folder: Path) -> None:
+    """Remove `folder`; it is gone under its name at once."""
+    if not folder.exists():
+        return
+    doomed = folder.with_name(f"{folder.name}.doomed")
+    shutil.rmtree(doomed, ignore_errors=True)
+    folder.rename(doomed)
+    shutil.rmtree(doomed, ignore_errors=True)
+
+
+def _inside(root: Path, path: str) -> Path:
+    """The target of `path` below `root`, its folder made."""
+    parts = PurePosixPath(path).parts
+    if not parts or path.startswith("/") or ".." in parts or "\\" in path or "\0" in path:
+        raise ReplicaFailed("UnsafePath", f"The file name {path!r} would leave the repository.")
+    target = root.joinpath(*parts)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    return target
+
+
+def _link(source: Path, target: Path) -> None:
+    try:
+        os.link(source, target)
+    except OSError as error:
+        if error.errno not in NO_LINK:
+            raise
+        shutil.copyfile(source, target)
