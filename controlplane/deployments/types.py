@@ -125,3 +125,13 @@ def transition(table: Mapping[StateT, frozenset[StateT]], old: StateT, new: Stat
     if new != old and new not in table[old]:
         raise IllegalTransition(f"{type(old).__name__}: {old.value} cannot become {new.value}.")
     return new
+
+
+def size_text(size: int) -> str:
+    """Bytes for people: 12.3 MB."""
+    value = float(size)
+    for unit in ("B", "kB", "MB", "GB"):
+        if value < 1000:
+            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+        value /= 1000
+    return f"{value:.1f} TB"

@@ -1,0 +1,59 @@
+"""Pure: from the rows of an operation and of its replicas, as values, to what must be done next.
+
+``operation_step`` advances one operation; ``upkeep`` keeps a settled deployment alive. Neither reads
+a clock or a row, and both may be asked again at any time: a step that was taken is not taken twice.
+"""
+
+from controlplane.deployments.reconcile.operation import operation_step
+from controlplane.deployments.reconcile.stages import STAGES, TITLES, stages_new
+from controlplane.deployments.reconcile.upkeep import Upkeep, revive_after, upkeep
+from controlplane.deployments.reconcile.values import (
+    DELETIONS,
+    LOST_AFTER,
+    Action,
+    Cancel,
+    Case,
+    Chosen,
+    Fail,
+    Failure,
+    Finish,
+    Place,
+    Remove,
+    ReplicaFacts,
+    Restart,
+    Route,
+    Stage,
+    Step,
+    Stop,
+    failure_data,
+    missing_ordinals,
+)
+
+__all__ = [
+    "DELETIONS",
+    "LOST_AFTER",
+    "STAGES",
+    "TITLES",
+    "Action",
+    "Cancel",
+    "Case",
+    "Chosen",
+    "Fail",
+    "Failure",
+    "Finish",
+    "Place",
+    "Remove",
+    "ReplicaFacts",
+    "Restart",
+    "Route",
+    "Stage",
+    "Step",
+    "Stop",
+    "Upkeep",
+    "failure_data",
+    "missing_ordinals",
+    "operation_step",
+    "revive_after",
+    "stages_new",
+    "upkeep",
+]

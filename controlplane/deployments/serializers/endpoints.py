@@ -1,0 +1,187 @@
+"""Shapes of endpoints, deployments and replicas on the wire."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_serializer
+from rest_framework import serializers
+
+from controlplane.deployments.types import (
+    DeploymentState,
+    EndpointState,
+    ReplicaState,
+    ServingState,
+)
+
+Fields = serializers.Serializer[Any]
+LIMIT_REPLICAS = 64
+
+
+class ProblemSerializer(Fields):
+    """Why something failed: what happened, the verbatim reason, what to try."""
+
+    code = serializers.CharField()
+    message = serializers.CharField()
+    detail = serializers.CharField(allow_blank=True)
+    hints = serializers.ListField(child=serializers.CharField())
+
+
+@extend_schema_serializer(component_name="Replica")
+class ReplicaSerializer(Fields):
+    id = serializers.CharField()
+    ordinal = serializers.IntegerField()
+    node = serializers.CharField(help_text="name of the node")
+    endpoint = serializers.CharField()
+    deployment = serializers.CharField()
+    state = serializers.ChoiceField(choices=ReplicaState.choices)
+    generation = serializers.IntegerField()
+    restarts = serializers.IntegerField()
+    http_port = serializers.IntegerField(help_text="0 until known")
+    grpc_port = serializers.IntegerField(help_text="0 until known")
+    memory_bytes = serializers.IntegerField()
+    downloaded_bytes = serializers.IntegerField()
+    total_bytes = serializers.IntegerField()
+    started_at = serializers.DateTimeField(allow_null=True)
+    load_seconds = serializers.FloatField(allow_null=True)
+    error = ProblemSerializer(allow_null=True)
+    last_report_at = serializers.DateTimeField(allow_null=True)
+
+
+@extend_schema_serializer(component_name="Deployment")
+class DeploymentSerializer(Fields):
+    name = serializers.CharField()
+    endpoint = serializers.CharField()
+    model = serializers.CharField()
+    version = serializers.IntegerField()
+    config_revision = serializers.IntegerField(allow_null=True)
+    instance_count = serializers.IntegerField()
+    provisioning_state = serializers.ChoiceField(choices=DeploymentState.choices)
+    serving_state = serializers.ChoiceField(choices=ServingState.choices)
+    traffic = serializers.IntegerField(help_text="percent")
+    error = ProblemSerializer(allow_null=True)
+    environment = serializers.DictField(child=serializers.CharField())
+    request_timeout_ms = serializers.IntegerField()
+    retries = serializers.BooleanField()
+    replicas = ReplicaSerializer(many=True)
+    created_at = serializers.DateTimeField()
+    updated_at = serializers.DateTimeField()
+    operation = serializers.CharField(allow_null=True, help_text="id of the latest operation")
+
+
+class DeployedModelSerializer(Fields):
+    name = serializers.CharField()
+    version = serializers.IntegerField()
+    repo_models = serializers.ListField(
+        child=serializers.CharField(), help_text="what clients name in their URLs"
+    )
+
+
+@extend_schema_serializer(component_name="Endpoint")
+class EndpointSerializer(Fields):
+    name = serializers.CharField()
+    description = serializers.CharField(allow_blank=True)
+    tags = serializers.DictField(child=serializers.CharField())
+    auth_mode = serializers.CharField()
+    provisioning_state = serializers.ChoiceField(choices=EndpointState.choices)
+    serving_state = serializers.ChoiceField(choices=ServingState.choices)
+    traffic = serializers.DictField(child=serializers.IntegerField())
+    mirror_traffic = serializers.DictField(child=serializers.IntegerField())
+    scoring_uri = serializers.CharField()
+    grpc_target = serializers.CharField()
+    plain_uri = serializers.CharField()
+    ca_path = serializers.CharField()
+    models = DeployedModelSerializer(many=True)
+    created_by = serializers.CharField()
+    created_at = serializers.DateTimeField()
+    updated_at = serializers.DateTimeField()
+    deployments = DeploymentSerializer(many=True)
+
+
+class EndpointInputSerializer(Fields):
+    name = serializers.CharField(max_length=32)
+    description = serializers.CharField(required=False, default="", allow_blank=True)
+    tags = serializers.DictField(child=serializers.CharField(), required=False, default=dict)
+
+
+class EndpointPatchSerializer(Fields):
+    description = serializers.CharField(required=False, allow_blank=True)
+    tags = serializers.DictField(child=serializers.CharField(), required=False)
+
+
+class TrafficInputSerializer(Fields):
+    traffic = serializers.DictField(
+        child=serializers.IntegerField(), help_text="deployment -> percent; the sum is 100 or 0"
+    )
+
+
+class EndpointKeysSerializer(Fields):
+    primaryKey = serializers.CharField()
+    secondaryKey = serializers.CharField()
+
+
+class KeyRegenerateSerializer(Fields):
+    key_type = serializers.ChoiceField(choices=["primary", "secondary"])
+
+
+class DeploymentInputSerializer(Fields):
+    name = serializers.CharField(required=False, default="", allow_blank=True, max_length=32)
+    model = serializers.CharField(max_length=255)
+    version = serializers.CharField(required=False, default="latest", help_text="number or latest")
+    config_revision = serializers.IntegerField(required=False, allow_null=True, default=None)
+    instance_count = serializers.IntegerField(
+        required=False, default=1, min_value=1, max_value=LIMIT_REPLICAS
+    )
+    environment = serializers.DictField(child=serializers.CharField(), required=False, default=dict)
+    request_timeout_ms = serializers.IntegerField(
+        required=False, default=60_000, min_value=1, max_value=3_600_000
+    )
+    retries = serializers.BooleanField(required=False, default=True)
+    traffic = serializers.IntegerField(required=False, default=0, min_value=0, max_value=100)
+
+
+class DeploymentPatchSerializer(Fields):
+    instance_count = serializers.IntegerField(min_value=1, max_value=LIMIT_REPLICAS)
+
+
+class DeployInputSerializer(Fields):
+    model = serializers.CharField(max_length=255)
+    version = serializers.CharField(required=False, default="latest", help_text="number or latest")
+    config_revision = serializers.IntegerField(required=False, allow_null=True, default=None)
+    endpoint = serializers.CharField(
+        required=False, default="", allow_blank=True, max_length=32,
+        help_text="default: after the model",
+    )
+    deployment = serializers.CharField(
+        required=False, default="", allow_blank=True, max_length=32,
+        help_text="default: blue, or the colour that carries no traffic",
+    )
+    instance_count = serializers.IntegerField(
+        required=False, default=1, min_value=1, max_value=LIMIT_REPLICAS
+    )
+    traffic = serializers.IntegerField(required=False, default=100, min_value=0, max_value=100)
+
+
+class LogLineSerializer(Fields):
+    id = serializers.IntegerField()
+    at = serializers.DateTimeField()
+    replica_id = serializers.CharField()
+    stream = serializers.CharField()
+    text = serializers.CharField(allow_blank=True)
+
+
+class LogLinesSerializer(Fields):
+    lines = LogLineSerializer(many=True)
+
+
+class SnippetsSerializer(Fields):
+    curl = serializers.CharField()
+    python_http = serializers.CharField()
+    python_grpc = serializers.CharField()
+
+
+class SeriesSerializer(Fields):
+    keys = serializers.ListField(child=serializers.CharField())
+    t = serializers.ListField(child=serializers.FloatField(), help_text="Unix seconds")
+    v = serializers.ListField(
+        child=serializers.ListField(child=serializers.FloatField(allow_null=True)),
+        help_text="one list per key, one value per time; null is a gap",
+    )

@@ -1,0 +1,96 @@
+"""Shapes of nodes (with their replicas) and of the overview."""
+
+from drf_spectacular.utils import extend_schema_serializer
+from rest_framework import serializers
+
+from controlplane.deployments.serializers.endpoints import (
+    EndpointSerializer,
+    Fields,
+    ReplicaSerializer,
+)
+from controlplane.deployments.serializers.operations import EventSerializer, OperationSerializer
+from controlplane.nodes.models import Node
+
+
+class GpuSerializer(Fields):
+    index = serializers.IntegerField()
+    uuid = serializers.CharField()
+    name = serializers.CharField()
+    memory_total_bytes = serializers.IntegerField()
+    memory_used_bytes = serializers.IntegerField()
+    utilization = serializers.FloatField(help_text="0..1")
+
+
+class NodeInfoSerializer(Fields):
+    """What the node said of itself in its last report."""
+
+    agent_version = serializers.CharField(default="")
+    wire_version = serializers.IntegerField(default=0)
+    boot_id = serializers.CharField(default="", allow_blank=True)
+    address = serializers.CharField(default="")
+    cpu_count = serializers.IntegerField(default=0)
+    cpu_utilization = serializers.FloatField(default=0.0, help_text="0..1")
+    memory_total_bytes = serializers.IntegerField(default=0)
+    memory_used_bytes = serializers.IntegerField(default=0)
+    disk_total_bytes = serializers.IntegerField(default=0)
+    disk_free_bytes = serializers.IntegerField(default=0)
+    cache_bytes = serializers.IntegerField(default=0)
+    backends = serializers.ListField(child=serializers.CharField(), default=list)
+    gpus = GpuSerializer(many=True, default=list)
+    labels = serializers.DictField(child=serializers.CharField(), default=dict)
+
+
+class LivenessRuleSerializer(Fields):
+    """The rule behind ``state``, so that a badge can say why it is what it is."""
+
+    interval_s = serializers.FloatField()
+    suspect_after_s = serializers.FloatField()
+    offline_after_s = serializers.FloatField()
+
+
+@extend_schema_serializer(component_name="Node")
+class NodeSerializer(Fields):
+    id = serializers.CharField()
+    name = serializers.CharField()
+    state = serializers.ChoiceField(choices=Node.State.choices)
+    rule = LivenessRuleSerializer()
+    cordoned = serializers.BooleanField()
+    info = NodeInfoSerializer()
+    last_seen_at = serializers.DateTimeField(allow_null=True)
+    age_s = serializers.FloatField(allow_null=True)
+    replicas = ReplicaSerializer(many=True)
+
+
+class CountsSerializer(Fields):
+    endpoints = serializers.IntegerField()
+    models = serializers.IntegerField()
+    nodes = serializers.IntegerField()
+    nodes_online = serializers.IntegerField()
+    replicas_ready = serializers.IntegerField()
+    replicas_total = serializers.IntegerField()
+
+
+class AttentionSerializer(Fields):
+    severity = serializers.ChoiceField(choices=["info", "warning", "error"])
+    title = serializers.CharField()
+    detail = serializers.CharField(allow_blank=True)
+    link = serializers.CharField(help_text="path in the studio")
+
+
+class LiveSerializer(Fields):
+    request_rate = serializers.FloatField(allow_null=True, help_text="per second")
+    p95_us = serializers.FloatField(allow_null=True)
+    error_rate = serializers.FloatField(allow_null=True, help_text="0..1")
+
+
+class OverviewEndpointSerializer(EndpointSerializer):
+    live = LiveSerializer()
+
+
+class OverviewSerializer(Fields):
+    counts = CountsSerializer()
+    attention = AttentionSerializer(many=True)
+    endpoints = OverviewEndpointSerializer(many=True)
+    nodes = NodeSerializer(many=True)
+    recent_operations = OperationSerializer(many=True)
+    recent_events = EventSerializer(many=True)
