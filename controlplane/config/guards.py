@@ -59,11 +59,13 @@ class BodyLimit:
             hints=("Send files through /api/v1/uploads in chunks.",),
         )
         headers = [(key.lower().encode(), value.encode()) for key, value in response.items()]
-        await send({
-            "type": "http.response.start",
-            "status": response.status_code,
-            "headers": [*headers, (b"connection", b"close")],
-        })
+        await send(
+            {
+                "type": "http.response.start",
+                "status": response.status_code,
+                "headers": [*headers, (b"connection", b"close")],
+            }
+        )
         await send({"type": "http.response.body", "body": response.content})
 
 

@@ -1,15 +1,15 @@
 """What can go wrong, in the domain's words; ``core.http`` alone maps these to status codes.
 
-    DomainError
-    ├── Invalid        the input breaks a rule
-    ├── NotFound       no such object
-    ├── Conflict       the object exists already, or is in a state that forbids this
-    ├── Forbidden      the actor may not do this
-    ├── PayloadTooLarge
-    ├── Unauthenticated  the caller did not prove who they are
-    ├── RateLimited      too many attempts; ``extra["retry_after_s"]`` says how long to wait
-    └── Unavailable    a neighbour (broker, node, disk) cannot be used now
-        └── DiskFull   no room left where the bytes should go; nothing is lost
+DomainError
+├── Invalid        the input breaks a rule
+├── NotFound       no such object
+├── Conflict       the object exists already, or is in a state that forbids this
+├── Forbidden      the actor may not do this
+├── PayloadTooLarge
+├── Unauthenticated  the caller did not prove who they are
+├── RateLimited      too many attempts; ``extra["retry_after_s"]`` says how long to wait
+└── Unavailable    a neighbour (broker, node, disk) cannot be used now
+    └── DiskFull   no room left where the bytes should go; nothing is lost
 """
 
 from typing import Any

@@ -219,18 +219,20 @@ class SecurityHeadersMiddleware:
 def content_security_policy(host: str, *, script_hashes: tuple[str, ...] = ()) -> str:
     """The policy of a page on ``host``; ``script_hashes`` admit inline scripts word by word."""
     scripts = " ".join(["'self'", *(f"'{value}'" for value in script_hashes)])
-    return "; ".join([
-        "default-src 'self'",
-        f"script-src {scripts}",
-        # why: the component library and the editor insert style elements at run time.
-        "style-src 'self' 'unsafe-inline'",
-        "img-src 'self' data: blob:",
-        "font-src 'self' data:",
-        # why: not every browser counts the same host's sockets as 'self'.
-        f"connect-src 'self' ws://{host} wss://{host}",
-        "worker-src 'self' blob:",
-        "object-src 'none'",
-        "base-uri 'none'",
-        "form-action 'self'",
-        "frame-ancestors 'none'",
-    ])
+    return "; ".join(
+        [
+            "default-src 'self'",
+            f"script-src {scripts}",
+            # why: the component library and the editor insert style elements at run time.
+            "style-src 'self' 'unsafe-inline'",
+            "img-src 'self' data: blob:",
+            "font-src 'self' data:",
+            # why: not every browser counts the same host's sockets as 'self'.
+            f"connect-src 'self' ws://{host} wss://{host}",
+            "worker-src 'self' blob:",
+            "object-src 'none'",
+            "base-uri 'none'",
+            "form-action 'self'",
+            "frame-ancestors 'none'",
+        ]
+    )

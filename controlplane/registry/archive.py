@@ -201,9 +201,7 @@ class Names:
             raise unsafe(name, f"collides with {before!r}")
 
 
-def _write(
-    content: IO[bytes], place: Path, result: Unpacked, limits: Limits, ceiling: int
-) -> None:
+def _write(content: IO[bytes], place: Path, result: Unpacked, limits: Limits, ceiling: int) -> None:
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     with os.fdopen(os.open(place, flags, 0o644), "wb") as file:
         while piece := content.read(PIECE_BYTES):
@@ -234,19 +232,23 @@ def main() -> int:
     try:
         done = unpack(arguments.archive, arguments.target, limits)
         answer: dict[str, object] = {
-            "files": done.files, "bytes": done.bytes, "warnings": done.warnings,
+            "files": done.files,
+            "bytes": done.bytes,
+            "warnings": done.warnings,
         }
     except Refused as refused:
         answer = {"error": refused.answer}
     except OSError as error:
         if error.errno not in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
             raise
-        answer = {"error": {
-            "code": "DiskFull",
-            "message": "The disk became full while unpacking.",
-            "detail": str(error),
-            "hints": ["Free space there, then upload again."],
-        }}
+        answer = {
+            "error": {
+                "code": "DiskFull",
+                "message": "The disk became full while unpacking.",
+                "detail": str(error),
+                "hints": ["Free space there, then upload again."],
+            }
+        }
     sys.stdout.write(json.dumps(answer))
     return 0
 

@@ -31,8 +31,7 @@ def detect(path: Path, filename: str) -> Format:
     if suffix == ".onnx":
         return Format.ONNX  # whether it truly is one, the inspection says
     raise IngestFailed(
-        "This is not an ONNX file or a Triton repository (.zip, .tar.gz). "
-        f"Found: {_magic(head)}.",
+        f"This is not an ONNX file or a Triton repository (.zip, .tar.gz). Found: {_magic(head)}.",
         code="UnknownFile",
         hints=("Upload a single .onnx file, or a .zip of a folder such as digits/1/model.onnx.",),
     )

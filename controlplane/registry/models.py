@@ -114,9 +114,7 @@ class RepoModel(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(
-                fields=["model_version", "name"], name="one_row_per_repo_model"
-            )
+            models.UniqueConstraint(fields=["model_version", "name"], name="one_row_per_repo_model")
         ]
 
     def __str__(self) -> str:

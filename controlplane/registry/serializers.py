@@ -23,9 +23,7 @@ class TensorSpecSerializer(Fields):
     datatype = serializers.CharField()
     shape = serializers.ListField(child=serializers.IntegerField(), help_text="-1 where unknown")
     optional = serializers.BooleanField(required=False)
-    labels = serializers.ListField(
-        child=serializers.CharField(), allow_null=True, required=False
-    )
+    labels = serializers.ListField(child=serializers.CharField(), allow_null=True, required=False)
 
 
 @extend_schema_field({"type": "array", "items": {"type": ["integer", "string"]}})

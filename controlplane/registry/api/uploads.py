@@ -106,9 +106,7 @@ class UploadView(APIView):
         upload = uploads.chunk_append(
             upload_id=upload_id, offset=offset, source=request._request, checksum=checksum
         )
-        return Response(
-            UploadSerializer(upload).data, headers={OFFSET_HEADER: str(upload.offset)}
-        )
+        return Response(UploadSerializer(upload).data, headers={OFFSET_HEADER: str(upload.offset)})
 
     @extend_schema(operation_id="uploads_delete", request=None, responses={204: None})
     def delete(self, request: Request, upload_id: str) -> Response:

@@ -173,9 +173,7 @@ class Ingest:
             cpu_s=UNPACK_TIMEOUT_S, file_bytes=limit, address_bytes=UNPACK_ADDRESS_BYTES
         )
         try:
-            done = run_limited(
-                command, timeout_s=UNPACK_TIMEOUT_S, limits=limits, tick=self.beat
-            )
+            done = run_limited(command, timeout_s=UNPACK_TIMEOUT_S, limits=limits, tick=self.beat)
         except TimedOut as late:
             raise IngestFailed(
                 f"Unpacking took longer than {UNPACK_TIMEOUT_S} s.", code="UnpackTimeout"

@@ -1,0 +1,59 @@
+"""Makes an installation usable: its first administrator and a token for the tools on this machine.
+
+Safe to repeat. Secrets go to a private file, never to the output, which may end up in a log.
+"""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from django.core.management.base import BaseCommand, CommandParser
+from django.db import transaction
+
+from controlplane.accounts import services as accounts
+from controlplane.nodes import services as nodes
+
+LOCAL_TOKEN_NAME = "this machine"  # noqa: S105 - a label
+
+
+class Command(BaseCommand):
+    help = "Create the first administrator and a fresh token for local tools; write them as JSON."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--output", type=Path, required=True, help="written with mode 0600")
+        parser.add_argument("--username", default="admin", help="of the first administrator")
+        parser.add_argument(
+            "--join-token", action="store_true", help="also make a single-use token for a node"
+        )
+
+    def handle(
+        self, *_args: Any, output: Path, username: str, join_token: bool, **_options: Any
+    ) -> None:
+        # why one transaction around the file: a password that was not written down is lost.
+        with transaction.atomic():
+            user, password = accounts.administrator_ensure(username=username)
+            answer = {
+                "admin_username": user.username,
+                "admin_password": password,
+                "local_token": accounts.token_replace(
+                    user=user, name=LOCAL_TOKEN_NAME, actor="system"
+                ),
+            }
+            if join_token:
+                answer["join_token"] = nodes.join_token_create(actor="system")
+            write_private(output, json.dumps(answer, indent=1) + "\n")
+        self.stderr.write(f"Wrote {output}")
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write so that no one else can read it at any moment, and readers see all of it or nothing."""
+    staged = path.with_name(f".{path.name}.{uuid4().hex}")
+    descriptor = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(descriptor, "w") as file:
+            file.write(text)
+        staged.replace(path)
+    finally:
+        staged.unlink(missing_ok=True)
