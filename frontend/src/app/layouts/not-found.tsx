@@ -1,9 +1,8 @@
 /** No such page, or no such thing. */
-import { Button } from "@mantine/core";
 import { IconMapQuestion } from "@tabler/icons-react";
-import { Link } from "@tanstack/react-router";
 import { paths } from "@/app/paths";
 import { EmptyState } from "@/components/empty-state";
+import { LinkButton } from "@/components/link-button";
 import { usePageTitle } from "@/components/page-header";
 
 export function NotFoundPage() {
@@ -16,9 +15,9 @@ export function NotFoundPage() {
         title="There is no page here"
         detail="The link may be old, or what it named was deleted. Press Ctrl K to search for a model, an endpoint or a node."
         action={
-          <Button component={Link} {...paths.overview()} variant="default">
+          <LinkButton {...paths.overview()} variant="default">
             Go to the overview
-          </Button>
+          </LinkButton>
         }
       />
     </main>

@@ -1,4 +1,88 @@
-/** Stand-in until the page is built. */
+/** Header and tabs around every page of one endpoint. */
+import { IconPlayerPlay, IconPlus } from "@tabler/icons-react";
+import { useQuery } from "@tanstack/react-query";
+import { Outlet, useParams } from "@tanstack/react-router";
+import { endpointQuery } from "@/api/endpoints";
+import { toProblem } from "@/api/problem";
+import { paths } from "@/app/paths";
+import { CopyField } from "@/components/copy";
+import { EmptyState } from "@/components/empty-state";
+import { LinkButton } from "@/components/link-button";
+import { PageHeader, usePageTitle } from "@/components/page-header";
+import { ProblemCard } from "@/components/problem-card";
+import { Skeleton } from "@/components/skeleton";
+import { Status } from "@/components/status";
+import { Tabs } from "@/components/tabs";
+
+function Waiting({ name }: { name: string }) {
+  return (
+    <>
+      <PageHeader title={name} />
+      <div style={{ display: "grid", gap: 12 }} role="status" aria-label="Loading the endpoint">
+        <Skeleton height={34} width="60%" />
+        <Skeleton height={88} />
+        <Skeleton height={230} />
+      </div>
+    </>
+  );
+}
+
 export function EndpointLayout() {
-  return <p>EndpointLayout</p>;
+  const { name } = useParams({ from: "/app/endpoints/$name" });
+  const { data: endpoint, error, refetch } = useQuery({ ...endpointQuery(name), refetchInterval: 15_000 });
+  usePageTitle(name, "Endpoints");
+  if (!endpoint) {
+    if (!error) return <Waiting name={name} />;
+    if (toProblem(error).status === 404) {
+      return (
+        <EmptyState
+          title={`There is no endpoint ${name}`}
+          detail="It may have been deleted."
+          action={
+            <LinkButton {...paths.endpoints()} variant="default">
+              All endpoints
+            </LinkButton>
+          }
+        />
+      );
+    }
+    return <ProblemCard error={error} title="The endpoint could not be loaded" onRetry={() => void refetch()} />;
+  }
+  return (
+    <>
+      <PageHeader
+        title={endpoint.name}
+        beside={
+          <>
+            <Status state={endpoint.serving_state} />
+            <CopyField prefix="POST" text={endpoint.scoring_uri} label="scoring URL" />
+          </>
+        }
+        actions={
+          <>
+            <LinkButton {...paths.endpointTab(name, "test")} variant="default" leftSection={<IconPlayerPlay size={15} />}>
+              Test
+            </LinkButton>
+            <LinkButton {...paths.deploy({ endpoint: name })} leftSection={<IconPlus size={15} />}>
+              New deployment
+            </LinkButton>
+          </>
+        }
+      />
+      <Tabs
+        label="Endpoint"
+        tabs={[
+          { label: "Overview", link: paths.endpoint(name) },
+          { label: "Deployments", link: paths.endpointTab(name, "deployments"), count: endpoint.deployments.length },
+          { label: "Test", link: paths.endpointTab(name, "test") },
+          { label: "Consume", link: paths.endpointTab(name, "consume") },
+          { label: "Keys", link: paths.endpointTab(name, "keys") },
+          { label: "Logs", link: paths.endpointTab(name, "logs") },
+          { label: "Events", link: paths.endpointTab(name, "events") },
+          { label: "Settings", link: paths.endpointTab(name, "settings") },
+        ]}
+      />
+      <Outlet />
+    </>
+  );
 }

@@ -1,0 +1,81 @@
+/** Asks before something is lost; where much depends on it, the name must be typed. */
+import { Button, Modal, TextInput } from "@mantine/core";
+import { useEffect, useState } from "react";
+import { ProblemCard } from "./problem-card";
+import classes from "./confirm-modal.module.css";
+
+export interface ConfirmModalProps {
+  opened: boolean;
+  onClose: () => void;
+  title: string;
+  children?: React.ReactNode;
+  /** Says what happens: "Delete blue". */
+  confirmLabel: string;
+  danger?: boolean;
+  /** Must be typed before the button works. */
+  typeToConfirm?: string | undefined;
+  /** Rejects to keep the dialog open with the problem shown. */
+  onConfirm: () => Promise<unknown>;
+}
+
+export function ConfirmModal(props: ConfirmModalProps) {
+  const { opened, onClose, title, children, confirmLabel, danger = false, typeToConfirm, onConfirm } = props;
+  const [typed, setTyped] = useState("");
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>(null);
+  useEffect(() => {
+    if (opened) {
+      setTyped("");
+      setError(null);
+    }
+  }, [opened]);
+  const confirm = async () => {
+    setBusy(true);
+    setError(null);
+    try {
+      await onConfirm();
+      onClose();
+    } catch (problem) {
+      setError(problem);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <Modal opened={opened} onClose={onClose} title={title} size={460} closeButtonProps={{ "aria-label": "Close" }}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void confirm();
+        }}
+      >
+        <div className={classes["body"]}>
+          {children}
+          {typeToConfirm ? (
+            <TextInput
+              label={`Type ${typeToConfirm} to confirm`}
+              value={typed}
+              onChange={(event) => setTyped(event.currentTarget.value)}
+              autoComplete="off"
+              data-autofocus
+            />
+          ) : null}
+          {error ? <ProblemCard error={error} /> : null}
+        </div>
+        <div className={classes["actions"]}>
+          <Button variant="default" onClick={onClose}>
+            Cancel
+          </Button>
+          <Button
+            type="submit"
+            {...(danger ? { color: "red" } : {})}
+            loading={busy}
+            disabled={typeToConfirm !== undefined && typed !== typeToConfirm}
+          >
+            {confirmLabel}
+          </Button>
+        </div>
+      </form>
+    </Modal>
+  );
+}

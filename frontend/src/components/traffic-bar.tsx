@@ -1,0 +1,49 @@
+/** Which part of the requests goes where. */
+import classes from "./traffic-bar.module.css";
+
+const FILLS: Record<string, string> = { blue: "var(--fill-1)", green: "var(--fill-2)" };
+const REST = ["#6b4fa0", "#8a5a00", "#025d80", "#932402"];
+
+function fillOf(name: string, index: number): string {
+  return FILLS[name] ?? REST[index % REST.length] ?? "var(--fill-1)";
+}
+
+export interface TrafficBarProps {
+  /** Per cent by deployment. */
+  traffic: Record<string, number>;
+  /** Thin, without words, for tables. */
+  thin?: boolean;
+}
+
+export function TrafficBar({ traffic, thin = false }: TrafficBarProps) {
+  const parts = Object.entries(traffic).filter(([, share]) => share > 0);
+  const words = parts.length > 0 ? parts.map(([name, share]) => `${name} ${share} %`).join(", ") : "no traffic";
+  const sum = parts.reduce((total, [, share]) => total + share, 0) || 1;
+  if (thin) {
+    return (
+      <span className={classes["thinWrap"]}>
+        <span className={classes["thin"]} role="img" aria-label={`Traffic: ${words}`} title={words}>
+          {parts.map(([name, share], index) => (
+            <span key={name} style={{ width: `${(share / sum) * 100}%`, background: fillOf(name, index) }} />
+          ))}
+        </span>
+        <span className="secondary truncate">{words}</span>
+      </span>
+    );
+  }
+  return (
+    <div className={classes["bar"]} role="img" aria-label={`Traffic: ${words}`}>
+      {parts.length === 0 ? <span className={classes["none"]}>No traffic: every request is answered 503</span> : null}
+      {parts.map(([name, share], index) => (
+        <span
+          key={name}
+          className={classes["part"]}
+          style={{ width: `${(share / sum) * 100}%`, background: fillOf(name, index) }}
+          title={`${name} ${share} %`}
+        >
+          {share / sum >= 0.09 ? `${name} ${share}\u202f%` : ""}
+        </span>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,86 @@
+/** How large the executed batches were, as shares of the executions of the last minute. */
+import { ActionIcon, Tooltip } from "@mantine/core";
+import { IconInfoCircle } from "@tabler/icons-react";
+import { useEffect, useRef } from "react";
+import charts from "@/components/charts/charts.module.css";
+import { decimalParts, joined, percent } from "@/components/format";
+import { useSeriesKeys } from "@/live/hooks";
+import { batchKey, batchSizes, metricKey } from "@/live/metric-keys";
+import type { Series } from "@/live/series";
+
+const SHOWN = 7;
+
+function Bar({ series, size }: { series: Series; size: number }) {
+  const fill = useRef<HTMLDivElement>(null);
+  const text = useRef<HTMLSpanElement>(null);
+  useEffect(
+    () =>
+      series.onDraw(() => {
+        const share = series.ring.last(batchKey(size));
+        // why a transform: a width would make the browser lay out the page on every tick.
+        if (fill.current) fill.current.style.transform = `scaleX(${share ?? 0})`;
+        if (text.current) text.current.textContent = percent(share);
+      }),
+    [series, size],
+  );
+  return (
+    <>
+      <span>{size}</span>
+      <div className={charts["track"]}>
+        <div ref={fill} className={charts["fill"]} />
+      </div>
+      <span ref={text}>–</span>
+    </>
+  );
+}
+
+export function BatchPanel({ series, dimmed }: { series: Series; dimmed: boolean }) {
+  const sizes = batchSizes(useSeriesKeys(series));
+  const mean = useRef<HTMLElement>(null);
+  const pending = useRef<HTMLElement>(null);
+  useEffect(
+    () =>
+      series.onDraw(() => {
+        if (mean.current) mean.current.textContent = joined(decimalParts(series.ring.last(metricKey("mean_batch"))));
+        const waiting = series.ring.last(metricKey("pending"));
+        if (pending.current) pending.current.textContent = waiting === null ? "–" : String(Math.round(waiting));
+      }),
+    [series],
+  );
+  // why the largest: with many sizes the full batches are what batching is judged by.
+  const shown = sizes.slice(-SHOWN);
+  return (
+    <section className={charts["panel"]} aria-label="Batch sizes" data-dimmed={dimmed || undefined}>
+      <header className={charts["head"]}>
+        <h3 className={charts["title"]}>Batch sizes</h3>
+        <span className="secondary truncate">share of executions, last minute</span>
+        <span className={charts["stamp"]} />
+        <span className={charts["tools"]}>
+          <Tooltip
+            multiline
+            maw={320}
+            label="Executions with this batch size divided by all executions, over 60 s. An execution is one call of the model; it may hold several requests."
+          >
+            <ActionIcon size={24} aria-label="How Batch sizes is computed">
+              <IconInfoCircle size={15} stroke={1.6} />
+            </ActionIcon>
+          </Tooltip>
+        </span>
+      </header>
+      {shown.length > 0 ? (
+        <div className={charts["bars"]}>
+          {shown.map((size) => (
+            <Bar key={size} series={series} size={size} />
+          ))}
+        </div>
+      ) : (
+        <p className={charts["idle"]}>No executions in the last minute</p>
+      )}
+      <p className={charts["foot"]}>
+        mean batch <b ref={mean}>–</b>
+        {"\u2003"}waiting now <b ref={pending}>–</b>
+        {sizes.length > SHOWN ? `\u2003${sizes.length - SHOWN} smaller sizes not shown` : ""}
+      </p>
+    </section>
+  );
+}

@@ -1,0 +1,101 @@
+/** The deployments of an endpoint in short, with the traffic between them. */
+import { Button } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
+import { paths } from "@/app/paths";
+import type { Deployment, Endpoint } from "@/api/types";
+import { Card } from "@/components/card";
+import { deploymentStyles } from "@/components/charts/palette";
+import { type Column, DataTable } from "@/components/data-table";
+import { EmptyState } from "@/components/empty-state";
+import { LinkButton } from "@/components/link-button";
+import { Status } from "@/components/status";
+import { TrafficBar } from "@/components/traffic-bar";
+import { splitText } from "../traffic";
+import classes from "./deployments-card.module.css";
+import { DeploymentMenu } from "./deployment-menu";
+import { TrafficEditor, useTrafficControl } from "./traffic-control";
+
+function nodesOf(deployment: Deployment): string {
+  const names = [...new Set(deployment.replicas.map((replica) => replica.node).filter((node) => node !== null))];
+  return names.length > 0 ? names.join(", ") : "–";
+}
+
+/** A deployment's name with its colour in the charts. */
+export function DeploymentName({ name, all }: { name: string; all: readonly string[] }) {
+  const style = deploymentStyles(all).get(name);
+  return (
+    <span className={classes["name"]}>
+      <i style={{ background: `var(--${style?.color ?? "s1"})` }} data-round={style?.dash ? "" : undefined} aria-hidden />
+      {name}
+    </span>
+  );
+}
+
+export function DeploymentsCard({ endpoint }: { endpoint: Endpoint }) {
+  const control = useTrafficControl(endpoint);
+  const columns: Column<Deployment>[] = [
+    { id: "name", header: "Deployment", cell: (row) => <DeploymentName name={row.name} all={control.names} /> },
+    {
+      id: "model",
+      header: "Model",
+      cell: (row) => (
+        <Link {...paths.modelVersion(row.model, row.version)} className="link">
+          {row.model} <span className="muted">v{row.version}</span>
+        </Link>
+      ),
+    },
+    { id: "status", header: "Status", cell: (row) => <Status state={row.serving_state} {...(row.error ? { title: row.error } : {})} /> },
+    { id: "placement", header: "Placement", hideBelow: "md", cell: (row) => nodesOf(row) },
+    {
+      id: "instances",
+      header: "Instances",
+      align: "right",
+      cell: (row) => `${row.replicas.filter((replica) => replica.state === "Ready").length} / ${row.instance_count}`,
+    },
+    { id: "traffic", header: "Traffic", align: "right", cell: (row) => `${endpoint.traffic[row.name] ?? 0}\u202f%` },
+    { id: "menu", header: <span className="sr-only">Actions</span>, align: "right", width: 40, cell: (row) => <DeploymentMenu endpoint={endpoint} deployment={row} /> },
+  ];
+  const editable = endpoint.deployments.length > 1;
+  return (
+    <Card
+      title="Deployments"
+      hint="traffic by weight, new requests only"
+      flush
+      actions={
+        editable ? (
+          <>
+            {control.changed ? (
+              <Button variant="subtle" color="gray" onClick={control.reset}>
+                Reset
+              </Button>
+            ) : null}
+            <Button onClick={control.apply} disabled={!control.changed || !control.valid}>
+              Apply {splitText(control.draft, control.names)}
+            </Button>
+          </>
+        ) : undefined
+      }
+    >
+      {endpoint.deployments.length === 0 ? (
+        <EmptyState
+          title="No deployments yet"
+          detail="An endpoint is a stable URL; a deployment is a model version that answers behind it."
+          action={
+            <LinkButton {...paths.deploy({ endpoint: endpoint.name })}>
+              Deploy a model here
+            </LinkButton>
+          }
+        />
+      ) : (
+        <>
+          <div className={classes["traffic"]}>
+            <TrafficBar traffic={control.draft} />
+            <TrafficEditor control={control} />
+          </div>
+          <DataTable label="Deployments" columns={columns} rows={endpoint.deployments} rowKey={(row) => row.name} />
+        </>
+      )}
+      {control.dialog}
+    </Card>
+  );
+}

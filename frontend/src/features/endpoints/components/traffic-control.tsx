@@ -1,0 +1,142 @@
+/** Moving traffic: a slider for two deployments, numbers for more; applied on confirmation, undone with one click. */
+import { Button, NumberInput, Slider } from "@mantine/core";
+import { notifications } from "@mantine/notifications";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useMemo, useState } from "react";
+import { setTraffic } from "@/api/endpoints";
+import { keys } from "@/api/keys";
+import type { Endpoint } from "@/api/types";
+import { ConfirmModal } from "@/components/confirm-modal";
+import { notifyProblem } from "@/components/notify";
+import { TrafficBar } from "@/components/traffic-bar";
+import { isValid, sameSplit, type Split, splitText, total, withShare } from "../traffic";
+import classes from "./traffic-control.module.css";
+
+const WATCH_MS = 30_000;
+
+export interface TrafficControl {
+  names: string[];
+  draft: Split;
+  changed: boolean;
+  valid: boolean;
+  setDraft: (split: Split) => void;
+  apply: () => void;
+  reset: () => void;
+  dialog: React.ReactNode;
+}
+
+export function useTrafficControl(endpoint: Endpoint): TrafficControl {
+  const queryClient = useQueryClient();
+  const names = useMemo(() => endpoint.deployments.map((deployment) => deployment.name), [endpoint.deployments]);
+  const now = useMemo<Split>(() => Object.fromEntries(names.map((name) => [name, endpoint.traffic[name] ?? 0])), [names, endpoint.traffic]);
+  const signature = JSON.stringify(now);
+  const [draft, setDraft] = useState<Split>(now);
+  const [asking, setAsking] = useState(false);
+  // What others change shows at once; what is being edited here is only replaced when the server's split changes.
+  useEffect(() => setDraft(JSON.parse(signature) as Split), [signature]);
+  const mutation = useMutation({
+    mutationFn: (split: Split) => setTraffic(endpoint.name, split),
+    onSuccess: (updated) => queryClient.setQueryData(keys.endpoints.one(endpoint.name), updated),
+  });
+  const undo = (before: Split, id: string) => {
+    notifications.hide(id);
+    mutation.mutate(before, { onError: (error) => notifyProblem(error, "The traffic could not be moved back") });
+  };
+  const notReady = endpoint.deployments.filter(
+    (deployment) => (draft[deployment.name] ?? 0) > 0 && deployment.serving_state !== "Ready" && deployment.serving_state !== "Healthy",
+  );
+  const confirm = async () => {
+    const before = now;
+    await mutation.mutateAsync(draft);
+    const id = `traffic ${endpoint.name}`;
+    notifications.show({
+      id,
+      withBorder: true,
+      autoClose: WATCH_MS,
+      title: `Traffic is now ${splitText(draft, names)}`,
+      message: (
+        <Button variant="light" mt={6} onClick={() => undo(before, id)}>
+          Undo: back to {splitText(before, names)}
+        </Button>
+      ),
+    });
+  };
+  return {
+    names,
+    draft,
+    changed: !sameSplit(draft, now),
+    valid: isValid(draft),
+    setDraft,
+    apply: () => setAsking(true),
+    reset: () => setDraft(now),
+    dialog: (
+      <ConfirmModal
+        opened={asking}
+        onClose={() => setAsking(false)}
+        title="Move traffic"
+        confirmLabel={`Apply ${splitText(draft, names)}`}
+        onConfirm={confirm}
+      >
+        <p>Before</p>
+        <TrafficBar traffic={now} />
+        <p>After</p>
+        <TrafficBar traffic={draft} />
+        {notReady.length > 0 ? (
+          <p>Not ready: {notReady.map((deployment) => deployment.name).join(", ")}. Requests sent there would fail.</p>
+        ) : null}
+        <p className="secondary">New requests only; those under way are finished where they are.</p>
+      </ConfirmModal>
+    ),
+  };
+}
+
+export function TrafficEditor({ control }: { control: TrafficControl }) {
+  const { names, draft, setDraft } = control;
+  const [first, second] = names;
+  if (names.length === 2 && first !== undefined && second !== undefined) {
+    return (
+      <div className={classes["slider"]}>
+        <Slider
+          value={draft[first] ?? 0}
+          onChange={(share) => setDraft(withShare(draft, first, share))}
+          label={null}
+          size={4}
+          thumbSize={16}
+          thumbLabel={`Traffic of ${first} in per cent`}
+        />
+        <NumberInput
+          aria-label={`Traffic of ${first}`}
+          value={draft[first] ?? 0}
+          min={0}
+          max={100}
+          suffix=" %"
+          w={84}
+          onChange={(value) => setDraft(withShare(draft, first, Number(value) || 0))}
+        />
+      </div>
+    );
+  }
+  if (names.length > 2) {
+    const sum = total(draft);
+    return (
+      <div className={classes["fields"]}>
+        {names.map((name) => (
+          <NumberInput
+            key={name}
+            label={name}
+            value={draft[name] ?? 0}
+            min={0}
+            max={100}
+            suffix=" %"
+            w={104}
+            onChange={(value) => setDraft({ ...draft, [name]: Number(value) || 0 })}
+          />
+        ))}
+        <p className={classes["sum"]} data-bad={control.valid ? undefined : ""}>
+          {control.valid ? `Total ${sum} %` : `Total ${sum} %, must be 100 %`}
+        </p>
+      </div>
+    );
+  }
+  return null;
+}
