@@ -1,0 +1,23 @@
+"""``python -m worker_runtime``: flags to settings to a server; the exit code says how it went."""
+
+import sys
+
+from worker_runtime.cli import HelpRequested, UsageError, help_text, parse
+from worker_runtime.server import serve
+
+
+def main(arguments: list[str]) -> int:
+    """Run until stopped. 0 after a clean stop, 1 for a bad command line or a failed start."""
+    try:
+        settings = parse(arguments)
+    except HelpRequested:
+        sys.stdout.write(help_text())
+        return 0
+    except UsageError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return 1
+    return serve(settings)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

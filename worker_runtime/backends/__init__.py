@@ -1,0 +1,1 @@
+"""What executes models. Backends are synchronous and know nothing of queues or protocols."""

@@ -1,0 +1,68 @@
+"""The contract between the core and a backend."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from worker_runtime.types.graph import ModelGraph
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """One instance: its name and the GPU it runs on (None: the CPU)."""
+
+    name: str
+    gpu: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LoadSpec:
+    """What to load. ``path`` is the version directory; ``cores`` bounds all CPU instances together."""
+
+    name: str
+    version: int
+    path: Path
+    filename: str
+    parameters: Mapping[str, str]
+    placements: tuple[Placement, ...]
+    cores: int
+    graph_level: int = 0
+    backend_settings: Mapping[str, str] = field(default_factory=dict)
+
+
+class Instance(Protocol):
+    """One place of execution; called by one thread at a time."""
+
+    def execute(self, inputs: dict[str, Array], outputs: Sequence[str]) -> list[Array]:
+        """Run one batch. Inputs are C-contiguous and must not be kept.
+
+        Outputs come in the order asked for, each with the batch axis first where the model
+        batches. BYTES tensors are object arrays: of ``bytes`` going in, ``bytes`` or ``str``
+        coming out.
+        """
+        ...
+
+
+class LoadedModel(Protocol):
+    """A model version in memory; ``graph`` is None when the backend cannot tell."""
+
+    @property
+    def graph(self) -> ModelGraph | None: ...
+
+    @property
+    def instances(self) -> Sequence[Instance]: ...
+
+    def close(self) -> None:
+        """Give everything back; nothing is called afterwards."""
+        ...
+
+
+class Backend(Protocol):
+    def load(self, spec: LoadSpec) -> LoadedModel:
+        """Load one version; blocking. Raises LoadFailed with a text for people."""
+        ...

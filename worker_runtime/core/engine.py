@@ -1,0 +1,176 @@
+"""The data plane that every front end calls: find the model, check the request, hand it on."""
+
+from time import monotonic_ns
+from typing import Any
+
+from worker_runtime.core.manager import Manager, ModelRecord
+from worker_runtime.core.model import ModelVersion
+from worker_runtime.errors import InvalidArgument, NotFound, RuntimeFault, ShuttingDown, Unavailable
+from worker_runtime.repository.config_json import to_json
+from worker_runtime.types.request import InferRequest, Plan
+from worker_runtime.types.states import UNLOADED, ModelState
+
+SERVER_VERSION = "2.73.0"
+EXTENSIONS = (
+    "classification",
+    "model_repository",
+    "model_repository(unload_dependents)",
+    "schedule_policy",
+    "model_configuration",
+    "binary_tensor_data",
+    "parameters",
+    "statistics",
+)
+
+
+class Engine:
+    """``strict_readiness``: ready only when every model is; ``started`` once loading has ended."""
+
+    def __init__(self, manager: Manager, server_id: str, *, strict_readiness: bool = True) -> None:
+        self._manager = manager
+        self._ready = manager.ready
+        self._strict = strict_readiness
+        self.server_id = server_id
+        self.started = False
+        self.stopping = False
+
+    # --- inference -------------------------------------------------------------------------
+
+    def resolve(self, name: str, version: str = "") -> ModelVersion:
+        """The READY version asked for ("" = the highest). Raises NotFound or Unavailable."""
+        model = self._ready.get((name, version))
+        if model is None:
+            raise self._missing(name, version)
+        return model
+
+    def plan(
+        self, model: ModelVersion, request_id: str,
+        inputs: tuple[tuple[str, str, tuple[int, ...]], ...], outputs: tuple[str, ...] | None,
+    ) -> Plan:
+        """Check a request's form. Raises InvalidArgument in the core's words."""
+        try:
+            return model.planner.plan(inputs, outputs)
+        except RuntimeFault as error:
+            raise error.for_request(request_id) from None
+
+    def submit(self, model: ModelVersion, request: InferRequest, timeout_ns: int = 0) -> None:
+        """Accept a request; raises at once or calls its sink later, in this loop."""
+        if self.stopping:
+            raise ShuttingDown("the server is shutting down")
+        request.model = model
+        if not request.arrived_ns:
+            request.arrived_ns = monotonic_ns()
+        model.scheduler.submit(request, timeout_ns)
+
+    def cancel(self, request: InferRequest) -> None:
+        """The client has gone: drop the request if it still waits."""
+        if request.model is not None:
+            request.model.scheduler.cancel(request)
+
+    def only_model(self) -> ModelVersion:
+        """The one READY model. Raises InvalidArgument listing the models when there are several."""
+        names = sorted({key[0] for key in self._ready})
+        if len(names) == 1:
+            return self.resolve(names[0])
+        if not names:
+            raise Unavailable("no model is ready")
+        raise InvalidArgument(
+            f"this server has {len(names)} models: {', '.join(names)}; "
+            "POST to v2/models/<model>/infer instead of score"
+        )
+
+    def _missing(self, name: str, version: str) -> RuntimeFault:
+        prefix = f"Request for unknown model: '{name}'"
+        record = self._manager.records.get(name)
+        if record is None or (not record.versions and not record.reason):
+            return NotFound(f"{prefix} is not found")
+        if version:
+            held = record.versions.get(int(version)) if version.isdigit() else None
+            if held is None:
+                return NotFound(f"{prefix} version {version} is not found")
+            return Unavailable(f"{prefix} version {version} is not at ready state")
+        return Unavailable(f"{prefix} has no available versions")
+
+    # --- health and metadata -----------------------------------------------------------------
+
+    @property
+    def live(self) -> bool:
+        return not self.stopping
+
+    @property
+    def ready(self) -> bool:
+        return self.started and not self.stopping and (not self._strict or self._manager.all_ready)
+
+    def model_ready(self, name: str, version: str = "") -> bool:
+        """True when it serves. Raises NotFound or Unavailable like ``resolve``."""
+        self.resolve(name, version)
+        return not self.stopping
+
+    def server_metadata(self) -> dict[str, Any]:
+        return {"name": self.server_id, "version": SERVER_VERSION, "extensions": list(EXTENSIONS)}
+
+    def model_metadata(self, name: str, version: str = "") -> dict[str, Any]:
+        """KServe v2 model metadata as plain data."""
+        model = self.resolve(name, version)
+        record = self._manager.records[name]
+        ready = [v for v, s in sorted(record.versions.items()) if s.state is ModelState.READY]
+        limit = model.signature.max_batch_size
+
+        def shown(specs: Any) -> list[dict[str, Any]]:
+            return [
+                {"name": s.name, "datatype": s.datatype.name, "shape": s.wire_shape(limit)}
+                for s in specs
+            ]
+
+        return {
+            "name": name,
+            "versions": [version] if version else [str(v) for v in ready],
+            "platform": model.config.platform or model.config.backend,
+            "inputs": shown(model.signature.inputs),
+            "outputs": shown(model.signature.outputs),
+        }
+
+    def model_config(self, name: str, version: str = "") -> dict[str, Any]:
+        return to_json(self.resolve(name, version).config)
+
+    def statistics(self, name: str = "", version: str = "") -> list[ModelVersion]:
+        """The versions whose statistics were asked for; all READY ones without a name."""
+        if not name:
+            return self._manager.versions
+        if version:
+            return [self.resolve(name, version)]
+        self.resolve(name)
+        return [model for model in self._manager.versions if model.name == name]
+
+    # --- repository --------------------------------------------------------------------------
+
+    def index(self, *, ready_only: bool = False) -> list[dict[str, Any]]:
+        """Every model on disk or in memory with its versions' states and reasons."""
+        records = self._manager.records
+        names = sorted({item.name for item in self._manager.directories()} | set(records))
+        rows: list[dict[str, Any]] = []
+        for name in names:
+            rows.extend(_index_rows(name, records.get(name)))
+        return [row for row in rows if not ready_only or row.get("state") == ModelState.READY]
+
+    async def load(self, name: str, override: dict[str, Any] | None = None) -> None:
+        await self._manager.load(name, override)
+
+    async def unload(self, name: str) -> None:
+        await self._manager.unload(name)
+
+
+def _index_rows(name: str, record: ModelRecord | None) -> list[dict[str, Any]]:
+    if record is None:
+        return [{"name": name}]
+    if not record.versions:
+        return [{"name": name, "state": str(ModelState.UNAVAILABLE), "reason": record.reason}]
+    return [
+        {
+            "name": name,
+            "version": str(version),
+            "state": str(held.state),
+            "reason": held.reason or (record.reason if held.reason != UNLOADED else ""),
+        }
+        for version, held in sorted(record.versions.items())
+    ]

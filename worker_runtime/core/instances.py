@@ -1,0 +1,153 @@
+"""Threads that execute batches: one per model instance, fed by one queue, answering to the loop."""
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from queue import SimpleQueue
+from time import monotonic_ns
+from typing import Any
+
+import numpy as np
+
+from worker_runtime.backends.base import Array, Instance
+from worker_runtime.errors import BackendFailed, RuntimeFault
+from worker_runtime.types.request import Arrays, InferRequest
+from worker_runtime.types.signature import Signature
+
+logger = logging.getLogger(__name__)
+Batch = list[InferRequest]
+Times = tuple[int, int, int, int]
+# Called in the event loop with the batch, its outputs or the error, and the phase times.
+Done = Callable[[Batch, Arrays | None, Exception | None, Times], None]
+
+
+class InstancePool:
+    """The instances of one model version. ``put`` and ``close`` are called in the event loop."""
+
+    def __init__(
+        self, name: str, instances: Sequence[Instance], signature: Signature,
+        loop: asyncio.AbstractEventLoop, done: Done,
+    ) -> None:
+        self.size = len(instances)
+        self._work: SimpleQueue[Batch | None] = SimpleQueue()
+        self._executor = Executor(signature)
+        self._loop = loop
+        self._done = done
+        self._threads = [
+            threading.Thread(target=self._serve, args=(instance,), name=f"{name}_{i}", daemon=True)
+            for i, instance in enumerate(instances)
+        ]
+        self.put = self._work.put
+        for thread in self._threads:
+            thread.start()
+
+    def close(self) -> None:
+        """Let every thread end after the work that was put before."""
+        for _ in self._threads:
+            self._work.put(None)
+
+    def join(self, timeout_s: float) -> None:
+        """Wait for the threads (blocking: not in the event loop)."""
+        for thread in self._threads:
+            thread.join(timeout_s)
+
+    def _serve(self, instance: Instance) -> None:
+        take, run, done = self._work.get, self._executor.run, self._done
+        answer = self._loop.call_soon_threadsafe
+        while (batch := take()) is not None:
+            start = monotonic_ns()
+            try:
+                outputs, times = run(instance, batch, start)
+                result: tuple[Arrays | None, Exception | None, Times] = (outputs, None, times)
+            except Exception as error:  # why: whatever a model raises belongs to its requests
+                now = monotonic_ns()
+                result = (None, _as_fault(error), (start, start, now, now))
+            try:
+                answer(done, batch, *result)
+            except RuntimeError:  # the loop is closed: the process is going away
+                logger.debug("a batch finished after the event loop had ended")
+            del batch, result
+
+
+class Executor:
+    """Turns a batch into arrays, runs it, and checks what came back."""
+
+    def __init__(self, signature: Signature) -> None:
+        self._batched = signature.max_batch_size > 0
+        self._specs = {spec.name: spec for spec in signature.outputs}
+
+    def run(self, instance: Instance, batch: Batch, start: int) -> tuple[Arrays, Times]:
+        first = batch[0].plan
+        outputs = first.outputs
+        if len(batch) == 1:
+            feed = {
+                item.name: as_array(buffer, item.datatype.dtype, item.shape)
+                for item, buffer in zip(first.inputs, batch[0].inputs, strict=True)
+            }
+            rows = first.rows
+        else:
+            rows = sum([request.plan.rows for request in batch])
+            feed = _gather(batch, rows)
+        fed = monotonic_ns()
+        arrays = instance.execute(feed, outputs)
+        computed = monotonic_ns()
+        arrays = [
+            self._checked(name, array, rows) for name, array in zip(outputs, arrays, strict=True)
+        ]
+        return arrays, (start, fed, computed, monotonic_ns())
+
+    def _checked(self, name: str, array: Array, rows: int) -> Array:
+        spec = self._specs[name]
+        if array.dtype != spec.datatype.dtype:
+            if array.dtype.kind not in "US" or spec.datatype.item_size:
+                raise BackendFailed(
+                    f"output '{name}' has data type {array.dtype}, the configuration says "
+                    f"{spec.datatype.name}"
+                )
+            array = array.astype(object)
+        if self._batched and (not array.ndim or array.shape[0] != rows):
+            raise BackendFailed(
+                f"output '{name}' has shape {list(array.shape)}: expected {rows} rows, one per "
+                "batched input row; set max_batch_size to 0 if the model does not batch"
+            )
+        if spec.reshape is not None:
+            array = _restored(array, spec.dims, spec.reshape, batched=self._batched)
+        return array if array.flags.c_contiguous else np.ascontiguousarray(array)
+
+
+def as_array(buffer: Any, dtype: Any, shape: tuple[int, ...]) -> Array:
+    """A tensor over ``buffer`` without copying it."""
+    if isinstance(buffer, np.ndarray):
+        return buffer.reshape(shape)
+    return np.frombuffer(buffer, dtype).reshape(shape)
+
+
+def _gather(batch: Batch, rows: int) -> dict[str, Array]:
+    """Join the inputs of all requests along the batch axis."""
+    feed: dict[str, Array] = {}
+    for index, item in enumerate(batch[0].plan.inputs):
+        shape = (rows, *item.shape[1:])
+        parts = [request.inputs[index] for request in batch]
+        if item.datatype.item_size:
+            feed[item.name] = np.frombuffer(b"".join(parts), item.datatype.dtype).reshape(shape)
+        else:
+            feed[item.name] = np.concatenate([part.reshape(-1) for part in parts]).reshape(shape)
+    return feed
+
+
+def _restored(
+    array: Array, dims: tuple[int, ...], reshape: tuple[int, ...], *, batched: bool
+) -> Array:
+    """Undo a configured reshape on an output; an array of another shape is left as it is."""
+    lead, seen = (array.shape[:1], array.shape[1:]) if batched else ((), array.shape)
+    if len(seen) != len(reshape):
+        return array
+    variable = iter([got for want, got in zip(reshape, seen, strict=True) if want == -1])
+    return array.reshape((*lead, *(next(variable) if dim == -1 else dim for dim in dims)))
+
+
+def _as_fault(error: Exception) -> Exception:
+    if isinstance(error, RuntimeFault):
+        return error
+    return BackendFailed(str(error) or type(error).__name__)

@@ -1,0 +1,130 @@
+"""From a directory to a blueprint: read, normalise, load, complete, validate. Blocking."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from worker_runtime.backends.base import LoadSpec, Placement
+from worker_runtime.backends.catalog import backend
+from worker_runtime.core.model import Blueprint
+from worker_runtime.errors import ConfigInvalid, LoadFailed, Problem, RuntimeFault
+from worker_runtime.repository.complete import DEFAULT_MAX_BATCH_SIZE, complete
+from worker_runtime.repository.config_json import from_json
+from worker_runtime.repository.labels import read_labels
+from worker_runtime.repository.layout import ModelDirectory
+from worker_runtime.repository.locate import Place, places
+from worker_runtime.repository.normalise import normalise, unsupported_backend, versions_to_serve
+from worker_runtime.repository.pbtxt import parse
+from worker_runtime.repository.validate import validate
+from worker_runtime.types.machine import Machine
+from worker_runtime.types.signature import signature_of
+
+_KIND_GPU = 1
+
+
+@dataclass(frozen=True, slots=True)
+class LoadingRules:
+    """``backend_settings`` are ``--backend-config`` values by backend name ("" holds the global)."""
+
+    machine: Machine
+    auto_complete: bool = True
+    backend_settings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    @property
+    def default_max_batch_size(self) -> int:
+        for name in ("onnxruntime", ""):
+            value = self.backend_settings.get(name, {}).get("default-max-batch-size")
+            if value is not None:
+                return int(value)
+        return DEFAULT_MAX_BATCH_SIZE
+
+
+@dataclass(frozen=True, slots=True)
+class ModelPlan:
+    """A configuration read and normalised, before any model is in memory."""
+
+    directory: ModelDirectory
+    config: Any
+    places: dict[str, Place]
+    versions: tuple[int, ...]
+    max_batch_given: bool
+
+
+def read_plan(
+    directory: ModelDirectory, rules: LoadingRules, override: dict[str, Any] | None = None
+) -> ModelPlan:
+    """Read and normalise the configuration of a model. Raises ConfigInvalid or LoadFailed."""
+    if override is not None:
+        config, found = from_json(override), dict.fromkeys(override, None)
+        where: dict[str, Place] = {}
+        given = "max_batch_size" in found
+    else:
+        text = directory.config_text()
+        config, where = parse(text), places(text)
+        given = "max_batch_size" in where
+    if not rules.auto_complete and override is None and directory.config_path is None:
+        message = f"model '{directory.name}' has no config.pbtxt, and auto-complete is off"
+        raise ConfigInvalid(message, (Problem("ConfigInvalid", message),))
+    normalise(config, directory, rules.machine)
+    unknown = unsupported_backend(config)
+    if unknown is not None:
+        raise LoadFailed(unknown.message, unknown)
+    versions = versions_to_serve(config, directory)
+    return ModelPlan(directory, config, where, versions, given)
+
+
+def load_version(plan: ModelPlan, version: int, rules: LoadingRules) -> Blueprint:
+    """Load one version and complete the configuration with what its graph says."""
+    started = time.monotonic()
+    config = type(plan.config)()
+    config.CopyFrom(plan.config)
+    loaded = backend(config.backend).load(_load_spec(config, plan, version, rules))
+    try:
+        if rules.auto_complete and loaded.graph is not None:
+            complete(
+                config, loaded.graph, max_batch_given=plan.max_batch_given,
+                default_max_batch_size=rules.default_max_batch_size,
+            )
+        errors = [p for p in validate(config, plan.places) if p.severity == "error"]
+        if errors:
+            raise ConfigInvalid("; ".join(described(p) for p in errors), tuple(errors))
+        signature = signature_of(config, read_labels(config, plan.directory.path))
+        _check_types(config)
+    except RuntimeFault:
+        loaded.close()
+        raise
+    duration = time.monotonic() - started
+    return Blueprint(config.name, version, config, signature, loaded, duration)
+
+
+def described(problem: Problem) -> str:
+    """A finding as one line of text, with its place when it has one."""
+    where = f"config.pbtxt:{problem.line}:{problem.column}: " if problem.line else ""
+    return f"{where}{problem.message}"
+
+
+def _check_types(config: Any) -> None:
+    for item in (*config.input, *config.output):
+        if item.data_type == 14 and config.backend == "onnxruntime":  # noqa: PLR2004
+            raise ConfigInvalid(f"tensor '{item.name}': BF16 is not available for this backend")
+
+
+def _load_spec(config: Any, plan: ModelPlan, version: int, rules: LoadingRules) -> LoadSpec:
+    placements = []
+    for group in config.instance_group:
+        devices: list[int | None] = list(group.gpus) if group.kind == _KIND_GPU else [None]
+        for device in devices:
+            for _ in range(group.count):
+                placements.append(Placement(f"{group.name}_{len(placements)}", device))
+    return LoadSpec(
+        name=config.name,
+        version=version,
+        path=plan.directory.version_path(version),
+        filename=config.default_model_filename,
+        parameters={key: value.string_value for key, value in config.parameters.items()},
+        placements=tuple(placements),
+        cores=rules.machine.cores,
+        graph_level=config.optimization.graph.level,
+        backend_settings=rules.backend_settings.get(config.backend, {}),
+    )

@@ -1,0 +1,83 @@
+"""One loaded model version: configuration, signature, planner, scheduler and statistics together."""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any
+
+from worker_runtime.backends.base import LoadedModel
+from worker_runtime.core.batching import BatchingConfig
+from worker_runtime.core.plans import Planner
+from worker_runtime.core.queue import QueueConfig, QueuePolicy
+from worker_runtime.core.scheduler import Scheduler, SchedulerConfig
+from worker_runtime.core.statistics import Statistics
+from worker_runtime.types.signature import Signature
+
+
+@dataclass(frozen=True, slots=True)
+class Blueprint:
+    """What loading produced: everything a version needs to go live."""
+
+    name: str
+    version: int
+    config: Any
+    signature: Signature
+    loaded: LoadedModel
+    load_duration_s: float
+
+
+class ModelVersion:
+    """Built in the event loop; READY from construction until ``drain``."""
+
+    def __init__(self, blueprint: Blueprint, loop: asyncio.AbstractEventLoop) -> None:
+        self.name = blueprint.name
+        self.version = blueprint.version
+        self.config = blueprint.config
+        self.signature = blueprint.signature
+        self.statistics = Statistics(load_duration_s=blueprint.load_duration_s)
+        self.planner = Planner(blueprint.signature)
+        # For the front ends: a request's raw header to its decoded form. They keep it bounded.
+        self.forms: dict[bytes, Any] = {}
+        self._loaded = blueprint.loaded
+        self.scheduler = Scheduler(
+            blueprint.signature, scheduler_config(blueprint.config), blueprint.loaded.instances,
+            loop, self.statistics,
+        )
+
+    async def drain(self) -> None:
+        """Finish what was accepted, then give the memory back."""
+        await self.scheduler.drain()
+        await asyncio.get_running_loop().run_in_executor(None, self._loaded.close)
+
+    def close(self) -> None:
+        self.scheduler.close()
+
+
+def scheduler_config(config: Any) -> SchedulerConfig:
+    """The scheduling part of a complete ``inference.ModelConfig``."""
+    if not config.HasField("dynamic_batching"):
+        return SchedulerConfig(ahead=1)
+    batching = config.dynamic_batching
+    return SchedulerConfig(
+        batching=BatchingConfig(
+            max_rows=max(1, config.max_batch_size),
+            preferred=tuple(sorted(batching.preferred_batch_size)),
+            delay_ns=batching.max_queue_delay_microseconds * 1000,
+            dynamic=config.max_batch_size > 1,
+        ),
+        queue=QueueConfig(
+            levels=batching.priority_levels,
+            default_level=batching.default_priority_level,
+            default=_policy(batching.default_queue_policy),
+            by_level={k: _policy(v) for k, v in batching.priority_queue_policy.items()},
+        ),
+        preserve_ordering=batching.preserve_ordering,
+    )
+
+
+def _policy(policy: Any) -> QueuePolicy:
+    return QueuePolicy(
+        max_size=policy.max_queue_size,
+        timeout_ns=policy.default_timeout_microseconds * 1000,
+        allow_override=policy.allow_timeout_override,
+        delay=policy.timeout_action == 1,
+    )

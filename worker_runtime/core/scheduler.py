@@ -1,0 +1,207 @@
+"""The loop part of one model version: requests in, batches to instances, answers out.
+
+Everything here runs in the event loop. The policy decides, the queue holds, the pool executes;
+there is no task, future or lock per request.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from time import monotonic_ns, time_ns
+
+from worker_runtime.backends.base import Instance
+from worker_runtime.core.batching import BatchingConfig, BatchPolicy
+from worker_runtime.core.instances import Batch, InstancePool, Times
+from worker_runtime.core.queue import QueueConfig, RequestQueue
+from worker_runtime.core.statistics import FailureReason, Statistics
+from worker_runtime.errors import Cancelled, QueueFull, QueueTimeout, RuntimeFault, Unavailable
+from worker_runtime.types.request import Arrays, InferRequest
+from worker_runtime.types.signature import Signature
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulerConfig:
+    """``ahead`` batches may wait behind the instances, so that a thread never runs dry."""
+
+    batching: BatchingConfig = field(default_factory=BatchingConfig)
+    queue: QueueConfig = field(default_factory=QueueConfig)
+    preserve_ordering: bool = False
+    ahead: int = 0
+
+
+class Scheduler:
+    def __init__(
+        self, signature: Signature, config: SchedulerConfig, instances: Sequence[Instance],
+        loop: asyncio.AbstractEventLoop, statistics: Statistics,
+    ) -> None:
+        self.statistics = statistics
+        self._loop = loop
+        self._queue = RequestQueue(config.queue)
+        self._policy = BatchPolicy(config.batching)
+        self._pool = InstancePool(signature.model, instances, signature, loop, self._finished)
+        self._slots = self._pool.size + config.ahead
+        self._in_flight = 0
+        self._pump_planned = False
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_ns = 0
+        self._order: list[Batch] | None = [] if config.preserve_ordering else None
+        self._held: dict[int, Callable[[], None]] = {}
+        self._idle: asyncio.Event | None = None
+        self._closed = False
+
+    @property
+    def pending(self) -> int:
+        """Requests that wait and do not execute yet."""
+        return len(self._queue)
+
+    @property
+    def busy(self) -> bool:
+        return bool(self._in_flight or len(self._queue))
+
+    def submit(self, request: InferRequest, timeout_ns: int = 0) -> None:
+        """Take a request in. Raises QueueFull or Unavailable; else its sink is called later."""
+        if self._closed:
+            raise Unavailable("the model is being unloaded")
+        now = request.queued_ns = monotonic_ns()
+        try:
+            self._queue.push(request, now, timeout_ns)
+        except QueueFull as error:
+            self.statistics.failed(FailureReason.REJECTED, now - request.arrived_ns)
+            raise error.for_request(request.id) from None
+        # why not at once: what one turn of the loop brings in leaves as one batch.
+        if not self._pump_planned and self._in_flight < self._slots:
+            self._pump_planned = True
+            self._loop.call_soon(self._pump)
+
+    def cancel(self, request: InferRequest) -> bool:
+        """Drop a waiting request; False when it is executing or done (its answer is ignored)."""
+        if not self._queue.remove(request):
+            return False
+        self.statistics.failed(FailureReason.CANCELED, monotonic_ns() - request.arrived_ns)
+        request.sink.fail(request, Cancelled("the request was cancelled").for_request(request.id))
+        self._signal_idle()
+        return True
+
+    async def drain(self) -> None:
+        """Refuse new requests and wait until the last answer is out, then end the threads."""
+        self._closed = True
+        if self.busy:
+            self._idle = asyncio.Event()
+            await self._idle.wait()
+        self.close()
+        await self._loop.run_in_executor(None, self._pool.join, 5.0)
+
+    def close(self) -> None:
+        """End at once: waiting requests fail, executing ones finish behind our back."""
+        self._closed = True
+        if self._timer is not None:
+            self._timer.cancel()
+        for request in self._queue.clear():
+            self._fail(request, Unavailable("the model was unloaded"), FailureReason.OTHER)
+        self._pool.close()
+
+    def _pump(self) -> None:
+        """Hand batches to instances while there are free slots and the policy agrees."""
+        self._pump_planned = False
+        queue = self._queue
+        while len(queue) and self._in_flight < self._slots:
+            now = monotonic_ns()
+            if queue.has_policy:
+                self._expire(now)
+            count, wake_ns = self._policy.decide(queue, now)
+            if not count:
+                self._wake_at(wake_ns, now)
+                return
+            batch = queue.take(count)
+            self._in_flight += 1
+            if self._order is not None:
+                self._order.append(batch)
+            self._pool.put(batch)
+        if queue.has_policy and len(queue):
+            self._wake_at(0, monotonic_ns())
+
+    def _wake_at(self, wake_ns: int, now: int) -> None:
+        """Look again at the policy's time or the next deadline, whichever is first."""
+        deadline = self._queue.next_deadline()
+        if deadline and (not wake_ns or deadline < wake_ns):
+            wake_ns = deadline
+        if not wake_ns or (self._timer is not None and self._timer_ns <= wake_ns):
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer_ns = wake_ns
+        self._timer = self._loop.call_later(max(0, wake_ns - now) / 1e9, self._woken)
+
+    def _woken(self) -> None:
+        self._timer = None
+        if self._queue.has_policy:
+            self._expire(monotonic_ns())
+        if not self._pump_planned:
+            self._pump()
+
+    def _expire(self, now: int) -> None:
+        for request in self._queue.sweep(now):
+            self._fail(request, QueueTimeout("Request timeout expired"), FailureReason.REJECTED)
+
+    def _finished(
+        self, batch: Batch, outputs: Arrays | None, error: Exception | None, times: Times
+    ) -> None:
+        """One batch came back (called in the loop)."""
+        self._in_flight -= 1
+        if len(self._queue):
+            self._pump()  # why first: the instance works on while we write the answers
+        if self._order is None:
+            self._settle(batch, outputs, error, times)
+        else:
+            self._held[id(batch)] = lambda: self._settle(batch, outputs, error, times)
+            while self._order and id(self._order[0]) in self._held:
+                self._held.pop(id(self._order.pop(0)))()
+        if self._idle is not None:
+            self._signal_idle()
+
+    def _settle(
+        self, batch: Batch, outputs: Arrays | None, error: Exception | None, times: Times
+    ) -> None:
+        if outputs is None:
+            fault = error if isinstance(error, RuntimeFault) else RuntimeFault(str(error))
+            for request in batch:
+                self._fail(request, fault, FailureReason.BACKEND)
+            return
+        rows = arrived = queued = 0
+        for request in batch:
+            rows += request.plan.rows
+            arrived += request.arrived_ns
+            queued += request.queued_ns
+            request.timings = times
+        self.statistics.executed(
+            requests=len(batch), rows=rows, arrived_sum=arrived, queued_sum=queued,
+            times=times, now_ms=time_ns() // 1_000_000,
+        )
+        if len(batch) == 1:
+            self._deliver(batch[0], outputs)
+            return
+        start = 0
+        for request in batch:
+            stop = start + request.plan.rows
+            self._deliver(request, [array[start:stop] for array in outputs])
+            start = stop
+
+    def _deliver(self, request: InferRequest, outputs: Arrays) -> None:
+        try:
+            request.sink.deliver(request, outputs)
+        except Exception:  # why: one broken connection must not cost the others their answers
+            logger.exception("an answer of model %s could not be written", request.plan.outputs)
+
+    def _fail(self, request: InferRequest, fault: RuntimeFault, reason: FailureReason) -> None:
+        self.statistics.failed(reason, monotonic_ns() - request.arrived_ns)
+        try:
+            request.sink.fail(request, fault.for_request(request.id))
+        except Exception:
+            logger.exception("an error could not be written")
+
+    def _signal_idle(self) -> None:
+        if self._idle is not None and not self.busy:
+            self._idle.set()

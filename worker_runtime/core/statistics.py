@@ -1,0 +1,73 @@
+"""Counters of one model version. Written once per batch in the event loop, read by scrapes."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class FailureReason(StrEnum):
+    REJECTED = "REJECTED"
+    CANCELED = "CANCELED"
+    BACKEND = "BACKEND"
+    OTHER = "OTHER"
+
+
+@dataclass(slots=True)
+class BatchCount:
+    """Executions of one batch size; durations are sums over executions."""
+
+    count: int = 0
+    input_ns: int = 0
+    infer_ns: int = 0
+    output_ns: int = 0
+
+
+@dataclass(slots=True)
+class Statistics:
+    """``*_ns`` are sums over requests; the time of a batch counts for each request in it."""
+
+    success_count: int = 0
+    success_ns: int = 0
+    fail_count: int = 0
+    fail_ns: int = 0
+    queue_ns: int = 0
+    input_ns: int = 0
+    infer_ns: int = 0
+    output_ns: int = 0
+    row_count: int = 0
+    execution_count: int = 0
+    last_inference_ms: int = 0
+    load_duration_s: float = 0.0
+    failures: dict[FailureReason, int] = field(
+        default_factory=lambda: dict.fromkeys(FailureReason, 0)
+    )
+    batches: dict[int, BatchCount] = field(default_factory=dict)
+
+    def executed(
+        self, *, requests: int, rows: int, arrived_sum: int, queued_sum: int,
+        times: tuple[int, int, int, int], now_ms: int,
+    ) -> None:
+        """One batch succeeded; ``times`` are start, input end, compute end, output end (ns)."""
+        start, input_end, infer_end, end = times
+        input_ns, infer_ns, output_ns = input_end - start, infer_end - input_end, end - infer_end
+        self.success_count += requests
+        self.success_ns += requests * end - arrived_sum
+        self.queue_ns += requests * start - queued_sum
+        self.input_ns += requests * input_ns
+        self.infer_ns += requests * infer_ns
+        self.output_ns += requests * output_ns
+        self.row_count += rows
+        self.execution_count += 1
+        self.last_inference_ms = now_ms
+        batch = self.batches.get(rows)
+        if batch is None:
+            batch = self.batches[rows] = BatchCount()
+        batch.count += 1
+        batch.input_ns += input_ns
+        batch.infer_ns += infer_ns
+        batch.output_ns += output_ns
+
+    def failed(self, reason: FailureReason, duration_ns: int) -> None:
+        """One request ended without an answer."""
+        self.fail_count += 1
+        self.fail_ns += duration_ns
+        self.failures[reason] += 1

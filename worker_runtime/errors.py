@@ -1,0 +1,116 @@
+"""Every way the runtime can fail, as facts without HTTP or gRPC in them.
+
+RuntimeFault
+├── InvalidArgument        the request or the configuration is wrong
+│   ├── ConfigInvalid      a config.pbtxt that cannot be used; carries problems
+│   └── LoadFailed         a model that could not be loaded
+├── NotFound               unknown model, version or route target
+├── AlreadyExists
+├── Cancelled              the client went away
+├── Internal
+│   └── BackendFailed      the backend raised while it executed a batch
+├── Unsupported            known to the protocol, not offered here
+└── Unavailable            right request, wrong moment
+    ├── QueueFull
+    ├── QueueTimeout
+    └── ShuttingDown
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One finding about a model or its configuration, ready to be shown to a person.
+
+    ``line`` and ``column`` count from 1 and are 0 where there is no place to point at. ``fix`` is
+    the whole corrected text, with ``fix_label`` saying what it does.
+    """
+
+    code: str
+    message: str
+    severity: str = "error"
+    model: str = ""
+    detail: str = ""
+    hints: tuple[str, ...] = ()
+    line: int = 0
+    column: int = 0
+    field: str = ""
+    fix_label: str = ""
+    fix: str = ""
+
+    @property
+    def hint(self) -> str:
+        return self.hints[0] if self.hints else ""
+
+
+
+class RuntimeFault(Exception):
+    """Root of the tree. ``str(fault)`` is the text that clients see."""
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""
+
+    def for_request(self, request_id: str) -> "RuntimeFault":
+        """The same fact, told in the words the core uses about one request."""
+        return type(self)(f"[request id: {request_id or '<id_unknown>'}] {self}")
+
+
+class InvalidArgument(RuntimeFault):
+    pass
+
+
+class ConfigInvalid(InvalidArgument):
+    """A configuration that cannot be used; ``problems`` says where and why."""
+
+    def __init__(self, message: str, problems: tuple[Problem, ...] = ()) -> None:
+        super().__init__(message)
+        self.problems = problems
+
+
+class LoadFailed(InvalidArgument):
+    """A model that could not be loaded; ``problem`` is what tools show."""
+
+    def __init__(self, message: str, problem: Problem | None = None) -> None:
+        super().__init__(message)
+        self.problem = problem
+
+
+class NotFound(RuntimeFault):
+    pass
+
+
+class AlreadyExists(RuntimeFault):
+    pass
+
+
+class Cancelled(RuntimeFault):
+    pass
+
+
+class Internal(RuntimeFault):
+    pass
+
+
+class BackendFailed(Internal):
+    pass
+
+
+class Unsupported(RuntimeFault):
+    pass
+
+
+class Unavailable(RuntimeFault):
+    pass
+
+
+class QueueFull(Unavailable):
+    pass
+
+
+class QueueTimeout(Unavailable):
+    pass
+
+
+class ShuttingDown(Unavailable):
+    pass

@@ -1,0 +1,35 @@
+"""JSON lines in, JSON lines out: validation for as long as the caller keeps the pipe open."""
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from worker_runtime.errors import RuntimeFault
+from worker_runtime.inspection.validation import validate_text
+from worker_runtime.repository.config_json import from_json
+from worker_runtime.repository.pbtxt import render
+
+
+def answers(lines: Iterable[str]) -> Iterator[str]:
+    """One JSON line per request line; bad requests are answered, too."""
+    for line in lines:
+        if line.strip():
+            yield json.dumps(_answer(line))
+
+
+def _answer(line: str) -> dict[str, Any]:
+    request_id: Any = None
+    try:
+        request = json.loads(line)
+        request_id = request.get("id")
+        return {"id": request_id, **_dispatch(request)}
+    except (ValueError, KeyError, TypeError, AttributeError, RuntimeFault) as error:
+        return {"id": request_id, "ok": False, "error": f"{type(error).__name__}: {error}"}
+
+
+def _dispatch(request: dict[str, Any]) -> dict[str, Any]:
+    if request["op"] == "validate":
+        return validate_text(request["text"], request.get("model") or "", request.get("graph"))
+    if request["op"] == "render":
+        return {"text": render(from_json(request["config"]))}
+    raise ValueError(f"unknown op {request['op']!r}")

@@ -1,0 +1,37 @@
+"""What this process may use: cores under affinity and quota, and CUDA devices."""
+
+import ctypes
+import os
+from pathlib import Path
+
+from worker_runtime.types.machine import Machine
+
+_QUOTA = Path("/sys/fs/cgroup/cpu.max")
+
+
+def this_machine() -> Machine:
+    return Machine(cores=cores(), gpus=cuda_devices())
+
+
+def cores() -> int:
+    """Cores that this process can keep busy: affinity, bounded by a container's quota."""
+    available = len(os.sched_getaffinity(0))
+    try:
+        quota, period = _QUOTA.read_text().split()
+    except (OSError, ValueError):
+        return available
+    if quota == "max":
+        return available
+    return max(1, min(available, round(int(quota) / int(period))))
+
+
+def cuda_devices() -> int:
+    """How many CUDA devices the driver offers; 0 without a driver."""
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return 0
+    count = ctypes.c_int(0)
+    if driver.cuInit(0) != 0 or driver.cuDeviceGetCount(ctypes.byref(count)) != 0:
+        return 0
+    return count.value

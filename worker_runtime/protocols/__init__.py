@@ -1,0 +1,1 @@
+"""Front ends: bytes on a socket to requests for the engine, and back."""

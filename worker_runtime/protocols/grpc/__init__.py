@@ -1,0 +1,1 @@
+"""inference.GRPCInferenceService and grpc.health.v1 over grpc.aio."""

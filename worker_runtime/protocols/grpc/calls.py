@@ -1,0 +1,52 @@
+"""The bridge between the engine's sinks and coroutines: one future per call."""
+
+import asyncio
+from typing import Any
+
+from worker_runtime.core.engine import Engine
+from worker_runtime.errors import RuntimeFault
+from worker_runtime.protocols.grpc.codec import decode, encode
+from worker_runtime.types.request import Arrays, InferRequest
+
+
+class Call:
+    """A sink that turns the answer into a message and settles a future with it."""
+
+    __slots__ = ("future", "request")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.future: asyncio.Future[Any] = loop.create_future()
+        self.request: InferRequest | None = None
+
+    def deliver(self, request: InferRequest, outputs: Arrays) -> None:
+        if self.future.done():
+            return  # cancelled by the client
+        try:
+            self.future.set_result(encode(request, outputs))
+        except RuntimeFault as error:
+            self.future.set_exception(error)
+
+    def fail(self, request: InferRequest, error: Exception) -> None:  # noqa: ARG002 # a Sink's shape
+        if not self.future.done():
+            self.future.set_exception(error)
+
+
+def start(engine: Engine, loop: asyncio.AbstractEventLoop, message: Any) -> Call:
+    """Submit ``message``. Raises RuntimeFault when it is refused at once."""
+    model = engine.resolve(message.model_name, message.model_version)
+    call = Call(loop)
+    call.request = request = decode(engine, model, message, call)
+    engine.submit(model, request, request.form.timeout_ns)
+    return call
+
+
+async def answer(engine: Engine, call: Call) -> Any:
+    """Wait for the answer; when the caller is cancelled the waiting request is dropped."""
+    try:
+        return await call.future
+    except asyncio.CancelledError:
+        if call.request is not None:
+            engine.cancel(call.request)
+        raise
+    finally:
+        call.request = None

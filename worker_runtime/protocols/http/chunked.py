@@ -1,0 +1,70 @@
+"""Chunked request bodies: strict sizes, bounded total, trailers dropped."""
+
+import re
+
+from worker_runtime.protocols.http.errors import HttpRefusal
+
+_SIZE = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?\Z")
+_MAX_LINE = 4096
+_MAX_CHUNKS = 65536
+
+
+class ChunkedBody:
+    """Feed bytes until ``body`` is complete; what follows it comes back as the rest."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._pending = b""
+        self._parts: list[bytes] = []
+        self._size = 0
+        self._left = 0  # of the chunk that is being read
+        self._state = "size"
+
+    def feed(self, data: bytes) -> tuple[bytes | None, bytes]:
+        """``(body, rest)`` once complete, ``(None, b"")`` before. Raises HttpRefusal."""
+        data = self._pending + data if self._pending else data
+        self._pending = b""
+        at = 0
+        while True:
+            if self._state == "data":
+                piece = data[at : at + self._left]
+                self._parts.append(piece)
+                at += len(piece)
+                self._left -= len(piece)
+                if self._left:
+                    return None, b""
+                self._state = "end"
+            line_end = data.find(b"\r\n", at)
+            if line_end < 0:
+                if len(data) - at > _MAX_LINE:
+                    raise _bad("line too long")
+                self._pending = data[at:]
+                return None, b""
+            line, at = data[at:line_end], line_end + 2
+            if self._line(line):
+                return b"".join(self._parts), data[at:]
+
+    def _line(self, line: bytes) -> bool:
+        """Take one line between chunks; True when it ended the body."""
+        if self._state == "end":
+            if line:
+                raise _bad("chunk longer than its size")
+            self._state = "size"
+        elif self._state == "trailer":
+            return not line
+        else:
+            match = _SIZE.match(line)
+            if match is None:
+                raise _bad("bad chunk size")
+            self._left = int(match[1], 16)
+            self._size += self._left
+            if self._size > self._limit:
+                raise HttpRefusal(413, f"request body exceeds {self._limit} bytes", close=True)
+            if len(self._parts) > _MAX_CHUNKS:
+                raise _bad("too many chunks")
+            self._state = "data" if self._left else "trailer"
+        return False
+
+
+def _bad(what: str) -> HttpRefusal:
+    return HttpRefusal(400, f"malformed chunked body: {what}", close=True)

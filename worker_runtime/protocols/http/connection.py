@@ -1,0 +1,292 @@
+"""One HTTP/1.1 connection: bytes to requests, one at a time, answers in order.
+
+Heads and small bodies are read into a buffer that all connections share and copied out; a large
+body is read straight into the memory that its tensors will be views of.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from worker_runtime.protocols.http.chunked import ChunkedBody
+from worker_runtime.protocols.http.errors import REASONS, HttpRefusal, error_body, status_of
+from worker_runtime.protocols.http.heads import MAX_HEAD_BYTES, Head, HeadCache
+from worker_runtime.types.request import Arrays, InferRequest
+
+Body = bytes | bytearray | memoryview
+
+_SHARED = bytearray(256 * 1024)
+_SHARED_VIEW = memoryview(_SHARED)
+_MAX_AHEAD = 256 * 1024  # bytes of pipelined requests kept while one is being answered
+_JOIN_BELOW = 64 * 1024  # smaller answers leave in one piece
+_CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+_EMPTY = b""
+
+
+class App(Protocol):
+    """What a connection serves. ``handle`` answers through the connection, now or later."""
+
+    heads: HeadCache
+    max_chunked_bytes: int
+    connections: "set[Connection]"
+
+    def handle(self, connection: "Connection", head: Head, body: Body) -> None: ...
+
+    def cancelled(self, request: InferRequest) -> None: ...
+
+    def encode(
+        self, head: Head, request: InferRequest, outputs: Arrays
+    ) -> tuple[bytes, Sequence[Any], int]: ...
+
+
+class Connection(asyncio.BufferedProtocol):
+    """A sink for one inference at a time. Everything runs in the event loop."""
+
+    __slots__ = (
+        "_app", "_body", "_body_at", "_body_view", "_busy", "_chunks", "_feeding", "_head",
+        "_paused", "_rest", "_transport", "_write_paused", "progress", "request", "seen_progress",
+    )
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+        self._transport: Any = None
+        self._head: Head | None = None
+        self._rest = _EMPTY
+        self._body: Any = None
+        self._body_view: memoryview | None = None
+        self._body_at = 0
+        self._chunks: ChunkedBody | None = None
+        self._busy = False
+        self._feeding = False
+        self._paused = False
+        self._write_paused = False
+        self.request: InferRequest | None = None
+        self.progress = 0
+        self.seen_progress = -1
+
+    # --- transport callbacks ---------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = transport
+        self._app.connections.add(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._app.connections.discard(self)
+        request, self.request = self.request, None
+        if request is not None:
+            self._app.cancelled(request)
+        self._transport = None
+        self._rest = _EMPTY
+        self._body = self._body_view = self._chunks = None
+
+    def eof_received(self) -> bool:
+        return False
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        if self._body_view is not None:
+            return self._body_view[self._body_at :]
+        return _SHARED_VIEW
+
+    def buffer_updated(self, nbytes: int) -> None:
+        self.progress += 1
+        if self._body_view is not None:
+            self._body_at += nbytes
+            if self._body_at == len(self._body_view):
+                body, self._body, self._body_view = self._body_view, None, None
+                self._feed_after(body)
+            return
+        data = _SHARED[:nbytes] if nbytes < 0 else bytes(_SHARED_VIEW[:nbytes])
+        if self._rest:
+            data = self._rest + data
+            self._rest = _EMPTY
+        self._feed(data)
+
+    def pause_writing(self) -> None:
+        self._write_paused = True
+
+    def resume_writing(self) -> None:
+        self._write_paused = False
+        self._go_on()
+
+    @property
+    def stalled(self) -> bool:
+        """A request has begun to arrive and is not complete."""
+        return not self._busy and (
+            bool(self._rest) or self._body_view is not None or self._chunks is not None
+        )
+
+    @property
+    def idle(self) -> bool:
+        return not self._busy
+
+    # --- reading ---------------------------------------------------------------------------
+
+    def _feed(self, data: bytes) -> None:
+        """Take requests out of ``data`` until one is in the works or more bytes are needed."""
+        self._feeding = True
+        try:
+            while data:
+                if self._busy or self._write_paused:
+                    self._keep(data)
+                    return
+                data = self._chunk(data) if self._chunks is not None else self._one(data)
+        except HttpRefusal as refusal:
+            self.refuse(refusal)
+        finally:
+            self._feeding = False
+
+    def _one(self, data: bytes) -> bytes:
+        """Start the request at the front of ``data``; what lies behind it is returned."""
+        end = data.find(b"\r\n\r\n")
+        if end < 0:
+            if len(data) > MAX_HEAD_BYTES:
+                raise HttpRefusal(431, "request head is too large", close=True)
+            self._rest = data
+            return _EMPTY
+        if data.startswith(b"\r\n"):  # a stray line break between requests is allowed
+            return data[2:]
+        end += 4
+        head = self._app.heads.get(data[:end])
+        if head.chunked:
+            self._head = head
+            self._chunks = ChunkedBody(self._app.max_chunked_bytes)
+            if head.expects_continue:
+                self._write(_CONTINUE)
+            return data[end:] or _EMPTY
+        length = head.content_length
+        stop = end + length
+        if stop <= len(data):
+            self._dispatch(head, data[end:stop])
+            return data[stop:]
+        self._expect_body(head, data[end:])
+        return _EMPTY
+
+    def _expect_body(self, head: Head, start: bytes) -> None:
+        """Read the rest of a body of known size into its own memory."""
+        length = head.content_length
+        # why numpy: it does not clear the memory first. The padding aligns the first tensor.
+        pad = -max(0, head.json_length) % 64
+        buffer = memoryview(np.empty(pad + length, dtype=np.uint8)).cast("B")[pad:]
+        buffer[: len(start)] = start
+        self._head = head
+        self._body_view = buffer
+        self._body_at = len(start)
+        if head.expects_continue and not start:
+            self._write(_CONTINUE)
+
+    def _chunk(self, data: bytes) -> bytes:
+        assert self._chunks is not None and self._head is not None  # noqa: S101
+        body, rest = self._chunks.feed(data)
+        if body is not None:
+            self._chunks = None
+            self._dispatch(self._head, body)
+        return rest
+
+    def _feed_after(self, body: memoryview) -> None:
+        head = self._head
+        assert head is not None  # noqa: S101
+        try:
+            self._dispatch(head, body)
+        except HttpRefusal as refusal:
+            self.refuse(refusal)
+
+    def _dispatch(self, head: Head, body: Body) -> None:
+        self._busy = True
+        self._head = head
+        self._app.handle(self, head, body)
+
+    def _keep(self, data: bytes) -> None:
+        self._rest = data
+        if len(data) > _MAX_AHEAD and not self._paused and self._transport is not None:
+            self._paused = True
+            self._transport.pause_reading()
+
+    def _go_on(self) -> None:
+        """After an answer: take up what was kept while it was in the works."""
+        if self._busy or self._write_paused or self._feeding or self._transport is None:
+            return
+        if self._paused:
+            self._paused = False
+            self._transport.resume_reading()
+        if self._rest:
+            data, self._rest = self._rest, _EMPTY
+            self._feed(data)
+
+    # --- answering -------------------------------------------------------------------------
+
+    def deliver(self, request: InferRequest, outputs: Arrays) -> None:
+        if self.request is not request:
+            return  # the client has gone
+        self.request = None
+        head = self._head
+        assert head is not None  # noqa: S101
+        try:
+            start, parts, size = self._app.encode(head, request, outputs)
+        except Exception as error:
+            self.fail_with(error)
+            return
+        if not head.keep_alive or head.old_http:
+            start = start.replace(b"\r\n", self._connection_line(head), 1)
+        self._send(start, parts, size, close=not head.keep_alive)
+
+    def fail(self, request: InferRequest, error: Exception) -> None:
+        if self.request is not request:
+            return
+        self.request = None
+        self.fail_with(error)
+
+    def fail_with(self, error: Exception) -> None:
+        headers = error.headers if isinstance(error, HttpRefusal) else b""
+        self.reply(status_of(error), error_body(error), headers=headers)
+
+    def refuse(self, refusal: HttpRefusal) -> None:
+        """Answer what never became a request; the connection ends if its framing is lost."""
+        self._busy = True
+        self.reply(refusal.status, error_body(refusal), headers=refusal.headers, close=refusal.close)
+
+    def reply(
+        self, status: int, body: bytes = b"", *, content_type: bytes = b"application/json",
+        headers: bytes = b"", close: bool = False,
+    ) -> None:
+        """A whole answer; ``headers`` are complete lines."""
+        head = self._head
+        close = close or head is None or not head.keep_alive
+        line = b"\r\n"
+        if close:
+            line = b"\r\nConnection: close\r\n"
+        elif head is not None and head.old_http:
+            line = b"\r\nConnection: keep-alive\r\n"
+        start = b"HTTP/1.1 %d %s%sContent-Type: %s\r\n%sContent-Length: %d\r\n\r\n" % (
+            status, REASONS[status].encode(), line, content_type, headers, len(body),
+        )
+        if head is not None and head.method == "HEAD":
+            body = b""
+        self._send(start, (body,), len(body), close=close)
+
+    def _connection_line(self, head: Head) -> bytes:
+        return b"\r\nConnection: %s\r\n" % (b"keep-alive" if head.keep_alive else b"close")
+
+    def _send(self, start: bytes, parts: Sequence[Any], size: int, *, close: bool) -> None:
+        transport = self._transport
+        # why: uvloop raises on a closed transport instead of ignoring the write.
+        if transport is not None and not transport.is_closing():
+            if size < _JOIN_BELOW:
+                transport.write(b"".join((start, *parts)))
+            else:
+                transport.writelines([start, *parts])
+            if close:
+                transport.close()
+        self._busy = False
+        if self._rest or self._paused:
+            self._go_on()
+
+    def _write(self, data: bytes) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.write(data)
+
+    def close(self) -> None:
+        """End the connection; an answer in the works is lost."""
+        if self._transport is not None:
+            self._transport.close()

@@ -1,0 +1,57 @@
+"""The one map from facts to HTTP status codes."""
+
+import msgspec
+
+from worker_runtime.errors import (
+    Internal,
+    NotFound,
+    RuntimeFault,
+    Unavailable,
+    Unsupported,
+)
+
+_STATUS: tuple[tuple[type[RuntimeFault], int], ...] = (
+    (NotFound, 404),
+    (Unavailable, 503),
+    (Unsupported, 501),
+    (Internal, 500),
+)
+
+REASONS = {
+    200: "OK",
+    400: "Bad Request",
+    404: "Not Found",
+    405: "Method Not Allowed",
+    413: "Content Too Large",
+    417: "Expectation Failed",
+    431: "Request Header Fields Too Large",
+    500: "Internal Server Error",
+    501: "Not Implemented",
+    503: "Service Unavailable",
+    505: "HTTP Version Not Supported",
+}
+
+
+class HttpRefusal(Exception):
+    """A request that is refused before it reaches the engine; ``close`` ends the connection."""
+
+    def __init__(
+        self, status: int, message: str, *, close: bool = False, headers: bytes = b""
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.close = close
+        self.headers = headers
+
+
+def status_of(error: Exception) -> int:
+    """The status of a fact: 400 unless the table says otherwise, 500 for what is no fact."""
+    if isinstance(error, HttpRefusal):
+        return error.status
+    if not isinstance(error, RuntimeFault):
+        return 500
+    return next((status for kind, status in _STATUS if isinstance(error, kind)), 400)
+
+
+def error_body(error: Exception) -> bytes:
+    return msgspec.json.encode({"error": str(error) or type(error).__name__})

@@ -1,0 +1,140 @@
+"""Request heads: parsed by httptools, remembered by their bytes (clients repeat themselves)."""
+
+import re
+from typing import Any
+from urllib.parse import unquote
+
+import httptools
+import msgspec
+
+from worker_runtime.protocols.http.errors import HttpRefusal
+
+MAX_HEAD_BYTES = 64 * 1024
+_CACHED_HEAD_BYTES = 2048
+_MAX_CACHED = 1024
+_MAX_BODY_BYTES = 2**31 - 1
+_DIGITS = re.compile(rb"[0-9]{1,18}\Z")
+
+
+class Head(msgspec.Struct):
+    """What the server needs of one request head. ``json_length`` is -1 without the header.
+
+    ``route`` is filled by the router and kept with the cached head.
+    """
+
+    method: str
+    path: str
+    segments: tuple[str, ...]
+    keep_alive: bool
+    old_http: bool
+    content_length: int = 0
+    chunked: bool = False
+    json_length: int = -1
+    expects_continue: bool = False
+    content_encoding: str = ""
+    accept_encoding: str = ""
+    route: Any = None
+
+
+class _Collector:
+    """Takes httptools' callbacks of one head."""
+
+    def __init__(self) -> None:
+        self.url = b""
+        self.headers: list[tuple[bytes, bytes]] = []
+        self.complete = False
+
+    def on_url(self, url: bytes) -> None:
+        self.url += url
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self.headers.append((name.lower(), value))
+
+    def on_headers_complete(self) -> None:
+        self.complete = True
+
+
+class HeadCache:
+    """Heads by their exact bytes, bounded by size and number."""
+
+    def __init__(self) -> None:
+        self._heads: dict[bytes, Head] = {}
+
+    def get(self, raw: bytes) -> Head:
+        """The head in ``raw`` (up to and with the blank line). Raises HttpRefusal."""
+        head = self._heads.get(raw)
+        if head is None:
+            head = parse_head(raw)
+            if len(raw) <= _CACHED_HEAD_BYTES:
+                if len(self._heads) >= _MAX_CACHED:
+                    self._heads.clear()
+                self._heads[raw] = head
+        return head
+
+
+def parse_head(raw: bytes) -> Head:
+    """Parse one request head. Raises HttpRefusal, which closes the connection."""
+    found = _Collector()
+    parser = httptools.HttpRequestParser(found)
+    try:
+        parser.feed_data(raw)
+    except httptools.HttpParserUpgrade:
+        pass  # why: an offer to upgrade may be ignored; the request stands as it is
+    except (httptools.HttpParserError, httptools.HttpParserCallbackError) as error:
+        raise HttpRefusal(400, f"malformed HTTP request: {error}", close=True) from error
+    if not found.complete:
+        raise HttpRefusal(400, "malformed HTTP request: incomplete head", close=True)
+    version = parser.get_http_version()
+    if version not in ("1.1", "1.0"):
+        raise HttpRefusal(505, f"HTTP version {version} is not supported", close=True)
+    path, segments = _split_path(found.url)
+    head = Head(
+        method=parser.get_method().decode("ascii"),
+        path=path,
+        segments=segments,
+        keep_alive=parser.should_keep_alive(),
+        old_http=version == "1.0",
+    )
+    _read_headers(head, found.headers)
+    return head
+
+
+def _split_path(url: bytes) -> tuple[str, tuple[str, ...]]:
+    try:
+        parsed = httptools.parse_url(url)
+        path = (parsed.path or b"/").decode("ascii")
+    except (httptools.HttpParserInvalidURLError, UnicodeDecodeError) as error:
+        raise HttpRefusal(400, "malformed HTTP request: bad request target", close=True) from error
+    return path, tuple(unquote(part) for part in path.split("/")[1:])
+
+
+def _read_headers(head: Head, headers: list[tuple[bytes, bytes]]) -> None:
+    for name, value in headers:
+        if name == b"content-length":
+            if head.content_length and int(value) != head.content_length:
+                raise HttpRefusal(400, "more than one Content-Length", close=True)
+            head.content_length = _number(value, "Content-Length")
+        elif name == b"transfer-encoding":
+            if value.strip().lower() != b"chunked":
+                raise HttpRefusal(501, "only chunked transfer encoding is supported", close=True)
+            head.chunked = True
+        elif name == b"inference-header-content-length":
+            head.json_length = _number(value, "Inference-Header-Content-Length")
+        elif name == b"expect":
+            if value.strip().lower() != b"100-continue":
+                raise HttpRefusal(417, "only 100-continue can be expected", close=True)
+            head.expects_continue = True
+        elif name == b"content-encoding":
+            head.content_encoding = value.decode("latin-1").strip().lower()
+        elif name == b"accept-encoding":
+            head.accept_encoding = value.decode("latin-1")
+    if head.content_length > _MAX_BODY_BYTES:
+        raise HttpRefusal(
+            413, f"request body of {head.content_length} bytes exceeds {_MAX_BODY_BYTES}", close=True
+        )
+
+
+def _number(value: bytes, name: str) -> int:
+    if not _DIGITS.match(value.strip()):
+        raise HttpRefusal(400, f"{name} is not a number: {value.decode('latin-1')!r}", close=True)
+    return int(value)

@@ -1,0 +1,42 @@
+"""Model statistics in the JSON form of Triton's statistics extension (nanoseconds)."""
+
+from typing import Any
+
+from worker_runtime.core.model import ModelVersion
+
+
+def statistics_json(model: ModelVersion) -> dict[str, Any]:
+    stats = model.statistics
+    done = stats.success_count
+    return {
+        "name": model.name,
+        "version": str(model.version),
+        "last_inference": stats.last_inference_ms,
+        "inference_count": stats.row_count,
+        "execution_count": stats.execution_count,
+        "inference_stats": {
+            "success": _duration(done, stats.success_ns),
+            "fail": _duration(stats.fail_count, stats.fail_ns),
+            "queue": _duration(done, stats.queue_ns),
+            "compute_input": _duration(done, stats.input_ns),
+            "compute_infer": _duration(done, stats.infer_ns),
+            "compute_output": _duration(done, stats.output_ns),
+            "cache_hit": _duration(0, 0),
+            "cache_miss": _duration(0, 0),
+        },
+        "response_stats": {},
+        "batch_stats": [
+            {
+                "batch_size": size,
+                "compute_input": _duration(batch.count, batch.input_ns),
+                "compute_infer": _duration(batch.count, batch.infer_ns),
+                "compute_output": _duration(batch.count, batch.output_ns),
+            }
+            for size, batch in sorted(stats.batches.items())
+        ],
+        "memory_usage": [],
+    }
+
+
+def _duration(count: int, ns: int) -> dict[str, int]:
+    return {"count": count, "ns": ns}

@@ -1,0 +1,1 @@
+"""Model repositories on disk: Triton's layout and configuration files."""

@@ -1,0 +1,135 @@
+"""config.pbtxt to ``inference.ModelConfig`` and back, with errors that point at the line."""
+
+import difflib
+import re
+from typing import Any
+
+from google.protobuf import text_format
+from google.protobuf.descriptor import Descriptor
+from tritonclient.grpc import model_config_pb2
+
+from worker_runtime.errors import ConfigInvalid, Problem
+
+_POSITION = re.compile(r"^\d+:\d+ : ")
+_QUOTE = re.compile(r"^'.*?': (?=[A-Z])", re.DOTALL)
+_UNKNOWN_FIELD = re.compile(r'Message type "([\w.]+)" has no field named "([\w.-]+)"')
+_UNKNOWN_ENUM = re.compile(r'Enum type "([\w.]+)" has no value named ([\w-]+)')
+
+
+def parse(text: str, source: str = "config.pbtxt") -> Any:
+    """The configuration in ``text``. Raises ConfigInvalid naming ``source:line:column``."""
+    config = model_config_pb2.ModelConfig()
+    try:
+        text_format.Parse(text, config)
+    except text_format.ParseError as error:
+        problem = _explain(text, error)
+        where = f"{source}:{problem.line}:{problem.column}"
+        raise ConfigInvalid(f"{where}: {problem.message}", (problem,)) from error
+    return config
+
+
+def render(config: Any) -> str:
+    """The complete configuration as text that ``parse`` reads back to the same message."""
+    return text_format.MessageToString(config, use_short_repeated_primitives=True, as_utf8=True)
+
+
+def _explain(text: str, error: text_format.ParseError) -> Problem:
+    line, column = error.GetLine() or 1, error.GetColumn() or 1
+    message = _QUOTE.sub("", _POSITION.sub("", str(error)))
+    unknown = _UNKNOWN_FIELD.search(message)
+    if unknown:
+        return _unknown_field(text, line, column, *unknown.groups())
+    enum = _UNKNOWN_ENUM.search(message)
+    if enum:
+        return _unknown_enum(text, line, column, *enum.groups())
+    hints = ()
+    if 'Expected "}"' in message or "Expected \"]\"" in message:
+        hints = ("a bracket that was opened above is not closed",)
+    elif 'Expected ":"' in message:
+        hints = ("fields are written as  name: value  or  name { ... }",)
+    return Problem("ConfigInvalid", message, line=line, column=column, hints=hints)
+
+
+def _unknown_field(text: str, line: int, column: int, kind: str, name: str) -> Problem:
+    descriptor = _message_named(kind)
+    known = [field.name for field in descriptor.fields] if descriptor else []
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    # why search back: for a field with a message value the parser points behind the name.
+    line, column = _find_before(text, name, line, column)
+    message = f'unknown field "{name}" in {kind.rsplit(".", 1)[-1]}'
+    return Problem(
+        "ConfigInvalid",
+        message,
+        line=line,
+        column=column,
+        field=name,
+        detail="expected one of: " + ", ".join(known),
+        hints=(f'did you mean "{close[0]}"?',) if close else (),
+        fix_label=f"Write {close[0]}" if close else "",
+        fix=_replace_at(text, line, column, name, close[0]) if close else "",
+    )
+
+
+def _unknown_enum(text: str, line: int, column: int, kind: str, value: str) -> Problem:
+    enum = model_config_pb2.DESCRIPTOR.enum_types_by_name.get(kind.rsplit(".", 1)[-1])
+    names = [item.name for item in enum.values] if enum else _nested_enum(kind)
+    close = _enum_guess(value, names)
+    line, column = _find_before(text, value, line, column)
+    return Problem(
+        "ConfigInvalid",
+        f"{value} is not a value of {kind.rsplit('.', 1)[-1]}",
+        line=line,
+        column=column,
+        field=value,
+        detail="expected one of: " + ", ".join(names),
+        hints=(f"did you mean {close}?",) if close else (),
+        fix_label=f"Write {close}" if close else "",
+        fix=_replace_at(text, line, column, value, close) if close else "",
+    )
+
+
+def _enum_guess(value: str, names: list[str]) -> str:
+    aliases = {"TYPE_BYTES": "TYPE_STRING", "BYTES": "TYPE_STRING", "FLOAT": "TYPE_FP32"}
+    upper = value.upper()
+    for candidate in (upper, f"TYPE_{upper}", f"KIND_{upper}", aliases.get(upper, "")):
+        if candidate in names:
+            return candidate
+    close = difflib.get_close_matches(upper, names, n=1, cutoff=0.6)
+    return close[0] if close else ""
+
+
+def _message_named(full_name: str) -> Descriptor | None:
+    todo = list(model_config_pb2.DESCRIPTOR.message_types_by_name.values())
+    while todo:
+        item = todo.pop()
+        if item.full_name == full_name:
+            return item
+        todo.extend(item.nested_types)
+    return None
+
+
+def _nested_enum(full_name: str) -> list[str]:
+    parent, _, name = full_name.rpartition(".")
+    descriptor = _message_named(parent)
+    enum = descriptor.enum_types_by_name.get(name) if descriptor else None
+    return [item.name for item in enum.values] if enum else []
+
+
+def _offset(text: str, line: int, column: int) -> int:
+    return sum(len(row) for row in text.splitlines(keepends=True)[: line - 1]) + column - 1
+
+
+def _find_before(text: str, word: str, line: int, column: int) -> tuple[int, int]:
+    limit = _offset(text, line, column)
+    if text.startswith(word, limit):
+        return line, column
+    matches = [m.start() for m in re.finditer(rf"\b{re.escape(word)}\b", text[: limit + 1])]
+    if not matches:
+        return line, column
+    before = text[: matches[-1]]
+    return before.count("\n") + 1, matches[-1] - (before.rfind("\n") + 1) + 1
+
+
+def _replace_at(text: str, line: int, column: int, old: str, new: str) -> str:
+    at = _offset(text, line, column)
+    return text[:at] + new + text[at + len(old) :] if text.startswith(old, at) else ""

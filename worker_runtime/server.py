@@ -1,0 +1,183 @@
+"""The composition root: builds the parts, starts them in order, stops them in reverse."""
+
+import asyncio
+import contextlib
+import gc
+import json
+import logging
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import uvloop
+
+from worker_runtime import __version__
+from worker_runtime.core.engine import Engine
+from worker_runtime.core.loading import LoadingRules
+from worker_runtime.core.manager import Manager
+from worker_runtime.machine import this_machine
+from worker_runtime.observability.logging import configure
+from worker_runtime.observability.metrics import Exposition
+from worker_runtime.protocols.grpc.server import GrpcServer
+from worker_runtime.protocols.http.app import HttpApp
+from worker_runtime.protocols.http.metrics_app import MetricsApp
+from worker_runtime.protocols.http.server import HttpServer
+from worker_runtime.settings import Listener, Settings
+
+logger = logging.getLogger(__name__)
+_POLL_S = 0.05
+
+
+def serve(settings: Settings) -> int:
+    """Run a server until a signal ends it; returns the exit code."""
+    level = logging.INFO if settings.log_info else logging.WARNING
+    level = level if settings.log_warning or settings.log_info else logging.ERROR
+    configure(
+        verbose=settings.log_verbose, level=level, iso8601=settings.log_iso8601,
+        file=settings.log_file,
+    )
+    for warning in settings.warnings:
+        logger.warning("%s", warning)
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(Server(settings).run())
+
+
+class Server:
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        machine = this_machine()
+        rules = LoadingRules(
+            machine, auto_complete=settings.auto_complete,
+            backend_settings=settings.backend_settings,
+        )
+        self._manager = Manager(
+            settings.repositories, rules, explicit=settings.explicit,
+            config_name=settings.config_name, load_threads=settings.load_threads,
+        )
+        self._engine = Engine(
+            self._manager, settings.server_id, strict_readiness=settings.strict_readiness
+        )
+        logger.info("worker_runtime %s: %d cores, %d GPUs", __version__, machine.cores, machine.gpus)
+        self._http: list[HttpServer] = []
+        self._grpc: GrpcServer | None = None
+
+    async def run(self) -> int:
+        """Start, serve until a signal, drain. 0 for a clean end, 1 for a failed start."""
+        stopped = asyncio.Event()
+        with _signals(stopped):
+            try:
+                await self._listen()
+            except OSError as error:
+                logger.error("%s", error)
+                await self._stop(0)
+                return 1
+            failed = await self._load(stopped)
+            if failed:
+                await self._stop(0)
+                return 1
+            await stopped.wait()
+            logger.info("stopping: at most %g s for running requests", self._settings.exit_timeout_s)
+            await self._stop(self._settings.exit_timeout_s)
+        logger.info("stopped")
+        return 0
+
+    async def _listen(self) -> None:
+        settings, ports = self._settings, {}
+        if settings.http.enabled:
+            app = HttpApp(self._engine, settings.max_input_bytes)
+            ports["http_port"] = await self._open_http(app, "HTTP", settings.http)
+        if settings.grpc.enabled:
+            self._grpc = GrpcServer(self._engine, settings.grpc.address, settings.grpc.port)
+            await self._grpc.start()
+            ports["grpc_port"] = self._grpc.port
+            logger.info("gRPC on %s:%d", settings.grpc.address, self._grpc.port)
+        if settings.metrics.enabled:
+            exposition = Exposition(lambda: self._manager.versions, cpu=settings.cpu_metrics)
+            metrics = MetricsApp(exposition.text)
+            ports["metrics_port"] = await self._open_http(metrics, "metrics", settings.metrics)
+        if settings.ready_file is not None:
+            write_ready_file(settings.ready_file, ports)
+
+    async def _open_http(self, app: HttpApp | MetricsApp, what: str, listener: Listener) -> int:
+        server = HttpServer(app, listener.address, listener.port)
+        try:
+            await server.start()
+        except OSError as error:
+            raise OSError(
+                f"cannot listen on {listener.address}:{listener.port} ({what}): {error}"
+            ) from error
+        self._http.append(server)
+        logger.info("%s on %s:%d", what, listener.address, server.port)
+        return server.port
+
+    async def _load(self, stopped: asyncio.Event) -> bool:
+        """Load the models; True when the server must exit because one failed."""
+        started = time.monotonic()
+        loading = asyncio.ensure_future(self._manager.start(self._settings.load_models))
+        stopping = asyncio.ensure_future(stopped.wait())
+        await asyncio.wait([loading, stopping], return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
+        if not loading.done():
+            loading.cancel()
+            return False
+        loading.result()
+        logger.info("models after %.1f s:\n%s", time.monotonic() - started, self._table())
+        self._engine.started = True
+        # why: start-up garbage is long-lived; a full collection would walk it for milliseconds.
+        gc.collect()
+        gc.freeze()
+        if not self._manager.all_ready and self._settings.exit_on_error:
+            logger.error("a model failed to load and --exit-on-error is true: exiting")
+            return True
+        return False
+
+    def _table(self) -> str:
+        """The start-up table: model, version, READY or the reason."""
+        rows = [("Model", "Version", "Status")]
+        for row in self._engine.index():
+            state = row.get("state", "not loaded")
+            reason = row.get("reason", "")
+            status = f"{state}: {reason}" if reason else str(state)
+            rows.append((row["name"], row.get("version", "-"), status))
+        widths = [max(len(row[i]) for row in rows) for i in range(2)]
+        rule = f"+{'-' * (widths[0] + 2)}+{'-' * (widths[1] + 2)}+---"
+        lines = [f"| {r[0]:{widths[0]}} | {r[1]:{widths[1]}} | {r[2]}" for r in rows]
+        return "\n".join([rule, lines[0], rule, *lines[1:], rule])
+
+    async def _stop(self, timeout_s: float) -> None:
+        """Not ready from now on; running requests end, then the listeners, then the models."""
+        deadline = time.monotonic() + timeout_s
+        self._engine.stopping = True
+        for server in self._http:
+            server.stop_accepting()
+        while self._manager.busy and time.monotonic() < deadline:
+            await asyncio.sleep(_POLL_S)
+        if self._grpc is not None:
+            await self._grpc.close(min(1.0, max(0.0, deadline - time.monotonic())))
+        finished = await self._manager.close(max(0.1, deadline - time.monotonic()))
+        if not finished:
+            logger.warning("requests were still running at the end of the exit timeout")
+        for server in reversed(self._http):
+            await server.close()
+
+
+def write_ready_file(path: Path, ports: dict[str, int]) -> None:
+    """Tell the parent where we listen: written beside and renamed, so it is whole or absent."""
+    text = json.dumps({"pid": os.getpid(), **ports})
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    beside.write_text(text, encoding="utf-8")
+    beside.replace(path)
+
+
+@contextlib.contextmanager
+def _signals(stopped: asyncio.Event) -> Iterator[None]:
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopped.set)
+    try:
+        yield
+    finally:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.remove_signal_handler(number)

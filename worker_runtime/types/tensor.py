@@ -1,0 +1,53 @@
+"""The tensor data types of the protocol: wire name, config name, numpy type and item size."""
+
+from typing import Any
+
+import msgspec
+import numpy as np
+
+
+class DataType(msgspec.Struct, frozen=True):
+    """One data type. ``item_size`` is in bytes, 0 for BYTES; ``dtype`` is None where numpy has none."""
+
+    name: str
+    config_name: str
+    number: int
+    dtype: np.dtype[Any] | None
+    item_size: int
+
+
+def _row(name: str, number: int, numpy_name: str | None, size: int) -> DataType:
+    config_name = "TYPE_STRING" if name == "BYTES" else f"TYPE_{name}"
+    dtype = None if numpy_name is None else np.dtype(numpy_name)
+    return DataType(name, config_name, number, dtype, size)
+
+
+# Numbers are those of inference.DataType in Triton's model_config.proto.
+DATA_TYPES = (
+    _row("BOOL", 1, "?", 1),
+    _row("UINT8", 2, "u1", 1),
+    _row("UINT16", 3, "<u2", 2),
+    _row("UINT32", 4, "<u4", 4),
+    _row("UINT64", 5, "<u8", 8),
+    _row("INT8", 6, "i1", 1),
+    _row("INT16", 7, "<i2", 2),
+    _row("INT32", 8, "<i4", 4),
+    _row("INT64", 9, "<i8", 8),
+    _row("FP16", 10, "<f2", 2),
+    _row("FP32", 11, "<f4", 4),
+    _row("FP64", 12, "<f8", 8),
+    _row("BYTES", 13, "O", 0),
+    _row("BF16", 14, None, 2),
+)
+
+BY_NAME = {row.name: row for row in DATA_TYPES}
+BY_NUMBER = {row.number: row for row in DATA_TYPES}
+BY_DTYPE = {row.dtype: row for row in DATA_TYPES if row.dtype is not None}
+
+
+def element_count(shape: tuple[int, ...]) -> int:
+    """How many elements a tensor of ``shape`` holds (1 for a scalar)."""
+    count = 1
+    for dim in shape:
+        count *= dim
+    return count
