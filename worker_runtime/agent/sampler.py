@@ -22,7 +22,7 @@ COUNTERS = {
     "nv_inference_pending_request_count": "pending_request_count",
 }
 FAILURES = "nv_inference_request_failure"
-BATCHES = "shoal_inference_batch_size_total"
+BATCHES = "shoal_inference_batch_size"
 
 
 async def scrape(client: httpx.AsyncClient, host: str, port: int) -> tuple[ModelCounters, ...]:
@@ -42,12 +42,14 @@ def collect(samples: Iterable[Sample]) -> tuple[ModelCounters, ...]:
     failures: dict[tuple[str, str], dict[str, float]] = {}
     batches: dict[tuple[str, str], dict[str, float]] = {}
     for sample in samples:
+        # why: the parser gives every counter the suffix of OpenMetrics, Triton names them without.
+        name = sample.name.removesuffix("_total")
         key = (sample.labels.get("model", ""), sample.labels.get("version", ""))
-        if sample.name in COUNTERS:
-            _add(plain, key, COUNTERS[sample.name], sample.value)
-        elif sample.name == FAILURES:
+        if name in COUNTERS:
+            _add(plain, key, COUNTERS[name], sample.value)
+        elif name == FAILURES:
             _add(failures, key, sample.labels.get("reason", "OTHER"), sample.value)
-        elif sample.name == BATCHES:
+        elif name == BATCHES:
             _add(batches, key, sample.labels.get("batch_size", ""), sample.value)
     return tuple(
         ModelCounters(

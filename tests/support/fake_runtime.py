@@ -1,0 +1,94 @@
+"""Stands in for `python -m worker_runtime`: its ready-file contract and a few of its routes.
+
+Every model folder is a model. A model with a file `BROKEN` cannot be loaded, for the reason in it;
+one with a file `CRASH` ends the process when it is loaded.
+"""
+
+import argparse
+import json
+import os
+import signal
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+METRICS = """# TYPE nv_inference_request_success counter
+nv_inference_request_success{model="%s",version="1"} 3
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    for protocol in ("http", "grpc", "metrics"):
+        parser.add_argument(f"--{protocol}-port", type=int)
+        parser.add_argument(f"--{protocol}-address")
+    for name in ("model-repository", "ready-file"):
+        parser.add_argument(f"--{name}", type=Path, required=True)
+    for name in ("id", "exit-on-error", "strict-readiness"):
+        parser.add_argument(f"--{name}")
+    options = parser.parse_args()
+    say("fake runtime starting")
+    models = sorted(path for path in options.model_repository.iterdir() if path.is_dir())
+    server = ThreadingHTTPServer((options.http_address, 0), handler(models))
+    server.daemon_threads = True
+    port = server.server_address[1]
+    temporary = options.ready_file.with_suffix(".tmp")
+    ports = {"http_port": port, "grpc_port": port, "metrics_port": port}
+    temporary.write_text(json.dumps({"pid": os.getpid(), **ports}))
+    temporary.replace(options.ready_file)
+    if any((model / "CRASH").exists() for model in models):
+        os._exit(3)
+    signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=server.shutdown).start())
+    server.serve_forever(poll_interval=0.05)
+
+
+def say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def handler(models: list[Path]) -> type[BaseHTTPRequestHandler]:
+    names = [model.name for model in models]
+    broken = {m.name: (m / "BROKEN").read_text() for m in models if (m / "BROKEN").exists()}
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            if self.path == "/metrics":
+                self.answer(200, (METRICS % names[0]).encode())
+            elif self.path == "/v2/health/live":
+                self.answer(200, b"")
+            elif self.path == "/v2/health/ready" or self.path.endswith("/ready"):
+                self.answer(400 if broken else 200, b"")
+            else:
+                tensor = {"name": "x", "datatype": "FP32", "shape": [-1, 2]}
+                self.answer(200, json.dumps({"inputs": [tensor]}).encode())
+
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            index = [
+                {
+                    "name": name,
+                    "version": "1",
+                    "state": "UNAVAILABLE" if name in broken else "READY",
+                    "reason": broken.get(name, ""),
+                }
+                for name in names
+            ]
+            say(f"asked for {self.path}")
+            self.answer(200, json.dumps(index).encode())
+
+        def answer(self, status: int, body: bytes) -> None:
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    return Handler
+
+
+if __name__ == "__main__":
+    sys.exit(main())

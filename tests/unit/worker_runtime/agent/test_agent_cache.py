@@ -1,0 +1,209 @@
+"""The cache takes nothing on trust: checksums, resumed downloads, full disks, changed files."""
+
+import contextlib
+import errno
+import hashlib
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import BinaryIO
+
+import pytest
+
+from wire.messages import FileRef
+from worker_runtime.agent import cache as cache_module
+from worker_runtime.agent.cache import RESERVE_BYTES, BlobCache
+from worker_runtime.agent.client import BlobStream, ControlError, Refused
+from worker_runtime.agent.failure import ReplicaFailed
+
+CHUNK = 1000
+
+
+class FakeSource:
+    """Serves blobs from memory. `faults` are taken one per request: what to do wrong."""
+
+    def __init__(self, *contents: bytes) -> None:
+        self.contents = {hashlib.sha256(content).hexdigest(): content for content in contents}
+        self.requests: list[tuple[str, int]] = []
+        self.faults: list[str] = []
+
+    @contextlib.asynccontextmanager
+    async def blob(self, sha256: str, offset: int) -> AsyncIterator[BlobStream]:
+        self.requests.append((sha256, offset))
+        fault = self.faults.pop(0) if self.faults else ""
+        if fault == "refuse":
+            raise Refused(404, "no such blob")
+        content = self.contents[sha256]
+        if fault == "flip":
+            content = bytes([content[0] ^ 1]) + content[1:]
+        if fault == "no-range":
+            offset = 0
+        yield BlobStream(offset, self._chunks(content[offset:], fault))
+
+    async def _chunks(self, content: bytes, fault: str) -> AsyncIterator[bytes]:
+        for number, start in enumerate(range(0, len(content), CHUNK)):
+            if fault == "break" and number == 1:
+                raise ControlError("connection reset")
+            yield content[start : start + CHUNK]
+
+
+def ref(content: bytes, path: str = "m/1/model.onnx") -> FileRef:
+    return FileRef(path=path, size=len(content), sha256=hashlib.sha256(content).hexdigest())
+
+
+class Progress:
+    def __init__(self) -> None:
+        self.cached = 0
+        self.fetched = 0
+
+    def __call__(self, cached: int, fetched: int) -> None:
+        self.cached += cached
+        self.fetched += fetched
+
+
+def make(root: Path, source: FakeSource, **options: object) -> BlobCache:
+    return BlobCache(root, source, first_delay_s=0.001, **options)  # type: ignore[arg-type]
+
+
+DATA = os.urandom(5500)
+
+
+async def test_a_blob_is_fetched_once(tmp_path: Path) -> None:
+    source = FakeSource(DATA)
+    cache = make(tmp_path, source)
+    first, second = Progress(), Progress()
+    await cache.ensure([ref(DATA)], first)
+    await cache.ensure([ref(DATA)], second)
+    assert cache.path(ref(DATA).sha256).read_bytes() == DATA
+    assert len(source.requests) == 1
+    assert (first.fetched, first.cached) == (5500, 0)
+    assert (second.fetched, second.cached) == (0, 5500)
+
+
+async def test_one_blob_under_two_names_is_fetched_once(tmp_path: Path) -> None:
+    source = FakeSource(DATA)
+    await make(tmp_path, source).ensure([ref(DATA, "a"), ref(DATA, "b")], Progress())
+    assert len(source.requests) == 1
+
+
+async def test_an_empty_file_is_a_blob(tmp_path: Path) -> None:
+    cache = make(tmp_path, FakeSource(b""))
+    await cache.ensure([ref(b"")], Progress())
+    assert cache.path(ref(b"").sha256).read_bytes() == b""
+
+
+async def test_a_broken_connection_is_resumed_where_it_broke(tmp_path: Path) -> None:
+    source = FakeSource(DATA)
+    source.faults = ["break"]
+    progress = Progress()
+    await make(tmp_path, source).ensure([ref(DATA)], progress)
+    assert [offset for _, offset in source.requests] == [0, CHUNK]
+    assert progress.fetched == 5500
+
+
+async def test_a_server_without_ranges_starts_again(tmp_path: Path) -> None:
+    source = FakeSource(DATA)
+    source.faults = ["break", "no-range"]
+    progress = Progress()
+    cache = make(tmp_path, source)
+    await cache.ensure([ref(DATA)], progress)
+    assert cache.path(ref(DATA).sha256).read_bytes() == DATA
+    assert progress.fetched == 5500
+
+
+async def test_a_wrong_byte_is_put_aside_and_fetched_again(tmp_path: Path) -> None:
+    source = FakeSource(DATA)
+    source.faults = ["flip"]
+    cache = make(tmp_path, source)
+    await cache.ensure([ref(DATA)], Progress())
+    assert cache.path(ref(DATA).sha256).read_bytes() == DATA
+    assert len(list((tmp_path / "quarantine").iterdir())) == 1
+
+
+async def test_wrong_twice_is_an_error_and_is_never_served(tmp_path: Path) -> None:
+    source = FakeSource(DATA)
+    source.faults = ["flip", "flip"]
+    cache = make(tmp_path, source)
+    with pytest.raises(ReplicaFailed) as caught:
+        await cache.ensure([ref(DATA)], Progress())
+    assert caught.value.problem.code == "ChecksumMismatch"
+    assert ref(DATA).sha256 in caught.value.problem.detail
+    assert not cache.path(ref(DATA).sha256).exists()
+
+
+async def test_a_refusal_ends_at_once(tmp_path: Path) -> None:
+    source = FakeSource(DATA)
+    source.faults = ["refuse"]
+    with pytest.raises(ReplicaFailed) as caught:
+        await make(tmp_path, source).ensure([ref(DATA)], Progress())
+    assert caught.value.problem.code == "DownloadFailed"
+    assert len(source.requests) == 1
+
+
+async def test_a_blob_changed_on_disk_is_fetched_again(tmp_path: Path) -> None:
+    source = FakeSource(DATA)
+    cache = make(tmp_path, source)
+    await cache.ensure([ref(DATA)], Progress())
+    blob = cache.path(ref(DATA).sha256)
+    blob.chmod(0o644)
+    blob.write_bytes(bytes(5500))
+    await cache.ensure([ref(DATA)], Progress())
+    assert blob.read_bytes() == DATA
+
+
+async def test_too_little_disk_is_told_in_numbers_before_anything_is_fetched(
+    tmp_path: Path,
+) -> None:
+    source = FakeSource(DATA)
+    cache = make(tmp_path, source, free_bytes=lambda _: RESERVE_BYTES + 1024)
+    with pytest.raises(ReplicaFailed) as caught:
+        await cache.ensure([ref(DATA)], Progress())
+    assert caught.value.problem.code == "DiskFull"
+    assert "5.4 KiB more are needed" in caught.value.problem.message
+    assert "1.0 KiB are free" in caught.value.problem.message
+    assert source.requests == []
+
+
+async def test_a_disk_that_fills_up_midway_leaves_no_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = os.urandom(4000)
+    source = FakeSource(DATA, other)
+    written = 0
+
+    def write(output: BinaryIO, digest: "hashlib._Hash", chunk: bytes) -> None:
+        nonlocal written
+        written += len(chunk)
+        if written > 3000:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        output.write(chunk)
+        digest.update(chunk)
+
+    monkeypatch.setattr(cache_module, "_write", write)
+    with pytest.raises(ReplicaFailed) as caught:
+        await make(tmp_path, source).ensure([ref(DATA), ref(other, "b")], Progress())
+    assert caught.value.problem.code == "DiskFull"
+    assert list((tmp_path / "parts").iterdir()) == []
+    assert list(tmp_path.glob("??/*")) == []
+
+
+async def test_the_quota_evicts_what_was_unwanted_longest_but_never_what_is_linked(
+    tmp_path: Path,
+) -> None:
+    linked, old, recent = (os.urandom(1000) for _ in range(3))
+    cache = make(tmp_path / "cache", FakeSource(linked, old, recent, DATA[:2000]), quota_bytes=4000)
+    for content in (linked, old, recent):
+        await cache.ensure([ref(content)], Progress())
+    os.link(cache.path(ref(linked).sha256), tmp_path / "in-use")
+
+    await cache.ensure([ref(DATA[:2000])], Progress())
+
+    there = [cache.path(ref(content).sha256).exists() for content in (linked, old, recent)]
+    assert there == [True, False, True]
+    assert cache.used_bytes() == 4000
+
+
+async def test_a_model_larger_than_the_quota_is_refused(tmp_path: Path) -> None:
+    cache = make(tmp_path, FakeSource(DATA), quota_bytes=5000)
+    with pytest.raises(ReplicaFailed, match="cache quota"):
+        await cache.ensure([ref(DATA)], Progress())

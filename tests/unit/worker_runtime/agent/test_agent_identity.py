@@ -1,0 +1,63 @@
+"""Joining: the token is used once, the credential is kept for this user alone."""
+
+import stat
+from pathlib import Path
+
+import httpx
+import pytest
+
+from wire import codec
+from wire.messages import NodeInfo, RegisterReply
+from worker_runtime.agent import identity
+from worker_runtime.agent.client import ControlClient
+
+NODE = NodeInfo(name="n1", agent_version="1")
+REPLY = RegisterReply(
+    node_id="n1",
+    credential="secret",
+    queue="node.n1",
+    broker_url="redis://r",
+    heartbeat_interval_s=3,
+)
+
+
+def client(*answers: httpx.Response) -> ControlClient:
+    queue = list(answers)
+    return ControlClient("http://control", transport=httpx.MockTransport(lambda _: queue.pop(0)))
+
+
+async def test_the_credential_survives_and_is_private(tmp_path: Path) -> None:
+    file = tmp_path / "node" / "credential.json"
+    control = client(httpx.Response(200, content=codec.encode(REPLY)))
+    joined = await identity.join(control, token="t", node=NODE, file=file)
+    await control.close()
+    assert identity.read(file) == joined
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+async def test_an_unreachable_control_plane_is_waited_for(tmp_path: Path) -> None:
+    control = client(httpx.Response(502), httpx.Response(200, content=codec.encode(REPLY)))
+    joined = await identity.join(control, token="t", node=NODE, file=tmp_path / "c.json")
+    await control.close()
+    assert joined.node_id == "n1"
+
+
+async def test_a_used_token_says_what_to_do(tmp_path: Path) -> None:
+    control = client(httpx.Response(401, json={"detail": "token was used"}))
+    with pytest.raises(identity.CannotJoin, match=r"token was used.*Make a new one"):
+        await identity.join(control, token="t", node=NODE, file=tmp_path / "c.json")
+    await control.close()
+
+
+async def test_without_a_token_there_is_no_joining(tmp_path: Path) -> None:
+    control = client()
+    with pytest.raises(identity.CannotJoin, match="SHOAL_JOIN_TOKEN"):
+        await identity.join(control, token="", node=NODE, file=tmp_path / "c.json")
+    await control.close()
+
+
+def test_a_damaged_credential_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "credential.json"
+    file.write_text("{")
+    with pytest.raises(identity.CannotJoin, match=r"credential\.json is damaged"):
+        identity.read(file)

@@ -1,0 +1,74 @@
+"""Log lines arrive once each, with rising numbers, over restarts and emptied files."""
+
+from pathlib import Path
+
+import pytest
+
+from wire.messages import DesiredReplica
+from worker_runtime.agent import logs
+from worker_runtime.agent.journal import ReplicaFolder
+from worker_runtime.agent.logs import AGENT_STREAM, RUNTIME_STREAM, LogTail, last_lines
+
+REPLICA = DesiredReplica(
+    replica_id="r", generation=1, endpoint="digits", deployment="blue", files=()
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> ReplicaFolder:
+    return ReplicaFolder(tmp_path)
+
+
+def ship(tail: LogTail) -> list[tuple[str, int]]:
+    pages = tail.pages()
+    tail.shipped(pages)
+    return [(entry.text, entry.seq) for page in pages.values() for entry in page.entries]
+
+
+def test_only_complete_lines_are_shipped_and_each_once(folder: ReplicaFolder) -> None:
+    tail = LogTail(REPLICA, folder)
+    folder.runtime_log.write_text("one\ntw")
+    assert ship(tail) == [("one", 4)]
+    with folder.runtime_log.open("a") as log:
+        log.write("o\n\nthree\n")
+    assert ship(tail) == [("two", 8), ("three", 15)]
+    assert ship(tail) == []
+
+
+def test_what_was_not_confirmed_comes_again_with_the_same_numbers(folder: ReplicaFolder) -> None:
+    folder.runtime_log.write_text("one\n")
+    tail = LogTail(REPLICA, folder)
+    first = tail.pages()[RUNTIME_STREAM].entries[0]
+    again = LogTail(REPLICA, folder).pages()[RUNTIME_STREAM].entries[0]
+    assert (first.text, first.seq) == (again.text, again.seq)
+
+
+def test_a_new_agent_goes_on_where_the_old_one_stopped(folder: ReplicaFolder) -> None:
+    folder.runtime_log.write_text("one\ntwo\n")
+    ship(LogTail(REPLICA, folder))
+    with folder.runtime_log.open("a") as log:
+        log.write("three\n")
+    assert ship(LogTail(REPLICA, folder)) == [("three", 14)]
+
+
+def test_a_long_file_is_emptied_and_numbers_go_on(
+    folder: ReplicaFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logs, "FILE_LIMIT_BYTES", 8)
+    folder.runtime_log.write_text("eleven char\n")
+    tail = LogTail(REPLICA, folder)
+    assert ship(tail) == [("eleven char", 12)]
+    assert folder.runtime_log.stat().st_size == 0
+    folder.runtime_log.write_text("x\n")
+    assert ship(tail) == [("x", 14)]
+
+
+def test_the_agents_own_lines_carry_their_time(folder: ReplicaFolder) -> None:
+    folder.note("fetching 2 files")
+    entry = LogTail(REPLICA, folder).pages()[AGENT_STREAM].entries[0]
+    assert (entry.text, entry.endpoint, entry.deployment) == ("fetching 2 files", "digits", "blue")
+    assert entry.at > 1_700_000_000
+
+
+def test_last_lines_of_a_missing_file_are_empty(tmp_path: Path) -> None:
+    assert last_lines(tmp_path / "none.log", 5) == ""

@@ -1,0 +1,176 @@
+"""A replica's life with a stand-in runtime: loading, crashing, being adopted, being stopped."""
+
+import asyncio
+import contextlib
+import hashlib
+import os
+import signal
+import sys
+import time
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest
+
+from wire.messages import DesiredReplica, FileRef, ObservedReplica
+from worker_runtime.agent import process, replica
+from worker_runtime.agent.cache import BlobCache
+from worker_runtime.agent.client import BlobStream
+from worker_runtime.agent.journal import ReplicaFolder
+from worker_runtime.agent.replica import Host, ReplicaRunner
+
+FAKE = Path(__file__).parents[3] / "support" / "fake_runtime.py"
+CONTENT = b"weights"
+DEADLINE_S = 20
+
+
+class OneBlob:
+    @contextlib.asynccontextmanager
+    async def blob(self, sha256: str, offset: int) -> AsyncIterator[BlobStream]:
+        async def chunks() -> AsyncIterator[bytes]:
+            yield CONTENT[offset:]
+
+        yield BlobStream(offset, chunks())
+
+
+def desired(*, marker: str = "", reason: str = "", timeout_s: float = DEADLINE_S) -> DesiredReplica:
+    return DesiredReplica(
+        replica_id="r1",
+        generation=1,
+        endpoint="digits",
+        deployment="blue",
+        files=(FileRef("digits/1/model.onnx", 7, hashlib.sha256(CONTENT).hexdigest()),),
+        inline_files={f"digits/{marker}": reason} if marker else {},
+        models=("digits",),
+        load_timeout_s=timeout_s,
+    )
+
+
+class Stage:
+    """Makes runners on one folder and kills what they leave."""
+
+    def __init__(self, root: Path) -> None:
+        self.folder = ReplicaFolder(root / "replicas" / "r1")
+        self.history: list[str] = []
+        self.runners: list[ReplicaRunner] = []
+        self._cache = BlobCache(root / "cache", OneBlob())
+
+    def run(self, wanted: DesiredReplica, *, adopt: bool = False) -> ReplicaRunner:
+        host = Host(
+            cache=self._cache,
+            address="127.0.0.1",
+            bind="127.0.0.1",
+            environment=dict(os.environ),
+            changed=self._changed,
+            runtime=(sys.executable, str(FAKE)),
+            crash_delay_s=0.01,
+        )
+        entry = self.folder.read() if adopt else None
+        runner = ReplicaRunner(wanted, self.folder, host, adopt=entry)
+        self.runners.append(runner)
+        return runner
+
+    def _changed(self) -> None:
+        for runner in self.runners[-1:]:
+            if self.history[-1:] != [runner.observed.state]:
+                self.history.append(runner.observed.state)
+
+
+@pytest.fixture
+async def stage(tmp_path: Path) -> AsyncIterator[Stage]:
+    stage = Stage(tmp_path)
+    yield stage
+    for runner in stage.runners:
+        await runner.stop(drain_s=0.5, discard=False)
+
+
+async def until(
+    runner: ReplicaRunner, condition: Callable[[ObservedReplica], bool]
+) -> ObservedReplica:
+    deadline = time.monotonic() + DEADLINE_S
+    while not condition(runner.observed):
+        assert time.monotonic() < deadline, f"still {runner.observed}"
+        await asyncio.sleep(0.01)
+    return runner.observed
+
+
+def is_state(state: str) -> Callable[[ObservedReplica], bool]:
+    return lambda seen: seen.state == state
+
+
+async def test_a_replica_walks_to_ready_and_serves(stage: Stage) -> None:
+    runner = stage.run(desired())
+    seen = await until(runner, is_state("ready"))
+    assert stage.history == ["downloading", "starting", "loading", "warming", "ready"]
+    assert (seen.downloaded_bytes, seen.total_bytes, seen.cached_bytes) == (7, 7, 0)
+    assert seen.http_port > 0 and seen.pid > 0
+    assert (stage.folder.repository / "digits/1/model.onnx").read_bytes() == CONTENT
+
+
+async def test_a_model_that_cannot_be_loaded_fails_with_reason_and_log(stage: Stage) -> None:
+    runner = stage.run(desired(marker="BROKEN", reason="opset 99 is not supported"))
+    seen = await until(runner, is_state("failed"))
+    assert seen.error is not None
+    assert seen.error.code == "ModelLoadFailed"
+    assert "opset 99" in seen.error.message
+    assert "fake runtime starting" in seen.error.detail
+    assert runner.process is None
+
+
+async def test_a_runtime_that_keeps_crashing_is_given_up(stage: Stage) -> None:
+    seen = await until(stage.run(desired(marker="CRASH")), is_state("failed"))
+    assert seen.error is not None
+    assert seen.error.code == "CrashLoop"
+    assert "exited with status 3" in seen.error.message
+    assert seen.restarts == replica.CRASH_LIMIT - 1
+
+
+async def test_a_killed_runtime_comes_back(stage: Stage) -> None:
+    runner = stage.run(desired())
+    first = (await until(runner, is_state("ready"))).pid
+    os.kill(first, signal.SIGKILL)
+    second = await until(runner, lambda seen: seen.state == "ready" and seen.pid != first)
+    assert second.restarts == 1
+
+
+async def test_a_load_that_takes_too_long_is_ended(stage: Stage) -> None:
+    stage_runtime = desired(marker="BROKEN", reason="unloaded", timeout_s=1.5)
+    seen = await until(stage.run(stage_runtime), is_state("failed"))
+    assert seen.error is not None
+    assert seen.error.code == "LoadTimeout"
+
+
+async def test_the_next_agent_adopts_the_running_process(stage: Stage) -> None:
+    first = stage.run(desired())
+    pid = (await until(first, is_state("ready"))).pid
+    await first.leave()
+    stage.runners.clear()
+    stage.history.clear()
+
+    second = stage.run(desired(), adopt=True)
+    assert second.observed.state == "ready"
+    assert second.observed.pid == pid
+    await until(second, lambda _: stage.folder.agent_log.read_text().count(" ready\n") == 2)
+    assert set(stage.history) <= {"ready"}
+    os.kill(pid, signal.SIGKILL)
+    await until(second, lambda seen: seen.state == "ready" and seen.pid not in {0, pid})
+
+
+async def test_stopping_ends_the_process_and_discards_the_folder(stage: Stage) -> None:
+    runner = stage.run(desired())
+    await until(runner, is_state("ready"))
+    identity = runner.process
+    assert identity is not None
+    await runner.stop(drain_s=5, discard=True)
+    assert stage.history[-2:] == ["draining", "stopped"]
+    assert not process.alive(identity)
+    assert not stage.folder.path.exists()
+
+
+async def test_stopping_during_the_start_leaves_no_process(stage: Stage) -> None:
+    runner = stage.run(desired())
+    await until(runner, lambda seen: seen.pid > 0)
+    identity = runner.process
+    assert identity is not None
+    await runner.stop(drain_s=5, discard=True)
+    assert not process.alive(identity)

@@ -1,0 +1,35 @@
+"""Prometheus text becomes counters per model."""
+
+from worker_runtime.agent.sampler import parse
+
+TEXT = """
+# HELP nv_inference_request_success Number of successful inference requests
+# TYPE nv_inference_request_success counter
+nv_inference_request_success{model="digits",version="1"} 7
+# TYPE nv_inference_request_failure counter
+nv_inference_request_failure{model="digits",version="1",reason="CANCELED"} 2
+nv_inference_request_failure{model="digits",version="1",reason="OTHER"} 1
+# TYPE nv_inference_queue_duration_us counter
+nv_inference_queue_duration_us{model="digits",version="1",gpu_uuid="a"} 10
+nv_inference_queue_duration_us{model="digits",version="1",gpu_uuid="b"} 5
+# TYPE nv_inference_pending_request_count gauge
+nv_inference_pending_request_count{model="digits",version="1"} 4
+# TYPE shoal_inference_batch_size_total counter
+shoal_inference_batch_size_total{model="digits",version="1",batch_size="8"} 3
+# TYPE nv_cpu_utilization gauge
+nv_cpu_utilization 0.5
+"""
+
+
+def test_counters_of_a_model() -> None:
+    (model,) = parse(TEXT)
+    assert (model.model, model.version) == ("digits", "1")
+    assert model.request_success == 7
+    assert model.request_failure == {"CANCELED": 2, "OTHER": 1}
+    assert model.queue_duration_us == 15  # the instances of one model add up
+    assert model.pending_request_count == 4
+    assert model.batch_counts == {"8": 3}
+
+
+def test_an_idle_runtime_has_no_models() -> None:
+    assert parse("# TYPE nv_cpu_utilization gauge\nnv_cpu_utilization 0.5\n") == ()

@@ -1,0 +1,51 @@
+"""Repositories are laid out whole, from links, and never outside their folder."""
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from wire.messages import DesiredReplica, FileRef
+from worker_runtime.agent.failure import ReplicaFailed
+from worker_runtime.agent.staging import stage
+
+
+def blob(root: Path, content: bytes) -> FileRef:
+    sha256 = hashlib.sha256(content).hexdigest()
+    (root / sha256).write_bytes(content)
+    return FileRef(path="m/1/model.onnx", size=len(content), sha256=sha256)
+
+
+def replica(*files: FileRef, **inline: str) -> DesiredReplica:
+    return DesiredReplica(
+        replica_id="r", generation=1, endpoint="e", deployment="d", files=files, inline_files=inline
+    )
+
+
+def test_files_are_links_and_inline_files_are_their_own(tmp_path: Path) -> None:
+    model = blob(tmp_path, b"weights")
+    shadowed = FileRef(path="m/config.pbtxt", size=7, sha256=model.sha256)
+    repository = tmp_path / "repository"
+    wanted = replica(model, shadowed, **{"m/config.pbtxt": "max_batch_size: 4"})
+
+    stage(wanted, blob=tmp_path.joinpath, repository=repository)
+
+    assert (repository / "m/1/model.onnx").samefile(tmp_path / model.sha256)
+    assert (repository / "m/config.pbtxt").read_text() == "max_batch_size: 4"
+    assert (tmp_path / model.sha256).read_bytes() == b"weights"
+
+
+def test_a_second_staging_replaces_the_first(tmp_path: Path) -> None:
+    repository = tmp_path / "repository"
+    stage(replica(**{"old/config.pbtxt": ""}), blob=tmp_path.joinpath, repository=repository)
+    stage(replica(**{"new/config.pbtxt": ""}), blob=tmp_path.joinpath, repository=repository)
+    assert [path.name for path in repository.iterdir()] == ["new"]
+
+
+@pytest.mark.parametrize("path", ["../x", "/etc/x", "a/../../x", "a\\..\\x", ""])
+def test_a_path_that_leaves_the_repository_is_refused(tmp_path: Path, path: str) -> None:
+    repository = tmp_path / "node" / "repository"
+    with pytest.raises(ReplicaFailed) as caught:
+        stage(replica(**{path: "x"}), blob=tmp_path.joinpath, repository=repository)
+    assert caught.value.problem.code == "UnsafePath"
+    assert list((tmp_path / "node").iterdir()) == []
