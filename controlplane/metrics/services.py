@@ -1,6 +1,101 @@
 """Writes of metrics: samples, log lines, watches, pruning."""
 
+import dataclasses
+import time
+
+from django.db import transaction
+
+from controlplane.metrics import selectors
+from controlplane.metrics.models import GatewaySample, LogLine, NodeSample, ReplicaSample, Watch
+from controlplane.metrics.types import (
+    KEEP_LOG_LINES,
+    KEEP_SAMPLES_S,
+    MAX_LOG_LINE,
+    WATCH_LIFETIME_S,
+)
+from wire.messages import GatewaySampleBatch, LogBatch, SampleBatch
+
+DATABASE = "metrics"
+BATCH_ROWS = 500
+
+
+def samples_ingest(*, node_id: str, batch: SampleBatch) -> None:
+    """Keep what a node scraped of its replicas, and what it says of itself."""
+    rows = [
+        ReplicaSample(
+            endpoint=sample.endpoint,
+            deployment=sample.deployment,
+            replica_id=sample.replica_id,
+            at=sample.at,
+            data=dataclasses.asdict(sample),
+        )
+        for sample in batch.samples
+    ]
+    with transaction.atomic(using=DATABASE):
+        ReplicaSample.objects.bulk_create(rows, batch_size=BATCH_ROWS)
+        if batch.node is not None:
+            NodeSample.objects.create(
+                node_id=node_id, at=time.time(), data=dataclasses.asdict(batch.node)
+            )
+
+
+def gateway_samples_ingest(batch: GatewaySampleBatch) -> float:
+    """Keep what a gateway saw; returns how long it shall wait until its next sample, in seconds."""
+    GatewaySample.objects.bulk_create(
+        [
+            GatewaySample(
+                endpoint=sample.endpoint,
+                deployment=sample.deployment,
+                at=sample.at,
+                data=dataclasses.asdict(sample),
+            )
+            for sample in batch.samples
+        ],
+        batch_size=BATCH_ROWS,
+    )
+    return selectors.sample_interval_s()
+
+
+def logs_ingest(batch: LogBatch) -> None:
+    """Keep log lines; one that came before (same replica, stream and number) is dropped."""
+    LogLine.objects.bulk_create(
+        [
+            LogLine(
+                endpoint=entry.endpoint,
+                deployment=entry.deployment,
+                replica_id=entry.replica_id,
+                stream=entry.stream,
+                seq=entry.seq,
+                at=entry.at,
+                # why: PostgreSQL stores no NUL in text
+                text=entry.text[:MAX_LOG_LINE].replace("\x00", "\ufffd"),
+            )
+            for entry in batch.entries
+        ],
+        batch_size=BATCH_ROWS,
+        ignore_conflicts=True,
+    )
+
 
 def watch(endpoint: str) -> None:
-    """Somebody looks at this endpoint: agents sample every half second for the next 30 s."""
-    raise NotImplementedError
+    """Somebody looks at this endpoint: agents sample every half second for the next 30 s.
+
+    To be called again while they look.
+    """
+    Watch.objects.update_or_create(
+        endpoint=endpoint, defaults={"expires_at": time.time() + WATCH_LIFETIME_S}
+    )
+
+
+def prune(*, now: float) -> None:
+    """Drop samples and log lines beyond what is kept. ``now`` is Unix seconds."""
+    for model in (ReplicaSample, GatewaySample, NodeSample):
+        model.objects.filter(at__lt=now - KEEP_SAMPLES_S).delete()
+    Watch.objects.filter(expires_at__lt=now).delete()
+    for endpoint, deployment in selectors.log_owners():
+        mine = LogLine.objects.filter(endpoint=endpoint, deployment=deployment)
+        oldest_kept = (
+            mine.order_by("-id").values_list("id", flat=True)[KEEP_LOG_LINES - 1 : KEEP_LOG_LINES]
+        )
+        for line_id in oldest_kept:
+            mine.filter(id__lt=line_id).delete()

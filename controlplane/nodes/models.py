@@ -20,6 +20,7 @@ class Node(Stamped):
     desired_generation = models.BigIntegerField(default=0)
     observed_generation = models.BigIntegerField(default=0)
     last_seen_at = models.DateTimeField(null=True, blank=True)
+    online_since = models.DateTimeField(null=True, blank=True)  # first report after a silence
 
     def __str__(self) -> str:
         return self.name

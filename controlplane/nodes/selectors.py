@@ -46,3 +46,12 @@ def node_state(node: Node, now: datetime) -> Liveness:
 def node_list_behind() -> QuerySet[Node]:
     """Nodes that have not acted on their latest desired state."""
     return Node.objects.filter(observed_generation__lt=F("desired_generation"))
+
+
+def nodes_heard_since(now: datetime) -> datetime | None:
+    """Since when reports have been arriving at all; None when no node is online.
+
+    Silence before that moment says nothing about a node: it may have been ours.
+    """
+    online = [node for node in node_list() if node_state(node, now) == "online"]
+    return min((node.online_since for node in online if node.online_since), default=None)

@@ -73,7 +73,7 @@ def node_register(*, request: RegisterRequest, now: datetime) -> RegisterReply:
     node.credential_hash = secret_hash(credential)
     node.info = dataclasses.asdict(request.node)
     node.state = Node.State.ONLINE
-    node.last_seen_at = now
+    node.last_seen_at = node.online_since = now
     node.save()
     JoinToken.objects.filter(token_hash=secret_hash(request.token)).update(node=node)
     events.record(
@@ -105,6 +105,8 @@ def node_seen(*, node: Node, info: NodeInfo, observed_generation: int, now: date
         observed_generation=observed_generation,
         last_seen_at=now,
     )
+    if selectors.node_state(node, now) == "offline":  # by its age before this report
+        Node.objects.filter(pk=node.pk).update(online_since=now)
     returned = (
         Node.objects.filter(pk=node.pk)
         .exclude(state=Node.State.ONLINE)

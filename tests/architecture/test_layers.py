@@ -18,7 +18,7 @@ WRONG_IMPORTS = [
     ("worker_runtime/core/engine.py", "import wire.messages", "wire-doors"),
     ("controlplane/registry/selectors.py", "import controlplane.deployments.models", "domains"),
     ("controlplane/core/errors.py", "import controlplane.accounts.models", "domains"),
-    ("controlplane/deployments/services.py", "import controlplane.deployments.tasks", "app"),
+    ("controlplane/deployments/services/__init__.py", "import controlplane.deployments.tasks", "app"),
     ("worker_runtime/types/__init__.py", "import worker_runtime.settings", "runtime"),
     ("worker_runtime/core/queue.py", "import worker_runtime.core.scheduler", "core"),
     ("worker_runtime/backends/identity.py", "import worker_runtime.backends.onnxruntime", "backends"),

@@ -1,7 +1,7 @@
 """Pure: from the rows of an operation and of its replicas, as values, to what must be done next.
 
-``operation_step`` advances one operation; ``upkeep`` keeps a settled deployment alive. Neither reads
-a clock or a row, and both may be asked again at any time: a step that was taken is not taken twice.
+``operation_step`` advances one operation; ``upkeep`` keeps a settled deployment alive. Neither
+reads a clock or a row, and both may be asked again at any time: no step is taken twice.
 """
 
 from controlplane.deployments.reconcile.operation import operation_step

@@ -1,0 +1,44 @@
+"""Pure: names of endpoints and deployments, the rule and the defaults."""
+
+import re
+from collections.abc import Collection, Iterable
+from typing import Final
+
+from controlplane.deployments.errors import NameInvalid
+
+RULE: Final = re.compile(r"[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?")
+SHORTEST: Final = 3
+LONGEST: Final = 32
+COLOURS: Final = ("blue", "green")
+
+
+def name_check(name: str, *, field: str) -> str:
+    """The name, if it is one. Raises NameInvalid."""
+    if SHORTEST <= len(name) <= LONGEST and RULE.fullmatch(name):
+        return name
+    raise NameInvalid(
+        f"{name!r} cannot be a name here.",
+        field=field,
+        hints=(
+            f"{SHORTEST} to {LONGEST} letters, digits and hyphens; "
+            "a letter first, no hyphen at the end.",
+        ),
+    )
+
+
+def endpoint_name_for(model: str) -> str:
+    """A legal endpoint name that reads like the model's."""
+    name = re.sub(r"[^a-zA-Z0-9]+", "-", model).strip("-")
+    if not name or not name[0].isalpha():
+        name = f"model-{name}".strip("-")
+    name = name[:LONGEST].rstrip("-")
+    return name if len(name) >= SHORTEST else f"{name}-model"
+
+
+def colour_for(existing: Collection[str], idle: Iterable[str]) -> str | None:
+    """The colour that a new deployment takes; None when both carry traffic or are busy.
+
+    ``idle`` are the existing deployments that may be replaced.
+    """
+    free = [colour for colour in COLOURS if colour not in existing]
+    return next(iter(free), None) or next((c for c in COLOURS if c in set(idle)), None)

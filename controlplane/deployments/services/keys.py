@@ -1,0 +1,90 @@
+"""Endpoint keys: two slots, hashed for gateways, sealed for the audited reveal."""
+
+import base64
+import hashlib
+import secrets
+from typing import Any
+
+from cryptography.fernet import Fernet, InvalidToken
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from django.conf import settings
+from django.db import transaction
+from django.db.models import F
+
+from controlplane.core import events
+from controlplane.core.errors import Unavailable
+from controlplane.deployments.models import Endpoint, EndpointKey
+from controlplane.deployments.selectors import endpoint_get
+
+KEY_BYTES = 32
+PREFIX_CHARS = 8
+
+
+def _vault() -> Fernet:
+    """Sealing with a key of its own, derived from the installation's secret."""
+    derive = HKDF(algorithm=hashes.SHA256(), length=32, salt=None, info=b"shoal endpoint keys")
+    return Fernet(base64.urlsafe_b64encode(derive.derive(settings.SECRET_KEY.encode())))
+
+
+def _parts(clear: str) -> dict[str, Any]:
+    return {
+        "sha256": hashlib.sha256(clear.encode()).hexdigest(),
+        "sealed": _vault().encrypt(clear.encode()).decode(),
+        "prefix": clear[:PREFIX_CHARS],
+    }
+
+
+def keys_create(endpoint: Endpoint) -> None:
+    """Fresh keys in both slots, so that one can be replaced while the other works."""
+    for slot in EndpointKey.Slot:
+        clear = secrets.token_hex(KEY_BYTES)
+        EndpointKey.objects.create(endpoint=endpoint, slot=slot, **_parts(clear))
+
+
+def _clear_keys(endpoint: Endpoint) -> dict[str, str]:
+    """Slot -> key. Raises Unavailable when the installation's secret is not the one of before."""
+    try:
+        return {
+            key.slot: _vault().decrypt(key.sealed.encode()).decode() for key in endpoint.keys.all()
+        }
+    except InvalidToken as error:
+        raise Unavailable(
+            "The keys cannot be shown: the installation's secret key has changed.",
+            code="KeysSealed",
+            hints=("They still work. Regenerate them to see them again.",),
+        ) from error
+
+
+@transaction.atomic
+def endpoint_keys_reveal(*, name: str, actor: str) -> dict[str, str]:
+    """Slot -> clear key; every reveal is on record. Raises EndpointNotFound, Unavailable."""
+    endpoint = endpoint_get(name)
+    keys = _clear_keys(endpoint)
+    events.record(
+        actor=actor,
+        verb="endpoint.keys_revealed",
+        subject=f"endpoint/{name}",
+        message=f"{actor} looked at the keys of {name}",
+    )
+    return keys
+
+
+@transaction.atomic
+def endpoint_key_regenerate(*, name: str, slot: str, actor: str) -> dict[str, str]:
+    """A new key in one slot; the other keeps working. Returns slot -> clear key of both.
+
+    Raises EndpointNotFound, Unavailable.
+    """
+    endpoint = endpoint_get(name)
+    clear = secrets.token_hex(KEY_BYTES)
+    EndpointKey.objects.filter(endpoint=endpoint, slot=slot).update(**_parts(clear))
+    Endpoint.objects.filter(pk=endpoint.pk).update(generation=F("generation") + 1)
+    events.record(
+        actor=actor,
+        verb="endpoint.key_regenerated",
+        subject=f"endpoint/{name}",
+        message=f"{actor} replaced the {slot} key of {name}",
+        data={"slot": slot, "prefix": clear[:PREFIX_CHARS]},
+    )
+    return _clear_keys(endpoint_get(name))

@@ -1,0 +1,69 @@
+"""Pure: the traffic rule, and how a share moves from one deployment to another."""
+
+from collections.abc import Collection, Mapping
+
+from controlplane.deployments.errors import TrafficInvalid
+
+HINT_SUM = "Shares are percent: they add up to 100, or to 0 to answer nobody."
+
+
+def traffic_check(
+    traffic: Mapping[str, int], *, deployments: Collection[str], ready: Collection[str]
+) -> dict[str, int]:
+    """``traffic`` without its zeros. Raises TrafficInvalid.
+
+    ``ready`` are the deployments that have at least one ready replica.
+    """
+    for name, percent in traffic.items():
+        if name not in deployments:
+            known = ", ".join(sorted(deployments)) or "none yet"
+            raise TrafficInvalid(
+                f"There is no deployment {name}; the endpoint has {known}.", field="traffic"
+            )
+        if not 0 <= percent <= 100:
+            raise TrafficInvalid(
+                f"{name}: {percent} is no percentage.", field="traffic", hints=(HINT_SUM,)
+            )
+    total = sum(traffic.values())
+    if total not in (0, 100):
+        raise TrafficInvalid(
+            f"The shares add up to {total}.", field="traffic", hints=(HINT_SUM,)
+        )
+    kept = {name: percent for name, percent in traffic.items() if percent}
+    if waiting := sorted(set(kept) - set(ready)):
+        raise TrafficInvalid(
+            f"{', '.join(waiting)} has no ready replica.",
+            field="traffic",
+            hints=("Wait until the deployment is ready, or see why it is not.",),
+        )
+    return kept
+
+
+def traffic_shift(current: Mapping[str, int], name: str, percent: int) -> dict[str, int]:
+    """``name`` gets ``percent``, the others keep their proportions; the sum is 100 or 0.
+
+    Without others to share with, anything above 0 is all of it.
+    """
+    others = {other: share for other, share in current.items() if other != name and share}
+    if percent == 0:
+        return _scaled(others, 100) if others else {}
+    if not others:
+        return {name: 100}
+    return _scaled(others, 100 - percent) | {name: percent}
+
+
+def traffic_without(current: Mapping[str, int], name: str) -> dict[str, int]:
+    """The others take over what ``name`` had; nobody left means nobody answers."""
+    return traffic_shift(current, name, 0)
+
+
+def _scaled(shares: Mapping[str, int], total: int) -> dict[str, int]:
+    """Whole percents in proportion that add up to ``total`` (largest remainders first)."""
+    whole = sum(shares.values())
+    exact = {name: share * total / whole for name, share in shares.items()}
+    floors = {name: int(value) for name, value in exact.items()}
+    left = total - sum(floors.values())
+    by_remainder = sorted(exact, key=lambda name: (floors[name] - exact[name], name))
+    for name in by_remainder[:left]:
+        floors[name] += 1
+    return {name: share for name, share in floors.items() if share}

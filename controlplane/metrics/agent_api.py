@@ -1,0 +1,28 @@
+"""The doors for what nodes measure and log."""
+
+from django.http import HttpResponse, JsonResponse
+from rest_framework.request import Request
+
+from controlplane.metrics import selectors, services
+from controlplane.nodes.auth import NodeDoor, caller, message, reply
+from wire.messages import LogBatch, ReportReply, SampleBatch
+
+
+class SamplesDoor(NodeDoor):
+    def post(self, request: Request) -> HttpResponse:
+        node = caller(request)
+        batch = message(SampleBatch, request)
+        services.samples_ingest(node_id=node.id, batch=batch)
+        endpoints = {sample.endpoint for sample in batch.samples}
+        return reply(
+            ReportReply(
+                desired_generation=node.desired_generation,
+                sample_interval_s=selectors.sample_interval_s(endpoints),
+            )
+        )
+
+
+class LogsDoor(NodeDoor):
+    def post(self, request: Request) -> HttpResponse:
+        services.logs_ingest(message(LogBatch, request))
+        return JsonResponse({})

@@ -1,0 +1,12 @@
+"""Jobs of metrics, by name."""
+
+import time
+
+from celery import shared_task
+
+from controlplane.metrics import services
+
+
+@shared_task(name="metrics.prune")
+def metrics_prune() -> None:
+    services.prune(now=time.time())
