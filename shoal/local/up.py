@@ -139,6 +139,8 @@ async def _prepare(plan: Plan, screen: Screen) -> dict[str, Any]:
     began = time.monotonic()
     node = plan.home.path / "node"
     output = plan.home.path / "secrets" / "setup.json"
+    if _database_is_new(plan):  # whoever deleted it took the node's row with it
+        (node / "credential.json").unlink(missing_ok=True)
     joining = [] if (node / "credential.json").exists() else ["--join-token"]
     try:
         await _one_shot(plan, "prepare", "-m", "shoal.local.prepare", str(output), *joining)
@@ -149,6 +151,11 @@ async def _prepare(plan: Plan, screen: Screen) -> dict[str, Any]:
         write_private(node / "join-token", token)
     screen.ready("database", "migrated", time.monotonic() - began)
     return installation
+
+
+def _database_is_new(plan: Plan) -> bool:
+    embedded = "SHOAL_DATABASE_URL" not in plan.environment
+    return embedded and not (plan.home.path / "db" / "main.db").exists()
 
 
 async def _bootstrap_gateway(plan: Plan) -> dict[str, Any]:
@@ -192,16 +199,16 @@ def _announce(plan: Plan, screen: Screen, installation: dict[str, Any]) -> None:
     plan.home.write_client(
         {
             "url": plan.studio_url,
-            "token": installation["token"],
+            "token": installation["local_token"],
             "gateway_url": plan.gateway_url,
             "gateway_plain_url": plan.gateway_plain_url,
             "grpc_target": plan.gateway_url.partition("://")[2],
             "ca_path": ca_path,
-            "username": installation["username"],
+            "username": installation["admin_username"],
         }
     )
-    rows = {"Studio": plan.studio_url, "Username": installation["username"]}
-    if password := installation.get("password"):
+    rows = {"Studio": plan.studio_url, "Username": installation["admin_username"]}
+    if password := installation["admin_password"]:
         rows["Password"] = f"{password}   (shown only now: keep it)"
     rows |= {
         "Scoring": f"{plan.gateway_url}/endpoints/<name>/",
