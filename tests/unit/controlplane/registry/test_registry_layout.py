@@ -1,0 +1,78 @@
+"""Whatever people upload becomes a repository, and they are told how."""
+
+from pathlib import Path
+
+import pytest
+
+from controlplane.registry.layout import arrange, model_name
+
+
+def files(root: Path) -> list[str]:
+    return sorted(p.relative_to(root).as_posix() for p in root.rglob("*") if p.is_file())
+
+
+def make(root: Path, *names: str, config: str = "") -> None:
+    for name in names:
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(config if name.endswith("config.pbtxt") else "x")
+
+
+@pytest.mark.parametrize(
+    ("uploaded", "filename", "expected"),
+    [
+        (["resnet.onnx"], "resnet.onnx", ["resnet/1/model.onnx"]),
+        (["net.onnx", "net.data"], "net.zip", ["net/1/model.onnx", "net/1/net.data"]),
+        (["1/model.onnx", "config.pbtxt"], "m.zip", ["m/1/model.onnx", "m/config.pbtxt"]),
+        (["m/1/model.onnx"], "whatever.zip", ["m/1/model.onnx"]),
+        (["m/1/model.onnx", "m/2/model.onnx"], "z.zip", ["m/1/model.onnx", "m/2/model.onnx"]),
+        (["repo/a/1/model.onnx", "repo/b/1/model.onnx"], "z.zip", ["a/1/model.onnx", "b/1/model.onnx"]),
+        (["x/y/m/1/model.onnx"], "z.zip", ["m/1/model.onnx"]),
+        (["m/m/1/model.onnx"], "z.zip", ["m/1/model.onnx"]),
+        (["m/model.onnx", "m/config.pbtxt"], "z.zip", ["m/1/model.onnx", "m/config.pbtxt"]),
+        (["m/net.onnx", "m/labels.txt"], "z.zip", ["m/1/model.onnx", "m/labels.txt"]),
+        (["a/1/model.onnx", "b/1/model.onnx", "README.md"], "z.zip", ["a/1/model.onnx", "b/1/model.onnx"]),
+        (["notes/readme.txt"], "z.zip", ["notes/readme.txt"]),
+    ],
+)
+def test_an_upload_is_arranged(
+    tmp_path: Path, uploaded: list[str], filename: str, expected: list[str]
+) -> None:
+    make(tmp_path, *uploaded)
+    said = arrange(tmp_path, filename)
+    assert files(tmp_path) == expected
+    assert bool(said) == (sorted(uploaded) != expected)
+
+
+def test_arranging_a_repository_again_changes_nothing(tmp_path: Path) -> None:
+    make(tmp_path, "repo/a/1/model.onnx")
+    arrange(tmp_path, "z.zip")
+    before = files(tmp_path)
+    assert arrange(tmp_path, "z.zip") == []
+    assert files(tmp_path) == before
+
+
+def test_the_name_in_the_configuration_beats_the_file_name(tmp_path: Path) -> None:
+    make(tmp_path, "config.pbtxt", "1/model.onnx", config='name: "densenet"\n')
+    arrange(tmp_path, "upload-final-2.zip")
+    assert files(tmp_path) == ["densenet/1/model.onnx", "densenet/config.pbtxt"]
+
+
+def test_a_name_in_the_configuration_cannot_lead_out(tmp_path: Path) -> None:
+    make(tmp_path, "config.pbtxt", "1/model.onnx", config='name: "../../evil"\n')
+    arrange(tmp_path, "good.zip")
+    assert files(tmp_path) == ["good/1/model.onnx", "good/config.pbtxt"]
+
+
+@pytest.mark.parametrize(
+    ("filename", "name"),
+    [
+        ("resnet50-v1.5.onnx", "resnet50-v1.5"),
+        ("my model (2).onnx", "my_model_2"),
+        ("repo.tar.gz", "repo"),
+        ("модель.onnx", "model"),
+        (".onnx", "model"),
+    ],
+)
+def test_a_model_is_named_after_its_file(filename: str, name: str) -> None:
+    assert model_name(filename) == name

@@ -1,0 +1,246 @@
+"""Uploads over REST: by offset, resumable, and nothing lost when something goes wrong."""
+
+import base64
+import hashlib
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+from pytest_django import Settings
+from rest_framework.response import Response
+from rest_framework.test import APIClient
+
+from controlplane.accounts.models import User
+from controlplane.core.errors import DomainError
+from controlplane.registry import storage
+from controlplane.registry.models import Upload
+from controlplane.registry.services import uploads
+from controlplane.registry.types import MAX_CHUNK_BYTES
+
+CONTENT = bytes(range(256)) * 40
+RAW = "application/offset+octet-stream"
+
+
+def create(api: APIClient, size: int = len(CONTENT), **more: str) -> str:
+    answer = api.post(
+        "/api/v1/uploads", {"filename": "m.onnx", "size": size, **more}, format="json"
+    )
+    assert answer.status_code == 201, answer.content
+    return str(answer.json()["id"])
+
+
+def send(api: APIClient, upload_id: str, offset: int, content: bytes, **headers: str) -> Response:
+    return api.generic(
+        "PATCH",
+        f"/api/v1/uploads/{upload_id}",
+        content,
+        content_type=RAW,
+        headers={"Upload-Offset": str(offset), **headers},
+    )
+
+
+def checksum(content: bytes) -> str:
+    return "sha256 " + base64.b64encode(hashlib.sha256(content).digest()).decode()
+
+
+def stored(upload_id: str) -> bytes:
+    return storage.part_path(upload_id).read_bytes()
+
+
+def test_a_file_arrives_in_chunks_and_is_handed_to_ingest(api: APIClient) -> None:
+    upload_id = create(api)
+    first = send(api, upload_id, 0, CONTENT[:5000], **{"Upload-Checksum": checksum(CONTENT[:5000])})
+    assert first.status_code == 200, first.content
+    assert first.json()["offset"] == 5000
+    head = api.head(f"/api/v1/uploads/{upload_id}")
+    assert (head["Upload-Offset"], head["Upload-Length"]) == ("5000", str(len(CONTENT)))
+    assert send(api, upload_id, 5000, CONTENT[5000:]).json()["offset"] == len(CONTENT)
+    assert stored(upload_id) == CONTENT
+    done = api.post(f"/api/v1/uploads/{upload_id}/complete", {}, format="json")
+    assert done.status_code == 202
+    assert done.json()["state"] == "verifying"
+    assert [step["status"] for step in done.json()["steps"]] == ["pending"] * 3
+    again = api.post(f"/api/v1/uploads/{upload_id}/complete", {}, format="json")
+    assert again.status_code == 202
+    late = send(api, upload_id, len(CONTENT), b"")
+    assert (late.status_code, late.json()["code"]) == (409, "UploadStateConflict")
+
+
+@pytest.mark.parametrize("offset", [0, 1, 9000])
+def test_a_wrong_offset_is_answered_with_the_true_one(api: APIClient, offset: int) -> None:
+    upload_id = create(api)
+    send(api, upload_id, 0, CONTENT[:5000])
+    answer = send(api, upload_id, offset, b"wrong")
+    assert answer.status_code == 409
+    assert answer["Content-Type"] == "application/problem+json"
+    assert (answer.json()["code"], answer.json()["offset"]) == ("UploadOffsetConflict", 5000)
+    assert stored(upload_id) == CONTENT[:5000]
+
+
+def test_a_damaged_chunk_is_thrown_away(api: APIClient) -> None:
+    upload_id = create(api)
+    answer = send(api, upload_id, 0, b"damaged", **{"Upload-Checksum": checksum(b"sent")})
+    assert (answer.status_code, answer.json()["code"]) == (400, "ChecksumMismatch")
+    assert api.get(f"/api/v1/uploads/{upload_id}").json()["offset"] == 0
+    assert send(api, upload_id, 0, CONTENT).json()["offset"] == len(CONTENT)
+
+
+@pytest.mark.parametrize("value", ["md5 abc", "sha256 !!", "sha256 YWJj", "nonsense"])
+def test_a_checksum_that_cannot_be_read_is_refused(api: APIClient, value: str) -> None:
+    answer = send(api, create(api), 0, b"x", **{"Upload-Checksum": value})
+    assert (answer.status_code, answer.json()["code"]) == (400, "BadArgument")
+
+
+def test_bytes_beyond_the_announced_size_are_refused(api: APIClient) -> None:
+    upload_id = create(api, size=10)
+    answer = send(api, upload_id, 0, b"x" * 11)
+    assert (answer.status_code, answer.json()["code"]) == (413, "UploadTooLarge")
+    assert stored(upload_id) == b""
+
+
+def test_a_chunk_beyond_16_mib_is_refused(api: APIClient) -> None:
+    upload_id = create(api, size=MAX_CHUNK_BYTES * 2)
+    answer = send(api, upload_id, 0, bytes(MAX_CHUNK_BYTES + 1))
+    assert (answer.status_code, answer.json()["code"]) == (413, "UploadTooLarge")
+    assert api.get(f"/api/v1/uploads/{upload_id}").json()["offset"] == 0
+
+
+def test_completing_a_truncated_upload_says_where_to_go_on(api: APIClient) -> None:
+    upload_id = create(api)
+    send(api, upload_id, 0, CONTENT[:100])
+    answer = api.post(f"/api/v1/uploads/{upload_id}/complete", {}, format="json")
+    assert answer.status_code == 409
+    assert (answer.json()["code"], answer.json()["offset"]) == ("UploadIncomplete", 100)
+    assert send(api, upload_id, 100, CONTENT[100:]).status_code == 200
+
+
+def test_a_checksum_that_contradicts_the_announced_one_is_refused(api: APIClient) -> None:
+    upload_id = create(api, sha256="a" * 64)
+    send(api, upload_id, 0, CONTENT)
+    body = {"sha256": "b" * 64}
+    answer = api.post(f"/api/v1/uploads/{upload_id}/complete", body, format="json")
+    assert (answer.status_code, answer.json()["code"]) == (400, "ChecksumMismatch")
+
+
+def test_a_full_disk_is_said_and_loses_nothing(api: APIClient) -> None:
+    upload_id = create(api)
+    send(api, upload_id, 0, CONTENT[:5000])
+    part = storage.part_path(upload_id)
+    kept = part.rename(part.with_suffix(".kept"))
+    part.symlink_to("/dev/full")  # the kernel's own full disk
+    answer = send(api, upload_id, 0, CONTENT)
+    # /dev/full has no length, so the row falls back to what is really there: nothing
+    assert (answer.status_code, answer.json()["code"]) == (507, "DiskFull")
+    part.unlink()
+    kept.rename(part)
+    assert stored(upload_id) == CONTENT[:5000]
+
+
+def test_a_file_larger_than_the_disk_is_refused_at_once(api: APIClient, stores: Path) -> None:
+    answer = api.post(
+        "/api/v1/uploads", {"filename": "m.onnx", "size": 150 * 2**30}, format="json"
+    )
+    if storage.free_bytes(stores) > 150 * 2**30:
+        pytest.skip("this machine has room for it")
+    assert (answer.status_code, answer.json()["code"]) == (507, "DiskFull")
+    assert answer.json()["free_bytes"] < 150 * 2**30
+
+
+def test_a_file_over_the_limit_is_refused(api: APIClient, settings: Settings) -> None:
+    settings.SHOAL_MAX_UPLOAD_BYTES = 100
+    answer = api.post("/api/v1/uploads", {"filename": "m.onnx", "size": 101}, format="json")
+    assert (answer.status_code, answer.json()["code"]) == (413, "UploadTooLarge")
+    assert answer.json()["field"] == "size"
+
+
+@pytest.mark.parametrize(
+    ("sent", "kept"),
+    [("../../etc/passwd", "passwd"), ("C:\\models\\m.onnx", "m.onnx"), ("a b.onnx", "a b.onnx")],
+)
+def test_only_the_plain_name_of_a_file_is_kept(api: APIClient, sent: str, kept: str) -> None:
+    answer = api.post("/api/v1/uploads", {"filename": sent, "size": 1}, format="json")
+    assert answer.json()["filename"] == kept
+
+
+@pytest.mark.parametrize("filename", ["..", "a/..", "x\x07y", "/"])
+def test_a_name_that_is_none_is_refused(api: APIClient, filename: str) -> None:
+    answer = api.post("/api/v1/uploads", {"filename": filename, "size": 1}, format="json")
+    assert answer.status_code == 400
+    assert answer.json()["field"] == "filename"
+
+
+def test_bytes_lost_in_a_power_cut_are_asked_for_again(api: APIClient) -> None:
+    upload_id = create(api)
+    send(api, upload_id, 0, CONTENT[:5000])
+    storage.part_path(upload_id).write_bytes(CONTENT[:3000])
+    answer = send(api, upload_id, 5000, CONTENT[5000:])
+    assert (answer.status_code, answer.json()["offset"]) == (409, 3000)
+    assert send(api, upload_id, 3000, CONTENT[3000:]).status_code == 200
+    assert stored(upload_id) == CONTENT
+
+
+def test_a_deleted_upload_leaves_no_file(
+    api: APIClient, django_capture_on_commit_callbacks: Callable[..., object]
+) -> None:
+    upload_id = create(api)
+    send(api, upload_id, 0, CONTENT)
+    with django_capture_on_commit_callbacks(execute=True):  # type: ignore[attr-defined]
+        assert api.delete(f"/api/v1/uploads/{upload_id}").status_code == 204
+    assert not storage.part_path(upload_id).exists()
+    gone = send(api, upload_id, 0, CONTENT)
+    assert (gone.status_code, gone.json()["code"]) == (404, "UploadNotFound")
+    assert not storage.part_path(upload_id).exists()
+
+
+def test_expired_uploads_and_orphaned_files_are_dropped(
+    deployer: User, append: Callable[[Upload, int, bytes], Upload],
+    django_capture_on_commit_callbacks: Callable[..., object],
+) -> None:
+    old = uploads.upload_create(filename="old.onnx", size=3, sha256="", user=deployer)
+    append(old, 0, b"old")
+    young = uploads.upload_create(filename="young.onnx", size=5, sha256="", user=deployer)
+    append(young, 0, b"young")
+    Upload.objects.filter(pk=old.pk).update(expires_at=timezone.now() - timedelta(seconds=1))
+    orphan = storage.work_path("nobody", "claim")
+    orphan.mkdir()
+    with django_capture_on_commit_callbacks(execute=True):  # type: ignore[attr-defined]
+        assert uploads.uploads_expire(now=timezone.now()) == 1
+    assert not storage.part_path(old.pk).exists()
+    assert storage.part_path(young.pk).read_bytes() == b"young"
+    assert not orphan.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_many_writers_at_one_offset_exactly_one_wins(
+    deployer: User, append: Callable[[Upload, int, bytes], Upload]
+) -> None:
+    upload = uploads.upload_create(filename="m.onnx", size=2**20, sha256="", user=deployer)
+
+    def write(letter: bytes) -> bytes | None:
+        try:
+            append(upload, 0, letter * 2**20)
+        except DomainError as error:
+            assert error.code in {"UploadOffsetConflict", "UploadStateConflict"}
+            return None
+        finally:
+            connection.close()
+        return letter
+
+    letters = [b"a", b"b", b"c", b"d", b"e", b"f"]
+    with ThreadPoolExecutor(6) as pool:
+        winners = [letter for letter in pool.map(write, letters) if letter]
+    assert len(winners) == 1
+    assert stored(upload.pk) == winners[0] * 2**20
+    upload.refresh_from_db()
+    assert upload.offset == 2**20
+
+
+def test_a_viewer_may_look_but_not_upload(api: APIClient, viewer_api: APIClient) -> None:
+    upload_id = create(api)
+    assert viewer_api.get(f"/api/v1/uploads/{upload_id}").status_code == 200
+    refused = send(viewer_api, upload_id, 0, CONTENT)
+    assert (refused.status_code, refused.json()["code"]) == (403, "Forbidden")
