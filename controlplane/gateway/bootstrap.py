@@ -19,8 +19,11 @@ from controlplane.gateway.settings import GatewaySettings, SettingsError, load
 from controlplane.gateway.xds import XdsFolder
 
 MAX_DOWNSTREAM_CONNECTIONS = 20_000
+MAX_REGEX_PROGRAM = 2000
 MAX_SOCKET_PATH_BYTES = 100  # the kernel's limit is 107
-XDS = "xds"  # paths in Envoy's files are relative to its working folder, so that a home may be moved
+XDS = (
+    "xds"  # paths in Envoy's files are relative to its working folder, so that a home may be moved
+)
 
 
 def admin_socket(settings: GatewaySettings) -> Path:
@@ -44,7 +47,16 @@ def bootstrap(settings: GatewaySettings) -> dict[str, Any]:
             "lds_config": _file(f"{XDS}/lds.json"),
             "cds_config": _file(f"{XDS}/cds.json"),
         },
-        "layered_runtime": {"layers": [{"name": "admin", "admin_layer": {}}]},
+        # why: the default of 100 refuses the list of reachable paths.
+        "layered_runtime": {
+            "layers": [
+                {
+                    "name": "static",
+                    "static_layer": {"re2.max_program_size.error_level": MAX_REGEX_PROGRAM},
+                },
+                {"name": "admin", "admin_layer": {}},
+            ]
+        },
         "overload_manager": {
             "resource_monitors": [
                 {

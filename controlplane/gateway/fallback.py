@@ -4,11 +4,18 @@ from typing import Any
 
 ROUTE_CONFIG = "scoring"
 ROUTE_TYPE = "type.googleapis.com/envoy.config.route.v3.RouteConfiguration"
+# why: Envoy turns 404 into UNIMPLEMENTED, which clients read as "this method does not exist".
+GRPC_NOT_FOUND = {
+    "header": {"key": "grpc-status", "value": "5"},
+    "append_action": "OVERWRITE_IF_EXISTS_OR_ADD",
+}
 
 
 def answer(match: dict[str, Any], status: int, text: str, **more: Any) -> dict[str, Any]:
     """A route that replies ``text``; the listener wraps it as JSON, or as a gRPC status for gRPC."""
     reply = {"status": status, "body": {"inline_string": text}}
+    if "grpc" in match and status == 404:
+        more["response_headers_to_add"] = [GRPC_NOT_FOUND]
     return {"match": match, "direct_response": reply, **more}
 
 
@@ -19,7 +26,6 @@ def route_config(routes: list[dict[str, Any]]) -> dict[str, Any]:
             {"prefix": "/", "grpc": {}},
             404,
             "No such endpoint: name it in the metadata key 'x-shoal-endpoint'.",
-            response_headers_to_add=[_grpc_not_found()],
         ),
         answer(
             {"prefix": "/endpoints/"}, 404, "No such endpoint: see the scoring URI in the studio."
@@ -38,12 +44,4 @@ def route_config(routes: list[dict[str, Any]]) -> dict[str, Any]:
                 "routes": [*routes, *unknown],
             }
         ],
-    }
-
-
-def _grpc_not_found() -> dict[str, Any]:
-    # why: Envoy turns 404 into UNIMPLEMENTED, which clients read as "this method does not exist".
-    return {
-        "header": {"key": "grpc-status", "value": "5"},
-        "append_action": "OVERWRITE_IF_EXISTS_OR_ADD",
     }

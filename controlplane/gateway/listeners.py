@@ -21,6 +21,7 @@ ACCESS_LOG_COLUMNS = (
     "%BYTES_RECEIVED%",
     "%BYTES_SENT%",
     "%RESPONSE_FLAGS%",
+    "%RESPONSE_CODE_DETAILS%",
     "%REQ(X-REQUEST-ID)%",
     "%REQ(:METHOD)%",
     "%PATH(NQ:ORIG_OR_PATH)%",
@@ -104,9 +105,11 @@ def _http(name: str, *, access_log: str, xds: str) -> dict[str, Any]:
         "codec_type": "AUTO",  # HTTP/1 and, by prior knowledge or ALPN, HTTP/2
         "server_name": "shoal",
         "use_remote_address": True,
-        # why: without an empty list, callers from private addresses could steer retries and timeouts
-        # with x-envoy-* headers.
-        "internal_address_config": {"unix_sockets": False},
+        # why: callers at "internal" addresses may steer retries and timeouts with x-envoy-* headers;
+        # an empty list means private networks and loopback, so name an address that nobody has.
+        "internal_address_config": {
+            "cidr_ranges": [{"address_prefix": "255.255.255.255", "prefix_len": 32}]
+        },
         "normalize_path": True,
         "merge_slashes": True,
         "preserve_external_request_id": True,

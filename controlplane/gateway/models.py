@@ -15,3 +15,14 @@ class Gateway(Stamped):
 
     def __str__(self) -> str:
         return self.name
+
+
+class Release(models.Model):
+    """A snapshot that was handed out: which generation of each endpoint it held."""
+
+    version = models.CharField(max_length=64, primary_key=True)
+    generations = models.JSONField()  # endpoint name -> generation
+    updated_at = models.DateTimeField(auto_now=True, db_index=True)
+
+    def __str__(self) -> str:
+        return self.version

@@ -32,7 +32,11 @@ def ensure(folder: Path, names: tuple[str, ...] = (), *, now: datetime | None = 
     renew_authority = authority is None or _ends_soon(authority, now)
     if renew_authority:
         _make_authority(folder, now)
-    elif certificate is not None and not _ends_soon(certificate, now) and _covers(certificate, wanted):
+    elif (
+        certificate is not None
+        and not _ends_soon(certificate, now)
+        and _covers(certificate, wanted)
+    ):
         return False
     _make_certificate(folder, wanted, now)
     return True

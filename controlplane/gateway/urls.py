@@ -1,5 +1,12 @@
-"""Routes below /api/v1/."""
+"""Routes below /agent/v1/: the door for gateway agents."""
 
-from django.urls import URLPattern
+from django.urls import URLPattern, path
+
+from controlplane.gateway import agent_api
 
 urlpatterns: list[URLPattern] = []
+agent_urlpatterns = [
+    path("gateway/snapshot", agent_api.snapshot),
+    path("gateway/report", agent_api.report),
+    path("gateway/samples", agent_api.samples),
+]

@@ -32,6 +32,11 @@ class XdsFolder:
     def write_routes(self, name: str, version: str, resource: dict[str, Any]) -> None:
         self._write(f"rds/{name}.json", version, [resource])
 
+    def clusters(self) -> dict[str, dict[str, Any]]:
+        """Name -> resource of the clusters that Envoy was last told of."""
+        content = json.loads((self.folder / "cds.json").read_text())
+        return {resource["name"]: resource for resource in content["resources"]}
+
     def has_clusters(self) -> bool:
         return (self.folder / "cds.json").exists()
 

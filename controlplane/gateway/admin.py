@@ -1,0 +1,94 @@
+"""Envoy's admin interface, over its socket: what it took, what it refused, which hosts it likes."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+TIMEOUT_S = 3.0
+
+
+class EnvoyUnreachable(RuntimeError):
+    """Envoy does not run, or does not answer on its admin socket."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """Which version of each kind Envoy serves by, and which clusters wait for their first endpoints."""
+
+    clusters_version: str
+    routes_version: str
+    warming: frozenset[str]
+    problems: tuple[str, ...]  # Envoy's words about updates that it refused
+
+
+class EnvoyAdmin:
+    def __init__(self, socket: Path) -> None:
+        transport = httpx.HTTPTransport(uds=str(socket))
+        self._client = httpx.Client(
+            transport=transport, base_url="http://envoy", timeout=TIMEOUT_S, trust_env=False
+        )
+
+    def close(self) -> None:
+        self._client.close()
+
+    def taken(self) -> Taken:
+        """Raises EnvoyUnreachable."""
+        clusters_version = routes_version = ""
+        warming: set[str] = set()
+        problems: list[str] = []
+        for part in self._json("GET", "/config_dump").get("configs", []):
+            kind = part.get("@type", "").rsplit(".", 1)[-1]
+            if kind == "ClustersConfigDump":
+                clusters_version = part.get("version_info", "")
+                for item in part.get("dynamic_warming_clusters", []):
+                    warming.add(item.get("cluster", {}).get("name", ""))
+                    problems += _refusal(item)
+            elif kind == "RoutesConfigDump":
+                for item in part.get("dynamic_route_configs", []):
+                    routes_version = item.get("version_info", "")
+                    problems += _refusal(item)
+        return Taken(clusters_version, routes_version, frozenset(warming), tuple(problems))
+
+    def refused(self) -> int:
+        """How many updates of clusters, endpoints or routes Envoy has refused since it started.
+        Raises EnvoyUnreachable."""
+        pattern = r"\.update_rejected$"
+        stats = self._json("GET", "/stats", format="json", filter=pattern).get("stats", [])
+        return sum(int(item["value"]) for item in stats if "name" in item)
+
+    def host_health(self) -> dict[str, bool]:
+        """ "address:port" -> whether Envoy sends requests there. Raises EnvoyUnreachable."""
+        health: dict[str, bool] = {}
+        for item in self._json("GET", "/clusters", format="json").get("cluster_statuses", []):
+            for host in item.get("host_statuses", []):
+                address = host.get("address", {}).get("socket_address", {})
+                key = f"{address.get('address', '')}:{address.get('port_value', 0)}"
+                status = host.get("health_status", {})
+                health[key] = status.get("eds_health_status") == "HEALTHY" and not any(
+                    value is True for value in status.values()
+                )
+        return health
+
+    def reopen_logs(self) -> None:
+        """Raises EnvoyUnreachable."""
+        self._request("POST", "/reopen_logs")
+
+    def _json(self, method: str, path: str, **query: str) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self._request(method, path, **query))
+        return found
+
+    def _request(self, method: str, path: str, **query: str) -> str:
+        try:
+            response = self._client.request(method, path, params=query)
+            response.raise_for_status()
+        except httpx.HTTPError as error:
+            raise EnvoyUnreachable(f"Envoy's admin interface: {error}") from error
+        return response.text
+
+
+def _refusal(item: dict[str, Any]) -> list[str]:
+    details = item.get("error_state", {}).get("details", "")
+    return [details] if details else []

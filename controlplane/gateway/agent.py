@@ -1,0 +1,266 @@
+"""The program beside Envoy: fetches what should be, applies it, reports, and samples the access log.
+
+It needs no Django. Whatever fails here, Envoy serves on by its files.
+"""
+
+import logging
+import random
+import signal
+import sys
+import threading
+import time
+from collections import deque
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from controlplane.gateway import tls
+from controlplane.gateway.access_log import Sampler, Tail, parse
+from controlplane.gateway.admin import EnvoyAdmin, EnvoyUnreachable
+from controlplane.gateway.apply import SnapshotRefused, apply
+from controlplane.gateway.bootstrap import XDS, admin_socket, prepare
+from controlplane.gateway.door import Door, DoorClosed
+from controlplane.gateway.settings import GatewaySettings, SettingsError, load
+from controlplane.gateway.xds import XdsFolder
+from wire import codec
+from wire.messages import GatewayReport, GatewaySample, GatewaySnapshot, Problem
+
+logger = logging.getLogger("controlplane.gateway.agent")
+
+TICK_S = 0.25
+POLL_INTERVAL_S = 0.5
+REPORT_INTERVAL_S = 2.0
+RENEWAL_INTERVAL_S = 3600.0
+RETRY_REFUSED_S = 10.0
+MAX_BACK_OFF_S = 8.0
+MAX_LOG_BYTES = 64 << 20
+MAX_UNSENT = 1000  # samples kept while the control plane is down
+
+
+@dataclass(slots=True)
+class BackOff:
+    """When to call the control plane next: at once after success, ever later after failures."""
+
+    delay_s: float = 0.0
+    not_before: float = 0.0
+
+    def failed(self, now: float) -> bool:
+        """True for the first failure in a row."""
+        first = self.delay_s == 0.0
+        self.delay_s = min(MAX_BACK_OFF_S, max(0.5, self.delay_s * 2))
+        self.not_before = now + self.delay_s * random.uniform(0.75, 1.25)  # noqa: S311
+        return first
+
+    def succeeded(self) -> bool:
+        """True for the first success after failures."""
+        recovered = self.delay_s > 0.0
+        self.delay_s = self.not_before = 0.0
+        return recovered
+
+
+@dataclass(slots=True)
+class Timers:
+    """Monotonic seconds at which each duty is due."""
+
+    poll: float = 0.0
+    report: float = 0.0
+    sample: float = 0.0
+    renewal: float = 0.0
+    sampled_at: float = field(default_factory=time.monotonic)
+    sample_interval_s: float = 2.0
+
+
+class GatewayAgent:
+    def __init__(self, settings: GatewaySettings) -> None:
+        self.settings = settings
+        self.xds = XdsFolder(settings.folder / XDS)
+        self.admin = EnvoyAdmin(admin_socket(settings))
+        self.door = Door(settings.control_url, settings.token)
+        self.tail = Tail(settings.folder / "access.log")
+        self.sampler = Sampler()
+        self.applied = ""
+        self.error: Problem | None = None
+        self._unsent: deque[GatewaySample] = deque(maxlen=MAX_UNSENT)
+        self._back_off = BackOff()
+        self._timers = Timers()
+
+    def run(self, stop: threading.Event) -> None:
+        logger.info(
+            "gateway agent ready: control plane %s, files in %s",
+            self.settings.control_url,
+            self.settings.folder,
+        )
+        while not stop.is_set():
+            self.step(time.monotonic())
+            stop.wait(TICK_S)
+        self.close()
+
+    def close(self) -> None:
+        self.tail.close()
+        self.door.close()
+        self.admin.close()
+
+    def step(self, now: float) -> None:
+        """Every duty that is due at ``now`` (monotonic seconds)."""
+        self._read_log()
+        if now >= self._timers.renewal:
+            self._timers.renewal = now + RENEWAL_INTERVAL_S
+            self._renew_certificates()
+        if now < self._back_off.not_before:
+            return
+        try:
+            self._talk(now)
+        except DoorClosed as error:
+            if self._back_off.failed(now):
+                logger.warning("%s Serving goes on by the last configuration.", error)
+        else:
+            if self._back_off.succeeded():
+                logger.info("The control plane answers again.")
+
+    def _talk(self, now: float) -> None:
+        if now >= self._timers.poll:
+            self._timers.poll = now + POLL_INTERVAL_S
+            self._converge(now)
+        if now >= self._timers.report:
+            self._timers.report = now + REPORT_INTERVAL_S
+            self._report()
+        if now >= self._timers.sample:
+            self._send_samples(now)
+
+    def _converge(self, now: float) -> None:
+        try:
+            self.applied = self._serving_version()
+            snapshot = self.door.snapshot(self.applied)
+            if snapshot is None:
+                self.error = None
+                return
+            self._apply(snapshot)
+        except EnvoyUnreachable as error:
+            self._note(Problem(code="EnvoyUnreachable", message=str(error)), now)
+        except SnapshotRefused as error:
+            self._restore()
+            self._note(
+                Problem(
+                    code="SnapshotRefused",
+                    message=str(error),
+                    hints=("Traffic is served by the configuration before.", "See envoy.log."),
+                ),
+                now,
+            )
+            self._timers.poll = now + RETRY_REFUSED_S
+        else:
+            self._timers.report = now
+
+    def _serving_version(self) -> str:
+        """What Envoy serves by; empty while clusters and routes are of different versions."""
+        taken = self.admin.taken()
+        same = taken.clusters_version == taken.routes_version
+        return taken.routes_version if same else ""
+
+    def _apply(self, snapshot: GatewaySnapshot) -> None:
+        began = time.monotonic()
+        apply(snapshot, self.xds, self.admin)
+        self.applied = snapshot.version
+        self.error = None
+        self._last_good.with_suffix(".new").write_bytes(codec.encode(snapshot))
+        self._last_good.with_suffix(".new").replace(self._last_good)
+        logger.info(
+            "applied %s: %d clusters, %.0f ms",
+            snapshot.version[:12],
+            len(snapshot.clusters),
+            (time.monotonic() - began) * 1000,
+        )
+
+    def _restore(self) -> None:
+        """Files of the last accepted snapshot, so that a restarted Envoy does not read the refused one."""
+        if not self._last_good.exists():
+            return
+        try:
+            apply(codec.decode(GatewaySnapshot, self._last_good.read_bytes()), self.xds, self.admin)
+        except (codec.WireError, SnapshotRefused, EnvoyUnreachable) as error:
+            logger.error("The last good configuration could not be restored: %s", error)
+
+    @property
+    def _last_good(self) -> Path:
+        return self.settings.folder / "snapshot.json"
+
+    def _note(self, problem: Problem, now: float) -> None:
+        if self.error is None or self.error.code != problem.code:
+            logger.warning("%s: %s", problem.code, problem.message)
+            self._timers.report = now
+        self.error = problem
+
+    def _report(self) -> None:
+        health: dict[str, bool] = {}
+        try:
+            health = self.admin.host_health()
+        except EnvoyUnreachable as error:
+            self.error = self.error or Problem(code="EnvoyUnreachable", message=str(error))
+        self.door.report(
+            GatewayReport(
+                name=self.settings.name,
+                applied_version=self.applied,
+                sent_at=time.time(),
+                healthy=self.error is None,
+                error=self.error,
+                host_health=health,
+            )
+        )
+
+    def _read_log(self) -> None:
+        for line in self.tail.lines():
+            entry = parse(line)
+            if entry is not None:
+                self.sampler.add(entry)
+        if self.tail.size() > MAX_LOG_BYTES:
+            self.tail.rotate()
+            try:
+                self.admin.reopen_logs()
+            except EnvoyUnreachable as error:
+                logger.warning("Access log moved aside, but Envoy was not told: %s", error)
+
+    def _send_samples(self, now: float) -> None:
+        interval = now - self._timers.sampled_at
+        self._unsent.extend(self.sampler.take(time.time(), interval))
+        self._timers.sampled_at = now
+        self._timers.sample = now + self._timers.sample_interval_s
+        # why also without samples: the answer says when somebody starts to watch.
+        self._timers.sample_interval_s = self.door.samples(tuple(self._unsent))
+        self._timers.sample = now + self._timers.sample_interval_s
+        self._unsent.clear()
+
+    def _renew_certificates(self) -> None:
+        try:
+            if tls.ensure(self.settings.tls_dir, self.settings.tls_names):
+                logger.info("The gateway's certificate was renewed.")
+        except (OSError, ValueError) as error:
+            logger.error("The gateway's certificate could not be renewed: %s", error)
+
+
+def main() -> int:
+    logging.basicConfig(
+        stream=sys.stderr,
+        level=logging.INFO,
+        format="{asctime} {levelname:<7} {name}: {message}",
+        style="{",
+    )
+    logging.getLogger("httpx").setLevel(logging.WARNING)
+    try:
+        settings = load()
+        if not settings.token:
+            raise SettingsError(
+                "No gateway token: set SHOAL_GATEWAY_TOKEN or SHOAL_GATEWAY_TOKEN_FILE."
+            )
+        if not (settings.folder / "bootstrap.json").exists():
+            prepare(settings)
+    except (SettingsError, OSError) as error:
+        logger.error("The gateway agent cannot start: %s", error)
+        return 1
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    GatewayAgent(settings).run(stop)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

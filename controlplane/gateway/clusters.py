@@ -1,0 +1,110 @@
+"""Clusters and endpoints: one HTTP and one gRPC cluster per deployment. Pure."""
+
+from typing import Any
+
+from controlplane.deployments.selectors import RoutedDeployment, RoutedReplica
+
+TYPE = "type.googleapis.com/"
+HTTP, GRPC = "http", "grpc"
+CONNECT_TIMEOUT = "2s"
+MIB = 1 << 20
+
+
+def cluster_name(endpoint: str, deployment: str, protocol: str) -> str:
+    """No dots: they break the labels of Envoy's statistics."""
+    return f"{endpoint}--{deployment}--{protocol}"
+
+
+def cluster(name: str, protocol: str) -> dict[str, Any]:
+    """CDS resource. Its endpoints are in a file of their own."""
+    return {
+        "@type": TYPE + "envoy.config.cluster.v3.Cluster",
+        "name": name,
+        "type": "EDS",
+        "eds_cluster_config": {
+            "eds_config": {
+                "path_config_source": {"path": f"xds/eds/{name}.json"},
+                "resource_api_version": "V3",
+            }
+        },
+        "connect_timeout": CONNECT_TIMEOUT,
+        "lb_policy": "LEAST_REQUEST",
+        "per_connection_buffer_limit_bytes": MIB,
+        # why: when no replica looks healthy, trying one beats refusing: it may just have come up.
+        "common_lb_config": {"healthy_panic_threshold": {"value": 1}},
+        # why: without it a replica that is gone from the file stays until its health check fails.
+        "ignore_health_on_host_removal": True,
+        "health_checks": [_health_check()],
+        "circuit_breakers": {"thresholds": [_limits()]},
+        "typed_extension_protocol_options": {
+            "envoy.extensions.upstreams.http.v3.HttpProtocolOptions": _protocol(protocol)
+        },
+    }
+
+
+def endpoints(name: str, protocol: str, deployment: RoutedDeployment) -> dict[str, Any]:
+    """EDS resource: where the deployment's replicas listen."""
+    hosts = [_host(replica, protocol) for replica in deployment.replicas]
+    return {
+        "@type": TYPE + "envoy.config.endpoint.v3.ClusterLoadAssignment",
+        "cluster_name": name,
+        "endpoints": [{"lb_endpoints": hosts}] if hosts else [],
+    }
+
+
+def _host(replica: RoutedReplica, protocol: str) -> dict[str, Any]:
+    port = replica.http_port if protocol == HTTP else replica.grpc_port
+    endpoint: dict[str, Any] = {
+        "address": {"socket_address": {"address": replica.address, "port_value": port}}
+    }
+    if protocol == GRPC:
+        endpoint["health_check_config"] = {"port_value": replica.http_port}
+    host: dict[str, Any] = {"endpoint": endpoint}
+    if replica.draining:
+        host["health_status"] = "DRAINING"
+    return host
+
+
+def _health_check() -> dict[str, Any]:
+    """Twice a second, also without traffic, so that a dead replica leaves and a new one joins at once."""
+    return {
+        "timeout": "3s",
+        "interval": "0.5s",
+        "no_traffic_interval": "1s",
+        "no_traffic_healthy_interval": "1s",
+        "unhealthy_interval": "0.25s",
+        "unhealthy_edge_interval": "0.25s",
+        "healthy_edge_interval": "0.5s",
+        "unhealthy_threshold": 2,
+        "healthy_threshold": 1,
+        "http_health_check": {"path": "/v2/health/ready", "codec_client_type": "HTTP1"},
+    }
+
+
+def _limits() -> dict[str, Any]:
+    return {
+        # why: HTTP/1 concurrency is bounded by connections and pending requests, not by max_requests.
+        "max_connections": 4096,
+        "max_pending_requests": 4096,
+        "max_requests": 16384,
+        # why: a replica that dies with many requests in flight needs them all retried at once.
+        "retry_budget": {"budget_percent": {"value": 25}, "min_retry_concurrency": 32},
+    }
+
+
+def _protocol(protocol: str) -> dict[str, Any]:
+    version: dict[str, Any] = (
+        {"http_protocol_options": {}}
+        if protocol == HTTP
+        else {
+            "http2_protocol_options": {
+                "initial_stream_window_size": 4 * MIB,
+                "initial_connection_window_size": 16 * MIB,
+            }
+        }
+    )
+    return {
+        "@type": TYPE + "envoy.extensions.upstreams.http.v3.HttpProtocolOptions",
+        "explicit_http_config": version,
+        "common_http_protocol_options": {"idle_timeout": "60s"},
+    }

@@ -1,0 +1,220 @@
+"""Routes of one endpoint: what is reachable, by which key, to which deployment. Pure.
+
+Only the scoring part of the protocol is routed. It is a list of what may pass, so that no spelling of a
+management path (repository, shared memory, tracing, logging) gets through.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from controlplane.deployments.selectors import RoutedDeployment, RoutedEndpoint
+from controlplane.gateway.clusters import GRPC, HTTP, cluster_name
+from controlplane.gateway.fallback import answer
+
+Match = dict[str, Any]
+PIN = "x-shoal-deployment"
+SERVICE = "/inference.GRPCInferenceService/"
+SAFE_RETRIES = "connect-failure,refused-stream,reset-before-request"
+NUM_RETRIES = 2
+
+V2_PATHS = (
+    r"/v2/?"
+    r"|/v2/health/(live|ready)"
+    r"|/v2/models/stats"
+    r"|/v2/models/[^/?]+(/versions/[^/?]+)?(/(config|generate|generate_stream|infer|ready|stats))?"
+)
+MANAGEMENT_PATHS = (
+    r"/v2/(repository|systemsharedmemory|cudasharedmemory|trace|logging)([/?].*)?"
+    r"|/v2/models/[^/?]+(/versions/[^/?]+)?/trace([/?].*)?"
+)
+GRPC_METHODS = (
+    "ServerLive|ServerReady|ServerMetadata|ModelReady|ModelMetadata|ModelInfer|ModelConfig"
+    "|ModelStatistics"
+)
+NOT_HERE = "This is not reachable through the gateway: it manages the server, it does not score."
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """A part of the protocol that is passed on: which requests, and how their path changes."""
+
+    protocol: str
+    prefix: str
+    headers: tuple[Match, ...]
+    grpc: bool = False
+    rewrite: tuple[tuple[str, Any], ...] = ()
+    unlimited: bool = False  # a stream lives as long as both ends want
+
+
+def routes(endpoint: RoutedEndpoint) -> list[dict[str, Any]]:
+    """In the order Envoy tries them: refusals, scoring routes, then what is left over."""
+    guard = {"metadata": _metadata(endpoint)}
+    found = [_management(endpoint.name, guard)]
+    for action in _actions(endpoint.name):
+        found += [_pinned(endpoint, deployment, action) for deployment in endpoint.deployments]
+        found.append(_weighted(endpoint, action))
+    found += _left_over(endpoint.name, guard)
+    return found
+
+
+def _metadata(endpoint: RoutedEndpoint) -> dict[str, Any]:
+    """The key check reads the first entry, the access log the second."""
+    return {
+        "filter_metadata": {
+            "envoy.filters.http.lua": {"keys": {key.sha256: key.slot for key in endpoint.keys}},
+            "shoal": {"endpoint": endpoint.name},
+        }
+    }
+
+
+def _actions(endpoint: str) -> tuple[Action, ...]:
+    base = f"/endpoints/{endpoint}"
+    named = _header("x-shoal-endpoint", endpoint)
+    score = f"{base}(/|/score)?"
+    return (
+        Action(
+            HTTP, f"{base}/", (_path(f"{base}({V2_PATHS})"),), rewrite=(("prefix_rewrite", "/"),)
+        ),
+        Action(
+            HTTP,
+            base,
+            (_path(score), _header(":method", "POST")),
+            rewrite=(
+                ("regex_rewrite", {"pattern": {"regex": f"^{score}$"}, "substitution": "/score"}),
+            ),
+        ),
+        Action(GRPC, SERVICE, (named, _path(f"{SERVICE}({GRPC_METHODS})")), grpc=True),
+        Action(GRPC, f"{SERVICE}ModelStreamInfer", (named,), grpc=True, unlimited=True),
+        Action(GRPC, "/grpc.health.v1.Health/", (named,), grpc=True),
+    )
+
+
+def _match(action: Action, *more: Match) -> Match:
+    match: Match = {"prefix": action.prefix, "headers": [*action.headers, *more]}
+    if action.grpc:
+        match["grpc"] = {}
+    return match
+
+
+def _pinned(
+    endpoint: RoutedEndpoint, deployment: RoutedDeployment, action: Action
+) -> dict[str, Any]:
+    target = {"cluster": cluster_name(endpoint.name, deployment.name, action.protocol)}
+    return {
+        "match": _match(action, _header(PIN, deployment.name)),
+        "metadata": _metadata(endpoint),
+        "route": {**target, **_rules(action, [deployment])},
+        "response_headers_to_add": _response_headers(deployment.name),
+    }
+
+
+def _weighted(endpoint: RoutedEndpoint, action: Action) -> dict[str, Any]:
+    """Unpinned requests, split by weight. Timeout and retries are per route, so the longest timeout
+    holds, and a request is sent again only when every deployment it may reach allows it."""
+    match = _match(action, {"name": PIN, "present_match": False})
+    metadata = _metadata(endpoint)
+    targets = [deployment for deployment in endpoint.deployments if deployment.weight > 0]
+    if not targets:
+        text = "No deployment of this endpoint receives traffic."
+        return answer(match, 404, text, metadata=metadata)
+    weights = [
+        {
+            "name": cluster_name(endpoint.name, deployment.name, action.protocol),
+            "weight": deployment.weight,
+            "response_headers_to_add": _response_headers(deployment.name),
+        }
+        for deployment in targets
+    ]
+    split: dict[str, Any] = {"weighted_clusters": {"clusters": weights}, **_rules(action, targets)}
+    if mirrors := [] if action.unlimited else _mirrors(endpoint, action):
+        split["request_mirror_policies"] = mirrors
+    return {"match": match, "metadata": metadata, "route": split}
+
+
+def _mirrors(endpoint: RoutedEndpoint, action: Action) -> list[dict[str, Any]]:
+    return [
+        {
+            "cluster": cluster_name(endpoint.name, deployment.name, action.protocol),
+            "runtime_fraction": {"default_value": {"numerator": deployment.mirror_percent}},
+        }
+        for deployment in endpoint.deployments
+        if deployment.mirror_percent > 0
+    ]
+
+
+def _rules(action: Action, deployments: Sequence[RoutedDeployment]) -> dict[str, Any]:
+    timeout_ms = max(deployment.request_timeout_ms for deployment in deployments)
+    retries = all(deployment.retries for deployment in deployments)
+    return {
+        **dict(action.rewrite),
+        "timeout": "0s" if action.unlimited else _seconds(timeout_ms),
+        # why: a long silent inference must not be cut before its own timeout.
+        "idle_timeout": "0s" if action.unlimited else _seconds(timeout_ms + 60_000),
+        "retry_policy": {
+            "retry_on": f"{SAFE_RETRIES},reset" if retries else SAFE_RETRIES,
+            "num_retries": NUM_RETRIES,
+            "retry_back_off": {"base_interval": "0.005s", "max_interval": "0.1s"},
+            "retry_host_predicate": [
+                {
+                    "name": "envoy.retry_host_predicates.previous_hosts",
+                    "typed_config": {
+                        "@type": "type.googleapis.com/"
+                        "envoy.extensions.retry.host.previous_hosts.v3.PreviousHostsPredicate"
+                    },
+                }
+            ],
+            "host_selection_retry_max_attempts": "5",
+        },
+    }
+
+
+def _response_headers(deployment: str) -> list[dict[str, Any]]:
+    """Who answered, and how long the request took to reach it and it took to begin its answer."""
+    values = {
+        "x-shoal-deployment": deployment,
+        "azureml-model-deployment": deployment,
+        "x-shoal-gateway-us": "%COMMON_DURATION(DS_RX_BEG:US_TX_BEG:us)%",
+        "x-shoal-upstream-us": "%COMMON_DURATION(US_TX_BEG:US_RX_BEG:us)%",
+    }
+    return [
+        {"header": {"key": key, "value": value}, "append_action": "OVERWRITE_IF_EXISTS_OR_ADD"}
+        for key, value in values.items()
+    ]
+
+
+def _management(endpoint: str, guard: dict[str, Any]) -> dict[str, Any]:
+    base = f"/endpoints/{endpoint}"
+    match = {"prefix": f"{base}/v2/", "headers": [_path(f"{base}({MANAGEMENT_PATHS})")]}
+    return answer(match, 403, NOT_HERE, **guard)
+
+
+def _left_over(endpoint: str, guard: dict[str, Any]) -> list[dict[str, Any]]:
+    base = f"/endpoints/{endpoint}"
+    named = _header("x-shoal-endpoint", endpoint)
+    pinned = {"name": PIN, "present_match": True}
+    no_such = "This endpoint has no deployment of that name."
+    nothing = "Nothing is here: score with POST on this endpoint's URI, or use v2/ below it."
+    calls = _path(f"{SERVICE}({GRPC_METHODS}|ModelStreamInfer)")
+    scoring = _path(f"{base}(/score|{V2_PATHS}|/)?")
+    return [
+        answer({"prefix": base, "headers": [scoring, pinned]}, 404, no_such, **guard),
+        answer({"path_separated_prefix": base}, 404, nothing, **guard),
+        answer(
+            {"prefix": "/", "grpc": {}, "headers": [named, calls, pinned]}, 404, no_such, **guard
+        ),
+        answer({"prefix": "/", "grpc": {}, "headers": [named]}, 403, NOT_HERE, **guard),
+    ]
+
+
+def _header(name: str, value: str) -> Match:
+    return {"name": name, "string_match": {"exact": value}}
+
+
+def _path(pattern: str) -> Match:
+    """The whole path, with or without a query."""
+    return {"name": ":path", "string_match": {"safe_regex": {"regex": rf"({pattern})(\?.*)?"}}}
+
+
+def _seconds(milliseconds: int) -> str:
+    return f"{milliseconds / 1000:.3f}s"

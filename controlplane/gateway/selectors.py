@@ -1,0 +1,26 @@
+"""Reads of gateways: who is alive, and what all of them have confirmed."""
+
+from datetime import datetime, timedelta
+
+from controlplane.gateway.models import Gateway, Release
+
+# A gateway that is silent for longer no longer holds up operations; it catches up by itself.
+ALIVE_FOR = timedelta(seconds=15)
+
+
+def gateways_alive(now: datetime) -> list[Gateway]:
+    return list(Gateway.objects.filter(last_seen_at__gte=now - ALIVE_FOR).order_by("name"))
+
+
+def generations_confirmed(now: datetime) -> dict[str, int]:
+    """Endpoint name -> generation that every live gateway routes; endpoints some do not know are left out."""
+    versions = {gateway.applied_version for gateway in gateways_alive(now)}
+    releases = list(Release.objects.filter(version__in=versions))
+    if not releases or len(releases) < len(versions):
+        return {}
+    first, *others = [dict(release.generations) for release in releases]
+    return {
+        name: min(generation, *(other[name] for other in others)) if others else generation
+        for name, generation in first.items()
+        if all(name in other for other in others)
+    }
