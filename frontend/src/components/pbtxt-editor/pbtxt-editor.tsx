@@ -5,7 +5,14 @@ import { lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
 import { unifiedMergeView } from "@codemirror/merge";
 import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
 import { Annotation, Compartment, EditorState, Prec } from "@codemirror/state";
-import { drawSelection, EditorView, highlightActiveLine, highlightActiveLineGutter, keymap, lineNumbers } from "@codemirror/view";
+import {
+  drawSelection,
+  EditorView,
+  highlightActiveLine,
+  highlightActiveLineGutter,
+  keymap,
+  lineNumbers,
+} from "@codemirror/view";
 import { useEffect, useImperativeHandle, useRef, type Ref } from "react";
 import { toDiagnostics, type TextProblem } from "./diagnostics";
 import { pbtxtLanguage } from "./pbtxt-language";
@@ -35,9 +42,24 @@ const fromOutside = Annotation.define<boolean>();
 const merge = (original: string | null) =>
   original === null
     ? []
-    : unifiedMergeView({ original, mergeControls: false, gutter: true, highlightChanges: true, collapseUnchanged: { margin: 3, minSize: 6 } });
+    : unifiedMergeView({
+        original,
+        mergeControls: false,
+        gutter: true,
+        highlightChanges: true,
+        collapseUnchanged: { margin: 3, minSize: 6 },
+      });
 
-export function PbtxtEditor({ value, onChange, problems = [], original = null, readOnly = false, label, onSubmit, ref }: PbtxtEditorProps) {
+export function PbtxtEditor({
+  value,
+  onChange,
+  problems = [],
+  original = null,
+  readOnly = false,
+  label,
+  onSubmit,
+  ref,
+}: PbtxtEditorProps) {
   const host = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView>(undefined);
   const parts = useRef({ merge: new Compartment(), access: new Compartment() });
@@ -98,7 +120,12 @@ export function PbtxtEditor({ value, onChange, problems = [], original = null, r
     let from = 0;
     while (from < now.length && from < value.length && now[from] === value[from]) from += 1;
     let same = 0;
-    while (same < now.length - from && same < value.length - from && now[now.length - 1 - same] === value[value.length - 1 - same]) same += 1;
+    while (
+      same < now.length - from &&
+      same < value.length - from &&
+      now[now.length - 1 - same] === value[value.length - 1 - same]
+    )
+      same += 1;
     editor.dispatch({
       changes: { from, to: now.length - same, insert: value.slice(from, value.length - same) },
       annotations: fromOutside.of(true),
@@ -118,16 +145,23 @@ export function PbtxtEditor({ value, onChange, problems = [], original = null, r
     if (editor) editor.dispatch(setDiagnostics(editor.state, toDiagnostics(editor.state.doc, problems)));
   }, [problems]);
 
-  useImperativeHandle(ref, () => ({
-    goTo: (line, column) => {
-      const editor = view.current;
-      if (!editor) return;
-      const target = editor.state.doc.line(Math.min(Math.max(1, line), editor.state.doc.lines));
-      const position = Math.min(target.from + Math.max((column ?? 1) - 1, 0), target.to);
-      editor.dispatch({ selection: { anchor: position }, effects: EditorView.scrollIntoView(position, { y: "center" }) });
-      editor.focus();
-    },
-  }), []);
+  useImperativeHandle(
+    ref,
+    () => ({
+      goTo: (line, column) => {
+        const editor = view.current;
+        if (!editor) return;
+        const target = editor.state.doc.line(Math.min(Math.max(1, line), editor.state.doc.lines));
+        const position = Math.min(target.from + Math.max((column ?? 1) - 1, 0), target.to);
+        editor.dispatch({
+          selection: { anchor: position },
+          effects: EditorView.scrollIntoView(position, { y: "center" }),
+        });
+        editor.focus();
+      },
+    }),
+    [],
+  );
 
   return <div ref={host} style={{ height: "100%", minHeight: 0, overflow: "hidden" }} />;
 }

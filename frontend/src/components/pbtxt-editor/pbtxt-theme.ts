@@ -29,8 +29,16 @@ export const pbtxtTheme = EditorView.theme({
     backgroundColor: "var(--warn)",
     clipPath: "polygon(50% 8%, 100% 92%, 0 92%)",
   },
-  ".cm-lintRange-error": { backgroundImage: "none", textDecoration: "underline wavy var(--error) 1px", textUnderlineOffset: "3px" },
-  ".cm-lintRange-warning": { backgroundImage: "none", textDecoration: "underline wavy var(--warn) 1px", textUnderlineOffset: "3px" },
+  ".cm-lintRange-error": {
+    backgroundImage: "none",
+    textDecoration: "underline wavy var(--error) 1px",
+    textUnderlineOffset: "3px",
+  },
+  ".cm-lintRange-warning": {
+    backgroundImage: "none",
+    textDecoration: "underline wavy var(--warn) 1px",
+    textUnderlineOffset: "3px",
+  },
   ".cm-tooltip": {
     backgroundColor: "var(--surface)",
     color: "var(--ink)",
@@ -43,13 +51,29 @@ export const pbtxtTheme = EditorView.theme({
   ".cm-diagnostic-error": { borderLeft: "3px solid var(--error)" },
   ".cm-diagnostic-warning": { borderLeft: "3px solid var(--warn)" },
   ".cm-panels": { backgroundColor: "var(--surface-2)", color: "var(--ink)", borderColor: "var(--line)" },
-  ".cm-panel input, .cm-panel button": { font: "inherit", color: "var(--ink)", backgroundImage: "none", backgroundColor: "var(--surface)" },
+  ".cm-panel input, .cm-panel button": {
+    font: "inherit",
+    color: "var(--ink)",
+    backgroundImage: "none",
+    backgroundColor: "var(--surface)",
+  },
   ".cm-searchMatch": { backgroundColor: "var(--warn-bg)" },
-  ".cm-insertedLine, &.cm-merge-b .cm-changedLine": { backgroundColor: "var(--ok-bg)", boxShadow: "inset 2px 0 var(--ok)" },
+  ".cm-insertedLine, &.cm-merge-b .cm-changedLine": {
+    backgroundColor: "var(--ok-bg)",
+    boxShadow: "inset 2px 0 var(--ok)",
+  },
   ".cm-deletedChunk": { backgroundColor: "var(--error-bg)", boxShadow: "inset 2px 0 var(--error)", paddingLeft: "6px" },
   ".cm-deletedLine, .cm-deletedChunk .cm-deletedText": { textDecoration: "none" },
-  "& .cm-deletedChunk .cm-deletedText": { background: "none", textDecoration: "underline var(--error)", textUnderlineOffset: "3px" },
-  "&.cm-merge-b .cm-changedText": { background: "none", textDecoration: "underline var(--ok)", textUnderlineOffset: "3px" },
+  "& .cm-deletedChunk .cm-deletedText": {
+    background: "none",
+    textDecoration: "underline var(--error)",
+    textUnderlineOffset: "3px",
+  },
+  "&.cm-merge-b .cm-changedText": {
+    background: "none",
+    textDecoration: "underline var(--ok)",
+    textUnderlineOffset: "3px",
+  },
   "&.cm-merge-b .cm-changedLineGutter": { backgroundColor: "var(--ok)" },
   "& .cm-deletedLineGutter": { backgroundColor: "var(--error)" },
 });

@@ -1,4 +1,162 @@
-/** Stand-in until the page is built. */
+/** The test console: a tab of an endpoint, and a page of its own that asks which endpoint. */
+import { Button, Select } from "@mantine/core";
+import { IconPlugConnectedX } from "@tabler/icons-react";
+import { useQuery } from "@tanstack/react-query";
+import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { endpointQuery, endpointsQuery } from "@/api/endpoints";
+import type { Endpoint } from "@/api/types";
+import { paths } from "@/app/paths";
+import { Card } from "@/components/card";
+import { EmptyState } from "@/components/empty-state";
+import { PageHeader, usePageTitle } from "@/components/page-header";
+import { ProblemCard } from "@/components/problem-card";
+import { SkeletonRows } from "@/components/skeleton";
+import { Console } from "./console";
+
+const READY_POLL_MS = 3_000;
+
+const isReady = (endpoint: Endpoint) =>
+  endpoint.deployments.some((one) => one.replicas.some((replica) => replica.state.toLowerCase() === "ready"));
+
 export function ConsolePage() {
-  return <p>ConsolePage</p>;
+  const params: { name?: string } = useParams({ strict: false });
+  return params.name === undefined ? <StandAlone /> : <OfEndpoint name={params.name} />;
+}
+
+function StandAlone() {
+  const search: { endpoint?: string } = useSearch({ strict: false });
+  const navigate = useNavigate();
+  usePageTitle(search.endpoint ?? "Test console", "Test");
+  const { data, error, refetch } = useQuery(endpointsQuery({ limit: 200 }));
+  const endpoints = data?.items ?? [];
+  const only = endpoints.length === 1 ? endpoints[0]?.name : undefined;
+  const name = search.endpoint ?? only;
+  return (
+    <>
+      <PageHeader
+        title="Test console"
+        actions={
+          endpoints.length > 0 ? (
+            <Select
+              aria-label="Endpoint"
+              w={260}
+              searchable
+              placeholder="Choose an endpoint"
+              value={name ?? null}
+              data={endpoints.map((endpoint) => endpoint.name)}
+              onChange={(next) => {
+                if (next !== null) void navigate(paths.test(next));
+              }}
+            />
+          ) : undefined
+        }
+      />
+      {error ? (
+        <ProblemCard error={error} title="The endpoints could not be loaded" onRetry={() => void refetch()} />
+      ) : null}
+      {name !== undefined ? (
+        <OfEndpoint key={name} name={name} />
+      ) : data ? (
+        <Card>
+          <EmptyState
+            title={endpoints.length === 0 ? "There is no endpoint to test yet" : "Choose an endpoint to test"}
+            detail={
+              endpoints.length === 0
+                ? "Deploy a model; its console opens here."
+                : "The form is made from the model's own inputs."
+            }
+            icon={<IconPlugConnectedX size={26} stroke={1.6} aria-hidden />}
+            action={
+              endpoints.length === 0 ? (
+                <Button renderRoot={(props) => <Link {...paths.deploy()} {...props} />}>Deploy a model</Button>
+              ) : undefined
+            }
+          />
+        </Card>
+      ) : error ? null : (
+        <SkeletonRows rows={6} label="Loading the endpoints" />
+      )}
+    </>
+  );
+}
+
+function OfEndpoint({ name }: { name: string }) {
+  const search: { dep?: string } = useSearch({ strict: false });
+  const navigate = useNavigate();
+  const { data, error, refetch } = useQuery({
+    ...endpointQuery(name),
+    // Nothing to send to yet: look again until there is.
+    refetchInterval: (query) => (query.state.data && !isReady(query.state.data) ? READY_POLL_MS : false),
+  });
+  if (!data) {
+    return error ? (
+      <ProblemCard error={error} title={`${name} cannot be tested`} onRetry={() => void refetch()} />
+    ) : (
+      <SkeletonRows rows={6} label="Loading the endpoint" />
+    );
+  }
+  if (!isReady(data)) return <NotReady endpoint={data} />;
+  const deployment = data.deployments.some((one) => one.name === search.dep) ? (search.dep ?? null) : firstTarget(data);
+  return (
+    <Console
+      endpoint={data}
+      deployment={deployment}
+      onDeployment={(next) =>
+        void navigate({
+          to: ".",
+          search: (old: Record<string, unknown>) => ({ ...old, dep: next ?? undefined }),
+          replace: true,
+        })
+      }
+    />
+  );
+}
+
+/** By traffic when some flows; else the first deployment that can answer. */
+function firstTarget(endpoint: Endpoint): string | null {
+  if (Object.values(endpoint.traffic).some((share) => share > 0)) return null;
+  return (
+    endpoint.deployments.find((one) => one.replicas.some((replica) => replica.state.toLowerCase() === "ready"))?.name ??
+    null
+  );
+}
+
+function NotReady({ endpoint }: { endpoint: Endpoint }) {
+  const busy = endpoint.deployments.find((one) => one.operation !== null && one.error === null);
+  return (
+    <Card>
+      <EmptyState
+        title={
+          endpoint.deployments.length === 0
+            ? `${endpoint.name} has no deployment`
+            : `No deployment of ${endpoint.name} is ready`
+        }
+        detail={
+          endpoint.deployments.length === 0
+            ? "Deploy a model to it first."
+            : endpoint.deployments
+                .map(
+                  (one) =>
+                    `${one.name}: ${one.replicas.map((replica) => replica.state).join(", ") || one.provisioning_state}`,
+                )
+                .join(" · ")
+        }
+        icon={<IconPlugConnectedX size={26} stroke={1.6} aria-hidden />}
+        action={
+          busy?.operation ? (
+            <Button
+              variant="default"
+              renderRoot={(props) => <Link {...paths.operation(busy.operation ?? "")} {...props} />}
+            >
+              Show the progress
+            </Button>
+          ) : (
+            <Button renderRoot={(props) => <Link {...paths.deploy({ endpoint: endpoint.name })} {...props} />}>
+              Deploy a model
+            </Button>
+          )
+        }
+      />
+    </Card>
+  );
 }

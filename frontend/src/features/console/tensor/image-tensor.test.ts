@@ -1,66 +1,83 @@
-import { describe, expect, it } from 'vitest'
-import { defaultOptions, imageLayout, pixelsToTensor, placeImage } from './image-tensor'
+import { describe, expect, it } from "vitest";
+import { defaultOptions, imageLayout, pixelsToTensor, placeImage } from "./image-tensor";
 
 // Two pixels side by side: orange and a half-transparent blue.
-const RGBA = new Uint8ClampedArray([255, 128, 0, 255, 0, 0, 255, 128])
-const SIZE = { width: 2, height: 1 }
-const PLAIN = { order: 'rgb', scale: 'raw', invert: false } as const
+const RGBA = new Uint8ClampedArray([255, 128, 0, 255, 0, 0, 255, 128]);
+const SIZE = { width: 2, height: 1 };
+const PLAIN = { order: "rgb", scale: "raw", invert: false } as const;
 
-describe('imageLayout', () => {
-  it('finds the channels first or last', () => {
-    expect(imageLayout([3, 224, 224])).toEqual({ channelsFirst: true, channels: 3, height: 224, width: 224, leading: 0 })
-    expect(imageLayout([28, 30, 1])).toEqual({ channelsFirst: false, channels: 1, height: 28, width: 30, leading: 0 })
-    expect(imageLayout([3, -1, -1])).toMatchObject({ height: -1, width: -1 })
-    expect(imageLayout([1, 3, 64, 64])).toMatchObject({ leading: 1, channels: 3 })
-  })
+describe("imageLayout", () => {
+  it("finds the channels first or last", () => {
+    expect(imageLayout([3, 224, 224])).toEqual({
+      channelsFirst: true,
+      channels: 3,
+      height: 224,
+      width: 224,
+      leading: 0,
+    });
+    expect(imageLayout([28, 30, 1])).toEqual({ channelsFirst: false, channels: 1, height: 28, width: 30, leading: 0 });
+    expect(imageLayout([3, -1, -1])).toMatchObject({ height: -1, width: -1 });
+    expect(imageLayout([1, 3, 64, 64])).toMatchObject({ leading: 1, channels: 3 });
+  });
 
-  it('leaves other shapes alone', () => {
-    expect(imageLayout([10])).toBeNull()
-    expect(imageLayout([2, 224, 224])).toBeNull()
-    expect(imageLayout([3, 4, 4])).toBeNull()
-    expect(imageLayout([8, 3, 64, 64])).toBeNull()
-  })
-})
+  it("leaves other shapes alone", () => {
+    expect(imageLayout([10])).toBeNull();
+    expect(imageLayout([2, 224, 224])).toBeNull();
+    expect(imageLayout([3, 4, 4])).toBeNull();
+    expect(imageLayout([8, 3, 64, 64])).toBeNull();
+  });
+});
 
-describe('placeImage', () => {
-  it('keeps, fills or ignores the ratio', () => {
-    const source = { width: 200, height: 100 }
-    const target = { width: 50, height: 50 }
-    expect(placeImage(source, target, 'fit')).toEqual({ x: 0, y: 12.5, width: 50, height: 25 })
-    expect(placeImage(source, target, 'crop')).toEqual({ x: -25, y: 0, width: 100, height: 50 })
-    expect(placeImage(source, target, 'stretch')).toEqual({ x: 0, y: 0, width: 50, height: 50 })
-  })
-})
+describe("placeImage", () => {
+  it("keeps, fills or ignores the ratio", () => {
+    const source = { width: 200, height: 100 };
+    const target = { width: 50, height: 50 };
+    expect(placeImage(source, target, "fit")).toEqual({ x: 0, y: 12.5, width: 50, height: 25 });
+    expect(placeImage(source, target, "crop")).toEqual({ x: -25, y: 0, width: 100, height: 50 });
+    expect(placeImage(source, target, "stretch")).toEqual({ x: 0, y: 0, width: 50, height: 50 });
+  });
+});
 
-describe('pixelsToTensor', () => {
-  it('lays out planes or pixels', () => {
-    expect(Array.from(pixelsToTensor(RGBA, SIZE, { channels: 3, channelsFirst: true }, PLAIN))).toEqual([255, 0, 128, 0, 0, 255])
-    expect(Array.from(pixelsToTensor(RGBA, SIZE, { channels: 3, channelsFirst: false }, PLAIN))).toEqual([255, 128, 0, 0, 0, 255])
-    expect(Array.from(pixelsToTensor(RGBA, SIZE, { channels: 4, channelsFirst: false }, PLAIN))).toEqual([255, 128, 0, 255, 0, 0, 255, 128])
-  })
+describe("pixelsToTensor", () => {
+  it("lays out planes or pixels", () => {
+    expect(Array.from(pixelsToTensor(RGBA, SIZE, { channels: 3, channelsFirst: true }, PLAIN))).toEqual([
+      255, 0, 128, 0, 0, 255,
+    ]);
+    expect(Array.from(pixelsToTensor(RGBA, SIZE, { channels: 3, channelsFirst: false }, PLAIN))).toEqual([
+      255, 128, 0, 0, 0, 255,
+    ]);
+    expect(Array.from(pixelsToTensor(RGBA, SIZE, { channels: 4, channelsFirst: false }, PLAIN))).toEqual([
+      255, 128, 0, 255, 0, 0, 255, 128,
+    ]);
+  });
 
-  it('swaps the colours, not their statistics', () => {
-    const layout = { channels: 3, channelsFirst: false } as const
-    expect(Array.from(pixelsToTensor(RGBA, SIZE, layout, { ...PLAIN, order: 'bgr' })).slice(0, 3)).toEqual([0, 128, 255])
-    const bgr = pixelsToTensor(RGBA, SIZE, layout, { order: 'bgr', scale: 'imagenet', invert: false })
-    expect(bgr[2]).toBeCloseTo((1 - 0.485) / 0.229, 5)
-    expect(bgr[0]).toBeCloseTo((0 - 0.406) / 0.225, 5)
-  })
+  it("swaps the colours, not their statistics", () => {
+    const layout = { channels: 3, channelsFirst: false } as const;
+    expect(Array.from(pixelsToTensor(RGBA, SIZE, layout, { ...PLAIN, order: "bgr" })).slice(0, 3)).toEqual([
+      0, 128, 255,
+    ]);
+    const bgr = pixelsToTensor(RGBA, SIZE, layout, { order: "bgr", scale: "imagenet", invert: false });
+    expect(bgr[2]).toBeCloseTo((1 - 0.485) / 0.229, 5);
+    expect(bgr[0]).toBeCloseTo((0 - 0.406) / 0.225, 5);
+  });
 
-  it('scales and inverts', () => {
-    const grey = { channels: 1, channelsFirst: true } as const
-    expect(pixelsToTensor(RGBA, SIZE, grey, PLAIN)[0]).toBeCloseTo(0.299 * 255 + 0.587 * 128, 3)
-    expect(pixelsToTensor(RGBA, SIZE, grey, { ...PLAIN, invert: true })[0]).toBeCloseTo(255 - (0.299 * 255 + 0.587 * 128), 3)
-    const layout = { channels: 3, channelsFirst: true } as const
-    expect(pixelsToTensor(RGBA, SIZE, layout, { ...PLAIN, scale: 'unit' })[0]).toBe(1)
-    expect(pixelsToTensor(RGBA, SIZE, layout, { ...PLAIN, scale: 'signed' })[1]).toBe(-1)
-  })
+  it("scales and inverts", () => {
+    const grey = { channels: 1, channelsFirst: true } as const;
+    expect(pixelsToTensor(RGBA, SIZE, grey, PLAIN)[0]).toBeCloseTo(0.299 * 255 + 0.587 * 128, 3);
+    expect(pixelsToTensor(RGBA, SIZE, grey, { ...PLAIN, invert: true })[0]).toBeCloseTo(
+      255 - (0.299 * 255 + 0.587 * 128),
+      3,
+    );
+    const layout = { channels: 3, channelsFirst: true } as const;
+    expect(pixelsToTensor(RGBA, SIZE, layout, { ...PLAIN, scale: "unit" })[0]).toBe(1);
+    expect(pixelsToTensor(RGBA, SIZE, layout, { ...PLAIN, scale: "signed" })[1]).toBe(-1);
+  });
 
-  it('starts with what fits the type', () => {
-    const layout = imageLayout([3, 32, 32])
-    if (layout === null) throw new Error('3 × 32 × 32 is an image')
-    expect(defaultOptions('UINT8', layout).scale).toBe('raw')
-    expect(defaultOptions('FP32', layout).scale).toBe('imagenet')
-    expect(defaultOptions('FP32', { ...layout, channels: 1 }).scale).toBe('unit')
-  })
-})
+  it("starts with what fits the type", () => {
+    const layout = imageLayout([3, 32, 32]);
+    if (layout === null) throw new Error("3 × 32 × 32 is an image");
+    expect(defaultOptions("UINT8", layout).scale).toBe("raw");
+    expect(defaultOptions("FP32", layout).scale).toBe("imagenet");
+    expect(defaultOptions("FP32", { ...layout, channels: 1 }).scale).toBe("unit");
+  });
+});

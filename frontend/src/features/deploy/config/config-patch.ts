@@ -2,170 +2,176 @@
  * Edits a config.pbtxt in place: one field at a time, leaving every other character (comments, order, unknown fields) as it
  * was. Every function returns the new text, and throws PbtxtSyntaxError when the given text has no readable structure.
  */
-import { messagesOf, parsePbtxt, type FieldNode, type MessageNode } from './pbtxt-ast'
-import type { InstanceKind } from './config-fields'
+import { messagesOf, parsePbtxt, type FieldNode, type MessageNode } from "./pbtxt-ast";
+import type { InstanceKind } from "./config-fields";
 
-const INDENT = '  '
+const INDENT = "  ";
 
 function splice(text: string, start: number, end: number, replacement: string): string {
-  return text.slice(0, start) + replacement + text.slice(end)
+  return text.slice(0, start) + replacement + text.slice(end);
 }
 
 function lineStart(text: string, offset: number): number {
-  return text.lastIndexOf('\n', offset - 1) + 1
+  return text.lastIndexOf("\n", offset - 1) + 1;
 }
 
 function lineEnd(text: string, offset: number): number {
-  const at = text.indexOf('\n', offset)
-  return at === -1 ? text.length : at
+  const at = text.indexOf("\n", offset);
+  return at === -1 ? text.length : at;
 }
 
 function indentAt(text: string, offset: number): string {
-  return /^[ \t]*/.exec(text.slice(lineStart(text, offset), offset))?.[0] ?? ''
+  return /^[ \t]*/.exec(text.slice(lineStart(text, offset), offset))?.[0] ?? "";
 }
 
 function last(fields: FieldNode[], name: string): FieldNode | undefined {
-  return fields.filter((field) => field.name === name).at(-1)
+  return fields.filter((field) => field.name === name).at(-1);
 }
 
 /** Cuts one field out. A line that becomes empty goes with it; a comment on the line stays. */
 function cut(text: string, field: FieldNode): string {
-  const start = lineStart(text, field.start)
-  const end = lineEnd(text, field.end)
-  const before = text.slice(start, field.start)
-  const after = text.slice(field.end, end)
-  if (before.trim() === '' && after.trim() === '') {
-    const next = Math.min(end + 1, text.length)
-    const blankBefore = /\n[ \t]*\n$/.test(text.slice(0, start))
-    const blankAfter = next >= text.length || /^[ \t]*\n/.test(text.slice(next))
+  const start = lineStart(text, field.start);
+  const end = lineEnd(text, field.end);
+  const before = text.slice(start, field.start);
+  const after = text.slice(field.end, end);
+  if (before.trim() === "" && after.trim() === "") {
+    const next = Math.min(end + 1, text.length);
+    const blankBefore = /\n[ \t]*\n$/.test(text.slice(0, start));
+    const blankAfter = next >= text.length || /^[ \t]*\n/.test(text.slice(next));
     // A block that stood between two empty lines leaves one of them.
-    const from = blankBefore && blankAfter ? text.lastIndexOf('\n', start - 2) + 1 : start
-    return splice(text, from, next, '')
+    const from = blankBefore && blankAfter ? text.lastIndexOf("\n", start - 2) + 1 : start;
+    return splice(text, from, next, "");
   }
-  return splice(text, field.start, field.end + (/^[ \t]*/.exec(after)?.[0].length ?? 0), '')
+  return splice(text, field.start, field.end + (/^[ \t]*/.exec(after)?.[0].length ?? 0), "");
 }
 
 function cutAll(text: string, select: (document: FieldNode[]) => FieldNode[]): string {
-  let result = text
+  let result = text;
   for (;;) {
-    const field = select(parsePbtxt(result)).at(-1)
-    if (field === undefined) return result
-    result = cut(result, field)
+    const field = select(parsePbtxt(result)).at(-1);
+    if (field === undefined) return result;
+    result = cut(result, field);
   }
 }
 
 /** Adds `line` as the last field of a message, in the message's own layout. */
 function addToMessage(text: string, message: MessageNode, line: string): string {
-  const close = message.end - 1
-  const inner = text.slice(message.start + 1, close)
-  const outer = indentAt(text, message.start)
-  const final = message.fields.at(-1)
-  if (!inner.includes('\n')) {
-    if (final !== undefined) return splice(text, final.end, close, ` ${line} `)
-    return splice(text, message.start + 1, close, `\n${outer}${INDENT}${line}\n${outer}`)
+  const close = message.end - 1;
+  const inner = text.slice(message.start + 1, close);
+  const outer = indentAt(text, message.start);
+  const final = message.fields.at(-1);
+  if (!inner.includes("\n")) {
+    if (final !== undefined) return splice(text, final.end, close, ` ${line} `);
+    return splice(text, message.start + 1, close, `\n${outer}${INDENT}${line}\n${outer}`);
   }
-  if (final === undefined) return splice(text, lineEnd(text, message.start), lineEnd(text, message.start), `\n${outer}${INDENT}${line}`)
-  const onOwnLine = text.slice(lineStart(text, final.start), final.start).trim() === ''
-  const indent = onOwnLine ? indentAt(text, final.start) : outer + INDENT
+  if (final === undefined)
+    return splice(text, lineEnd(text, message.start), lineEnd(text, message.start), `\n${outer}${INDENT}${line}`);
+  const onOwnLine = text.slice(lineStart(text, final.start), final.start).trim() === "";
+  const indent = onOwnLine ? indentAt(text, final.start) : outer + INDENT;
   // After the comment that follows the last field, unless the bracket closes on that same line.
-  const at = lineEnd(text, final.end) < close ? lineEnd(text, final.end) : final.end
-  return splice(text, at, at, `\n${indent}${line}`)
+  const at = lineEnd(text, final.end) < close ? lineEnd(text, final.end) : final.end;
+  return splice(text, at, at, `\n${indent}${line}`);
 }
 
 function appendBlock(text: string, block: string): string {
-  if (text.trim() === '') return `${block}\n`
-  const body = text.replace(/\s*$/, '')
-  return `${body}\n\n${block}\n`
+  if (text.trim() === "") return `${block}\n`;
+  const body = text.replace(/\s*$/, "");
+  return `${body}\n\n${block}\n`;
 }
 
 function setScalar(text: string, fields: FieldNode[], name: string, value: string): string | null {
-  const field = last(fields, name)
-  if (field === undefined) return null
-  return splice(text, field.value.start, field.value.end, value)
+  const field = last(fields, name);
+  if (field === undefined) return null;
+  return splice(text, field.value.start, field.value.end, value);
 }
 
 export function setMaxBatchSize(text: string, value: number): string {
-  const document = parsePbtxt(text)
-  const replaced = setScalar(text, document, 'max_batch_size', String(value))
-  if (replaced !== null) return replaced
-  const line = `max_batch_size: ${value}`
-  const anchor = document.filter((field) => ['name', 'backend', 'platform'].includes(field.name)).at(-1)
-  if (anchor === undefined) return document.length > 0 || text.trim() !== '' ? `${line}\n${text}` : `${line}\n`
-  const at = lineEnd(text, anchor.end)
-  const sharesLine = document.some((field) => field.start > anchor.end && field.start < at)
-  return sharesLine ? splice(text, anchor.end, anchor.end, `\n${line}\n`) : splice(text, at, at, `\n${line}`)
+  const document = parsePbtxt(text);
+  const replaced = setScalar(text, document, "max_batch_size", String(value));
+  if (replaced !== null) return replaced;
+  const line = `max_batch_size: ${value}`;
+  const anchor = document.filter((field) => ["name", "backend", "platform"].includes(field.name)).at(-1);
+  if (anchor === undefined) return document.length > 0 || text.trim() !== "" ? `${line}\n${text}` : `${line}\n`;
+  const at = lineEnd(text, anchor.end);
+  const sharesLine = document.some((field) => field.start > anchor.end && field.start < at);
+  return sharesLine ? splice(text, anchor.end, anchor.end, `\n${line}\n`) : splice(text, at, at, `\n${line}`);
 }
 
-function groupField(text: string, name: 'count' | 'kind', value: string): string {
-  const groups = messagesOf(parsePbtxt(text), 'instance_group')
-  const group = groups[0]
+function groupField(text: string, name: "count" | "kind", value: string): string {
+  const groups = messagesOf(parsePbtxt(text), "instance_group");
+  const group = groups[0];
   if (group === undefined) {
-    return appendBlock(text, `instance_group [\n${INDENT}{\n${INDENT}${INDENT}${name}: ${value}\n${INDENT}}\n]`)
+    return appendBlock(text, `instance_group [\n${INDENT}{\n${INDENT}${INDENT}${name}: ${value}\n${INDENT}}\n]`);
   }
-  return setScalar(text, group.fields, name, value) ?? addToMessage(text, group, `${name}: ${value}`)
+  return setScalar(text, group.fields, name, value) ?? addToMessage(text, group, `${name}: ${value}`);
 }
 
 export function setInstanceCount(text: string, count: number): string {
-  return groupField(text, 'count', String(count))
+  return groupField(text, "count", String(count));
 }
 
 /** KIND_AUTO is what an absent field means, so choosing it takes the field out. */
 export function setInstanceKind(text: string, kind: InstanceKind): string {
-  if (kind !== 'KIND_AUTO') return groupField(text, 'kind', kind)
+  if (kind !== "KIND_AUTO") return groupField(text, "kind", kind);
   return cutAll(text, (document) => {
-    const group = messagesOf(document, 'instance_group')[0]
-    return group ? group.fields.filter((field) => field.name === 'kind') : []
-  })
+    const group = messagesOf(document, "instance_group")[0];
+    return group ? group.fields.filter((field) => field.name === "kind") : [];
+  });
 }
 
 export function removeField(text: string, name: string): string {
-  return cutAll(text, (document) => document.filter((field) => field.name === name))
+  return cutAll(text, (document) => document.filter((field) => field.name === name));
 }
 
 /** The written form of a top-level field, so that switching it off and on again loses nothing. */
 export function writtenField(text: string, name: string): string | null {
-  const field = last(parsePbtxt(text), name)
-  return field ? text.slice(field.start, field.end) : null
+  const field = last(parsePbtxt(text), name);
+  return field ? text.slice(field.start, field.end) : null;
 }
 
 export function setDynamicBatching(text: string, on: boolean, remembered: string | null = null): string {
-  const present = messagesOf(parsePbtxt(text), 'dynamic_batching').length > 0
-  if (on === present) return text
-  if (!on) return removeField(text, 'dynamic_batching')
-  return appendBlock(text, remembered ?? 'dynamic_batching { }')
+  const present = messagesOf(parsePbtxt(text), "dynamic_batching").length > 0;
+  if (on === present) return text;
+  if (!on) return removeField(text, "dynamic_batching");
+  return appendBlock(text, remembered ?? "dynamic_batching { }");
 }
 
 function withBatching(text: string): string {
-  return setDynamicBatching(text, true)
+  return setDynamicBatching(text, true);
 }
 
 function batchingOf(text: string): MessageNode {
-  const message = messagesOf(parsePbtxt(text), 'dynamic_batching').at(-1)
-  if (message === undefined) throw new Error('dynamic_batching was just added and must be there')
-  return message
+  const message = messagesOf(parsePbtxt(text), "dynamic_batching").at(-1);
+  if (message === undefined) throw new Error("dynamic_batching was just added and must be there");
+  return message;
 }
 
 function cutFromBatching(text: string, select: (fields: FieldNode[]) => FieldNode[]): string {
   return cutAll(text, (document) => {
-    const message = messagesOf(document, 'dynamic_batching').at(-1)
-    return message ? select(message.fields) : []
-  })
+    const message = messagesOf(document, "dynamic_batching").at(-1);
+    return message ? select(message.fields) : [];
+  });
 }
 
 export function setPreferredBatchSizes(text: string, sizes: number[]): string {
-  const name = 'preferred_batch_size'
-  if (sizes.length === 0) return cutFromBatching(text, (fields) => fields.filter((field) => field.name === name))
-  const list = `[ ${sizes.join(', ')} ]`
+  const name = "preferred_batch_size";
+  if (sizes.length === 0) return cutFromBatching(text, (fields) => fields.filter((field) => field.name === name));
+  const list = `[ ${sizes.join(", ")} ]`;
   // Written several times (`f: 4 f: 8`) the first place keeps the list and the others go.
-  const single = cutFromBatching(withBatching(text), (fields) => fields.filter((field) => field.name === name).slice(1))
-  const message = batchingOf(single)
-  return setScalar(single, message.fields, name, list) ?? addToMessage(single, message, `${name}: ${list}`)
+  const single = cutFromBatching(withBatching(text), (fields) =>
+    fields.filter((field) => field.name === name).slice(1),
+  );
+  const message = batchingOf(single);
+  return setScalar(single, message.fields, name, list) ?? addToMessage(single, message, `${name}: ${list}`);
 }
 
 export function setMaxQueueDelay(text: string, microseconds: number | null): string {
-  const name = 'max_queue_delay_microseconds'
-  if (microseconds === null) return cutFromBatching(text, (fields) => fields.filter((field) => field.name === name))
-  const ready = withBatching(text)
-  const message = batchingOf(ready)
-  return setScalar(ready, message.fields, name, String(microseconds)) ?? addToMessage(ready, message, `${name}: ${microseconds}`)
+  const name = "max_queue_delay_microseconds";
+  if (microseconds === null) return cutFromBatching(text, (fields) => fields.filter((field) => field.name === name));
+  const ready = withBatching(text);
+  const message = batchingOf(ready);
+  return (
+    setScalar(ready, message.fields, name, String(microseconds)) ??
+    addToMessage(ready, message, `${name}: ${microseconds}`)
+  );
 }

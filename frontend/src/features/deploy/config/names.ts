@@ -19,7 +19,11 @@ export function modelNameProblem(name: string): string | null {
 
 /** An endpoint name from a model's, within the rule. */
 export function suggestEndpoint(model: string): string {
-  const folded = model.replace(/[^A-Za-z0-9]+/g, "-").replace(/^[^A-Za-z]+/, "").slice(0, 32).replace(/-+$/, "");
+  const folded = model
+    .replace(/[^A-Za-z0-9]+/g, "-")
+    .replace(/^[^A-Za-z]+/, "")
+    .slice(0, 32)
+    .replace(/-+$/, "");
   if (folded.length >= 3) return folded;
   return folded === "" ? "model" : `${folded}-model`;
 }

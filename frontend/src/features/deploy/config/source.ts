@@ -93,10 +93,12 @@ export function sourceOfVersion(version: ModelVersion): DeploySource {
 
 /** Only the texts that were changed: the others stay what the file says. */
 export function changedConfigs(models: readonly SourceModel[], texts: readonly string[]): Record<string, string> {
-  return Object.fromEntries(models.flatMap((model, index) => {
-    const text = texts[index];
-    return text === undefined || text === model.startText ? [] : [[model.name, text]];
-  }));
+  return Object.fromEntries(
+    models.flatMap((model, index) => {
+      const text = texts[index];
+      return text === undefined || text === model.startText ? [] : [[model.name, text]];
+    }),
+  );
 }
 
 export const shapeList = (shape: readonly Dim[]): string => shape.map(String).join(", ");
@@ -104,5 +106,10 @@ export const shapeList = (shape: readonly Dim[]): string => shape.map(String).jo
 export function errorsOf(upload: Upload): ErrorDetail[] {
   const found = (upload.inspection?.problems ?? []).filter((problem) => problem.severity === "error");
   const own = upload.error === null ? [] : [upload.error];
-  return [...own, ...found.filter((problem) => !own.some((error) => error.code === problem.code && error.message === problem.message))];
+  return [
+    ...own,
+    ...found.filter(
+      (problem) => !own.some((error) => error.code === problem.code && error.message === problem.message),
+    ),
+  ];
 }

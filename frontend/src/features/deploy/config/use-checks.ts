@@ -20,7 +20,16 @@ export interface Check {
 const DEBOUNCE_MS = 200;
 
 function syntaxProblem(error: NonNullable<ConfigReading["error"]>): ConfigProblem {
-  return { severity: "error", code: "Syntax", line: error.line, column: error.column, field: null, message: error.message, hint: null, fix: null };
+  return {
+    severity: "error",
+    code: "Syntax",
+    line: error.line,
+    column: error.column,
+    field: null,
+    message: error.message,
+    hint: null,
+    fix: null,
+  };
 }
 
 export function useChecks(source: DeploySource, texts: readonly string[]): Check[] {

@@ -21,7 +21,12 @@ const route = getRouteApi("/app/deploy/new");
 
 export type WizardStep = (typeof DEPLOY_STEPS)[number];
 
-const TITLES: Record<WizardStep, string> = { upload: "Upload", inspect: "Inspect", configure: "Configure", deploy: "Deploy" };
+const TITLES: Record<WizardStep, string> = {
+  upload: "Upload",
+  inspect: "Inspect",
+  configure: "Configure",
+  deploy: "Deploy",
+};
 const POLL_MS = 700;
 
 export function DeployPage() {
@@ -34,15 +39,26 @@ export function DeployPage() {
   const upload = useQuery({
     ...uploadQuery(search.upload ?? ""),
     enabled: search.upload !== undefined,
-    refetchInterval: (query) => (query.state.data?.state === "ready" || query.state.data?.state === "failed" ? false : POLL_MS),
+    refetchInterval: (query) =>
+      query.state.data?.state === "ready" || query.state.data?.state === "failed" ? false : POLL_MS,
   });
   const fromVersion = search.model !== undefined && search.version !== undefined;
-  const version = useQuery({ ...modelVersionQuery(search.model ?? "", search.version ?? "latest"), enabled: fromVersion });
+  const version = useQuery({
+    ...modelVersionQuery(search.model ?? "", search.version ?? "latest"),
+    enabled: fromVersion,
+  });
 
   // The upload's id goes into the URL as soon as there is one; inspection follows by itself when the bytes are there.
   useEffect(() => {
-    if (view.uploadId !== null && view.uploadId !== search.upload && (view.phase === "sending" || view.phase === "done")) {
-      void navigate({ search: { upload: view.uploadId, step: "upload", ...(search.endpoint ? { endpoint: search.endpoint } : {}) }, replace: true });
+    if (
+      view.uploadId !== null &&
+      view.uploadId !== search.upload &&
+      (view.phase === "sending" || view.phase === "done")
+    ) {
+      void navigate({
+        search: { upload: view.uploadId, step: "upload", ...(search.endpoint ? { endpoint: search.endpoint } : {}) },
+        replace: true,
+      });
     }
   }, [navigate, search.endpoint, search.upload, view.phase, view.uploadId]);
   useEffect(() => {
@@ -57,9 +73,15 @@ export function DeployPage() {
   const data = upload.data;
   const source = data ? sourceOfUpload(data) : version.data ? sourceOfVersion(version.data) : null;
   const incomplete = data?.state === "uploading";
-  const sending = view.phase !== "idle" && view.phase !== "failed" && view.phase !== "canceled" && view.phase !== "done";
+  const sending =
+    view.phase !== "idle" && view.phase !== "failed" && view.phase !== "canceled" && view.phase !== "done";
   const usable = source !== null && source.models.length > 0 && (data === undefined || data.state === "ready");
-  const step = currentStep(search.step, { chosen: data !== undefined || fromVersion, incomplete: incomplete && view.phase !== "done", usable, sending });
+  const step = currentStep(search.step, {
+    chosen: data !== undefined || fromVersion,
+    incomplete: incomplete && view.phase !== "done",
+    usable,
+    sending,
+  });
   const go = (next: WizardStep) => void navigate({ search: (old) => ({ ...old, step: next }) });
   const restart = () => {
     control.reset();
@@ -89,7 +111,13 @@ export function DeployPage() {
         canGo={(id) => !sending && (id === "upload" || (id === "inspect" && source !== null) || usable)}
         onGo={(id) => go(id as WizardStep)}
       />
-      {failure ? <ProblemCard error={failure} title="This draft cannot be opened" onRetry={() => void (upload.error ? upload : version).refetch()} /> : null}
+      {failure ? (
+        <ProblemCard
+          error={failure}
+          title="This draft cannot be opened"
+          onRetry={() => void (upload.error ? upload : version).refetch()}
+        />
+      ) : null}
       {step === "upload" ? (
         <UploadStep
           control={control}

@@ -92,7 +92,16 @@ export function LaterSteps({ step, source, endpoint, onStep }: LaterStepsProps) 
     },
   });
   if (step === "configure") {
-    return <ConfigureStep source={source} draft={draft} onDraft={change} nameNote={nameNote} onBack={() => onStep("inspect")} onForward={() => onStep("deploy")} />;
+    return (
+      <ConfigureStep
+        source={source}
+        draft={draft}
+        onDraft={change}
+        nameNote={nameNote}
+        onBack={() => onStep("inspect")}
+        onForward={() => onStep("deploy")}
+      />
+    );
   }
   return (
     <DeployStep

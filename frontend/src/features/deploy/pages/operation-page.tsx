@@ -29,20 +29,31 @@ export function OperationPage() {
   const { data, error, refetch } = useQuery({
     ...operationQuery(id),
     // The socket tells changes at once; without it, and to be safe with it, the row is asked.
-    refetchInterval: (query) => (query.state.data && isFinished(query.state.data) ? false : link === "live" ? 5_000 : 1_000),
+    refetchInterval: (query) =>
+      query.state.data && isFinished(query.state.data) ? false : link === "live" ? 5_000 : 1_000,
   });
   usePageTitle(data?.endpoint ?? "Deploy", "Deploy");
   if (!data) {
-    return error ? <ProblemCard error={error} title="This operation cannot be shown" onRetry={() => void refetch()} /> : <SkeletonRows rows={8} label="Loading the operation" />;
+    return error ? (
+      <ProblemCard error={error} title="This operation cannot be shown" onRetry={() => void refetch()} />
+    ) : (
+      <SkeletonRows rows={8} label="Loading the operation" />
+    );
   }
   return <OperationView operation={data} />;
 }
 
-const VERBS: Record<string, string> = { deploy: "Deploy", create: "Deploy", scale: "Scale", delete: "Delete", update: "Update" };
+const VERBS: Record<string, string> = {
+  deploy: "Deploy",
+  scale: "Scale",
+  "delete-deployment": "Delete",
+  "delete-endpoint": "Delete",
+};
 
-function titleOf(operation: Operation): string {
-  const verb = VERBS[operation.kind.toLowerCase()] ?? operation.kind.charAt(0).toUpperCase() + operation.kind.slice(1).toLowerCase().replaceAll("_", " ");
-  return [verb, operation.deployment, operation.endpoint ? `${operation.deployment ? "to " : ""}${operation.endpoint}` : null].filter(Boolean).join(" ");
+function titleOf({ kind, deployment, endpoint }: Operation): string {
+  const verb = VERBS[kind] ?? kind;
+  if (!endpoint || kind === "delete-endpoint") return [verb, "endpoint", endpoint].filter(Boolean).join(" ");
+  return deployment ? `${verb} ${deployment} ${kind === "deploy" ? "to" : "of"} ${endpoint}` : `${verb} ${endpoint}`;
 }
 
 function OperationView({ operation }: { operation: Operation }) {
@@ -81,9 +92,16 @@ function OperationView({ operation }: { operation: Operation }) {
       />
       <div className={classes["stack"]}>
         {cancel.error ? <ProblemCard error={cancel.error} title="It could not be canceled" /> : null}
-        {operation.state === "Succeeded" && operation.result ? <DeploySuccess operation={operation} result={operation.result} /> : null}
+        {operation.state === "Succeeded" && operation.result ? (
+          <DeploySuccess operation={operation} result={operation.result} />
+        ) : null}
         {operation.state === "Failed" || operation.state === "Canceled" ? (
-          <DeployFailure operation={operation} onRetry={() => retry.mutate()} retrying={retry.isPending} retryFailure={retry.error} />
+          <DeployFailure
+            operation={operation}
+            onRetry={() => retry.mutate()}
+            retrying={retry.isPending}
+            retryFailure={retry.error}
+          />
         ) : null}
         <div className={classes["operation"]}>
           <Card title="Progress" hint={finished ? undefined : `${Math.round(operation.percent)} %`} flush>

@@ -40,7 +40,12 @@ const KINDS: { value: InstanceKind; label: string }[] = [
   { value: "KIND_CPU", label: "CPU" },
 ];
 
-const ORIGIN_WORDS: Record<Origin | "you", string> = { model: "from model", default: "default", config: "from file", you: "you" };
+const ORIGIN_WORDS: Record<Origin | "you", string> = {
+  model: "from model",
+  default: "default",
+  config: "from file",
+  you: "you",
+};
 
 interface OriginBadgeProps {
   origin: Origin | "you";
@@ -57,7 +62,14 @@ function OriginBadge({ origin, what, onRestore }: OriginBadgeProps) {
     );
   }
   return (
-    <button type="button" className={classes["origin"]} data-origin="you" onClick={onRestore} title="Restore what it was" aria-label={`${what} is set by you. Restore`}>
+    <button
+      type="button"
+      className={classes["origin"]}
+      data-origin="you"
+      onClick={onRestore}
+      title="Restore what it was"
+      aria-label={`${what} is set by you. Restore`}
+    >
       you
     </button>
   );
@@ -81,11 +93,22 @@ function Field({ what, origin, onRestore, children }: FieldProps) {
 
 const same = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
 
-export function ConfigForm({ model, text, fields, start, problems, brokenLine, readOnly, name, onChange }: ConfigFormProps) {
+export function ConfigForm({
+  model,
+  text,
+  fields,
+  start,
+  problems,
+  brokenLine,
+  readOnly,
+  name,
+  onChange,
+}: ConfigFormProps) {
   const forgotten = useRef<string | null>(null);
   const origin = (key: keyof ConfigFields, source: string): Origin | "you" =>
     same(fields[key], start[key]) ? (model.provenance[source] ?? (start[key] === null ? "default" : "config")) : "you";
-  const wrong = (field: string) => problems.find((problem) => problem.severity === "error" && problem.field?.includes(field))?.message;
+  const wrong = (field: string) =>
+    problems.find((problem) => problem.severity === "error" && problem.field?.includes(field))?.message;
   const toggleBatching = (on: boolean) => {
     if (!on) forgotten.current = writtenField(text, "dynamic_batching");
     onChange(setDynamicBatching(text, on, forgotten.current));
@@ -124,7 +147,13 @@ export function ConfigForm({ model, text, fields, start, problems, brokenLine, r
             <Field
               what="Max batch size"
               origin={origin("maxBatchSize", "max_batch_size")}
-              onRestore={() => onChange(start.maxBatchSize === null ? removeField(text, "max_batch_size") : setMaxBatchSize(text, start.maxBatchSize))}
+              onRestore={() =>
+                onChange(
+                  start.maxBatchSize === null
+                    ? removeField(text, "max_batch_size")
+                    : setMaxBatchSize(text, start.maxBatchSize),
+                )
+              }
             >
               <NumberInput
                 aria-label="Max batch size"
@@ -161,7 +190,9 @@ export function ConfigForm({ model, text, fields, start, problems, brokenLine, r
             <h3>Instances</h3>
           </div>
           {fields.instanceGroups > 1 ? (
-            <p className={classes["hint"]}>{fields.instanceGroups} instance groups are written in the text. Edit them there.</p>
+            <p className={classes["hint"]}>
+              {fields.instanceGroups} instance groups are written in the text. Edit them there.
+            </p>
           ) : (
             <div className={classes["fields"]}>
               <Field
@@ -181,7 +212,13 @@ export function ConfigForm({ model, text, fields, start, problems, brokenLine, r
               <Field
                 what="Per device"
                 origin={origin("instanceCount", "instance_group")}
-                onRestore={() => onChange(start.instanceCount === null ? setInstanceCount(text, 1) : setInstanceCount(text, start.instanceCount))}
+                onRestore={() =>
+                  onChange(
+                    start.instanceCount === null
+                      ? setInstanceCount(text, 1)
+                      : setInstanceCount(text, start.instanceCount),
+                  )
+                }
               >
                 <NumberInput
                   aria-label="Instances per device"
@@ -202,8 +239,16 @@ export function ConfigForm({ model, text, fields, start, problems, brokenLine, r
         <div className={classes["section"]}>
           <div className={classes["sectionHead"]}>
             <h3 id="dynamic-batching">Dynamic batching</h3>
-            <Switch aria-labelledby="dynamic-batching" checked={fields.dynamicBatching} onChange={(event) => toggleBatching(event.currentTarget.checked)} />
-            <OriginBadge origin={origin("dynamicBatching", "dynamic_batching")} what="Dynamic batching" onRestore={() => toggleBatching(start.dynamicBatching)} />
+            <Switch
+              aria-labelledby="dynamic-batching"
+              checked={fields.dynamicBatching}
+              onChange={(event) => toggleBatching(event.currentTarget.checked)}
+            />
+            <OriginBadge
+              origin={origin("dynamicBatching", "dynamic_batching")}
+              what="Dynamic batching"
+              onRestore={() => toggleBatching(start.dynamicBatching)}
+            />
           </div>
           {fields.dynamicBatching ? (
             <div className={classes["fields"]}>
@@ -240,7 +285,9 @@ export function ConfigForm({ model, text, fields, start, problems, brokenLine, r
               </Field>
             </div>
           ) : (
-            <p className={classes["hint"]}>Requests run one by one. Switch it on to join waiting requests into one batch.</p>
+            <p className={classes["hint"]}>
+              Requests run one by one. Switch it on to join waiting requests into one batch.
+            </p>
           )}
           {fields.otherSettings.length > 0 ? (
             <p className={classes["note"]}>

@@ -49,12 +49,19 @@ export function ConfigureStep({ source, draft, onDraft, nameNote, onBack, onForw
 
   // While the text cannot be read the form shows, frozen, what it last could.
   if (check.reading.fields) readable.current = check.reading.fields;
-  const setText = (next: string) => onDraft({ texts: draft.texts.map((old, index) => (index === active ? next : old)), registered: null });
+  const setText = (next: string) =>
+    onDraft({ texts: draft.texts.map((old, index) => (index === active ? next : old)), registered: null });
   const nameProblem = source.editable ? modelNameProblem(draft.modelName) : null;
   const errors = checks.reduce((sum, one) => sum + one.errors, 0);
   const waiting = checks.some((one) => one.checking || one.failure !== null);
   const blocked = errors > 0 || waiting || nameProblem !== null;
-  const message = nameProblem ?? (errors > 0 ? `Fix ${errors} ${errors === 1 ? "error" : "errors"} to continue` : waiting ? "Checking the configuration" : nameNote);
+  const message =
+    nameProblem ??
+    (errors > 0
+      ? `Fix ${errors} ${errors === 1 ? "error" : "errors"} to continue`
+      : waiting
+        ? "Checking the configuration"
+        : nameNote);
   const forward = () => {
     if (!blocked) onForward();
   };

@@ -20,11 +20,16 @@ export interface DeployFailureProps {
 
 function detailOf(operation: Operation): ErrorDetail {
   const { error, stages } = operation;
-  if (operation.state === "Canceled" && error === null) return { code: "Canceled", message: "This deployment was canceled." };
+  if (operation.state === "Canceled" && error === null)
+    return { code: "Canceled", message: "This deployment was canceled." };
   if (typeof error === "string") return { code: "Failed", message: error };
   if (error !== null) return error;
   const stage = stages.find((one) => one.status === "failed");
-  return { code: "Failed", message: stage ? `${stage.title} failed.` : "The operation failed.", detail: stage?.detail ?? null };
+  return {
+    code: "Failed",
+    message: stage ? `${stage.title} failed.` : "The operation failed.",
+    detail: stage?.detail ?? null,
+  };
 }
 
 export function DeployFailure({ operation, onRetry, retrying, retryFailure }: DeployFailureProps) {
@@ -38,7 +43,9 @@ export function DeployFailure({ operation, onRetry, retrying, retryFailure }: De
             <ToneIcon tone={canceled ? "idle" : "error"} label={canceled ? "Canceled" : "Failed"} size={22} />
             <div style={{ flex: "1 1 320px", minWidth: 0 }}>
               <h2 className={classes["resultTitle"]}>{error.message}</h2>
-              <span className="muted">{canceled ? "What was running before still serves." : "Traffic was not touched."}</span>
+              <span className="muted">
+                {canceled ? "What was running before still serves." : "Traffic was not touched."}
+              </span>
             </div>
             <div className={classes["resultActions"]}>
               <BackToConfigure operation={operation} />
@@ -85,7 +92,11 @@ function BackToConfigure({ operation }: { operation: Operation }) {
     <Button
       variant="default"
       renderRoot={(props) => (
-        <Link to="/deploy/new" search={{ model: data.model, version: data.version, step: "configure", ...(endpoint ? { endpoint } : {}) }} {...props} />
+        <Link
+          to="/deploy/new"
+          search={{ model: data.model, version: data.version, step: "configure", ...(endpoint ? { endpoint } : {}) }}
+          {...props}
+        />
       )}
     >
       Back to configure

@@ -33,17 +33,21 @@ function placeProblem(draft: Draft, endpoints: readonly Endpoint[]): string | nu
       ? `${draft.endpoint} has a deployment ${draft.deployment} already. Choose another name.`
       : null;
   }
-  return existing ? `An endpoint ${draft.endpoint} exists already. Choose another name, or deploy to it.` : endpointNameProblem(draft.endpoint);
+  return existing
+    ? `An endpoint ${draft.endpoint} exists already. Choose another name, or deploy to it.`
+    : endpointNameProblem(draft.endpoint);
 }
 
 export function DeployStep({ source, draft, onDraft, nameNote, busy, failure, onBack, onDeploy }: DeployStepProps) {
   const endpoints = useQuery(endpointsQuery({ limit: 200 })).data?.items ?? [];
-  const existing = draft.target === "existing" ? endpoints.find((endpoint) => endpoint.name === draft.endpoint) : undefined;
+  const existing =
+    draft.target === "existing" ? endpoints.find((endpoint) => endpoint.name === draft.endpoint) : undefined;
   const problem = placeProblem(draft, endpoints);
   const deploymentProblem = endpointNameProblem(draft.deployment);
   const nothingServes = !existing || Object.values(existing.traffic).every((share) => share === 0);
   const choose = (name: string) => {
-    const taken = endpoints.find((endpoint) => endpoint.name === name)?.deployments.map((deployment) => deployment.name) ?? [];
+    const taken =
+      endpoints.find((endpoint) => endpoint.name === name)?.deployments.map((deployment) => deployment.name) ?? [];
     onDraft({ endpoint: name, deployment: suggestDeployment(taken) });
   };
   const changed = Object.keys(changedConfigs(source.models, draft.texts)).length;
@@ -121,7 +125,11 @@ export function DeployStep({ source, draft, onDraft, nameNote, busy, failure, on
               <h3>Traffic</h3>
             </div>
             <Switch
-              label={nothingServes ? "Serve all requests as soon as it is ready" : "Move all requests to it as soon as it is ready"}
+              label={
+                nothingServes
+                  ? "Serve all requests as soon as it is ready"
+                  : "Move all requests to it as soon as it is ready"
+              }
               checked={draft.takeTraffic}
               onChange={(event) => onDraft({ takeTraffic: event.currentTarget.checked })}
             />
@@ -140,7 +148,11 @@ export function DeployStep({ source, draft, onDraft, nameNote, busy, failure, on
                 <span className="mono">{source.filename}</span> <span className="secondary">{bytes(source.size)}</span>
               </dd>
               <dt>Configuration</dt>
-              <dd>{changed === 0 ? "as completed from the model" : `edited by you (${changed} ${changed === 1 ? "model" : "models"})`}</dd>
+              <dd>
+                {changed === 0
+                  ? "as completed from the model"
+                  : `edited by you (${changed} ${changed === 1 ? "model" : "models"})`}
+              </dd>
               <dt>Endpoint</dt>
               <dd>
                 <span className="mono">{draft.endpoint || "–"}</span> <Chip>{draft.target}</Chip>
@@ -149,7 +161,8 @@ export function DeployStep({ source, draft, onDraft, nameNote, busy, failure, on
               <dd>
                 <span className="mono">{draft.deployment || "–"}</span>{" "}
                 <span className="secondary">
-                  {draft.instanceCount} {draft.instanceCount === 1 ? "replica" : "replicas"}, {draft.takeTraffic ? "100 %" : "0 %"} of the traffic
+                  {draft.instanceCount} {draft.instanceCount === 1 ? "replica" : "replicas"},{" "}
+                  {draft.takeTraffic ? "100 %" : "0 %"} of the traffic
                 </span>
               </dd>
             </dl>
@@ -173,8 +186,13 @@ export function DeployStep({ source, draft, onDraft, nameNote, busy, failure, on
 function trafficNote(draft: Draft, existing: Endpoint | undefined): string {
   const serving = Object.entries(existing?.traffic ?? {}).filter(([, share]) => share > 0);
   const now = serving.map(([name, share]) => `${name} ${share} %`).join(", ");
-  if (!draft.takeTraffic) return now ? `Traffic stays at ${now}. Test the new deployment directly, then move traffic.` : "It can be tested directly, and gets traffic when you say so.";
-  return now ? `Before: ${now}. After: ${draft.deployment} 100 %.` : "The endpoint answers as soon as every replica is ready.";
+  if (!draft.takeTraffic)
+    return now
+      ? `Traffic stays at ${now}. Test the new deployment directly, then move traffic.`
+      : "It can be tested directly, and gets traffic when you say so.";
+  return now
+    ? `Before: ${now}. After: ${draft.deployment} 100 %.`
+    : "The endpoint answers as soon as every replica is ready.";
 }
 
 function Nodes() {
@@ -184,7 +202,9 @@ function Nodes() {
   const ready = nodes.filter((node) => node.state.toLowerCase() === "online" && !node.cordoned);
   return (
     <div className={classes["field"]}>
-      <span className={classes["fieldLabel"]}>{data ? `${ready.length} of ${nodes.length} nodes can take it` : "Nodes"}</span>
+      <span className={classes["fieldLabel"]}>
+        {data ? `${ready.length} of ${nodes.length} nodes can take it` : "Nodes"}
+      </span>
       <div className={classes["nodes"]}>
         {nodes.slice(0, 6).map((node) => (
           <span key={node.id} title={node.name}>

@@ -31,14 +31,21 @@ export function DeploySuccess({ operation, result }: { operation: Operation; res
           <div>
             <h2 className={classes["resultTitle"]}>{result.endpoint} is live</h2>
             <span className="muted">
-              {result.model} version {result.version}, deployed as {result.deployment} in {elapsed(operation.created_at, operation.finished_at)}
+              {result.model} version {result.version}, deployed as {result.deployment} in{" "}
+              {elapsed(operation.created_at, operation.finished_at)}
             </span>
           </div>
           <div className={classes["resultActions"]}>
-            <Button variant="default" leftSection={<IconPlayerPlay size={15} aria-hidden />} renderRoot={(props) => <Link {...paths.endpointTab(result.endpoint, "test")} {...props} />}>
+            <Button
+              variant="default"
+              leftSection={<IconPlayerPlay size={15} aria-hidden />}
+              renderRoot={(props) => <Link {...paths.endpointTab(result.endpoint, "test")} {...props} />}
+            >
               Test it
             </Button>
-            <Button renderRoot={(props) => <Link {...paths.endpoint(result.endpoint)} {...props} />}>Open endpoint</Button>
+            <Button renderRoot={(props) => <Link {...paths.endpoint(result.endpoint)} {...props} />}>
+              Open endpoint
+            </Button>
           </div>
         </div>
         <dl className={classes["rows"]}>
@@ -66,7 +73,12 @@ function Key({ endpoint }: { endpoint: string }) {
   if (reveal.data) return <CopyField text={reveal.data.primaryKey} label="primary key" />;
   return (
     <>
-      <Button variant="default" leftSection={<IconEye size={15} aria-hidden />} onClick={() => reveal.mutate()} loading={reveal.isPending}>
+      <Button
+        variant="default"
+        leftSection={<IconEye size={15} aria-hidden />}
+        onClick={() => reveal.mutate()}
+        loading={reveal.isPending}
+      >
         Show the primary key
       </Button>
       <span className={classes["hint"]} data-tone={reveal.error ? "error" : undefined}>
@@ -79,10 +91,17 @@ function Key({ endpoint }: { endpoint: string }) {
 function FirstCall({ endpoint }: { endpoint: string }) {
   const [language, setLanguage] = useState<keyof Snippets>("curl");
   const { data, error, refetch } = useQuery(snippetsQuery(endpoint));
-  if (error) return <ProblemCard error={error} title="The first call could not be written" onRetry={() => void refetch()} />;
+  if (error)
+    return <ProblemCard error={error} title="The first call could not be written" onRetry={() => void refetch()} />;
   return (
     <div className={classes["stack"]} style={{ gap: 8 }}>
-      <SegmentedControl aria-label="Language" style={{ justifySelf: "start" }} value={language} data={LANGUAGES} onChange={setLanguage} />
+      <SegmentedControl
+        aria-label="Language"
+        style={{ justifySelf: "start" }}
+        value={language}
+        data={LANGUAGES}
+        onChange={setLanguage}
+      />
       {data ? <CodeBlock code={data[language]} label={`${language} call`} /> : <Skeleton height={120} />}
     </div>
   );

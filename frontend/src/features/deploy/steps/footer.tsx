@@ -24,7 +24,12 @@ export function Footer({ onBack, message, tone, forward, onForward, blocked = fa
       <span className={classes["footerMessage"]} data-tone={tone} role="status">
         {message}
       </span>
-      <Button rightSection={<IconArrowRight size={15} aria-hidden />} onClick={onForward} disabled={blocked} loading={busy}>
+      <Button
+        rightSection={<IconArrowRight size={15} aria-hidden />}
+        onClick={onForward}
+        disabled={blocked}
+        loading={busy}
+      >
         {forward}
       </Button>
     </div>

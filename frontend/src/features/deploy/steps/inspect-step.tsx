@@ -25,7 +25,10 @@ export function InspectStep({ upload, source, onBack, onForward }: InspectStepPr
   const warnings = (upload?.inspection?.problems ?? []).filter((problem) => problem.severity === "warning");
   return (
     <>
-      <div className={classes["columns"]} style={{ gridTemplateColumns: upload ? "minmax(0, 1fr) minmax(0, 1.9fr)" : "minmax(0, 1fr)" }}>
+      <div
+        className={classes["columns"]}
+        style={{ gridTemplateColumns: upload ? "minmax(0, 1fr) minmax(0, 1.9fr)" : "minmax(0, 1fr)" }}
+      >
         {upload ? (
           <div className={classes["stack"]}>
             <Card title="Inspection" flush>
@@ -53,19 +56,35 @@ export function InspectStep({ upload, source, onBack, onForward }: InspectStepPr
           {errors.map((error) => (
             <ProblemCard
               key={`${error.code} ${error.message}`}
-              error={new ApiProblem({ title: error.message, detail: error.detail ?? "", code: error.code, hints: error.hints ?? [] }, 200)}
+              error={
+                new ApiProblem(
+                  { title: error.message, detail: error.detail ?? "", code: error.code, hints: error.hints ?? [] },
+                  200,
+                )
+              }
             />
           ))}
           {warnings.map((warning) => (
-            <Warning key={`${warning.code} ${warning.message}`} text={[warning.message, ...(warning.hints ?? [])].join(" ")} />
+            <Warning
+              key={`${warning.code} ${warning.message}`}
+              text={[warning.message, ...(warning.hints ?? [])].join(" ")}
+            />
           ))}
-          {source?.models.map((model) => <ModelCard key={model.name} model={model} />)}
+          {source?.models.map((model) => (
+            <ModelCard key={model.name} model={model} />
+          ))}
           {!settled && errors.length === 0 ? <Reading /> : null}
         </div>
       </div>
       <Footer
         onBack={onBack}
-        message={errors.length > 0 ? "This file cannot be served. Go back and choose another." : settled ? summary(source) : "Reading the file"}
+        message={
+          errors.length > 0
+            ? "This file cannot be served. Go back and choose another."
+            : settled
+              ? summary(source)
+              : "Reading the file"
+        }
         tone={errors.length > 0 ? "error" : undefined}
         forward="Continue to configuration"
         onForward={onForward}
@@ -105,7 +124,12 @@ function ModelCard({ model }: { model: SourceModel }) {
   return (
     <Card
       title={<span className="mono">{model.name}</span>}
-      hint={[model.opset === null ? null : `ONNX opset ${model.opset}`, model.producer ? `made by ${model.producer}` : null].filter(Boolean).join(", ")}
+      hint={[
+        model.opset === null ? null : `ONNX opset ${model.opset}`,
+        model.producer ? `made by ${model.producer}` : null,
+      ]
+        .filter(Boolean)
+        .join(", ")}
       actions={
         <>
           <Chip>{model.backend || model.platform}</Chip>

@@ -14,7 +14,15 @@ const TAIL = 200;
 const POLL_MS = 1_000;
 const FOLD_AT = 2_000;
 
-export function LogTail({ endpoint, deployment, following }: { endpoint: string; deployment: string; following: boolean }) {
+export function LogTail({
+  endpoint,
+  deployment,
+  following,
+}: {
+  endpoint: string;
+  deployment: string;
+  following: boolean;
+}) {
   const { data, error } = useQuery({
     queryKey: ["log-tail", endpoint, deployment],
     queryFn: ({ signal }) => readLogs(endpoint, deployment, { tail: TAIL }, signal),
@@ -52,7 +60,15 @@ export function LogTail({ endpoint, deployment, following }: { endpoint: string;
           setPinned(scrollHeight - scrollTop - clientHeight < 24);
         }}
       >
-        {lines.length === 0 ? <span className="muted">{error && !missing ? problemText(error) : following ? "No lines yet. They appear as soon as the runtime starts." : "No lines were written."}</span> : null}
+        {lines.length === 0 ? (
+          <span className="muted">
+            {error && !missing
+              ? problemText(error)
+              : following
+                ? "No lines yet. They appear as soon as the runtime starts."
+                : "No lines were written."}
+          </span>
+        ) : null}
         {lines.map((line) => (
           <Line key={line.id} line={line} />
         ))}

@@ -32,12 +32,19 @@ export function ProblemsList({ check, onGoTo, onFix }: ProblemsListProps) {
         ) : check.problems.length === 0 ? (
           <div className={classes["problemRow"]}>
             <ToneIcon tone={check.checking ? "info" : "ok"} label={check.checking ? "Checking" : "Good"} />
-            <span>{check.checking ? "Checking the configuration" : "No problems. The configuration fits the model."}</span>
+            <span>
+              {check.checking ? "Checking the configuration" : "No problems. The configuration fits the model."}
+            </span>
           </div>
         ) : (
           <ul className={classes["problems"]}>
             {check.problems.map((problem) => (
-              <ProblemRow key={`${problem.code} ${problem.line} ${problem.field} ${problem.message}`} problem={problem} onGoTo={onGoTo} onFix={onFix} />
+              <ProblemRow
+                key={`${problem.code} ${problem.line} ${problem.field} ${problem.message}`}
+                problem={problem}
+                onGoTo={onGoTo}
+                onFix={onFix}
+              />
             ))}
           </ul>
         )}
@@ -46,12 +53,19 @@ export function ProblemsList({ check, onGoTo, onFix }: ProblemsListProps) {
   );
 }
 
-function ProblemRow({ problem, onGoTo, onFix }: { problem: ConfigProblem } & Pick<ProblemsListProps, "onGoTo" | "onFix">) {
+function ProblemRow({
+  problem,
+  onGoTo,
+  onFix,
+}: { problem: ConfigProblem } & Pick<ProblemsListProps, "onGoTo" | "onFix">) {
   const { line, column, field, fix } = problem;
   const place = [line === null ? null : `line ${line}`, field].filter(Boolean).join(", ");
   return (
     <li className={classes["problemRow"]}>
-      <ToneIcon tone={problem.severity === "error" ? "error" : "warn"} label={problem.severity === "error" ? "Error" : "Warning"} />
+      <ToneIcon
+        tone={problem.severity === "error" ? "error" : "warn"}
+        label={problem.severity === "error" ? "Error" : "Warning"}
+      />
       <div>
         <div className={classes["problemMessage"]}>{problem.message}</div>
         {problem.hint ? <div className={classes["problemHint"]}>{problem.hint}</div> : null}

@@ -16,7 +16,14 @@ export interface Stage {
   progress?: number | null;
 }
 
-const TONES: Record<StepStatus, Tone> = { pending: "idle", running: "info", succeeded: "ok", failed: "error", skipped: "idle", canceled: "idle" };
+const TONES: Record<StepStatus, Tone> = {
+  pending: "idle",
+  running: "info",
+  succeeded: "ok",
+  failed: "error",
+  skipped: "idle",
+  canceled: "idle",
+};
 const WORDS: Record<StepStatus, string> = {
   pending: "waiting",
   running: "running",
@@ -54,7 +61,14 @@ export function StageList({ stages, label }: { stages: readonly Stage[]; label: 
             </span>
           ) : null}
           {stage.status === "running" && typeof stage.progress === "number" ? (
-            <span className={`${classes["bar"]} ${classes["stageBar"]}`} role="progressbar" aria-label={stage.title} aria-valuenow={Math.round(stage.progress * 100)} aria-valuemin={0} aria-valuemax={100}>
+            <span
+              className={`${classes["bar"]} ${classes["stageBar"]}`}
+              role="progressbar"
+              aria-label={stage.title}
+              aria-valuenow={Math.round(stage.progress * 100)}
+              aria-valuemin={0}
+              aria-valuemax={100}
+            >
               <span style={{ width: `${Math.min(100, stage.progress * 100)}%` }} />
             </span>
           ) : null}

@@ -33,17 +33,26 @@ export function UploadStep({ control, unfinished, onForget, onVersion }: UploadS
     setRefused(problem);
     const file = files[0];
     if (problem !== null || !file) return;
-    control.start(file, unfinished ? { id: unfinished.id, offset: unfinished.offset, chunkSize: unfinished.chunk_size } : undefined);
+    control.start(
+      file,
+      unfinished ? { id: unfinished.id, offset: unfinished.offset, chunkSize: unfinished.chunk_size } : undefined,
+    );
   };
   return (
     <div className={`${classes["columns"]} ${classes["wideLeft"]}`}>
       <div className={classes["stack"]}>
-        {ENDED.has(view.phase) ? <DropArea unfinished={unfinished} onFiles={take} onForget={onForget} /> : <Transfer view={view} onCancel={control.cancel} />}
+        {ENDED.has(view.phase) ? (
+          <DropArea unfinished={unfinished} onFiles={take} onForget={onForget} />
+        ) : (
+          <Transfer view={view} onCancel={control.cancel} />
+        )}
         {refused === null ? null : <Refusal text={refused} />}
         {view.phase === "failed" && view.failure ? (
           <Refusal text={[view.failure.title, view.failure.detail, ...view.failure.hints].filter(Boolean).join(" ")} />
         ) : null}
-        {view.phase === "canceled" ? <p className={classes["hint"]}>The upload was canceled. Nothing of it is kept.</p> : null}
+        {view.phase === "canceled" ? (
+          <p className={classes["hint"]}>The upload was canceled. Nothing of it is kept.</p>
+        ) : null}
       </div>
       <div className={classes["stack"]}>
         <Card title="What can be served">
@@ -81,7 +90,15 @@ function Refusal({ text }: { text: string }) {
   );
 }
 
-function DropArea({ unfinished, onFiles, onForget }: { unfinished: Upload | null; onFiles: (files: File[]) => void; onForget: () => void }) {
+function DropArea({
+  unfinished,
+  onFiles,
+  onForget,
+}: {
+  unfinished: Upload | null;
+  onFiles: (files: File[]) => void;
+  onForget: () => void;
+}) {
   return (
     <>
       <Dropzone
@@ -97,7 +114,9 @@ function DropArea({ unfinished, onFiles, onForget }: { unfinished: Upload | null
           <span className={classes["dropIcon"]}>
             <IconFileUpload size={24} stroke={1.6} aria-hidden />
           </span>
-          <span className={classes["dropTitle"]}>{unfinished ? `Drop ${unfinished.filename} again to continue` : "Drop a model here"}</span>
+          <span className={classes["dropTitle"]}>
+            {unfinished ? `Drop ${unfinished.filename} again to continue` : "Drop a model here"}
+          </span>
           <span className={classes["dropHint"]}>
             {unfinished
               ? `${bytes(unfinished.offset)} of ${bytes(unfinished.size)} are on the server. The rest follows from there.`

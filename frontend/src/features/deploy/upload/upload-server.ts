@@ -85,15 +85,26 @@ async function checksum(chunk: Blob): Promise<Record<string, string>> {
 
 export const uploadServer: UploadServer = {
   async create(file) {
-    const reply = await send({ method: "POST", path: apiPath("uploads"), body: JSON.stringify(file), headers: JSON_BODY });
+    const reply = await send({
+      method: "POST",
+      path: apiPath("uploads"),
+      body: JSON.stringify(file),
+      headers: JSON_BODY,
+    });
     return { answer: answerOf(reply), id: reply.body.id ?? "", chunkSize: reply.body.chunk_size ?? 8 * 1024 * 1024 };
   },
   async offset(id) {
     return answerOf(await send({ method: "GET", path: apiPath("uploads", id) }));
   },
   async append(id, offset, chunk, signal, onProgress) {
-    const headers = { "Content-Type": "application/offset+octet-stream", "Upload-Offset": String(offset), ...(await checksum(chunk)) };
-    return answerOf(await send({ method: "PATCH", path: apiPath("uploads", id), body: chunk, headers, signal, onProgress }));
+    const headers = {
+      "Content-Type": "application/offset+octet-stream",
+      "Upload-Offset": String(offset),
+      ...(await checksum(chunk)),
+    };
+    return answerOf(
+      await send({ method: "PATCH", path: apiPath("uploads", id), body: chunk, headers, signal, onProgress }),
+    );
   },
   async complete(id, sha256) {
     const path = apiPath("uploads", id, "complete");

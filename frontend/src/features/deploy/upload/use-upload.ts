@@ -58,7 +58,15 @@ export function useUpload(): UploadControl {
     const sha256 = hashInWorker(file, controller.signal, (bytes) => emit({ type: "hashed", bytes }));
     // Looked at only when all bytes are sent: until then a failure must not count as unhandled.
     sha256.catch(() => undefined);
-    void sendFile({ file, ...(resume ? { resume } : {}), sha256, server: uploadServer, clock: browserClock, signal: controller.signal, emit });
+    void sendFile({
+      file,
+      ...(resume ? { resume } : {}),
+      sha256,
+      server: uploadServer,
+      clock: browserClock,
+      signal: controller.signal,
+      emit,
+    });
   }, []);
 
   const cancel = useCallback(() => {

@@ -1,0 +1,40 @@
+/** Where the time of one call went. */
+import { Card } from "@/components/card";
+import { duration } from "@/components/format";
+import { Chip } from "@/components/status";
+import classes from "../console.module.css";
+import type { Timing } from "../socket/console-socket";
+import { latencySegments } from "./latency";
+
+export function LatencyStrip({ timing, roundTripUs, first }: { timing: Timing; roundTripUs: number; first: boolean }) {
+  const segments = latencySegments(timing, roundTripUs);
+  const words = segments.map((segment) => `${segment.label} ${duration(segment.us)}`).join(", ");
+  return (
+    <Card
+      title="Time"
+      hint={`${duration(roundTripUs)} from the browser and back`}
+      actions={first ? <Chip>first request includes warm-up</Chip> : undefined}
+    >
+      <div className={classes["strip"]} role="img" aria-label={words}>
+        {segments.map((segment) =>
+          segment.us ? (
+            <span
+              key={segment.key}
+              style={{ flexGrow: segment.us, background: segment.colour }}
+              title={`${segment.label} ${duration(segment.us)}`}
+            />
+          ) : null,
+        )}
+      </div>
+      <ul className={classes["legend"]} aria-hidden>
+        {segments.map((segment) => (
+          <li key={segment.key}>
+            <i style={{ background: segment.colour }} />
+            <span>{segment.label}</span>
+            <strong>{duration(segment.us)}</strong>
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
+}

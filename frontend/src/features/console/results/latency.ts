@@ -1,0 +1,29 @@
+/** The round trip cut into the parts that were measured. Microseconds. */
+import type { Timing } from "../socket/console-socket";
+
+export interface Segment {
+  key: "studio" | "gateway" | "queue" | "input" | "compute" | "output";
+  label: string;
+  us: number | null;
+  colour: string;
+}
+
+/**
+ * `total_us` is the call as the studio's server sees it; the rest of the round trip is between browser and studio. What the
+ * gateway measured, or else the total, less what the runtime accounts for, is the way through the gateway.
+ */
+export function latencySegments(timing: Timing, roundTripUs: number): Segment[] {
+  const runtime = [timing.queue_us, timing.compute_input_us, timing.compute_infer_us, timing.compute_output_us];
+  const known = runtime.reduce<number>((sum, part) => sum + (part ?? 0), 0);
+  const total = timing.total_us;
+  const gateway = total === null ? null : Math.max(0, total - known);
+  const studio = total === null ? null : Math.max(0, roundTripUs - total);
+  return [
+    { key: "studio", label: "Browser and studio", us: studio, colour: "var(--ink-3)" },
+    { key: "gateway", label: "Gateway and network", us: gateway, colour: "var(--s5)" },
+    { key: "queue", label: "Queue", us: timing.queue_us, colour: "var(--s2)" },
+    { key: "input", label: "Input", us: timing.compute_input_us, colour: "var(--s6)" },
+    { key: "compute", label: "Compute", us: timing.compute_infer_us, colour: "var(--s1)" },
+    { key: "output", label: "Output", us: timing.compute_output_us, colour: "var(--s4)" },
+  ];
+}
