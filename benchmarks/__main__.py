@@ -1,0 +1,70 @@
+"""``make bench``: measures the workloads, prints the table and whether the promises are kept."""
+
+import argparse
+import sys
+
+from benchmarks import limit, load, report
+from benchmarks.rounds import Row, measured
+from benchmarks.server import running
+from benchmarks.workloads import WORKLOADS
+
+
+def main() -> int:
+    options = arguments()
+    chosen = [item for item in WORKLOADS if not options.only or item.key in options.only]
+    about = report.host()
+    tell(f"{about['cpu']}, {about['cores']} cores, load average {about['load_average']:.1f}")
+    if about["load_average"] > about["cores"] / 2:
+        tell("This machine is busy: trust the ratios and the CPU figures, not the rates.")
+    rows: list[Row] = []
+    for workload in chosen:
+        tell(f"{workload.key} {workload.title}")
+        way, rates = limit.best(workload, options.duration / 4)
+        tell(f"  bare limit: {way} ({rates[str(way)]:,.0f}/s, best of {len(rates)} ways)")
+        with running(workload) as server:
+            for how in workload.drives:
+                if options.protocol and how.protocol != options.protocol:
+                    continue
+                generator, reason = load.usable(options.load, how.protocol)
+                tell(f"  {how.protocol}, {how.concurrency} under way, by {generator}")
+                if reason:
+                    tell(f"  {reason}")
+                row = measured(
+                    workload, how, server, way,
+                    generator=generator, seconds=options.duration, rounds=options.rounds, tell=tell,
+                )  # fmt: skip
+                rows.append(row)
+    print()
+    report.print_table(rows)
+    print()
+    verdicts = report.verdicts(rows)
+    for kept, text in verdicts:
+        print(f"{'ok  ' if kept else 'MISS'} {text}")
+    if options.save:
+        parameters = {"seconds": options.duration, "rounds": options.rounds}
+        tell(f"Saved {report.save(rows, about, parameters)}")
+    return 1 if options.check and not all(kept for kept, _ in verdicts) else 0
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--only", action="append", choices=[item.key for item in WORKLOADS])
+    parser.add_argument("--protocol", choices=["http", "grpc"])
+    parser.add_argument("--duration", type=float, default=6.0, help="seconds per round")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--quick", action="store_true", help="one round of 2 seconds each")
+    parser.add_argument("--load", choices=["auto", *load.GENERATORS], default="auto")
+    parser.add_argument("--save", action="store_true", help="keep the result in benchmarks/results")
+    parser.add_argument("--check", action="store_true", help="exit 1 when a promise is missed")
+    options = parser.parse_args()
+    if options.quick:
+        options.duration, options.rounds = 2.0, 1
+    return options
+
+
+def tell(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,113 @@
+"""Starts a real worker runtime for one workload and reads its CPU time and its own counters."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.repository import ROOT, prepared
+from benchmarks.workloads import Protocol, Workload
+
+READY_TIMEOUT_S = 120.0
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """``cpu_s``: user and system time of every thread and child of the server, seconds."""
+
+    cpu_s: float
+    requests: int
+    failures: int
+    executions: int
+    inferences: int
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    pid: int
+    model: str
+    http_port: int
+    grpc_port: int
+
+    def address(self, protocol: Protocol) -> str:
+        return f"127.0.0.1:{self.http_port if protocol == 'http' else self.grpc_port}"
+
+    def counters(self) -> Counters:
+        url = f"http://127.0.0.1:{self.http_port}/v2/models/{self.model}/stats"
+        with urllib.request.urlopen(url, timeout=10) as answer:
+            (stats,) = json.load(answer)["model_stats"]
+        outcome: dict[str, Any] = stats["inference_stats"]
+        return Counters(
+            cpu_s=sum(_cpu_s(pid) for pid in _family(self.pid)),
+            requests=int(outcome["success"]["count"]),
+            failures=int(outcome["fail"]["count"]),
+            executions=int(stats["execution_count"]),
+            inferences=int(stats["inference_count"]),
+        )
+
+
+@contextmanager
+def running(workload: Workload) -> Iterator[Server]:
+    """A runtime with the model READY; its log is shown when it does not get there."""
+    with tempfile.TemporaryDirectory(prefix="shoal-bench-") as folder:
+        ready_file, log = Path(folder) / "ready.json", Path(folder) / "runtime.log"
+        command = [
+            sys.executable, "-m", "worker_runtime",
+            f"--model-repository={prepared(workload)}", f"--ready-file={ready_file}",
+            "--http-port=0", "--grpc-port=0", "--metrics-port=0", "--http-address=127.0.0.1",
+            "--grpc-address=127.0.0.1", "--metrics-address=127.0.0.1",
+        ]  # fmt: skip
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                command, cwd=ROOT, stdout=output, stderr=output, start_new_session=True
+            )
+        try:
+            yield _wait_ready(process, ready_file, log, workload.model)
+        finally:
+            process.send_signal(signal.SIGTERM)
+            try:
+                process.wait(30)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+
+
+def _wait_ready(process: subprocess.Popen[bytes], ready: Path, log: Path, model: str) -> Server:
+    give_up = time.monotonic() + READY_TIMEOUT_S
+    while time.monotonic() < give_up and process.poll() is None:
+        if ready.exists():
+            ports = json.loads(ready.read_text())
+            server = Server(process.pid, model, ports["http_port"], ports["grpc_port"])
+            if _answers(f"http://127.0.0.1:{server.http_port}/v2/models/{model}/ready"):
+                return server
+        time.sleep(0.05)
+    raise RuntimeError(f"The runtime did not get ready:\n{log.read_text()[-4000:]}")
+
+
+def _answers(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=5):
+            return True
+    except OSError:
+        return False
+
+
+def _family(pid: int) -> list[int]:
+    """The process and its children: Python-backend models compute in processes of their own."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [pid, *(member for child in children for member in _family(int(child)))]
+
+
+def _cpu_s(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS
