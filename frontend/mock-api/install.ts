@@ -1,2 +1,24 @@
-/** Replaces the network by an in-memory installation. */
-export function install(): void {}
+/** Replaces the network by the made-up installation: `npm run dev:mock` needs no server. */
+import { MockSocket } from "./live";
+import { answer } from "./routes";
+
+const LATENCY_MS = 60;
+
+async function mockFetch(real: typeof fetch, input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
+  const url = new URL(typeof input === "string" ? input : input instanceof URL ? input.href : input.url, location.href);
+  if (!url.pathname.startsWith("/api/v1/")) return real(input, init);
+  await new Promise((resolve) => setTimeout(resolve, LATENCY_MS));
+  const path = url.pathname
+    .slice("/api/v1/".length)
+    .split("/")
+    .map((segment) => decodeURIComponent(segment));
+  const body = typeof init?.body === "string" ? (JSON.parse(init.body) as Record<string, unknown>) : {};
+  const { status, body: reply } = answer({ method: init?.method ?? "GET", path, query: url.searchParams, body });
+  return new Response(JSON.stringify(reply), { status, headers: { "content-type": "application/json" } });
+}
+
+export function install(): void {
+  const real = window.fetch.bind(window);
+  window.fetch = (input, init) => mockFetch(real, input, init);
+  window.WebSocket = MockSocket as unknown as typeof WebSocket;
+}

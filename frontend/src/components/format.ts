@@ -1,10 +1,11 @@
 /**
- * Numbers and units as the studio shows them: three significant figures, a thin no-break space before the unit, and
+ * Numbers and units as the studio shows them: three significant figures, a no-break space before the unit, and
  * "–" for what is not known (never 0).
  */
 
 export const MISSING = "–";
-const THIN = "\u202f";
+/** Between a number and its unit: never breaks. (The typeface draws the thin one too thin to see at 12 px.) */
+const GAP = "\u00a0";
 
 type Value = number | null | undefined;
 
@@ -30,13 +31,13 @@ export interface Measured {
   unit: string;
 }
 
-export const joined = ({ value, unit }: Measured): string => (unit ? `${value}${THIN}${unit}` : value);
+export const joined = ({ value, unit }: Measured): string => (unit ? `${value}${GAP}${unit}` : value);
 
-const NOTHING: Measured = { value: MISSING, unit: "" };
+const NOGAPG: Measured = { value: MISSING, unit: "" };
 
 /** A duration given in microseconds: µs below 1,000, ms below 1 s, s below 60 s, else min. */
 export function durationParts(us: Value): Measured {
-  if (!known(us)) return NOTHING;
+  if (!known(us)) return NOGAPG;
   if (us < 999.5) return { value: us < 0.005 ? "0" : significant(us), unit: "µs" };
   if (us < 999_500) return { value: significant(us / 1e3), unit: "ms" };
   if (us < 59_950_000) return { value: significant(us / 1e6), unit: "s" };
@@ -48,9 +49,9 @@ export const seconds = (value: Value): string => duration(known(value) ? value *
 
 /** A rate: plain to 9,999, then k and M. `unit` is `inf/s` or `req/s`. */
 export function rateParts(value: Value, unit: string): Measured {
-  if (!known(value)) return NOTHING;
-  if (value >= 999_500) return { value: `${significant(value / 1e6)}${THIN}M`, unit };
-  if (value >= 10_000) return { value: `${significant(value / 1e3)}${THIN}k`, unit };
+  if (!known(value)) return NOGAPG;
+  if (value >= 999_500) return { value: `${significant(value / 1e6)}${GAP}M`, unit };
+  if (value >= 10_000) return { value: `${significant(value / 1e3)}${GAP}k`, unit };
   return { value: value < 0.005 ? "0" : significant(value), unit };
 }
 
@@ -59,7 +60,7 @@ export const rate = (value: Value, unit: string): string => joined(rateParts(val
 const BINARY = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"] as const;
 
 export function bytesParts(value: Value): Measured {
-  if (!known(value)) return NOTHING;
+  if (!known(value)) return NOGAPG;
   let scaled = value;
   let step = 0;
   while (Math.abs(scaled) >= 1023.5 && step < BINARY.length - 1) {
@@ -77,7 +78,7 @@ export const speed = (bytesPerSecond: Value): string =>
 
 /** A share of 1 as per cent: two decimals below 1, one below 10, none above. */
 export function percentParts(share: Value): Measured {
-  if (!known(share)) return NOTHING;
+  if (!known(share)) return NOGAPG;
   const value = share * 100;
   if (value === 0) return { value: "0", unit: "%" };
   const decimals = Math.abs(value) < 0.995 ? 2 : Math.abs(value) < 9.95 ? 1 : 0;
@@ -87,7 +88,7 @@ export function percentParts(share: Value): Measured {
 export const percent = (share: Value): string => joined(percentParts(share));
 
 export const decimalParts = (value: Value): Measured =>
-  known(value) ? { value: value.toFixed(value < 99.95 ? 1 : 0), unit: "" } : NOTHING;
+  known(value) ? { value: value.toFixed(value < 99.95 ? 1 : 0), unit: "" } : NOGAPG;
 
 /** A shape in prose: `3 × 224 × 224`, with a variable axis as `-1 (any)` or its symbolic name. */
 export function shape(dims: readonly (number | string)[]): string {

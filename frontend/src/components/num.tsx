@@ -6,7 +6,7 @@ export function Num({ parts, title }: { parts: Measured; title?: string }) {
   return (
     <span className={classes["num"]} title={title}>
       {parts.value}
-      {parts.unit ? <span className={classes["unit"]}>{"\u202f" + parts.unit}</span> : null}
+      {parts.unit ? <span className={classes["unit"]}>{"\u00a0" + parts.unit}</span> : null}
     </span>
   );
 }

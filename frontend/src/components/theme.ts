@@ -59,7 +59,14 @@ export const theme = createTheme({
     NumberInput: NumberInput.extend(smallControls),
     Select: Select.extend({ defaultProps: { size: "xs", allowDeselect: false } }),
     Switch: Switch.extend({ defaultProps: { size: "sm" } }),
-    SegmentedControl: SegmentedControl.extend({ defaultProps: { size: "xs", withItemsBorders: false } }),
+    SegmentedControl: SegmentedControl.extend({
+      defaultProps: { size: "xs", withItemsBorders: false },
+      styles: {
+        root: { backgroundColor: "var(--surface-2)", boxShadow: "inset 0 0 0 1px var(--line)", padding: 2 },
+        indicator: { backgroundColor: "var(--segment)", border: "1px solid var(--line-2)", boxShadow: "none" },
+        label: { fontWeight: 550, minHeight: 24, paddingBlock: 2 },
+      },
+    }),
     Tooltip: Tooltip.extend({ defaultProps: { openDelay: 250, transitionProps: { duration: 120 } } }),
     Menu: Menu.extend({ defaultProps: { shadow: "none", position: "bottom-end", transitionProps: { duration: 120 } } }),
     Modal: Modal.extend({ defaultProps: { centered: true, transitionProps: { duration: 120 } } }),

@@ -41,7 +41,7 @@ export function TrafficBar({ traffic, thin = false }: TrafficBarProps) {
           style={{ width: `${(share / sum) * 100}%`, background: fillOf(name, index) }}
           title={`${name} ${share} %`}
         >
-          {share / sum >= 0.09 ? `${name} ${share}\u202f%` : ""}
+          {share / sum >= 0.09 ? `${name} ${share}\u00a0%` : ""}
         </span>
       ))}
     </div>

@@ -32,7 +32,7 @@ export interface LiveChartProps {
 const TABLE_EVERY_MS = 1000;
 
 export function LiveChart(props: LiveChartProps) {
-  const { title, hint, formula, series, lines, unit, stacked = false, range, group, dimmed = false, height = 152 } = props;
+  const { title, hint, formula, series, lines, unit, stacked = false, range, group, dimmed = false, height = 144 } = props;
   const host = useRef<HTMLDivElement>(null);
   const values = useRef<(HTMLElement | null)[]>([]);
   const stamp = useRef<HTMLSpanElement>(null);

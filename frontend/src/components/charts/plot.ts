@@ -131,8 +131,8 @@ export class Plot {
           grid,
           ticks: { show: false },
           gap: 6,
-          size: 26,
-          space: 62,
+          size: 24,
+          space: 46,
           values: (_, splits, __, ___, step) => timeLabels(splits, step),
         },
         {

@@ -3,7 +3,7 @@ import { bytes, count, decimalParts, duration, joined, percent, rate } from "../
 
 export type Unit = "duration" | "inf/s" | "req/s" | "errors/s" | "bytes" | "percent" | "count" | "decimal";
 
-const THIN = "\u202f";
+const GAP = "\u00a0";
 
 export function valueText(unit: Unit, value: number | null): string {
   switch (unit) {
@@ -51,7 +51,7 @@ function scaled(ticks: readonly number[], steps: readonly Step[]): string[] {
   return ticks.map((tick) => {
     if (tick === 0) return "0";
     const text = Number((tick / divisor).toPrecision(4)).toLocaleString("en-US");
-    return unit ? text + THIN + unit : text;
+    return unit ? text + GAP + unit : text;
   });
 }
 
@@ -59,7 +59,7 @@ function scaled(ticks: readonly number[], steps: readonly Step[]): string[] {
 export function axisText(unit: Unit, ticks: readonly number[]): string[] {
   if (unit === "duration") return scaled(ticks, DURATION);
   if (unit === "bytes") return scaled(ticks, BYTES);
-  if (unit === "percent") return ticks.map((tick) => (tick === 0 ? "0" : `${Number((tick * 100).toPrecision(3))}${THIN}%`));
+  if (unit === "percent") return ticks.map((tick) => (tick === 0 ? "0" : `${Number((tick * 100).toPrecision(3))}${GAP}%`));
   return scaled(ticks, PLAIN);
 }
 

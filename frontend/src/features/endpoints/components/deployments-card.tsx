@@ -52,7 +52,7 @@ export function DeploymentsCard({ endpoint }: { endpoint: Endpoint }) {
       align: "right",
       cell: (row) => `${row.replicas.filter((replica) => replica.state === "Ready").length} / ${row.instance_count}`,
     },
-    { id: "traffic", header: "Traffic", align: "right", cell: (row) => `${endpoint.traffic[row.name] ?? 0}\u202f%` },
+    { id: "traffic", header: "Traffic", align: "right", cell: (row) => `${endpoint.traffic[row.name] ?? 0}\u00a0%` },
     { id: "menu", header: <span className="sr-only">Actions</span>, align: "right", width: 40, cell: (row) => <DeploymentMenu endpoint={endpoint} deployment={row} /> },
   ];
   const editable = endpoint.deployments.length > 1;

@@ -1,4 +1,89 @@
-/** Stand-in until the page is built. */
+/** Signing in. */
+import { Button, PasswordInput, TextInput } from "@mantine/core";
+import { useQueryClient } from "@tanstack/react-query";
+import { useRouter, useSearch } from "@tanstack/react-router";
+import { useState } from "react";
+import { keys } from "@/api/keys";
+import { toProblem, type ApiProblem } from "@/api/problem";
+import { signIn } from "@/api/session";
+import { Logo } from "@/components/logo";
+import { usePageTitle } from "@/components/page-header";
+import classes from "./login-page.module.css";
+
+/** Only places of this studio: a link must not lead elsewhere after the sign-in. */
+function safeNext(next: string | undefined): string {
+  return next && next.startsWith("/") && !next.startsWith("//") && !next.startsWith("/\\") ? next : "/";
+}
+
 export function LoginPage() {
-  return <p>LoginPage</p>;
+  usePageTitle("Sign in");
+  const router = useRouter();
+  const queryClient = useQueryClient();
+  const { next } = useSearch({ from: "/login" });
+  const [username, setUsername] = useState("");
+  const [password, setPassword] = useState("");
+  const [problem, setProblem] = useState<ApiProblem | null>(null);
+  const [busy, setBusy] = useState(false);
+  const submit = async () => {
+    setBusy(true);
+    setProblem(null);
+    try {
+      const session = await signIn(username, password);
+      queryClient.setQueryData(keys.session, session);
+      router.history.push(safeNext(next));
+    } catch (error) {
+      setProblem(toProblem(error));
+    } finally {
+      setBusy(false);
+    }
+  };
+  const wrong = problem?.status === 401 || problem?.status === 400;
+  return (
+    <main className={classes["page"]}>
+      <form
+        className={classes["card"]}
+        onSubmit={(event) => {
+          event.preventDefault();
+          void submit();
+        }}
+      >
+        <div className={classes["brand"]}>
+          <Logo size={44} />
+          <h1>Sign in to Shoal</h1>
+          <p>From a model file to a live endpoint</p>
+        </div>
+        <TextInput
+          label="User name"
+          name="username"
+          autoComplete="username"
+          autoFocus
+          required
+          withAsterisk={false}
+          value={username}
+          onChange={(event) => setUsername(event.currentTarget.value)}
+        />
+        <PasswordInput
+          label="Password"
+          name="password"
+          autoComplete="current-password"
+          required
+          withAsterisk={false}
+          value={password}
+          error={wrong ? (problem?.detail || problem?.title) : undefined}
+          onChange={(event) => setPassword(event.currentTarget.value)}
+        />
+        {problem && !wrong ? (
+          <p className={classes["problem"]} role="alert">
+            {problem.detail || problem.title}
+          </p>
+        ) : null}
+        <Button type="submit" loading={busy} fullWidth>
+          Sign in
+        </Button>
+        <p className={classes["help"]}>
+          The first administrator&apos;s password is printed once, when the installation starts for the first time.
+        </p>
+      </form>
+    </main>
+  );
 }

@@ -1,0 +1,262 @@
+/** The made-up installation: two busy endpoints, one in trouble, two nodes. */
+import type { Deployment, Endpoint, EventItem, Model, ModelVersion, NodeItem, Operation, Replica } from "../src/api/types";
+
+export const now = Date.now();
+export const ago = (seconds: number): string => new Date(now - seconds * 1000).toISOString();
+
+const sha = (seed: string): string => Array.from({ length: 64 }, (_, i) => ((seed.charCodeAt(i % seed.length) * (i + 7)) % 16).toString(16)).join("");
+
+function replica(id: string, ordinal: number, node: string, over: Partial<Replica> = {}): Replica {
+  return {
+    id,
+    ordinal,
+    node,
+    state: "Ready",
+    generation: 1,
+    restarts: 0,
+    http_port: 31000 + ordinal,
+    grpc_port: 32000 + ordinal,
+    memory_bytes: 412 * 2 ** 20 + ordinal * 7_340_032,
+    started_at: ago(86_000 + ordinal * 40),
+    load_seconds: 3.8,
+    error: null,
+    last_report_at: ago(1),
+    ...over,
+  };
+}
+
+function deployment(endpoint: string, name: string, model: string, version: number, replicas: Replica[], over: Partial<Deployment> = {}): Deployment {
+  return {
+    name,
+    endpoint,
+    model,
+    version,
+    config_revision: null,
+    instance_count: replicas.length,
+    provisioning_state: "Succeeded",
+    serving_state: "Ready",
+    traffic: 0,
+    error: null,
+    request_timeout_ms: 60_000,
+    retries: 1,
+    replicas,
+    created_at: ago(90_000),
+    updated_at: ago(3_000),
+    operation: null,
+    ...over,
+  };
+}
+
+function endpoint(name: string, deployments: Deployment[], traffic: Record<string, number>, over: Partial<Endpoint> = {}): Endpoint {
+  return {
+    name,
+    description: "",
+    tags: {},
+    auth_mode: "key",
+    provisioning_state: "Succeeded",
+    serving_state: "Healthy",
+    traffic,
+    mirror_traffic: {},
+    scoring_uri: `https://127.0.0.1:8443/endpoints/${name}/`,
+    grpc_target: "127.0.0.1:8443",
+    plain_uri: `http://127.0.0.1:8090/endpoints/${name}/`,
+    ca_path: "/srv/shoal/tls/ca.pem",
+    models: deployments.map((item) => ({ name: item.model, version: item.version, repo_models: [item.model] })),
+    created_by: "maria",
+    created_at: ago(1_900_000),
+    updated_at: ago(600),
+    deployments: deployments.map((item) => ({ ...item, traffic: traffic[item.name] ?? 0 })),
+    ...over,
+  };
+}
+
+export const endpoints: Endpoint[] = [
+  endpoint(
+    "resnet50-prod",
+    [
+      deployment("resnet50-prod", "blue", "resnet50", 7, [0, 1, 2, 3].map((i) => replica(`r-blue-${i}`, i, i < 2 ? "node-a1" : "node-a2"))),
+      deployment("resnet50-prod", "green", "resnet50", 8, [replica("r-green-0", 0, "node-a1", { started_at: ago(1_500) })]),
+    ],
+    { blue: 80, green: 20 },
+    { description: "Product photos, 1,000 classes" },
+  ),
+  endpoint("digits", [deployment("digits", "blue", "digits", 3, [replica("r-dig-0", 0, "node-a2")])], { blue: 100 }),
+  endpoint(
+    "sentiment",
+    [
+      deployment("sentiment", "blue", "minilm-sentiment", 2, [
+        replica("r-sen-0", 0, "node-a1", { restarts: 4, state: "Failed", error: "exit code 137: killed, out of memory" }),
+        replica("r-sen-1", 1, "node-a1", { restarts: 1 }),
+      ], { serving_state: "Degraded", error: "1 of 2 replicas is not ready" }),
+    ],
+    { blue: 100 },
+    { serving_state: "Degraded" },
+  ),
+  endpoint("fraud-scores", [deployment("fraud-scores", "blue", "vendor/fraud.v2", 1, [], { serving_state: "Stopped", instance_count: 0 })], { blue: 0 }, { serving_state: "Stopped" }),
+];
+
+const PBTXT = `name: "resnet50"
+backend: "onnxruntime"
+max_batch_size: 64
+
+input [
+  {
+    name: "data"
+    data_type: TYPE_FP32
+    dims: [ 3, 224, 224 ]
+  }
+]
+
+output [
+  {
+    name: "resnetv24_dense0_fwd"
+    data_type: TYPE_FP32
+    dims: [ 1000 ]
+  }
+]
+
+dynamic_batching {
+  preferred_batch_size: [ 8, 16, 32 ]
+  max_queue_delay_microseconds: 1000
+}
+`;
+
+function version(model: string, number: number, over: Partial<ModelVersion> = {}): ModelVersion {
+  return {
+    model,
+    version: number,
+    type: "onnx",
+    digest: `sha256:${sha(model + number)}`,
+    size: 102_442_450,
+    manifest: [
+      { path: `${model}/1/model.onnx`, size: 102_440_000, sha256: sha(`${model}a`) },
+      { path: `${model}/config.pbtxt`, size: 412, sha256: sha(`${model}b`) },
+      { path: `${model}/labels.txt`, size: 21_675, sha256: sha(`${model}c`) },
+    ],
+    source_filename: "resnet50-v2.onnx",
+    warnings: [],
+    created_by: "maria",
+    created_at: ago(number * 90_000),
+    archived: false,
+    repo_models: [
+      {
+        name: model,
+        backend: "onnxruntime",
+        platform: "",
+        max_batch_size: 64,
+        inputs: [{ name: "data", datatype: "FP32", shape: [3, 224, 224], optional: false }],
+        outputs: [{ name: "resnetv24_dense0_fwd", datatype: "FP32", shape: [1000], labels: null }],
+        versions: [1],
+        config_text: PBTXT,
+        config_effective: PBTXT,
+      },
+    ],
+    config_revisions: [],
+    used_by: [],
+    ...over,
+  };
+}
+
+export const versions: Record<string, ModelVersion[]> = {
+  resnet50: [8, 7, 6].map((number) => version("resnet50", number, { used_by: number >= 7 ? ["resnet50-prod"] : [] })),
+  digits: [
+    version("digits", 3, {
+      size: 1_204_331,
+      source_filename: "digits.onnx",
+      used_by: ["digits"],
+      warnings: ["The graph has no fixed batch axis name; max_batch_size was set to 4."],
+      repo_models: [
+        {
+          name: "digits",
+          backend: "onnxruntime",
+          platform: "",
+          max_batch_size: 32,
+          inputs: [{ name: "image/x:0", datatype: "FP32", shape: [1, 8, 8] }, { name: "scale_0.tmp_1", datatype: "FP32", shape: [-1], optional: true }],
+          outputs: [{ name: "probabilities", datatype: "FP32", shape: [10], labels: ["0", "1", "2"] }],
+          versions: [1],
+          config_text: "",
+          config_effective: PBTXT.replaceAll("resnet50", "digits"),
+        },
+      ],
+    }),
+  ],
+  "minilm-sentiment": [version("minilm-sentiment", 2, { used_by: ["sentiment"], size: 91_003_112, source_filename: "minilm.zip", type: "repository" })],
+  "vendor/fraud.v2": [version("vendor/fraud.v2", 1, { used_by: ["fraud-scores"], size: 4_003_112, source_filename: "fraud.onnx" })],
+};
+
+export const models: Model[] = Object.entries(versions).map(([name, list], index) => ({
+  name,
+  description: index === 0 ? "ImageNet classifier for product photos" : "",
+  tags: (index === 0 ? { team: "vision" } : {}) as Record<string, string>,
+  latest_version: list[0]?.version ?? null,
+  archived: false,
+  created_at: ago(2_000_000),
+  updated_at: ago(4_000 * (index + 1)),
+  latest: list[0] ?? null,
+  used_by: [...new Set(list.flatMap((item) => item.used_by))],
+}));
+
+export const nodes: NodeItem[] = ["node-a1", "node-a2"].map((name, index) => ({
+  id: `n-${index}`,
+  name,
+  state: "Online",
+  cordoned: index === 1,
+  info: { hostname: name, cpu_count: 16 - index * 8, memory_total_bytes: (64 >> index) * 2 ** 30, memory_available_bytes: (38 >> index) * 2 ** 30, disk_free_bytes: 212 * 2 ** 30, platform: "Linux x86_64", python: "3.11.9", agent_version: "0.1.0", runtime_version: "0.1.0", devices: ["CPU"] },
+  last_seen_at: ago(2),
+  age_s: 2,
+  replicas: endpoints.flatMap((item) =>
+    item.deployments.flatMap((dep) =>
+      dep.replicas.filter((one) => one.node === name).map((one) => ({ ...one, endpoint: item.name, deployment: dep.name, model: dep.model })),
+    ),
+  ),
+}));
+
+let seq = 900;
+function event(seconds: number, verb: string, subject: string, message: string, severity = "info", actor = "maria"): EventItem {
+  seq -= 1;
+  return { seq, at: ago(seconds), actor, verb, subject, severity, message, data: {} };
+}
+
+export const events: EventItem[] = [
+  event(40, "deployment.ready", "endpoint:resnet50-prod", "green passed readiness on node-a1, loaded in 3.8 s", "info", "node-a1"),
+  event(95, "deployment.loading", "endpoint:resnet50-prod", "green is loading resnet50 version 8"),
+  event(400, "replica.failed", "endpoint:sentiment", "Replica 0 of blue ended with exit code 137: out of memory", "error", "node-a1"),
+  event(1_260, "endpoint.slow", "endpoint:resnet50-prod", "blue p99 above 25 ms for 2 min", "warning", "shoal"),
+  event(9_000, "traffic.set", "endpoint:resnet50-prod", "Traffic set to blue 80, green 20"),
+  event(92_000, "node.joined", "node:node-a2", "node-a2 joined", "info", "maria"),
+];
+
+const STAGES = ["validate", "place", "download", "load", "warm", "route"] as const;
+
+function operation(id: string, name: string, dep: string, state: Operation["state"], seconds: number): Operation {
+  const failed = state === "Failed";
+  return {
+    id,
+    kind: "deployment.create",
+    endpoint: name,
+    deployment: dep,
+    state,
+    stages: STAGES.map((stage, index) => ({
+      name: stage,
+      title: stage[0]?.toUpperCase() + stage.slice(1),
+      status: failed ? (index < 3 ? "succeeded" : index === 3 ? "failed" : "pending") : "succeeded",
+      started_at: ago(seconds - index),
+      ended_at: ago(seconds - index - 1),
+      detail: null,
+      progress: null,
+    })),
+    percent: failed ? 60 : 100,
+    error: failed ? { code: "ModelLoadFailed", message: "ONNX Runtime refused the graph", detail: "Unsupported opset 99", hints: [] } : null,
+    result: null,
+    deadline_at: ago(seconds - 600),
+    created_by: "maria",
+    created_at: ago(seconds),
+    finished_at: ago(seconds - 8),
+  };
+}
+
+export const operations: Operation[] = [
+  operation("0b7c1e52-aa", "resnet50-prod", "green", "Succeeded", 100),
+  operation("51ad90c4-bb", "sentiment", "green", "Failed", 3_000),
+  operation("9c00e17f-cc", "digits", "blue", "Succeeded", 90_000),
+];

@@ -1,0 +1,113 @@
+/** A `WebSocket` that talks like `/ws/v1`: a snapshot, then made-up ticks at 2 Hz. */
+import { batchKey, metricKey, type Metric } from "../src/live/metric-keys";
+import { endpoints } from "./db";
+
+const HZ = 2;
+const SIZES = [1, 2, 4, 8, 16, 32, 64];
+const SHARES = [0.078, 0.066, 0.1, 0.27, 0.28, 0.17, 0.027];
+
+/** Smooth noise that is the same for the same moment, so that charts look alike after a reload. */
+function wave(t: number, seed: number): number {
+  const jitter = Math.sin(t * 91.7 + seed * 13.3) * 0.5 + Math.sin(t * 37.1 + seed * 5.1) * 0.5;
+  return 0.62 + 0.2 * Math.sin(t / 61 + seed) + 0.12 * Math.sin(t / 17 + seed * 2) + 0.035 * jitter;
+}
+
+function valueOf(key: string, t: number, weight: number): number | null {
+  const [metric = "", scope = ""] = [key.slice(0, key.indexOf(".")), key.slice(key.indexOf(".") + 1)];
+  const seed = scope === "green" ? 4 : 1;
+  const load = wave(t, seed) * (scope === "green" ? 0.25 : 1) * weight;
+  const spike = t % 67 < 5 ? 2.1 : 1;
+  switch (metric as Metric) {
+    case "inference_rate":
+      return 3100 * load;
+    case "request_rate":
+      return 1640 * load;
+    case "error_rate":
+      return 0.0006 * (0.6 + 0.6 * Math.abs(Math.sin(t * 3.1)));
+    case "errors_4xx":
+      return t % 43 < 4 ? 2.5 * weight : 0.4 * weight;
+    case "errors_5xx":
+      return t % 97 < 3 ? 1.2 : 0;
+    case "p50_us":
+      return 5200 * (0.8 + 0.2 * wave(t, 2));
+    case "p95_us":
+      return 7900 * (0.8 + 0.2 * wave(t, 3)) * (spike > 1 ? 1.5 : 1);
+    case "p99_us":
+      return 10_600 * (0.8 + 0.2 * wave(t, 5)) * spike;
+    case "queue_us":
+      return 620 * wave(t, 3) * (spike > 1 ? 2.6 : 1);
+    case "compute_input_us":
+      return 210 * wave(t, 6) + 40;
+    case "compute_infer_us":
+      return 4400 * (0.85 + 0.15 * wave(t, 7));
+    case "compute_output_us":
+      return 95 * (0.8 + 0.2 * wave(t, 8));
+    case "mean_batch":
+      return 8 * (0.7 + 0.4 * wave(t, 1));
+    case "pending":
+      return Math.round(6 * wave(t, 9));
+    case "memory_bytes":
+      return (scope === "green" ? 420 : scope === "all" ? 2080 : 1660) * 2 ** 20;
+    default: {
+      const index = SIZES.findIndex((size) => batchKey(size) === key);
+      return index < 0 ? null : (SHARES[index] ?? 0) * (0.9 + 0.2 * wave(t, index));
+    }
+  }
+}
+
+const METRICS: Metric[] = ["request_rate", "inference_rate", "error_rate", "errors_4xx", "errors_5xx", "p50_us", "p95_us", "p99_us", "queue_us", "compute_input_us", "compute_infer_us", "compute_output_us", "mean_batch", "pending", "memory_bytes"];
+
+function keysOf(name: string): string[] {
+  const found = endpoints.find((item) => item.name === name);
+  const scopes = [...(found?.deployments.map((item) => item.name) ?? []), "all"];
+  return [...scopes.flatMap((scope) => METRICS.map((metric) => metricKey(metric, scope))), ...SIZES.map(batchKey)];
+}
+
+export class MockSocket {
+  onopen: ((event: Event) => void) | null = null;
+  onclose: ((event: CloseEvent) => void) | null = null;
+  onmessage: ((event: MessageEvent) => void) | null = null;
+  onerror: ((event: Event) => void) | null = null;
+  private readonly timers = new Map<string, ReturnType<typeof setInterval>>();
+
+  constructor() {
+    setTimeout(() => this.onopen?.(new Event("open")), 30);
+  }
+
+  send(text: string): void {
+    const message = JSON.parse(text) as { op: string; topic: string; range?: number };
+    if (message.op === "unsub") {
+      clearInterval(this.timers.get(message.topic));
+      this.timers.delete(message.topic);
+    }
+    if (message.op === "sub" && message.topic.startsWith("endpoint:")) this.start(message.topic, message.range ?? 300);
+  }
+
+  close(): void {
+    for (const timer of this.timers.values()) clearInterval(timer);
+    this.onclose?.(new CloseEvent("close", { code: 1000 }));
+  }
+
+  private start(topic: string, range: number): void {
+    clearInterval(this.timers.get(topic));
+    const name = topic.slice("endpoint:".length);
+    const weight = name === "resnet50-prod" ? 1 : 0.05;
+    const keys = keysOf(name);
+    const end = Date.now() / 1000;
+    const t = Array.from({ length: range * HZ }, (_, index) => end - (range * HZ - 1 - index) / HZ);
+    // A short hole in the past: gaps must look like gaps.
+    const hole = (at: number) => end - at > 70 && end - at < 78;
+    this.emit({ type: "snapshot", topic, keys, t, v: keys.map((key) => t.map((at) => (hole(at) ? null : valueOf(key, at, weight)))) });
+    this.timers.set(
+      topic,
+      setInterval(() => {
+        const at = Date.now() / 1000;
+        this.emit({ type: "tick", topic, t: at, v: keys.map((key) => valueOf(key, at, weight)) });
+      }, 1000 / HZ),
+    );
+  }
+
+  private emit(frame: unknown): void {
+    this.onmessage?.(new MessageEvent("message", { data: JSON.stringify(frame) }));
+  }
+}

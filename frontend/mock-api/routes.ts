@@ -1,0 +1,169 @@
+/** Answers of `/api/v1` from the made-up installation. */
+import type { EventItem, Overview } from "../src/api/types";
+import { ago, endpoints, events, models, nodes, operations, versions } from "./db";
+
+export interface MockRequest {
+  method: string;
+  path: string[];
+  query: URLSearchParams;
+  body: Record<string, unknown>;
+}
+export interface MockAnswer {
+  status: number;
+  body: unknown;
+}
+
+const state = { authenticated: localStorage.getItem("mock.signed-out") !== "1", empty: new URLSearchParams(location.search).has("empty") };
+const ok = (body: unknown, status = 200): MockAnswer => ({ status, body });
+const list = (items: unknown[]): MockAnswer => ok({ items, next_cursor: null });
+const missing = (what: string): MockAnswer => ({
+  status: 404,
+  body: { type: "about:blank", title: "Not found", status: 404, detail: `${what} does not exist.`, code: "NotFound", hints: [] },
+});
+const user = { username: "maria", role: "admin" };
+
+function session(method: string, body: Record<string, unknown>): MockAnswer {
+  if (method === "POST" && body["password"] === "wrong") {
+    return { status: 401, body: { title: "Sign-in failed", detail: "The name or the password is wrong.", status: 401, code: "BadCredentials" } };
+  }
+  if (method === "POST") state.authenticated = true;
+  if (method === "DELETE") state.authenticated = false;
+  return ok({ authenticated: state.authenticated, user: state.authenticated ? user : null, csrf_token: "mock", version: "0.1.0" });
+}
+
+function overview(): Overview {
+  if (state.empty) {
+    return {
+      counts: { endpoints: 0, models: 0, nodes: 1, nodes_online: 1, replicas_ready: 0, replicas_total: 0 },
+      attention: [],
+      endpoints: [],
+      nodes: nodes.slice(0, 1).map((node) => ({ ...node, replicas: [] })),
+      recent_operations: [],
+      recent_events: [],
+    };
+  }
+  const live = [
+    { request_rate: 1017, p95_us: 7580, error_rate: 0.0006 },
+    { request_rate: 42.4, p95_us: 812, error_rate: 0 },
+    { request_rate: 88.1, p95_us: 48_300, error_rate: 0.031 },
+    { request_rate: null, p95_us: null, error_rate: null },
+  ];
+  return {
+    counts: { endpoints: 4, models: 4, nodes: 2, nodes_online: 2, replicas_ready: 7, replicas_total: 8 },
+    attention: [
+      { severity: "error", title: "sentiment is degraded", detail: "1 of 2 replicas of blue is not ready: exit code 137, out of memory", link: "/endpoints/sentiment/deployments" },
+      { severity: "warning", title: "node-a2 is cordoned", detail: "It keeps what it runs but takes nothing new", link: "/nodes/node-a2" },
+    ],
+    endpoints: endpoints.map((item, index) => ({ ...item, live: live[index] ?? { request_rate: null, p95_us: null, error_rate: null } })),
+    nodes,
+    recent_operations: operations,
+    recent_events: events,
+  };
+}
+
+const SNIPPET = (name: string) => ({
+  curl: `curl --cacert /srv/shoal/tls/ca.pem \\\n  -H "Authorization: Bearer $SHOAL_KEY" \\\n  -H "Content-Type: application/json" \\\n  https://127.0.0.1:8443/endpoints/${name}/v2/models/resnet50/infer \\\n  -d '{"inputs":[{"name":"data","datatype":"FP32","shape":[1,3,224,224],"data":[0.0]}]}'`,
+  python_http: `import os\n\nimport numpy as np\nimport tritonclient.http as triton\n\nclient = triton.InferenceServerClient("127.0.0.1:8090/endpoints/${name}")\ndata = triton.InferInput("data", [1, 3, 224, 224], "FP32")\ndata.set_data_from_numpy(np.zeros((1, 3, 224, 224), np.float32))\nanswer = client.infer(\n    "resnet50", [data], headers={"Authorization": f"Bearer {os.environ['SHOAL_KEY']}"}\n)\nprint(answer.as_numpy("resnetv24_dense0_fwd").argmax())`,
+  python_grpc: `import os\n\nimport numpy as np\nimport tritonclient.grpc as triton\n\nclient = triton.InferenceServerClient("127.0.0.1:8090")\nheaders = {"x-shoal-endpoint": "${name}", "authorization": f"Bearer {os.environ['SHOAL_KEY']}"}`,
+});
+
+const STREAMS = ["stdout", "stderr"];
+const TEXTS = [
+  "I model resnet50 version 1: loading graph, 161 nodes",
+  "I onnxruntime session ready, intra_op_num_threads=4",
+  "I started HTTP on 127.0.0.1:31000, gRPC on 127.0.0.1:32000, metrics on 127.0.0.1:33000",
+  "I batch of 16 executed in 4.39 ms",
+  "W request 8f1a waited 12.4 ms in the queue",
+  "E infer: unexpected shape for input 'data': expected [-1,3,224,224], got [1,3,224,223]",
+];
+
+function logs(after: number, tail: number): MockAnswer {
+  const first = after > 0 ? after + 1 : 1;
+  const size = after > 0 ? 2 : tail;
+  return ok({
+    lines: Array.from({ length: size }, (_, index) => ({
+      id: first + index,
+      at: ago(after > 0 ? 0 : size - index),
+      replica_id: (first + index) % 3 === 0 ? "r-blue-1" : "r-blue-0",
+      stream: STREAMS[(first + index) % 6 === 5 ? 1 : 0],
+      text: TEXTS[(first + index) % TEXTS.length],
+    })),
+  });
+}
+
+function endpointRoute(method: string, path: string[], query: URLSearchParams, body: Record<string, unknown>): MockAnswer {
+  const [name, section, item, leaf] = path;
+  if (!name) return list(state.empty ? [] : endpoints);
+  const found = endpoints.find((one) => one.name === name);
+  if (!found) return missing(`Endpoint ${name}`);
+  if (!section) return method === "DELETE" ? ok(operations[0], 202) : ok(found);
+  if (section === "traffic") {
+    found.traffic = body["traffic"] as Record<string, number>;
+    return ok({ ...found });
+  }
+  if (section === "keys") return ok({ primaryKey: "shk_8sQ1mH0bPzX4t7Jc2LrVwYe9NaKdUfGi", secondaryKey: "shk_Zt5Xn8RbWq3Lk6Mv1PcHsJy7DgFaEoUi" });
+  if (section === "snippets") return ok(SNIPPET(name));
+  if (section === "deployments" && leaf === "logs") return logs(Number(query.get("after") ?? 0), Number(query.get("tail") ?? 200));
+  if (section === "deployments" && item) return method === "GET" ? ok(found.deployments.find((one) => one.name === item)) : ok(operations[0], 202);
+  return list(found.deployments);
+}
+
+function modelRoute(method: string, path: string[]): MockAnswer {
+  const [name, section, number] = path;
+  if (!name) return list(state.empty ? [] : models);
+  const found = models.find((one) => one.name === name);
+  const known = versions[name];
+  if (!found || !known) return missing(`Model ${name}`);
+  if (section === "versions" && number) {
+    const wanted = known.find((one) => number === "latest" || String(one.version) === number);
+    return wanted ? ok(wanted) : missing(`Version ${number}`);
+  }
+  if (section === "versions") return list(known);
+  if (section === "archive" || section === "restore") found.archived = section === "archive";
+  if (method === "DELETE") {
+    return { status: 409, body: { title: "The model is in use", detail: "Endpoint resnet50-prod serves it.", status: 409, code: "InUse", hints: ["Delete its deployments first."] } };
+  }
+  return ok({ ...found });
+}
+
+function eventList(subject: string | null, limit: number): EventItem[] {
+  const found = subject ? events.filter((item) => item.subject === subject) : events;
+  return found.slice(0, limit);
+}
+
+export function answer({ method, path, query, body }: MockRequest): MockAnswer {
+  const [head, ...rest] = path;
+  const [first, second] = rest;
+  switch (head) {
+    case "session":
+      return session(method, body);
+    case "overview":
+      return ok(overview());
+    case "endpoints":
+      return endpointRoute(method, rest, query, body);
+    case "models":
+      return modelRoute(method, rest);
+    case "nodes": {
+      if (!first) return list(nodes);
+      const node = nodes.find((one) => one.name === first);
+      if (!node) return missing(`Node ${first}`);
+      if (second) node.cordoned = second === "cordon";
+      return ok({ ...node });
+    }
+    case "operations": {
+      const endpoint = query.get("endpoint");
+      if (!first) return list(endpoint ? operations.filter((one) => one.endpoint === endpoint) : operations);
+      return ok(operations.find((one) => one.id === first) ?? operations[0]);
+    }
+    case "events":
+      return list(eventList(query.get("subject"), Number(query.get("limit") ?? 100)));
+    case "tokens":
+      return method === "POST"
+        ? ok({ id: "t9", name: body["name"], prefix: "shoal_9f2c", token: "shoal_9f2cK1vT8mQzYb4XrLw7HpNs3Dg6Jd" }, 201)
+        : list([{ id: "t1", name: "ci", prefix: "shoal_1a2b", created_at: ago(400_000), last_used_at: ago(500) }]);
+    case "join-tokens":
+      return ok({ token: "sjoin_x", command: "python -m worker_runtime.agent --join http://127.0.0.1:8080 --token sjoin_7Qm2vX8bRt", expires_at: ago(-900) }, 201);
+    default:
+      return missing(`/${path.join("/")}`);
+  }
+}

@@ -1,0 +1,86 @@
+/**
+ * Looks at the studio: serves the build with the made-up installation, takes pictures in both themes, and reports
+ * console errors and axe findings. Usage: node scripts/shots.mjs OUT [route ...]
+ */
+import { mkdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { chromium } from "playwright-core";
+import { preview } from "vite";
+
+const ROUTES = {
+  overview: "/",
+  empty: "/?empty",
+  models: "/models",
+  version: "/models/digits/versions/3",
+  endpoints: "/endpoints",
+  endpoint: "/endpoints/resnet50-prod/overview",
+  deployments: "/endpoints/resnet50-prod/deployments",
+  consume: "/endpoints/resnet50-prod/consume",
+  keys: "/endpoints/resnet50-prod/keys",
+  logs: "/endpoints/resnet50-prod/logs",
+  events: "/endpoints/resnet50-prod/events",
+  settings: "/endpoints/resnet50-prod/settings",
+  nodes: "/nodes",
+  node: "/nodes/node-a1",
+  join: "/nodes/join",
+  operations: "/operations",
+  profile: "/settings/profile",
+  tokens: "/settings/tokens",
+  about: "/settings/about",
+  login: "/login",
+  missing: "/nothing/here",
+};
+const AXE_TAGS = ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-practice"];
+
+const [out = "shots", ...wanted] = process.argv.slice(2);
+mkdirSync(out, { recursive: true });
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const size = { width: Number(process.env.WIDTH ?? 1440), height: Number(process.env.HEIGHT ?? 900) };
+const schemes = (process.env.SCHEMES ?? "light,dark").split(",");
+
+process.env.VITE_MOCK = "1";
+const server = await preview({ preview: { port: 0, host: "127.0.0.1" }, build: { outDir: "dist-mock" }, logLevel: "error" });
+const address = server.httpServer.address();
+const base = `http://127.0.0.1:${address.port}`;
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"],
+});
+let problems = 0;
+try {
+  for (const scheme of schemes) {
+    const page = await browser.newPage({ viewport: size, colorScheme: scheme });
+    page.on("console", (message) => {
+      if (message.type() === "error" || message.type() === "warning") {
+        problems += 1;
+        process.stdout.write(`console ${message.type()} on ${page.url()}: ${message.text()}\n`);
+      }
+    });
+    page.on("pageerror", (error) => {
+      problems += 1;
+      process.stdout.write(`page error on ${page.url()}: ${error.message}\n`);
+    });
+    for (const [name, route] of Object.entries(ROUTES)) {
+      if (wanted.length > 0 && !wanted.includes(name)) continue;
+      await page.goto(base + route, { waitUntil: "load" });
+      await page.waitForSelector("h1", { timeout: 15000 });
+      await page.waitForLoadState("networkidle");
+      await page.waitForTimeout(name === "endpoint" ? 1800 : 500);
+      await page.screenshot({ path: join(out, `${name}-${scheme}.png`), fullPage: process.env.FULL === "1" });
+      await page.evaluate(axe);
+      const found = await page.evaluate((tags) => globalThis.axe.run(document, { runOnly: tags }), AXE_TAGS);
+      for (const violation of found.violations) {
+        problems += 1;
+        const where = violation.nodes.slice(0, 3).map((node) => `${node.target.join(" ")} ${node.any[0]?.message ?? ""}`).join("; ");
+        process.stdout.write(`axe ${name} ${scheme}: ${violation.id} x${violation.nodes.length}: ${where}\n`);
+      }
+    }
+    await page.close();
+  }
+} finally {
+  await browser.close();
+  await server.close();
+}
+process.stdout.write(`${problems} problems\n`);
+process.exitCode = problems > 0 ? 1 : 0;

@@ -1,0 +1,38 @@
+/** Inputs or outputs of a model. */
+import type { Tensor } from "@/api/types";
+import { type Column, DataTable } from "@/components/data-table";
+import { bytes, shape, tensorBytes } from "@/components/format";
+import { Chip } from "@/components/status";
+
+export interface TensorTableProps {
+  label: string;
+  tensors: readonly Tensor[];
+  /** Above 0 the batch axis is not part of the shapes. */
+  maxBatchSize: number;
+}
+
+export function TensorTable({ label, tensors, maxBatchSize }: TensorTableProps) {
+  const columns: Column<Tensor>[] = [
+    {
+      id: "name",
+      header: "Name",
+      cell: (row) => (
+        <>
+          <span className="mono">{row.name}</span> {row.optional ? <Chip>optional</Chip> : null}
+        </>
+      ),
+    },
+    { id: "type", header: "Type", width: 90, cell: (row) => <span className="mono">{row.datatype}</span> },
+    { id: "shape", header: maxBatchSize > 0 ? "Shape without batch" : "Shape", cell: (row) => shape(row.shape) },
+    { id: "bytes", header: "One item", align: "right", cell: (row) => bytes(tensorBytes(row.datatype, row.shape)) },
+  ];
+  if (label.startsWith("Outputs")) {
+    columns.splice(3, 0, {
+      id: "labels",
+      header: "Labels",
+      hideBelow: "md",
+      cell: (row) => (row.labels && row.labels.length > 0 ? `${row.labels.length}` : "–"),
+    });
+  }
+  return <DataTable compact label={label} columns={columns} rows={tensors} rowKey={(row) => row.name} />;
+}
