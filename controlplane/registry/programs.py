@@ -47,6 +47,8 @@ def environment() -> dict[str, str]:
         "PATH": os.defpath,
         "PYTHONPATH": str(settings.BASE_DIR),
         "PYTHONUNBUFFERED": "1",
+        # why: under a file size limit the interpreter would leave cut .pyc files for everybody.
+        "PYTHONDONTWRITEBYTECODE": "1",
         "LANG": "C.UTF-8",
         # why: ONNX Runtime and BLAS would start a thread per core just to read a graph.
         "OMP_NUM_THREADS": "1",
