@@ -22,18 +22,12 @@ def http_body(workload: Workload) -> tuple[bytes, int]:
     """A binary request, and the length of its JSON part."""
     import tritonclient.http as triton  # noqa: PLC0415  # why: the gRPC side must not load it
 
-    inputs = _inputs(workload, triton)
-    body, size = triton.InferenceServerClient.generate_request_body(inputs)
-    return body, size
-
-
-def _inputs(workload: Workload, triton: Any) -> list[Any]:
     inputs = []
     for tensor, array in zip(workload.inputs, sample(workload, 1).values(), strict=True):
         entry = triton.InferInput(tensor.name, list(array.shape), tensor.datatype)
-        entry.set_data_from_numpy(array)
-        inputs.append(entry)
-    return inputs
+        inputs.append(entry.set_data_from_numpy(array))
+    body, size = triton.InferenceServerClient.generate_request_body(inputs)
+    return body, size
 
 
 def drive_http(
@@ -85,18 +79,24 @@ def _answer_length(data: bytes) -> int:
     return end + 4 + length
 
 
+def _grpc_request(workload: Workload) -> bytes:
+    from tritonclient.grpc import service_pb2  # noqa: PLC0415
+
+    message = service_pb2.ModelInferRequest(model_name=workload.model)
+    for tensor, array in zip(workload.inputs, sample(workload, 1).values(), strict=True):
+        entry = message.inputs.add(name=tensor.name, datatype=tensor.datatype)
+        entry.shape.extend(array.shape)
+        message.raw_input_contents.append(array.tobytes())
+    raw: bytes = message.SerializeToString()
+    return raw
+
+
 def drive_grpc(
     workload: Workload, address: str, concurrency: int, seconds: float
 ) -> tuple[list[int], float]:
     import grpc  # noqa: PLC0415  # why: the HTTP side must not load it
-    import tritonclient.grpc as triton  # noqa: PLC0415
-    from tritonclient.grpc._utils import _get_inference_request  # noqa: PLC0415
 
-    request = _get_inference_request(
-        infer_inputs=_inputs(workload, triton), model_name=workload.model, model_version="",
-        request_id="", outputs=None, sequence_id=0, sequence_start=False, sequence_end=False,
-        priority=0, timeout=None, parameters=None,
-    ).SerializeToString()  # fmt: skip
+    request = _grpc_request(workload)
     latencies: list[list[int]] = [[] for _ in range(concurrency)]
     started = time.perf_counter()
 

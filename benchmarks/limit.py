@@ -1,7 +1,7 @@
 """The bare limit: ONNX Runtime called in a loop, without server, queue, batcher or client.
 
 ``python -m benchmarks.limit`` is one measurement in a process of its own; ``best`` tries the ways
-to spend the cores and the batch sizes, and ``measure`` repeats the winner beside the server's rounds.
+to spend the cores and the batch sizes; ``measure`` repeats the winner beside the server's rounds.
 """
 
 import json
