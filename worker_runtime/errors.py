@@ -44,7 +44,6 @@ class Problem:
         return self.hints[0] if self.hints else ""
 
 
-
 class RuntimeFault(Exception):
     """Root of the tree. ``str(fault)`` is the text that clients see."""
 

@@ -27,7 +27,7 @@ from worker_runtime.protocols.http.server import HttpServer
 from worker_runtime.settings import Listener, Settings
 
 logger = logging.getLogger(__name__)
-_POLL_S = 0.05
+_GRPC_GRACE_S = 0.5  # for answers that are on their way out
 
 
 def serve(settings: Settings) -> int:
@@ -35,7 +35,9 @@ def serve(settings: Settings) -> int:
     level = logging.INFO if settings.log_info else logging.WARNING
     level = level if settings.log_warning or settings.log_info else logging.ERROR
     configure(
-        verbose=settings.log_verbose, level=level, iso8601=settings.log_iso8601,
+        verbose=settings.log_verbose,
+        level=level,
+        iso8601=settings.log_iso8601,
         file=settings.log_file,
     )
     for warning in settings.warnings:
@@ -49,17 +51,23 @@ class Server:
         self._settings = settings
         machine = this_machine()
         rules = LoadingRules(
-            machine, auto_complete=settings.auto_complete,
+            machine,
+            auto_complete=settings.auto_complete,
             backend_settings=settings.backend_settings,
         )
         self._manager = Manager(
-            settings.repositories, rules, explicit=settings.explicit,
-            config_name=settings.config_name, load_threads=settings.load_threads,
+            settings.repositories,
+            rules,
+            explicit=settings.explicit,
+            config_name=settings.config_name,
+            load_threads=settings.load_threads,
         )
         self._engine = Engine(
             self._manager, settings.server_id, strict_readiness=settings.strict_readiness
         )
-        logger.info("worker_runtime %s: %d cores, %d GPUs", __version__, machine.cores, machine.gpus)
+        logger.info(
+            "worker_runtime %s: %d cores, %d GPUs", __version__, machine.cores, machine.gpus
+        )
         self._http: list[HttpServer] = []
         self._grpc: GrpcServer | None = None
 
@@ -78,7 +86,9 @@ class Server:
                 await self._stop(0)
                 return 1
             await stopped.wait()
-            logger.info("stopping: at most %g s for running requests", self._settings.exit_timeout_s)
+            logger.info(
+                "stopping: at most %g s for running requests", self._settings.exit_timeout_s
+            )
             await self._stop(self._settings.exit_timeout_s)
         logger.info("stopped")
         return 0
@@ -147,18 +157,13 @@ class Server:
         return "\n".join([rule, lines[0], rule, *lines[1:], rule])
 
     async def _stop(self, timeout_s: float) -> None:
-        """Not ready from now on; running requests end, then the listeners, then the models."""
-        deadline = time.monotonic() + timeout_s
+        """Refuse new requests (health says so), let running ones end, then close the sockets."""
         self._engine.stopping = True
-        for server in self._http:
-            server.stop_accepting()
-        while self._manager.busy and time.monotonic() < deadline:
-            await asyncio.sleep(_POLL_S)
-        if self._grpc is not None:
-            await self._grpc.close(min(1.0, max(0.0, deadline - time.monotonic())))
-        finished = await self._manager.close(max(0.1, deadline - time.monotonic()))
+        finished = await self._manager.close(timeout_s)
         if not finished:
             logger.warning("requests were still running at the end of the exit timeout")
+        if self._grpc is not None:
+            await self._grpc.close(_GRPC_GRACE_S)
         for server in reversed(self._http):
             await server.close()
 

@@ -16,7 +16,7 @@ class Listener:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Defaults are Triton's. ``load_models`` is None for "everything" (control mode none, or ``*``)."""
+    """Defaults are Triton's. ``load_models`` None means everything (mode none, or ``*``)."""
 
     repositories: tuple[Path, ...]
     http: Listener = Listener("0.0.0.0", 8000)  # noqa: S104 # Triton's default

@@ -22,7 +22,7 @@ class Placement:
 
 @dataclass(frozen=True, slots=True)
 class LoadSpec:
-    """What to load. ``path`` is the version directory; ``cores`` bounds all CPU instances together."""
+    """What to load. ``path`` is the version directory; ``cores`` bounds all CPU instances."""
 
     name: str
     version: int
@@ -56,6 +56,14 @@ class LoadedModel(Protocol):
 
     @property
     def instances(self) -> Sequence[Instance]: ...
+
+    @property
+    def inline(self) -> Instance | None:
+        """One more instance that the event loop may call itself while executions are tiny.
+
+        None when the model must keep to its threads: it may block, or uses a device.
+        """
+        ...
 
     def close(self) -> None:
         """Give everything back; nothing is called afterwards."""

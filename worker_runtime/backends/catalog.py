@@ -15,7 +15,10 @@ def backend(name: str) -> Backend:
     """The backend called ``name``. Raises LoadFailed when there is none."""
     target = CATALOG.get(name)
     if target is None:
-        message = f"unable to find backend library for backend '{name}': available are " + ", ".join(CATALOG)
+        message = (
+            f"unable to find backend library for backend '{name}': available are "
+            + ", ".join(CATALOG)
+        )
         raise LoadFailed(message, Problem("BackendUnsupported", message))
     module, _, attribute = target.partition(":")
     try:

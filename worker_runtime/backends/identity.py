@@ -1,4 +1,4 @@
-"""Built-in test backend: output i is input i. ``delay_ms`` makes it slow, ``fail`` makes it raise."""
+"""Built-in test backend: outputs are inputs. ``delay_ms`` makes it slow, ``fail`` makes it raise."""
 
 import time
 from collections.abc import Sequence
@@ -19,11 +19,14 @@ class IdentityInstance:
             raise RuntimeError(self._failure)
         arrays = list(inputs.values())
         by_name = {name.replace("INPUT", "OUTPUT"): array for name, array in inputs.items()}
-        return [by_name.get(name, arrays[min(i, len(arrays) - 1)]) for i, name in enumerate(outputs)]
+        return [
+            by_name.get(name, arrays[min(i, len(arrays) - 1)]) for i, name in enumerate(outputs)
+        ]
 
 
 class IdentityModel:
     graph: ModelGraph | None = None
+    inline: Instance | None = None
 
     def __init__(self, instances: Sequence[Instance]) -> None:
         self.instances = instances

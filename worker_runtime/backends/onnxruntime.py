@@ -37,7 +37,7 @@ _INTRA, _INTER = "intra_op_thread_count", "inter_op_thread_count"
 
 class OnnxRuntimeBackend:
     def load(self, spec: LoadSpec) -> "OnnxModel":
-        """One session per instance; CPU instances of one thread share one: same speed, less memory."""
+        """One session per instance; single-threaded CPU instances share one: less memory."""
         path = model_file(spec)
         cpu = [place for place in spec.placements if place.gpu is None]
         intra = int(spec.parameters.get(_INTRA, "0") or 0)
@@ -50,13 +50,15 @@ class OnnxRuntimeBackend:
                 sessions.append(shared)
             else:
                 sessions.append(_session(spec, path, place, intra))
-        return OnnxModel(sessions)
+        return OnnxModel(sessions, shared)
 
 
 class OnnxInstance:
     def __init__(self, session: Any) -> None:
         self._run = session.run
-        self._strings = {item.name for item in session.get_inputs() if item.type == "tensor(string)"}
+        self._strings = {
+            item.name for item in session.get_inputs() if item.type == "tensor(string)"
+        }
 
     def execute(self, inputs: dict[str, Array], outputs: Sequence[str]) -> list[Array]:
         if self._strings:
@@ -67,12 +69,14 @@ class OnnxInstance:
 
 
 class OnnxModel:
-    def __init__(self, sessions: list[Any]) -> None:
+    def __init__(self, sessions: list[Any], shared: Any) -> None:
         self.graph: ModelGraph | None = graph_of(sessions[0])
+        self.inline: OnnxInstance | None = OnnxInstance(shared) if shared is not None else None
         self.instances: list[OnnxInstance] = [OnnxInstance(session) for session in sessions]
 
     def close(self) -> None:
         self.instances = []
+        self.inline = None
         gc.collect()  # why: sessions hold gigabytes, and gc.freeze leaves cycles lying about
 
 
@@ -160,7 +164,9 @@ def _decoded(name: str, array: Array) -> Array:
     try:
         text = [item.decode() if isinstance(item, bytes) else item for item in flat]
     except UnicodeDecodeError as error:
-        raise InvalidArgument(f"input '{name}' has an element that is not UTF-8: {error}") from error
+        raise InvalidArgument(
+            f"input '{name}' has an element that is not UTF-8: {error}"
+        ) from error
     decoded = np.empty(len(text), dtype=object)
     decoded[:] = text
     return decoded.reshape(array.shape)

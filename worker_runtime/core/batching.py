@@ -28,9 +28,9 @@ class BatchingConfig:
 
 
 class Decision(NamedTuple):
-    """Send the first ``count`` requests, or (count 0) look again at ``wake_ns`` (0: on arrival)."""
+    """Send the first ``take`` requests, or (0) look again at ``wake_ns`` (0: on arrival)."""
 
-    count: int
+    take: int
     wake_ns: int = 0
 
 
@@ -72,7 +72,14 @@ class BatchPolicy:
         return self._settle(first, count, rows, preferred, stopped=stopped, now_ns=now_ns)
 
     def _settle(
-        self, first: InferRequest, count: int, rows: int, preferred: int, *, stopped: bool, now_ns: int
+        self,
+        first: InferRequest,
+        count: int,
+        rows: int,
+        preferred: int,
+        *,
+        stopped: bool,
+        now_ns: int,
     ) -> Decision:
         if not self._delay_ns:
             # why not the preferred prefix: nothing is gained by leaving ready requests behind.

@@ -44,8 +44,11 @@ class Engine:
         return model
 
     def plan(
-        self, model: ModelVersion, request_id: str,
-        inputs: tuple[tuple[str, str, tuple[int, ...]], ...], outputs: tuple[str, ...] | None,
+        self,
+        model: ModelVersion,
+        request_id: str,
+        inputs: tuple[tuple[str, str, tuple[int, ...]], ...],
+        outputs: tuple[str, ...] | None,
     ) -> Plan:
         """Check a request's form. Raises InvalidArgument in the core's words."""
         try:

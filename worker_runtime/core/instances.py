@@ -5,7 +5,7 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 from queue import SimpleQueue
-from time import monotonic_ns
+from time import monotonic_ns, thread_time_ns
 from typing import Any
 
 import numpy as np
@@ -18,20 +18,25 @@ from worker_runtime.types.signature import Signature
 logger = logging.getLogger(__name__)
 Batch = list[InferRequest]
 Times = tuple[int, int, int, int]
-# Called in the event loop with the batch, its outputs or the error, and the phase times.
-Done = Callable[[Batch, Arrays | None, Exception | None, Times], None]
+# Called in the event loop with the batch, its outputs or the error, the phase times and the CPU
+# time (ns) that the thread spent on it.
+Done = Callable[[Batch, Arrays | None, Exception | None, Times, int], None]
 
 
 class InstancePool:
     """The instances of one model version. ``put`` and ``close`` are called in the event loop."""
 
     def __init__(
-        self, name: str, instances: Sequence[Instance], signature: Signature,
-        loop: asyncio.AbstractEventLoop, done: Done,
+        self,
+        name: str,
+        instances: Sequence[Instance],
+        executor: "Executor",
+        loop: asyncio.AbstractEventLoop,
+        done: Done,
     ) -> None:
         self.size = len(instances)
         self._work: SimpleQueue[Batch | None] = SimpleQueue()
-        self._executor = Executor(signature)
+        self._executor = executor
         self._loop = loop
         self._done = done
         self._threads = [
@@ -53,18 +58,13 @@ class InstancePool:
             thread.join(timeout_s)
 
     def _serve(self, instance: Instance) -> None:
-        take, run, done = self._work.get, self._executor.run, self._done
+        take, run, done = self._work.get, self._executor.attempt, self._done
         answer = self._loop.call_soon_threadsafe
         while (batch := take()) is not None:
-            start = monotonic_ns()
+            cpu = thread_time_ns()
+            result = run(instance, batch)
             try:
-                outputs, times = run(instance, batch, start)
-                result: tuple[Arrays | None, Exception | None, Times] = (outputs, None, times)
-            except Exception as error:  # why: whatever a model raises belongs to its requests
-                now = monotonic_ns()
-                result = (None, _as_fault(error), (start, start, now, now))
-            try:
-                answer(done, batch, *result)
+                answer(done, batch, *result, thread_time_ns() - cpu)
             except RuntimeError:  # the loop is closed: the process is going away
                 logger.debug("a batch finished after the event loop had ended")
             del batch, result
@@ -76,6 +76,18 @@ class Executor:
     def __init__(self, signature: Signature) -> None:
         self._batched = signature.max_batch_size > 0
         self._specs = {spec.name: spec for spec in signature.outputs}
+
+    def attempt(
+        self, instance: Instance, batch: Batch
+    ) -> tuple[Arrays | None, Exception | None, Times]:
+        """Run one batch; whatever the model raises comes back as a value."""
+        start = monotonic_ns()
+        try:
+            outputs, times = self.run(instance, batch, start)
+        except Exception as error:  # why so wide: a model's errors belong to its requests
+            now = monotonic_ns()
+            return None, _as_fault(error), (start, start, now, now)
+        return outputs, None, times
 
     def run(self, instance: Instance, batch: Batch, start: int) -> tuple[Arrays, Times]:
         first = batch[0].plan

@@ -25,7 +25,7 @@ _KIND_GPU = 1
 
 @dataclass(frozen=True, slots=True)
 class LoadingRules:
-    """``backend_settings`` are ``--backend-config`` values by backend name ("" holds the global)."""
+    """``backend_settings`` are ``--backend-config`` values by backend ("" holds the global)."""
 
     machine: Machine
     auto_complete: bool = True
@@ -83,7 +83,9 @@ def load_version(plan: ModelPlan, version: int, rules: LoadingRules) -> Blueprin
     try:
         if rules.auto_complete and loaded.graph is not None:
             complete(
-                config, loaded.graph, max_batch_given=plan.max_batch_given,
+                config,
+                loaded.graph,
+                max_batch_given=plan.max_batch_given,
                 default_max_batch_size=rules.default_max_batch_size,
             )
         errors = [p for p in validate(config, plan.places) if p.severity == "error"]
@@ -106,12 +108,12 @@ def described(problem: Problem) -> str:
 
 def _check_types(config: Any) -> None:
     for item in (*config.input, *config.output):
-        if item.data_type == 14 and config.backend == "onnxruntime":  # noqa: PLR2004
+        if item.data_type == 14 and config.backend == "onnxruntime":
             raise ConfigInvalid(f"tensor '{item.name}': BF16 is not available for this backend")
 
 
 def _load_spec(config: Any, plan: ModelPlan, version: int, rules: LoadingRules) -> LoadSpec:
-    placements = []
+    placements: list[Placement] = []
     for group in config.instance_group:
         devices: list[int | None] = list(group.gpus) if group.kind == _KIND_GPU else [None]
         for device in devices:

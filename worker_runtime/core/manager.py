@@ -38,8 +38,13 @@ class Manager:
     """Everything here runs in the event loop; loading itself happens in a few threads."""
 
     def __init__(
-        self, repositories: Sequence[Path], rules: LoadingRules, *, explicit: bool,
-        config_name: str = "", load_threads: int = 4,
+        self,
+        repositories: Sequence[Path],
+        rules: LoadingRules,
+        *,
+        explicit: bool,
+        config_name: str = "",
+        load_threads: int = 4,
     ) -> None:
         self._repositories = repositories
         self._rules = rules
@@ -129,7 +134,9 @@ class Manager:
         self, record: ModelRecord, versions: Sequence[int], results: Sequence[Any]
     ) -> None:
         """Swap all new versions in, or, if any failed, none of them."""
-        failures = {v: r for v, r in zip(versions, results, strict=True) if isinstance(r, BaseException)}
+        failures = {
+            v: r for v, r in zip(versions, results, strict=True) if isinstance(r, BaseException)
+        }
         if failures:
             for version, result in zip(versions, results, strict=True):
                 if isinstance(result, Blueprint):
@@ -215,11 +222,6 @@ class Manager:
         """The READY versions, by name and number."""
         pairs = sorted((key for key in self.ready if key[1]), key=lambda key: (key[0], int(key[1])))
         return [self.ready[key] for key in pairs]
-
-    @property
-    def busy(self) -> bool:
-        """Some accepted request has no answer yet."""
-        return any(model.scheduler.busy for model in self.versions)
 
     async def close(self, timeout_s: float) -> bool:
         """Drain every version for at most ``timeout_s`` seconds; False when time ran out."""

@@ -1,4 +1,4 @@
-"""One loaded model version: configuration, signature, planner, scheduler and statistics together."""
+"""One loaded model version: configuration, signature, planner, scheduler and statistics."""
 
 import asyncio
 from dataclasses import dataclass
@@ -39,8 +39,11 @@ class ModelVersion:
         self.forms: dict[bytes, Any] = {}
         self._loaded = blueprint.loaded
         self.scheduler = Scheduler(
-            blueprint.signature, scheduler_config(blueprint.config), blueprint.loaded.instances,
-            loop, self.statistics,
+            blueprint.signature,
+            scheduler_config(blueprint.config),
+            blueprint.loaded,
+            loop,
+            self.statistics,
         )
 
     async def drain(self) -> None:

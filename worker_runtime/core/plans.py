@@ -92,7 +92,9 @@ class Planner:
         missing = [name for name in required if name not in given]
         if missing:
             total = len(self._signature.inputs)
-            expected = f"{total}" if total == len(required) else f"between {len(required)} and {total}"
+            expected = (
+                f"{total}" if total == len(required) else f"between {len(required)} and {total}"
+            )
             raise InvalidArgument(
                 f"expected {expected} inputs but got {len(names)} inputs for model '{model}'. Got "
                 f"input(s) {list(names)}, but missing required input(s) {missing}. Please provide "

@@ -54,7 +54,7 @@ class RequestQueue:
     def __init__(self, config: QueueConfig | None = None) -> None:
         self._config = config or QueueConfig()
         count = max(1, self._config.levels)
-        # Two lines per level: the regular one, and behind it the requests whose timeout only delays.
+        # Two lines per level: the regular one, and behind it what a timeout moved back.
         self._lines: list[deque[InferRequest]] = [deque() for _ in range(2 * count)]
         self._plain = self._lines[0] if count == 1 else None
         policies = [self._config.policy(level) for level in range(1, count + 1)]
@@ -133,7 +133,9 @@ class RequestQueue:
         """The earliest deadline in a regular line, 0 when there is none."""
         if not self._has_deadlines:
             return 0
-        return min((r.deadline_ns for line in self._lines[::2] for r in line if r.deadline_ns), default=0)
+        return min(
+            (r.deadline_ns for line in self._lines[::2] for r in line if r.deadline_ns), default=0
+        )
 
     def clear(self) -> list[InferRequest]:
         return self.take(self._size)

@@ -6,13 +6,14 @@ there is no task, future or lock per request.
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import monotonic_ns, time_ns
 
-from worker_runtime.backends.base import Instance
+from worker_runtime.backends.base import Instance, LoadedModel
 from worker_runtime.core.batching import BatchingConfig, BatchPolicy
-from worker_runtime.core.instances import Batch, InstancePool, Times
+from worker_runtime.core.inline import InlineGovernor
+from worker_runtime.core.instances import Batch, Executor, InstancePool, Times
 from worker_runtime.core.queue import QueueConfig, RequestQueue
 from worker_runtime.core.statistics import FailureReason, Statistics
 from worker_runtime.errors import Cancelled, QueueFull, QueueTimeout, RuntimeFault, Unavailable
@@ -20,6 +21,7 @@ from worker_runtime.types.request import Arrays, InferRequest
 from worker_runtime.types.signature import Signature
 
 logger = logging.getLogger(__name__)
+_HERE_PER_TURN = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +36,23 @@ class SchedulerConfig:
 
 class Scheduler:
     def __init__(
-        self, signature: Signature, config: SchedulerConfig, instances: Sequence[Instance],
-        loop: asyncio.AbstractEventLoop, statistics: Statistics,
+        self,
+        signature: Signature,
+        config: SchedulerConfig,
+        loaded: LoadedModel,
+        loop: asyncio.AbstractEventLoop,
+        statistics: Statistics,
     ) -> None:
         self.statistics = statistics
         self._loop = loop
         self._queue = RequestQueue(config.queue)
         self._policy = BatchPolicy(config.batching)
-        self._pool = InstancePool(signature.model, instances, signature, loop, self._finished)
+        self._executor = Executor(signature)
+        self._pool = InstancePool(
+            signature.model, loaded.instances, self._executor, loop, self._finished
+        )
+        self._inline = loaded.inline
+        self._governor = InlineGovernor()
         self._slots = self._pool.size + config.ahead
         self._in_flight = 0
         self._pump_planned = False
@@ -73,8 +84,7 @@ class Scheduler:
             raise error.for_request(request.id) from None
         # why not at once: what one turn of the loop brings in leaves as one batch.
         if not self._pump_planned and self._in_flight < self._slots:
-            self._pump_planned = True
-            self._loop.call_soon(self._pump)
+            self._plan_pump()
 
     def cancel(self, request: InferRequest) -> bool:
         """Drop a waiting request; False when it is executing or done (its answer is ignored)."""
@@ -103,19 +113,30 @@ class Scheduler:
             self._fail(request, Unavailable("the model was unloaded"), FailureReason.OTHER)
         self._pool.close()
 
+    def _plan_pump(self) -> None:
+        self._pump_planned = True
+        self._loop.call_soon(self._pump)
+
     def _pump(self) -> None:
         """Hand batches to instances while there are free slots and the policy agrees."""
         self._pump_planned = False
-        queue = self._queue
+        queue, here = self._queue, 0
         while len(queue) and self._in_flight < self._slots:
             now = monotonic_ns()
             if queue.has_policy:
                 self._expire(now)
-            count, wake_ns = self._policy.decide(queue, now)
-            if not count:
+            take, wake_ns = self._policy.decide(queue, now)
+            if not take:
                 self._wake_at(wake_ns, now)
                 return
-            batch = queue.take(count)
+            batch = queue.take(take)
+            if self._governor.on and self._inline is not None and self._order is None:
+                self._run_here(batch, self._inline)
+                here += 1
+                if here >= _HERE_PER_TURN and len(queue):
+                    self._plan_pump()  # why: other connections want their turn of the loop
+                    return
+                continue
             self._in_flight += 1
             if self._order is not None:
                 self._order.append(batch)
@@ -146,11 +167,24 @@ class Scheduler:
         for request in self._queue.sweep(now):
             self._fail(request, QueueTimeout("Request timeout expired"), FailureReason.REJECTED)
 
+    def _run_here(self, batch: Batch, instance: Instance) -> None:
+        """Execute and answer in the loop: cheaper than a hand-over while the model is tiny."""
+        outputs, error, times = self._executor.attempt(instance, batch)
+        self._governor.ran_inline(times[3] - times[0])
+        self._settle(batch, outputs, error, times)
+
     def _finished(
-        self, batch: Batch, outputs: Arrays | None, error: Exception | None, times: Times
+        self,
+        batch: Batch,
+        outputs: Arrays | None,
+        error: Exception | None,
+        times: Times,
+        cpu_ns: int,
     ) -> None:
-        """One batch came back (called in the loop)."""
+        """One batch came back from a thread (called in the loop)."""
         self._in_flight -= 1
+        if self._inline is not None:
+            self._governor.ran_in_thread(cpu_ns, times[3] - times[0])
         if len(self._queue):
             self._pump()  # why first: the instance works on while we write the answers
         if self._order is None:
@@ -177,8 +211,12 @@ class Scheduler:
             queued += request.queued_ns
             request.timings = times
         self.statistics.executed(
-            requests=len(batch), rows=rows, arrived_sum=arrived, queued_sum=queued,
-            times=times, now_ms=time_ns() // 1_000_000,
+            requests=len(batch),
+            rows=rows,
+            arrived_sum=arrived,
+            queued_sum=queued,
+            times=times,
+            now_ms=time_ns() // 1_000_000,
         )
         if len(batch) == 1:
             self._deliver(batch[0], outputs)

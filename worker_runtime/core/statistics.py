@@ -43,8 +43,14 @@ class Statistics:
     batches: dict[int, BatchCount] = field(default_factory=dict)
 
     def executed(
-        self, *, requests: int, rows: int, arrived_sum: int, queued_sum: int,
-        times: tuple[int, int, int, int], now_ms: int,
+        self,
+        *,
+        requests: int,
+        rows: int,
+        arrived_sum: int,
+        queued_sum: int,
+        times: tuple[int, int, int, int],
+        now_ms: int,
     ) -> None:
         """One batch succeeded; ``times`` are start, input end, compute end, output end (ns)."""
         start, input_end, infer_end, end = times

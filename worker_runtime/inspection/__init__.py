@@ -1,1 +1,1 @@
-"""Look at repositories and configurations without serving them; run as a subprocess, speaks JSON."""
+"""Look at repositories and configurations without serving them: a subprocess speaking JSON."""

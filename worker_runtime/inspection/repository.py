@@ -40,10 +40,20 @@ def inspect_model(directory: ModelDirectory) -> tuple[dict[str, Any], list[Probl
     """One model as JSON, with what was found about it."""
     text = _config_text(directory)
     model: dict[str, Any] = {
-        "name": directory.name, "backend": "", "platform": "", "versions": list(directory.versions),
-        "max_batch_size": 0, "decoupled": False, "inputs": [], "outputs": [],
-        "config_text": text, "config_effective": "", "graph": None, "provenance": {},
-        "files": directory.files(), "warnings": list(directory.warnings),
+        "name": directory.name,
+        "backend": "",
+        "platform": "",
+        "versions": list(directory.versions),
+        "max_batch_size": 0,
+        "decoupled": False,
+        "inputs": [],
+        "outputs": [],
+        "config_text": text,
+        "config_effective": "",
+        "graph": None,
+        "provenance": {},
+        "files": directory.files(),
+        "warnings": list(directory.warnings),
     }
     problems: list[Problem] = []
     try:
@@ -51,16 +61,15 @@ def inspect_model(directory: ModelDirectory) -> tuple[dict[str, Any], list[Probl
     except (RuntimeFault, UnicodeDecodeError) as error:
         return model, [*problems, *problems_of(error)]
     model |= {
-        "backend": plan.config.backend, "platform": plan.config.platform,
+        "backend": plan.config.backend,
+        "platform": plan.config.platform,
         "versions": list(plan.versions),
     }
     try:
         graph = _graph(plan)
         if graph is not None:
             model["graph"] = graph_json(graph)
-            model["provenance"] = complete(
-                plan.config, graph, max_batch_given=plan.max_batch_given
-            )
+            model["provenance"] = complete(plan.config, graph, max_batch_given=plan.max_batch_given)
         problems.extend(validate(plan.config, plan.places))
         signature = signature_of(plan.config, read_labels(plan.config, directory.path))
     except RuntimeFault as error:

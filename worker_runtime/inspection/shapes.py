@@ -37,7 +37,9 @@ def validation_json(problem: Problem) -> dict[str, Any]:
 
 def tensor_json(spec: TensorSpec, *, output: bool = False) -> dict[str, Any]:
     row: dict[str, Any] = {
-        "name": spec.name, "datatype": spec.datatype.name, "shape": list(spec.dims),
+        "name": spec.name,
+        "datatype": spec.datatype.name,
+        "shape": list(spec.dims),
         "optional": spec.optional,
     }
     if output:
@@ -66,6 +68,8 @@ def graph_from_json(data: dict[str, Any]) -> ModelGraph:
         return tuple(GraphTensor(t["name"], t["datatype"], tuple(t["shape"])) for t in items)
 
     return ModelGraph(
-        tensors(data["inputs"]), tensors(data["outputs"]), data.get("producer") or "",
+        tensors(data["inputs"]),
+        tensors(data["outputs"]),
+        data.get("producer") or "",
         data.get("opset"),
     )

@@ -24,11 +24,15 @@ class TritonFormatter(logging.Formatter):
         if record.exc_info:
             text = f"{text}\n{self.formatException(record.exc_info)}"
         if self._iso8601:
-            return f"{time.strftime('%Y-%m-%dT%H:%M:%S', moment)}.{micros:06}Z {level} {where} {text}"
+            return (
+                f"{time.strftime('%Y-%m-%dT%H:%M:%S', moment)}.{micros:06}Z {level} {where} {text}"
+            )
         return f"{level}{time.strftime('%m%d %H:%M:%S', moment)}.{micros:06} {where} {text}"
 
 
-def configure(*, verbose: int = 0, level: int = logging.INFO, iso8601: bool = False, file: str = "") -> None:
+def configure(
+    *, verbose: int = 0, level: int = logging.INFO, iso8601: bool = False, file: str = ""
+) -> None:
     """Send the runtime's log lines to ``file`` or stderr; ``verbose`` above 0 opens everything."""
     handler: logging.Handler = (
         logging.FileHandler(file) if file else logging.StreamHandler(sys.stderr)

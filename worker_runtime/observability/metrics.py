@@ -20,17 +20,61 @@ _LABELS = ("model", "version")
 
 # name, help, attribute of the statistics, divisor (nanoseconds to microseconds)
 COUNTERS = (
-    ("nv_inference_request_success", "Number of successful inference requests, all batch sizes", "success_count", 1),
-    ("nv_inference_count", "Number of inferences performed (does not include cached requests)", "row_count", 1),
-    ("nv_inference_exec_count", "Number of model executions performed (does not include cached requests)", "execution_count", 1),
-    ("nv_inference_request_duration_us", "Cumulative inference request duration in microseconds (includes cached requests)", "success_ns", _US),
-    ("nv_inference_queue_duration_us", "Cumulative inference queuing duration in microseconds (includes cached requests)", "queue_ns", _US),
-    ("nv_inference_compute_input_duration_us", "Cumulative compute input duration in microseconds (does not include cached requests)", "input_ns", _US),
-    ("nv_inference_compute_infer_duration_us", "Cumulative compute inference duration in microseconds (does not include cached requests)", "infer_ns", _US),
-    ("nv_inference_compute_output_duration_us", "Cumulative inference compute output duration in microseconds (does not include cached requests)", "output_ns", _US),
+    (
+        "nv_inference_request_success",
+        "Number of successful inference requests, all batch sizes",
+        "success_count",
+        1,
+    ),
+    (
+        "nv_inference_count",
+        "Number of inferences performed (does not include cached requests)",
+        "row_count",
+        1,
+    ),
+    (
+        "nv_inference_exec_count",
+        "Number of model executions performed (does not include cached requests)",
+        "execution_count",
+        1,
+    ),
+    (
+        "nv_inference_request_duration_us",
+        "Cumulative inference request duration in microseconds (includes cached requests)",
+        "success_ns",
+        _US,
+    ),
+    (
+        "nv_inference_queue_duration_us",
+        "Cumulative inference queuing duration in microseconds (includes cached requests)",
+        "queue_ns",
+        _US,
+    ),
+    (
+        "nv_inference_compute_input_duration_us",
+        "Cumulative compute input duration in microseconds (does not include cached requests)",
+        "input_ns",
+        _US,
+    ),
+    (
+        "nv_inference_compute_infer_duration_us",
+        "Cumulative compute inference duration in microseconds (does not include cached requests)",
+        "infer_ns",
+        _US,
+    ),
+    (
+        "nv_inference_compute_output_duration_us",
+        "Cumulative inference compute output duration in microseconds "
+        "(does not include cached requests)",
+        "output_ns",
+        _US,
+    ),
 )
 FAILURE = ("nv_inference_request_failure", "Number of failed inference requests, all batch sizes")
-PENDING = ("nv_inference_pending_request_count", "Instantaneous number of pending requests awaiting execution per-model.")
+PENDING = (
+    "nv_inference_pending_request_count",
+    "Instantaneous number of pending requests awaiting execution per-model.",
+)
 LOAD = ("nv_model_load_duration_secs", "Model load time in seconds")
 BATCH_SIZE = ("shoal_inference_batch_size", "Number of model executions by batch size (rows)")
 CPU = ("nv_cpu_utilization", "CPU utilization rate [0.0 - 1.0]")

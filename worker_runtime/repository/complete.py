@@ -25,13 +25,13 @@ def complete(
     Returns the provenance of each part: ``config``, ``model`` or ``default``.
     """
     provenance = {"max_batch_size": "config" if max_batch_given else "model"}
-    if not max_batch_given and config.max_batch_size == 0:
-        if batchable(graph) and not _has_full_dims(config, graph) and default_max_batch_size > 0:
-            config.max_batch_size = default_max_batch_size
-            provenance["max_batch_size"] = "default"
-            if default_max_batch_size > 1 and not config.WhichOneof("scheduling_choice"):
-                config.dynamic_batching.preferred_batch_size.append(default_max_batch_size)
-                provenance["dynamic_batching"] = "default"
+    open_choice = not max_batch_given and config.max_batch_size == 0
+    if open_choice and batchable(graph) and not _has_full_dims(config, graph):
+        config.max_batch_size = default_max_batch_size
+        provenance["max_batch_size"] = "default"
+        if default_max_batch_size > 1 and not config.WhichOneof("scheduling_choice"):
+            config.dynamic_batching.preferred_batch_size.append(default_max_batch_size)
+            provenance["dynamic_batching"] = "default"
     batched = config.max_batch_size > 0
     if batched:
         _check_batch_axis(config, graph)

@@ -16,7 +16,7 @@ _WIDE = {
 
 def to_json(config: Any) -> dict[str, Any]:
     """The message as plain data."""
-    data = json_format.MessageToDict(
+    data: dict[str, Any] = json_format.MessageToDict(
         config, preserving_proto_field_name=True, always_print_fields_with_no_presence=True
     )
     _widen(data, config.DESCRIPTOR)

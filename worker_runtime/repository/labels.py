@@ -20,6 +20,8 @@ def read_labels(config: Any, directory: Path) -> dict[str, tuple[str, ...]]:
         except (OSError, UnicodeDecodeError) as error:
             message = f"label file '{output.label_filename}' of output '{output.name}': {error}"
             field = f"output[{index}].label_filename"
-            raise ConfigInvalid(message, (Problem("ConfigInvalid", message, field=field),)) from error
+            raise ConfigInvalid(
+                message, (Problem("ConfigInvalid", message, field=field),)
+            ) from error
         labels[output.name] = tuple(line.strip() for line in lines)
     return labels

@@ -1,4 +1,4 @@
-"""Fill what a configuration leaves open before any model is loaded: name, backend, files, groups."""
+"""Fill what a configuration leaves open before a model is loaded: name, backend, files, groups."""
 
 from typing import Any
 

@@ -30,7 +30,10 @@ def parse(text: str, source: str = "config.pbtxt") -> Any:
 
 def render(config: Any) -> str:
     """The complete configuration as text that ``parse`` reads back to the same message."""
-    return text_format.MessageToString(config, use_short_repeated_primitives=True, as_utf8=True)
+    text: str = text_format.MessageToString(
+        config, use_short_repeated_primitives=True, as_utf8=True
+    )
+    return text
 
 
 def _explain(text: str, error: text_format.ParseError) -> Problem:
@@ -42,8 +45,8 @@ def _explain(text: str, error: text_format.ParseError) -> Problem:
     enum = _UNKNOWN_ENUM.search(message)
     if enum:
         return _unknown_enum(text, line, column, *enum.groups())
-    hints = ()
-    if 'Expected "}"' in message or "Expected \"]\"" in message:
+    hints: tuple[str, ...] = ()
+    if 'Expected "}"' in message or 'Expected "]"' in message:
         hints = ("a bracket that was opened above is not closed",)
     elif 'Expected ":"' in message:
         hints = ("fields are written as  name: value  or  name { ... }",)

@@ -28,8 +28,17 @@ def placed(problem: Problem, places: dict[str, Place]) -> Problem:
 
 def _moved(problem: Problem, line: int, column: int) -> Problem:
     return Problem(
-        problem.code, problem.message, problem.severity, problem.model, problem.detail,
-        problem.hints, line, column, problem.field, problem.fix_label, problem.fix,
+        problem.code,
+        problem.message,
+        problem.severity,
+        problem.model,
+        problem.detail,
+        problem.hints,
+        line,
+        column,
+        problem.field,
+        problem.fix_label,
+        problem.fix,
     )
 
 

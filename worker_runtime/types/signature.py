@@ -1,4 +1,4 @@
-"""What one loaded model version takes and gives: the configuration boiled down for the data plane."""
+"""What a loaded model version takes and gives: its configuration, boiled down."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -7,7 +7,7 @@ import numpy as np
 
 
 class DataType(msgspec.Struct, frozen=True):
-    """One data type. ``item_size`` is in bytes, 0 for BYTES; ``dtype`` is None where numpy has none."""
+    """``item_size`` is in bytes, 0 for BYTES; ``dtype`` is None where numpy has none."""
 
     name: str
     config_name: str

@@ -62,7 +62,11 @@ def decode(engine: Engine, model: ModelVersion, message: Any, sink: Sink) -> Inf
             ).for_request(message.id)
     scheduling = _scheduling(message.parameters) if message.parameters else {}
     return InferRequest(
-        plan=plan, inputs=inputs, sink=sink, id=message.id, arrived_ns=arrived,
+        plan=plan,
+        inputs=inputs,
+        sink=sink,
+        id=message.id,
+        arrived_ns=arrived,
         priority=scheduling.get("priority", 0),
         form=Form(_classes(message), scheduling.get("timeout", 0) * 1000),
     )
@@ -137,11 +141,15 @@ def _scheduling(parameters: Any) -> dict[str, int]:
             )
         if key == "priority":
             if kind not in ("int64_param", "uint64_param") or getattr(value, kind) < 0:
-                raise InvalidArgument("invalid value type for 'priority' parameter, expected uint64_param")
+                raise InvalidArgument(
+                    "invalid value type for 'priority' parameter, expected uint64_param"
+                )
             found[key] = getattr(value, kind)
         elif key == "timeout":
             if kind != "int64_param" or value.int64_param < 0:
-                raise InvalidArgument("invalid value type for 'timeout' parameter, expected int64_param")
+                raise InvalidArgument(
+                    "invalid value type for 'timeout' parameter, expected int64_param"
+                )
             found[key] = value.int64_param
     return found
 

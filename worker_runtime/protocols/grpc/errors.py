@@ -25,4 +25,6 @@ _CODES: tuple[tuple[type[Exception], grpc.StatusCode], ...] = (
 
 def code_of(error: Exception) -> grpc.StatusCode:
     """The status of a fact; INTERNAL for what is no fact."""
-    return next((code for kind, code in _CODES if isinstance(error, kind)), grpc.StatusCode.INTERNAL)
+    return next(
+        (code for kind, code in _CODES if isinstance(error, kind)), grpc.StatusCode.INTERNAL
+    )

@@ -35,7 +35,9 @@ class InferenceServicer(service_pb2_grpc.GRPCInferenceServiceServicer):  # type:
         except RuntimeFault as error:
             await context.abort(code_of(error), str(error))
 
-    async def ModelStreamInfer(self, request: AsyncIterator[Any], context: Any) -> AsyncIterator[Any]:
+    async def ModelStreamInfer(
+        self, request: AsyncIterator[Any], context: Any
+    ) -> AsyncIterator[Any]:
         async for reply in serve_stream(self._engine, request, context):
             yield reply
 
@@ -46,7 +48,9 @@ class InferenceServicer(service_pb2_grpc.GRPCInferenceServiceServicer):  # type:
         return pb.ServerReadyResponse(ready=self._engine.ready)
 
     async def ModelReady(self, request: Any, context: Any) -> Any:
-        ready = await self._ask(context, lambda: self._engine.model_ready(request.name, request.version))
+        ready = await self._ask(
+            context, lambda: self._engine.model_ready(request.name, request.version)
+        )
         return pb.ModelReadyResponse(ready=ready)
 
     async def ServerMetadata(self, _request: Any, _context: Any) -> Any:
@@ -59,7 +63,9 @@ class InferenceServicer(service_pb2_grpc.GRPCInferenceServiceServicer):  # type:
         return pb.ModelMetadataResponse(**data)
 
     async def ModelConfig(self, request: Any, context: Any) -> Any:
-        model = await self._ask(context, lambda: self._engine.resolve(request.name, request.version))
+        model = await self._ask(
+            context, lambda: self._engine.resolve(request.name, request.version)
+        )
         return pb.ModelConfigResponse(config=model.config)
 
     async def ModelStatistics(self, request: Any, context: Any) -> Any:
@@ -113,9 +119,7 @@ class HealthServicer(health_pb2_grpc.HealthServicer):  # type: ignore[misc] # no
     async def Check(self, _request: Any, _context: Any) -> Any:
         serving = health_pb2.HealthCheckResponse.SERVING
         not_serving = health_pb2.HealthCheckResponse.NOT_SERVING
-        return health_pb2.HealthCheckResponse(
-            status=serving if self._engine.ready else not_serving
-        )
+        return health_pb2.HealthCheckResponse(status=serving if self._engine.ready else not_serving)
 
 
 def _override(parameters: Any) -> dict[str, Any] | None:

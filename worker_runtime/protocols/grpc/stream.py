@@ -22,7 +22,7 @@ Started = tuple[str, "Call | RuntimeFault"]
 async def serve_stream(
     engine: Engine, requests: AsyncIterator[Any], context: Any
 ) -> AsyncIterator[Any]:
-    """Answer every request of one stream. With ``triton_grpc_error: true`` the first error ends it."""
+    """Answer every request of a stream; ``triton_grpc_error: true`` ends it at the first error."""
     strict = _STRICT in [(k, v) for k, v in context.invocation_metadata() or ()]
     started: asyncio.Queue[Started | None] = asyncio.Queue(_MAX_AHEAD)
     reader = asyncio.ensure_future(_read(engine, requests, started))

@@ -85,7 +85,8 @@ class HttpApp:
             body = decompress(body, head.content_encoding, self._limit)
         if (len(body) if head.json_length < 0 else head.json_length) > self._limit:
             raise HttpRefusal(
-                413, f"request JSON exceeds the maximum of {self._limit} bytes: use binary tensors, "
+                413,
+                f"request JSON exceeds the maximum of {self._limit} bytes: use binary tensors, "
                 "or raise --http-max-input-size",
             )
         request = decode(engine, model, head, body, connection)
@@ -157,9 +158,7 @@ class HttpApp:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _answer_after(
-        self, connection: Connection, work: Coroutine[Any, Any, None]
-    ) -> None:
+    async def _answer_after(self, connection: Connection, work: Coroutine[Any, Any, None]) -> None:
         try:
             await work
         except Exception as error:

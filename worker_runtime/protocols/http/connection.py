@@ -45,8 +45,21 @@ class Connection(asyncio.BufferedProtocol):
     """A sink for one inference at a time. Everything runs in the event loop."""
 
     __slots__ = (
-        "_app", "_body", "_body_at", "_body_view", "_busy", "_chunks", "_feeding", "_head",
-        "_paused", "_rest", "_transport", "_write_paused", "progress", "request", "seen_progress",
+        "_app",
+        "_body",
+        "_body_at",
+        "_body_view",
+        "_busy",
+        "_chunks",
+        "_feeding",
+        "_head",
+        "_paused",
+        "_rest",
+        "_transport",
+        "_write_paused",
+        "progress",
+        "request",
+        "seen_progress",
     )
 
     def __init__(self, app: App) -> None:
@@ -72,7 +85,7 @@ class Connection(asyncio.BufferedProtocol):
         self._transport = transport
         self._app.connections.add(self)
 
-    def connection_lost(self, exc: Exception | None) -> None:
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 # asyncio's
         self._app.connections.discard(self)
         request, self.request = self.request, None
         if request is not None:
@@ -84,7 +97,7 @@ class Connection(asyncio.BufferedProtocol):
     def eof_received(self) -> bool:
         return False
 
-    def get_buffer(self, sizehint: int) -> memoryview:
+    def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 # asyncio's
         if self._body_view is not None:
             return self._body_view[self._body_at :]
         return _SHARED_VIEW
@@ -97,7 +110,7 @@ class Connection(asyncio.BufferedProtocol):
                 body, self._body, self._body_view = self._body_view, None, None
                 self._feed_after(body)
             return
-        data = _SHARED[:nbytes] if nbytes < 0 else bytes(_SHARED_VIEW[:nbytes])
+        data = bytes(_SHARED_VIEW[:nbytes])
         if self._rest:
             data = self._rest + data
             self._rest = _EMPTY
@@ -168,7 +181,7 @@ class Connection(asyncio.BufferedProtocol):
         length = head.content_length
         # why numpy: it does not clear the memory first. The padding aligns the first tensor.
         pad = -max(0, head.json_length) % 64
-        buffer = memoryview(np.empty(pad + length, dtype=np.uint8)).cast("B")[pad:]
+        buffer = np.empty(pad + length, dtype=np.uint8).data[pad:]
         buffer[: len(start)] = start
         self._head = head
         self._body_view = buffer
@@ -244,11 +257,18 @@ class Connection(asyncio.BufferedProtocol):
     def refuse(self, refusal: HttpRefusal) -> None:
         """Answer what never became a request; the connection ends if its framing is lost."""
         self._busy = True
-        self.reply(refusal.status, error_body(refusal), headers=refusal.headers, close=refusal.close)
+        self.reply(
+            refusal.status, error_body(refusal), headers=refusal.headers, close=refusal.close
+        )
 
     def reply(
-        self, status: int, body: bytes = b"", *, content_type: bytes = b"application/json",
-        headers: bytes = b"", close: bool = False,
+        self,
+        status: int,
+        body: bytes = b"",
+        *,
+        content_type: bytes = b"application/json",
+        headers: bytes = b"",
+        close: bool = False,
     ) -> None:
         """A whole answer; ``headers`` are complete lines."""
         head = self._head
@@ -259,7 +279,12 @@ class Connection(asyncio.BufferedProtocol):
         elif head is not None and head.old_http:
             line = b"\r\nConnection: keep-alive\r\n"
         start = b"HTTP/1.1 %d %s%sContent-Type: %s\r\n%sContent-Length: %d\r\n\r\n" % (
-            status, REASONS[status].encode(), line, content_type, headers, len(body),
+            status,
+            REASONS[status].encode(),
+            line,
+            content_type,
+            headers,
+            len(body),
         )
         if head is not None and head.method == "HEAD":
             body = b""

@@ -46,9 +46,7 @@ class Form(msgspec.Struct):
     heads: dict[Any, tuple[bytes, int]] | None = None
 
 
-def decode(
-    engine: Engine, model: ModelVersion, head: Head, body: Any, sink: Sink
-) -> InferRequest:
+def decode(engine: Engine, model: ModelVersion, head: Head, body: Any, sink: Sink) -> InferRequest:
     """The request in ``body``. Raises InvalidArgument."""
     arrived = monotonic_ns()
     length = head.json_length
@@ -79,14 +77,24 @@ def decode(
     if form.strings:
         _parse_strings(form.plan, parts, model.name)
     return InferRequest(
-        plan=form.plan, inputs=parts, sink=sink, id=form.id, arrived_ns=arrived, form=form,
+        plan=form.plan,
+        inputs=parts,
+        sink=sink,
+        id=form.id,
+        arrived_ns=arrived,
+        form=form,
         priority=form.priority,
     )
 
 
 def _request(form: Form, inputs: list[Any], sink: Sink, arrived: int) -> InferRequest:
     return InferRequest(
-        plan=form.plan, inputs=inputs, sink=sink, id=form.id, arrived_ns=arrived, form=form,
+        plan=form.plan,
+        inputs=inputs,
+        sink=sink,
+        id=form.id,
+        arrived_ns=arrived,
+        form=form,
         priority=form.priority,
     )
 
@@ -119,6 +127,7 @@ def _read_header(
     outputs = None if request.outputs is None else tuple(o.name for o in request.outputs)
     forms = tuple((i.name, i.datatype, tuple(i.shape)) for i in request.inputs)
     plan = engine.plan(model, request.id, forms, outputs or None)
+    scheduling = _scheduling(request.parameters)
     slices, end = _slices(request, plan, len(header), model)
     form = Form(
         plan=plan,
@@ -127,7 +136,8 @@ def _read_header(
         outputs=_output_forms(request, plan),
         strings=any(item.byte_size < 0 for item in plan.inputs),
         id=request.id,
-        **_scheduling(request.parameters),
+        priority=scheduling["priority"],
+        timeout_ns=scheduling["timeout_ns"],
     )
     plain = all(output.binary and not output.classes for output in form.outputs)
     form.heads = {} if plain else None
@@ -184,7 +194,10 @@ def _binary_size(item: InputJson) -> int:
 
 
 def _mixed_inputs(
-    request: RequestJson, plan: Plan, slices: tuple[tuple[int, int], ...], body: Any,
+    request: RequestJson,
+    plan: Plan,
+    slices: tuple[tuple[int, int], ...],
+    body: Any,
     model: ModelVersion,
 ) -> list[Any]:
     raw = {item.name: item.data for item in request.inputs}
@@ -261,7 +274,9 @@ def _decode_raw(
     item_size = BY_NAME[spec.datatype.name].item_size
     if not item_size:
         if fixed != 1:
-            raise InvalidArgument("For BYTES datatype raw input, the model must have input shape [1]")
+            raise InvalidArgument(
+                "For BYTES datatype raw input, the model must have input shape [1]"
+            )
         inputs = [string_array([bytes(body)])]
         dims = [1 if d == -1 else d for d in dims]
     elif -1 in dims:

@@ -45,7 +45,7 @@ def raw_bytes(array: "np.ndarray[Any, Any]") -> Any:
     """The memory of a C-contiguous array; small ones as a copy."""
     if array.nbytes < _COPY_BELOW:
         return array.tobytes()
-    return memoryview(array).cast("B")
+    return array.data.cast("B")
 
 
 def _plain_head(request: InferRequest, outputs: Arrays) -> tuple[bytes, int] | None:
@@ -96,7 +96,7 @@ def _encode_any(head: Head, request: InferRequest, outputs: Arrays) -> Answer:
     finite = True
     for name, array, wish in zip(request.plan.outputs, outputs, form.outputs, strict=True):
         if wish.classes:
-            array = classify(model.signature, name, array, wish.classes)  # noqa: PLW2901
+            array = classify(model.signature, name, array, wish.classes)
         datatype = BY_DTYPE[array.dtype]
         if wish.binary:
             raw = raw_bytes(array) if datatype.item_size else write_strings(array)

@@ -130,7 +130,9 @@ def _read_headers(head: Head, headers: list[tuple[bytes, bytes]]) -> None:
             head.accept_encoding = value.decode("latin-1")
     if head.content_length > _MAX_BODY_BYTES:
         raise HttpRefusal(
-            413, f"request body of {head.content_length} bytes exceeds {_MAX_BODY_BYTES}", close=True
+            413,
+            f"request body of {head.content_length} bytes exceeds {_MAX_BODY_BYTES}",
+            close=True,
         )
 
 

@@ -32,4 +32,4 @@ class MetricsApp:
         raise AssertionError(f"the metrics listener has no requests: {request.id}")
 
     def encode(self, head: Head, request: InferRequest, outputs: Arrays) -> Answer:
-        raise AssertionError(f"the metrics listener has no requests: {head.path}")
+        raise AssertionError(f"{head.path}: no inference here: {request.id} {len(outputs)}")

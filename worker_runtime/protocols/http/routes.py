@@ -32,7 +32,7 @@ _MODEL = {
     "infer": Route("infer", _VERBS_POST),
 }
 
-_NOT_SERVED = {
+_NOT_SERVED: dict[tuple[str, ...], str] = {
     ("v2", "systemsharedmemory"): "shared memory",
     ("v2", "cudasharedmemory"): "shared memory",
     ("v2", "trace"): "trace settings",
@@ -62,9 +62,15 @@ def _model_route(model: str, rest: tuple[str, ...]) -> Route | None:
         if not (version.isascii() and version.isdigit()):
             return None
     if len(rest) > 1:
-        return Route("not_served", ("GET", "POST"), model="trace settings") if rest == (
-            "trace", "setting",
-        ) else None
+        return (
+            Route("not_served", ("GET", "POST"), model="trace settings")
+            if rest
+            == (
+                "trace",
+                "setting",
+            )
+            else None
+        )
     if rest and rest[0] in ("generate", "generate_stream"):
         return Route("not_served", _VERBS_POST, model="the generate extension")
     found = _MODEL.get(rest[0] if rest else "")

@@ -48,5 +48,3 @@ class HttpServer:
                 connection.close()
             connection.seen_progress = connection.progress
         self._sweeper = asyncio.get_running_loop().call_later(_SWEEP_S, self._sweep)
-
-

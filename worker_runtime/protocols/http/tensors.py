@@ -35,8 +35,18 @@ def from_json(raw: bytes, datatype: DataType, count: int, name: str) -> Buffer:
         raise InvalidArgument(f"input '{name}': {error}") from error
 
 
-_FLAT: dict[str, Any] = {"BOOL": list[bool], "BYTES": list[str], "FP32": list[float], "FP64": list[float]}
-_ITEM: dict[str, tuple[type, ...]] = {"BOOL": (bool,), "BYTES": (str,), "FP32": (float, int), "FP64": (float, int)}
+_FLAT: dict[str, Any] = {
+    "BOOL": list[bool],
+    "BYTES": list[str],
+    "FP32": list[float],
+    "FP64": list[float],
+}
+_ITEM: dict[str, tuple[type, ...]] = {
+    "BOOL": (bool,),
+    "BYTES": (str,),
+    "FP32": (float, int),
+    "FP64": (float, int),
+}
 
 
 def _flat(raw: bytes, datatype: DataType, name: str) -> list[Any]:
@@ -75,7 +85,7 @@ def _flatten(data: Any, into: list[Any], depth: int, name: str) -> None:
 
 
 def to_json(array: "np.ndarray[Any, Any]", datatype: DataType, name: str) -> list[Any]:
-    """The elements in row-major order. Raises InvalidArgument for types that JSON does not carry."""
+    """The elements in row-major order. Raises InvalidArgument for what JSON does not carry."""
     if datatype.name in _BINARY_ONLY:
         raise InvalidArgument(
             f"sending {datatype.name} data via JSON is not supported. Please use the binary data "
