@@ -1,4 +1,77 @@
-/** Stand-in until the page is built. */
+/** Ready-made calls of this endpoint, with its own tensor names. */
+import { useQuery } from "@tanstack/react-query";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { snippetsQuery } from "@/api/endpoints";
+import type { Snippets } from "@/api/types";
+import { paths } from "@/app/paths";
+import { Card } from "@/components/card";
+import { CodeBlock, CopyField } from "@/components/copy";
+import { ProblemCard } from "@/components/problem-card";
+import { Segmented } from "@/components/segmented";
+import { SkeletonRows } from "@/components/skeleton";
+import { useEndpoint } from "../hooks/use-endpoint";
+import classes from "./consume-tab.module.css";
+
+const KINDS: { value: keyof Snippets; label: string; hint: string }[] = [
+  { value: "curl", label: "curl", hint: "HTTP with JSON" },
+  { value: "python_http", label: "Python, HTTP", hint: "stock tritonclient" },
+  { value: "python_grpc", label: "Python, gRPC", hint: "stock tritonclient" },
+];
+
 export function ConsumeTab() {
-  return <p>ConsumeTab</p>;
+  const endpoint = useEndpoint();
+  const search = useSearch({ from: "/app/endpoints/$name/consume" });
+  const navigate = useNavigate({ from: "/endpoints/$name/consume" });
+  const kind = KINDS.find((item) => item.value === search.as) ?? KINDS[0];
+  const { data, error, isPending, refetch } = useQuery(snippetsQuery(endpoint.name));
+  if (!kind) return null;
+  const addresses: [string, string, string][] = [
+    ["Scoring URL", "POST", endpoint.scoring_uri],
+    ["On this machine, without TLS", "POST", endpoint.plain_uri],
+    [`gRPC, with metadata x-shoal-endpoint: ${endpoint.name}`, "gRPC", endpoint.grpc_target],
+    ["Certificate to trust", "CA", endpoint.ca_path],
+  ];
+  return (
+    <div className={classes["grid"]}>
+      <Card
+        title="Call it"
+        hint={kind.hint}
+        actions={
+          <Segmented
+            label="Language"
+            value={kind.value}
+            options={KINDS}
+            onChange={(value) => void navigate({ search: { as: value === "curl" ? undefined : value }, replace: true })}
+          />
+        }
+      >
+        {error ? <ProblemCard error={error} title="The snippets could not be made" onRetry={() => void refetch()} /> : null}
+        {isPending ? <SkeletonRows rows={6} label="Loading the snippets" /> : null}
+        {data ? <CodeBlock code={data[kind.value]} label={`${kind.label} snippet`} /> : null}
+        <p className={classes["note"]}>
+          Each call carries a key of this endpoint:{" "}
+          <Link {...paths.endpointTab(endpoint.name, "keys")} className="link">
+            show the keys
+          </Link>
+          . To try values first, use the{" "}
+          <Link {...paths.endpointTab(endpoint.name, "test")} className="link">
+            test console
+          </Link>
+          .
+        </p>
+      </Card>
+      <Card title="Addresses">
+        <div className={classes["addresses"]}>
+          {addresses.map(([label, prefix, text]) =>
+            text ? (
+              <div key={label}>
+                <p className="secondary">{label}</p>
+                <CopyField prefix={prefix} text={text} label={label} />
+              </div>
+            ) : null,
+          )}
+        </div>
+      </Card>
+    </div>
+  );
 }

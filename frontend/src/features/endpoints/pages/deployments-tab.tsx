@@ -1,4 +1,154 @@
-/** Stand-in until the page is built. */
+/** Each deployment with its replicas, and the traffic between them. */
+import { Button } from "@mantine/core";
+import { IconFileText, IconPlus } from "@tabler/icons-react";
+import { Link } from "@tanstack/react-router";
+import type { Deployment, Endpoint, Replica } from "@/api/types";
+import { paths } from "@/app/paths";
+import { Card } from "@/components/card";
+import { type Column, DataTable } from "@/components/data-table";
+import { EmptyState } from "@/components/empty-state";
+import { bytes, seconds } from "@/components/format";
+import { LinkButton } from "@/components/link-button";
+import { Status } from "@/components/status";
+import { Time } from "@/components/time";
+import { TrafficBar } from "@/components/traffic-bar";
+import { useTopic } from "@/live/hooks";
+import { DeploymentMenu } from "../components/deployment-menu";
+import { DeploymentName } from "../components/deployments-card";
+import { TrafficEditor, useTrafficControl } from "../components/traffic-control";
+import { useEndpoint } from "../hooks/use-endpoint";
+import { splitText } from "../traffic";
+import { useQueryClient } from "@tanstack/react-query";
+import { keys } from "@/api/keys";
+import classes from "./deployments-tab.module.css";
+
+const REPLICA_COLUMNS: Column<Replica>[] = [
+  { id: "ordinal", header: "Replica", width: 80, cell: (row) => row.ordinal },
+  { id: "state", header: "Status", cell: (row) => <Status state={row.state} /> },
+  {
+    id: "node",
+    header: "Node",
+    cell: (row) =>
+      row.node ? (
+        <Link {...paths.node(row.node)} className="link">
+          {row.node}
+        </Link>
+      ) : (
+        <span className="muted">not placed yet</span>
+      ),
+  },
+  { id: "up", header: "Started", hideBelow: "md", cell: (row) => <Time at={row.started_at} /> },
+  { id: "load", header: "Loaded in", align: "right", hideBelow: "md", cell: (row) => seconds(row.load_seconds) },
+  { id: "restarts", header: "Restarts", align: "right", cell: (row) => row.restarts },
+  { id: "memory", header: "Memory", align: "right", cell: (row) => bytes(row.memory_bytes) },
+  {
+    id: "ports",
+    header: "HTTP, gRPC",
+    align: "right",
+    hideBelow: "lg",
+    cell: (row) => <span className="mono">{row.http_port ? `${row.http_port}, ${row.grpc_port}` : "–"}</span>,
+  },
+];
+
+function DeploymentCard({ endpoint, deployment, all }: { endpoint: Endpoint; deployment: Deployment; all: string[] }) {
+  const ready = deployment.replicas.filter((replica) => replica.state === "Ready").length;
+  const failures = deployment.replicas.filter((replica) => replica.error);
+  return (
+    <Card
+      flush
+      title={<DeploymentName name={deployment.name} all={all} />}
+      hint={
+        <>
+          <Link {...paths.modelVersion(deployment.model, deployment.version)} className="link">
+            {deployment.model} v{deployment.version}
+          </Link>
+          {deployment.config_revision ? ` · configuration ${deployment.config_revision}` : ""} · {ready} of{" "}
+          {deployment.instance_count} ready · {endpoint.traffic[deployment.name] ?? 0} % of the traffic
+        </>
+      }
+      actions={
+        <>
+          <Status state={deployment.serving_state} />
+          {deployment.operation ? (
+            <LinkButton {...paths.operation(deployment.operation)} variant="default">
+              Latest operation
+            </LinkButton>
+          ) : null}
+          <LinkButton {...paths.endpointLogs(endpoint.name, deployment.name)} variant="default" leftSection={<IconFileText size={15} />}>
+            Logs
+          </LinkButton>
+          <DeploymentMenu endpoint={endpoint} deployment={deployment} />
+        </>
+      }
+    >
+      {deployment.error ? <p className={classes["error"]}>{deployment.error}</p> : null}
+      <DataTable
+        compact
+        label={`Replicas of ${deployment.name}`}
+        columns={REPLICA_COLUMNS}
+        rows={deployment.replicas}
+        rowKey={(row) => row.id}
+        empty={<p className={classes["none"]}>No replicas: the deployment is stopped.</p>}
+      />
+      {failures.map((replica) => (
+        <p key={replica.id} className={classes["replicaError"]}>
+          Replica {replica.ordinal}: <span className="mono">{replica.error}</span>
+        </p>
+      ))}
+    </Card>
+  );
+}
+
 export function DeploymentsTab() {
-  return <p>DeploymentsTab</p>;
+  const endpoint = useEndpoint();
+  const queryClient = useQueryClient();
+  const control = useTrafficControl(endpoint);
+  // State frames of the endpoint keep this page current between the slow refetches.
+  useTopic(`endpoint:${endpoint.name}`, (frame) => {
+    if (frame.type === "state") queryClient.setQueryData(keys.endpoints.one(endpoint.name), frame.data as Endpoint);
+  });
+  if (endpoint.deployments.length === 0) {
+    return (
+      <Card>
+        <EmptyState
+          title="No deployments yet"
+          detail="An endpoint is a stable URL; a deployment is a model version that answers behind it."
+          action={
+            <LinkButton {...paths.deploy({ endpoint: endpoint.name })} leftSection={<IconPlus size={15} />}>
+              New deployment
+            </LinkButton>
+          }
+        />
+      </Card>
+    );
+  }
+  return (
+    <div className={classes["stack"]}>
+      <Card
+        title="Traffic"
+        hint="by weight, new requests only"
+        actions={
+          control.names.length > 1 ? (
+            <>
+              {control.changed ? (
+                <Button variant="subtle" color="gray" onClick={control.reset}>
+                  Reset
+                </Button>
+              ) : null}
+              <Button onClick={control.apply} disabled={!control.changed || !control.valid}>
+                Apply {splitText(control.draft, control.names)}
+              </Button>
+            </>
+          ) : undefined
+        }
+      >
+        <TrafficBar traffic={control.draft} />
+        <TrafficEditor control={control} />
+      </Card>
+      {endpoint.deployments.map((deployment) => (
+        <DeploymentCard key={deployment.name} endpoint={endpoint} deployment={deployment} all={control.names} />
+      ))}
+      {control.dialog}
+    </div>
+  );
 }

@@ -1,4 +1,123 @@
-/** Stand-in until the page is built. */
+/** Every endpoint: what it serves, how it does, where the traffic goes. */
+import { IconApi, IconRocket } from "@tabler/icons-react";
+import { useQuery } from "@tanstack/react-query";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { endpointsQuery } from "@/api/endpoints";
+import type { Endpoint } from "@/api/types";
+import { paths } from "@/app/paths";
+import { Card } from "@/components/card";
+import { CopyButton } from "@/components/copy";
+import { type Column, DataTable } from "@/components/data-table";
+import { EmptyState } from "@/components/empty-state";
+import { LinkButton } from "@/components/link-button";
+import { ListFilter } from "@/components/list-filter";
+import { PageHeader, usePageTitle } from "@/components/page-header";
+import { ProblemCard } from "@/components/problem-card";
+import { Segmented } from "@/components/segmented";
+import { Status } from "@/components/status";
+import { Time } from "@/components/time";
+import toolbar from "@/components/toolbar.module.css";
+import { TrafficBar } from "@/components/traffic-bar";
+
+const PAGE = 200;
+
+const modelText = (row: Endpoint) => row.models.map((item) => `${item.name} v${item.version}`).join(", ");
+
+const COLUMNS: Column<Endpoint>[] = [
+  {
+    id: "name",
+    header: "Name",
+    sortValue: (row) => row.name,
+    cell: (row) => (
+      <>
+        <Link {...paths.endpoint(row.name)} style={{ fontWeight: 600 }}>
+          {row.name}
+        </Link>
+        {row.description ? <div className="secondary truncate">{row.description}</div> : null}
+      </>
+    ),
+  },
+  { id: "status", header: "Status", sortValue: (row) => row.serving_state, cell: (row) => <Status state={row.serving_state} /> },
+  { id: "models", header: "Models", hideBelow: "md", cell: (row) => modelText(row) || <span className="muted">none</span> },
+  { id: "deployments", header: "Deployments", align: "right", sortValue: (row) => row.deployments.length, cell: (row) => row.deployments.length },
+  { id: "traffic", header: "Traffic", width: 240, hideBelow: "sm", cell: (row) => <TrafficBar thin traffic={row.traffic} /> },
+  { id: "updated", header: "Updated", hideBelow: "md", sortValue: (row) => row.updated_at, cell: (row) => <Time at={row.updated_at} /> },
+  {
+    id: "copy",
+    header: <span className="sr-only">Scoring URL</span>,
+    width: 44,
+    cell: (row) => <CopyButton text={row.scoring_uri} label={`scoring URL of ${row.name}`} />,
+  },
+];
+
 export function EndpointsPage() {
-  return <p>EndpointsPage</p>;
+  usePageTitle("Endpoints");
+  const search = useSearch({ from: "/app/endpoints" });
+  const navigate = useNavigate({ from: "/endpoints" });
+  const open = useNavigate();
+  const { data, error, isPending, refetch } = useQuery({ ...endpointsQuery({ limit: PAGE }), refetchInterval: 10_000 });
+  const query = search.q ?? "";
+  const needle = query.trim().toLowerCase();
+  const states = [...new Set(data?.items.map((item) => item.serving_state) ?? [])].sort();
+  const rows = data?.items.filter(
+    (item) =>
+      `${item.name} ${item.description} ${modelText(item)}`.toLowerCase().includes(needle) &&
+      (!search.status || item.serving_state === search.status),
+  );
+  const deployButton = (
+    <LinkButton {...paths.deploy()} leftSection={<IconRocket size={16} />}>
+      Deploy a model
+    </LinkButton>
+  );
+  return (
+    <>
+      <PageHeader title="Endpoints" actions={deployButton} />
+      {error && !data ? <ProblemCard error={error} title="The endpoints could not be loaded" onRetry={() => void refetch()} /> : null}
+      {data && data.items.length > 0 ? (
+        <div className={toolbar["toolbar"]}>
+          <ListFilter
+            label="Filter endpoints"
+            value={query}
+            onChange={(q) => void navigate({ search: (old) => ({ ...old, q: q || undefined }), replace: true })}
+          />
+          {states.length > 1 ? (
+            <Segmented
+              label="Status"
+              value={search.status ?? "All"}
+              options={["All", ...states].map((value) => ({ value, label: value }))}
+              onChange={(value) =>
+                void navigate({ search: (old) => ({ ...old, status: value === "All" ? undefined : value }), replace: true })
+              }
+            />
+          ) : null}
+        </div>
+      ) : null}
+      {error && !data ? null : (
+        <Card flush>
+          <DataTable
+            label="Endpoints"
+            columns={COLUMNS}
+            rows={rows}
+            rowKey={(row) => row.name}
+            loading={isPending}
+            sort={search.sort}
+            onSort={(sort) => void navigate({ search: (old) => ({ ...old, sort }), replace: true })}
+            onOpen={(row) => void open(paths.endpoint(row.name))}
+            empty={
+              data && data.items.length > 0 ? (
+                <EmptyState title="No endpoint matches the filter" />
+              ) : (
+                <EmptyState
+                  icon={<IconApi size={34} stroke={1.3} />}
+                  title="No endpoints yet"
+                  detail="An endpoint is a stable, authenticated URL. Deploy a model and it gets one."
+                  action={deployButton}
+                />
+              )
+            }
+          />
+        </Card>
+      )}
+    </>
+  );
 }

@@ -1,4 +1,77 @@
-/** Stand-in until the page is built. */
+/** The two keys of an endpoint: shown on request (which is recorded), replaced one at a time. */
+import { Button } from "@mantine/core";
+import { IconEye, IconEyeOff, IconRefresh } from "@tabler/icons-react";
+import { useMutation } from "@tanstack/react-query";
+import { useState } from "react";
+import { listKeys, regenerateKey } from "@/api/endpoints";
+import type { EndpointKeys } from "@/api/types";
+import { Card } from "@/components/card";
+import { ConfirmModal } from "@/components/confirm-modal";
+import { CopyButton } from "@/components/copy";
+import { notifyDone } from "@/components/notify";
+import { ProblemCard } from "@/components/problem-card";
+import { useEndpoint } from "../hooks/use-endpoint";
+import classes from "./keys-tab.module.css";
+
+const KINDS = [
+  { kind: "primary", field: "primaryKey", title: "Primary key" },
+  { kind: "secondary", field: "secondaryKey", title: "Secondary key" },
+] as const;
+
 export function KeysTab() {
-  return <p>KeysTab</p>;
+  const endpoint = useEndpoint();
+  const [keys, setKeys] = useState<EndpointKeys | null>(null);
+  const [asking, setAsking] = useState<(typeof KINDS)[number] | null>(null);
+  const reveal = useMutation({ mutationFn: () => listKeys(endpoint.name), onSuccess: setKeys });
+  return (
+    <Card
+      title="Keys"
+      hint="either one opens the endpoint"
+      actions={
+        keys ? (
+          <Button variant="default" leftSection={<IconEyeOff size={15} />} onClick={() => setKeys(null)}>
+            Hide
+          </Button>
+        ) : (
+          <Button variant="default" leftSection={<IconEye size={15} />} loading={reveal.isPending} onClick={() => reveal.mutate()}>
+            Show the keys
+          </Button>
+        )
+      }
+    >
+      {reveal.error ? <ProblemCard error={reveal.error} title="The keys could not be read" onRetry={() => reveal.mutate()} /> : null}
+      <div className={classes["rows"]}>
+        {KINDS.map((item) => (
+          <div key={item.kind} className={classes["row"]}>
+            <span className={classes["title"]}>{item.title}</span>
+            <span className={`${classes["value"]} mono`}>{keys ? keys[item.field] : "•".repeat(32)}</span>
+            <span className={classes["actions"]}>
+              {keys ? <CopyButton text={keys[item.field]} label={item.title.toLowerCase()} /> : null}
+              <Button variant="default" leftSection={<IconRefresh size={15} />} onClick={() => setAsking(item)}>
+                Regenerate
+              </Button>
+            </span>
+          </div>
+        ))}
+      </div>
+      <p className={classes["note"]}>
+        Send a key as <span className="mono">Authorization: Bearer …</span>. To replace one without a pause: move callers to
+        the other key, regenerate this one, move them back. Showing and regenerating are recorded under Events.
+      </p>
+      <ConfirmModal
+        opened={asking !== null}
+        onClose={() => setAsking(null)}
+        title={`Regenerate the ${asking?.kind ?? ""} key`}
+        confirmLabel={`Regenerate the ${asking?.kind ?? ""} key`}
+        danger
+        onConfirm={async () => {
+          if (!asking) return;
+          setKeys(await regenerateKey(endpoint.name, asking.kind));
+          notifyDone(`The ${asking.kind} key is new; the old one no longer works`);
+        }}
+      >
+        <p>Callers that still use the old {asking?.kind} key are refused with 401 within seconds. The other key stays.</p>
+      </ConfirmModal>
+    </Card>
+  );
 }

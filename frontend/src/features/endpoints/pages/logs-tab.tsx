@@ -1,4 +1,139 @@
-/** Stand-in until the page is built. */
+/** What the replicas of a deployment write. */
+import { Button, Select } from "@mantine/core";
+import { IconDownload, IconPlayerPause, IconPlayerPlay } from "@tabler/icons-react";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useMemo, useState } from "react";
+import type { Deployment, LogLine } from "@/api/types";
+import { Card } from "@/components/card";
+import { EmptyState } from "@/components/empty-state";
+import { ListFilter } from "@/components/list-filter";
+import { ProblemCard } from "@/components/problem-card";
+import { Segmented } from "@/components/segmented";
+import { SkeletonRows } from "@/components/skeleton";
+import toolbar from "@/components/toolbar.module.css";
+import { LogView } from "../components/log-view";
+import { useEndpoint } from "../hooks/use-endpoint";
+import { useLogLines } from "../hooks/use-log-lines";
+import { lineMatcher } from "../log-buffer";
+import classes from "./logs-tab.module.css";
+
+function download(name: string, lines: readonly LogLine[]): void {
+  const text = lines.map((line) => `${line.at} ${line.replica_id} ${line.stream} ${line.text}`).join("\n");
+  const url = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
+  const anchor = document.createElement("a");
+  anchor.href = url;
+  anchor.download = name;
+  anchor.click();
+  URL.revokeObjectURL(url);
+}
+
+function Log({ endpoint, deployment }: { endpoint: string; deployment: Deployment }) {
+  const search = useSearch({ from: "/app/endpoints/$name/logs" });
+  const navigate = useNavigate({ from: "/endpoints/$name/logs" });
+  const [paused, setPaused] = useState(false);
+  const { lines, loading, error, retry } = useLogLines(endpoint, deployment.name, paused);
+  const ordinals = useMemo(
+    () => new Map(deployment.replicas.map((replica) => [replica.id, replica.ordinal])),
+    [deployment.replicas],
+  );
+  const matcher = useMemo(
+    () => lineMatcher({ text: search.q ?? "", stream: search.stream, replica: search.replica }),
+    [search.q, search.stream, search.replica],
+  );
+  const shown = useMemo(() => lines.filter(matcher.test), [lines, matcher]);
+  const set = (change: Partial<typeof search>) =>
+    void navigate({ search: (old) => ({ ...old, ...change }), replace: true });
+  return (
+    <Card flush>
+      <div className={`${toolbar["toolbar"]} ${classes["bar"]}`}>
+        <ListFilter label="Filter, or /expression/" value={search.q ?? ""} onChange={(q) => set({ q: q || undefined })} />
+        <Segmented
+          label="Stream"
+          value={search.stream ?? "all"}
+          options={[
+            { value: "all", label: "All" },
+            { value: "stdout", label: "stdout" },
+            { value: "stderr", label: "stderr" },
+          ]}
+          onChange={(value) => set({ stream: value === "all" ? undefined : value })}
+        />
+        {deployment.replicas.length > 1 ? (
+          <Select
+            aria-label="Replica"
+            w={140}
+            value={search.replica ?? ""}
+            data={[
+              { value: "", label: "All replicas" },
+              ...deployment.replicas.map((replica) => ({ value: replica.id, label: `Replica ${replica.ordinal}` })),
+            ]}
+            onChange={(value) => set({ replica: value || undefined })}
+          />
+        ) : null}
+        <span className="secondary">
+          {shown.length.toLocaleString("en-US")} of {lines.length.toLocaleString("en-US")} lines
+        </span>
+        {matcher.error ? (
+          <span className={classes["bad"]} role="alert">
+            {matcher.error}
+          </span>
+        ) : null}
+        <span className={`${toolbar["end"]} ${classes["buttons"]}`}>
+          <Button
+            variant="default"
+            leftSection={paused ? <IconPlayerPlay size={15} /> : <IconPlayerPause size={15} />}
+            onClick={() => setPaused(!paused)}
+          >
+            {paused ? "Resume" : "Pause"}
+          </Button>
+          <Button
+            variant="default"
+            leftSection={<IconDownload size={15} />}
+            disabled={shown.length === 0}
+            onClick={() => download(`${endpoint}-${deployment.name}.log`, shown)}
+          >
+            Download
+          </Button>
+        </span>
+      </div>
+      {error ? (
+        <div className={classes["pad"]}>
+          <ProblemCard error={error} title="The log could not be read" onRetry={retry} />
+        </div>
+      ) : null}
+      {loading ? <SkeletonRows rows={8} label="Loading the log" /> : null}
+      {!loading && lines.length === 0 && !error ? (
+        <EmptyState title="No log lines yet" detail="Lines appear within seconds of a replica's start." />
+      ) : null}
+      {lines.length > 0 ? <LogView lines={shown} ordinals={ordinals} /> : null}
+    </Card>
+  );
+}
+
 export function LogsTab() {
-  return <p>LogsTab</p>;
+  const endpoint = useEndpoint();
+  const search = useSearch({ from: "/app/endpoints/$name/logs" });
+  const navigate = useNavigate({ from: "/endpoints/$name/logs" });
+  const deployment = endpoint.deployments.find((item) => item.name === search.dep) ?? endpoint.deployments[0];
+  if (!deployment) {
+    return (
+      <Card>
+        <EmptyState title="No deployments, so no logs" />
+      </Card>
+    );
+  }
+  return (
+    <>
+      {endpoint.deployments.length > 1 ? (
+        <div className={toolbar["toolbar"]}>
+          <Segmented
+            label="Deployment"
+            value={deployment.name}
+            options={endpoint.deployments.map((item) => ({ value: item.name, label: item.name }))}
+            onChange={(dep) => void navigate({ search: { dep }, replace: true })}
+          />
+        </div>
+      ) : null}
+      <Log key={deployment.name} endpoint={endpoint.name} deployment={deployment} />
+    </>
+  );
 }

@@ -1,0 +1,78 @@
+/** A log that stays fluent at 20,000 lines: only what is visible exists; it follows until one scrolls up. */
+import { Button } from "@mantine/core";
+import { IconArrowDown } from "@tabler/icons-react";
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { useEffect, useRef, useState } from "react";
+import type { LogLine } from "@/api/types";
+import { clock } from "@/components/format";
+import { MAX_SHOWN } from "../log-buffer";
+import classes from "./log-view.module.css";
+
+const ROW = 20;
+const NEAR_END = 40;
+
+function level(text: string, stream: string): string | undefined {
+  if (/^(\[)?(E|ERROR|F|CRITICAL)\b/.test(text) || /\bERROR\b/.test(text)) return "error";
+  if (/^(\[)?(W|WARN|WARNING)\b/.test(text) || /\bWARNING\b/.test(text)) return "warn";
+  return stream === "stderr" ? "stderr" : undefined;
+}
+
+export function LogView({ lines, ordinals }: { lines: readonly LogLine[]; ordinals: ReadonlyMap<string, number> }) {
+  const box = useRef<HTMLDivElement>(null);
+  const [following, setFollowing] = useState(true);
+  const seen = useRef(0);
+  const virtual = useVirtualizer({
+    count: lines.length,
+    getScrollElement: () => box.current,
+    estimateSize: () => ROW,
+    overscan: 20,
+    getItemKey: (index) => lines[index]?.id ?? index,
+  });
+  const last = lines[lines.length - 1]?.id;
+  useEffect(() => {
+    if (!following || lines.length === 0) return;
+    virtual.scrollToIndex(lines.length - 1, { align: "end" });
+    seen.current = lines.length;
+  }, [following, last, lines.length, virtual]);
+  const onScroll = () => {
+    const element = box.current;
+    if (!element) return;
+    setFollowing(element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_END);
+  };
+  const unseen = Math.max(0, lines.length - seen.current);
+  return (
+    <div className={classes["wrap"]}>
+      {/* why tabIndex: a box that scrolls must be reachable with the keyboard. */}
+      <div ref={box} className={classes["box"]} onScroll={onScroll} role="log" aria-label="Log lines" aria-live="off" tabIndex={0}>
+        <div style={{ height: virtual.getTotalSize(), position: "relative" }}>
+          {virtual.getVirtualItems().map((item) => {
+            const line = lines[item.index];
+            if (!line) return null;
+            const cut = line.text.length > MAX_SHOWN;
+            return (
+              <div
+                key={item.key}
+                ref={virtual.measureElement}
+                data-index={item.index}
+                data-level={level(line.text, line.stream)}
+                className={classes["line"]}
+                style={{ transform: `translateY(${item.start}px)` }}
+              >
+                <span className={classes["time"]}>{clock(line.at)}</span>
+                <span className={classes["replica"]} title={line.replica_id}>
+                  {ordinals.get(line.replica_id) ?? "–"}
+                </span>
+                <span className={classes["text"]}>{cut ? `${line.text.slice(0, MAX_SHOWN)} … (cut)` : line.text}</span>
+              </div>
+            );
+          })}
+        </div>
+      </div>
+      {following ? null : (
+        <Button className={classes["follow"] ?? ""} leftSection={<IconArrowDown size={15} />} onClick={() => setFollowing(true)}>
+          {unseen > 0 ? `${unseen} new lines` : "Follow"}
+        </Button>
+      )}
+    </div>
+  );
+}
