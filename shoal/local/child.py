@@ -101,8 +101,9 @@ class Child:
         if process is None:
             return
         if process.returncode is None:
+            # why not process.send_signal: it polls, and may take the exit status from the loop.
             with contextlib.suppress(ProcessLookupError):
-                process.send_signal(self.program.stop_signal)
+                os.kill(process.pid, self.program.stop_signal)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(process.wait(), self.program.stop_timeout_s)
         self._kill_group()

@@ -3,6 +3,8 @@
 import asyncio
 import contextlib
 import json
+import math
+import os
 import resource
 import signal
 import sys
@@ -18,6 +20,7 @@ from shoal.local.screen import Screen
 from shoal.local.supervisor import Supervisor
 
 ONE_SHOT_TIMEOUT_S = 300.0
+IMPATIENCE_S = 1.0
 USAGE = """Usage: shoal up
 
 Runs a whole installation on this machine until Ctrl-C. Settings are environment variables,
@@ -102,12 +105,16 @@ async def _run(plan: Plan, screen: Screen) -> int:
 
 
 def _stop_requests(supervisor: Supervisor) -> asyncio.Event:
-    """Set by the first Ctrl-C, SIGTERM or SIGHUP; a second one ends everything at once."""
+    """Set by the first Ctrl-C, SIGTERM or SIGHUP; a later one ends everything at once."""
     stop = asyncio.Event()
+    first = math.inf
 
     def ask() -> None:
-        if stop.is_set():
+        nonlocal first
+        # why the pause: `timeout` and some shells deliver one wish twice.
+        if time.monotonic() > first + IMPATIENCE_S:
             supervisor.kill()
+        first = min(first, time.monotonic())
         stop.set()
 
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -186,7 +193,8 @@ async def _one_shot(plan: Plan, name: str, *arguments: str) -> str:
             raise StepFailed(name, f"took longer than {ONE_SHOT_TIMEOUT_S:.0f} s") from error
         finally:
             if process.returncode is None:
-                process.kill()
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
                 await process.wait()
         log.write(output)
     if process.returncode:

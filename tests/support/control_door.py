@@ -1,0 +1,182 @@
+"""A control plane's door for nodes, in memory: what a real agent process talks to in tests."""
+
+import hashlib
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from wire import codec
+from wire.messages import (
+    DesiredReplica,
+    DesiredState,
+    FileRef,
+    LogBatch,
+    LogEntry,
+    NodeReport,
+    ObservedReplica,
+    RegisterReply,
+    RegisterRequest,
+    ReplicaSample,
+    ReportReply,
+    SampleBatch,
+)
+
+TOKEN = "join-me-once"
+CREDENTIAL = "snode_n1_secret"
+
+
+class ControlDoor:
+    """Set `replicas` (through `desire`) and look at what the node reported. Thread-safe enough:
+    every attribute is replaced or appended to, never edited."""
+
+    def __init__(self, *, broker_url: str, poll_interval_s: float = 0.2) -> None:
+        self.broker_url = broker_url
+        self.poll_interval_s = poll_interval_s
+        self.tokens = {TOKEN}
+        self.generation = 1
+        self.replicas: tuple[DesiredReplica, ...] = ()
+        self.blobs: dict[str, bytes] = {}
+        self.ranges: list[str] = []
+        self.desired_requests = 0
+        self.reports: list[NodeReport] = []
+        self.samples: list[ReplicaSample] = []
+        self.logs: list[LogEntry] = []
+        self.broken_blobs: set[str] = set()  # their next transfer ends half way
+        self.url = ""
+
+    def file(self, path: str, content: bytes) -> FileRef:
+        sha256 = hashlib.sha256(content).hexdigest()
+        self.blobs[sha256] = content
+        return FileRef(path=path, size=len(content), sha256=sha256)
+
+    def desire(self, *replicas: DesiredReplica) -> None:
+        self.replicas = replicas
+        self.generation += 1
+
+    def observed(self, replica_id: str) -> ObservedReplica | None:
+        """The newest report's word about a replica."""
+        for report in self.reports[-1:]:
+            for replica in report.replicas:
+                if replica.replica_id == replica_id:
+                    return replica
+        return None
+
+    def states(self, replica_id: str) -> list[str]:
+        """Every state reported of a replica, repeats dropped."""
+        found: list[str] = []
+        for report in list(self.reports):
+            for replica in report.replicas:
+                if replica.replica_id == replica_id and found[-1:] != [replica.state]:
+                    found.append(replica.state)
+        return found
+
+    @contextmanager
+    def serve(self, port: int = 0) -> Iterator[None]:
+        """Listen on loopback; may be left and entered again on the same port."""
+        server = ThreadingHTTPServer(
+            ("127.0.0.1", port), type("Handler", (_Handler,), {"door": self})
+        )
+        server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{server.server_address[1]}"
+        thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+        thread.start()
+        try:
+            yield
+        finally:
+            server.shutdown()
+            server.server_close()
+            thread.join()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    door: ControlDoor
+
+    def do_GET(self) -> None:
+        if not self._known():
+            return
+        if self.path == "/agent/v1/desired":
+            self.door.desired_requests += 1
+            self._say(
+                DesiredState(
+                    node_id="n1",
+                    generation=self.door.generation,
+                    replicas=self.door.replicas,
+                    poll_interval_s=self.door.poll_interval_s,
+                    sample_interval_s=0.2,
+                    drain_timeout_s=5,
+                )
+            )
+        else:
+            self._blob(self.path.rpartition("/")[2])
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        if self.path == "/agent/v1/register":
+            return self._register(codec.decode(RegisterRequest, body))
+        if not self._known():
+            return None
+        if self.path == "/agent/v1/logs":
+            self.door.logs.extend(codec.decode(LogBatch, body).entries)
+            return self._answer(200, b"{}")
+        if self.path == "/agent/v1/report":
+            self.door.reports.append(codec.decode(NodeReport, body))
+        else:
+            self.door.samples.extend(codec.decode(SampleBatch, body).samples)
+        return self._say(
+            ReportReply(
+                desired_generation=self.door.generation,
+                sample_interval_s=0.2,
+                poll_interval_s=self.door.poll_interval_s,
+            )
+        )
+
+    def _register(self, request: RegisterRequest) -> None:
+        if request.token not in self.door.tokens:
+            self._answer(401, json.dumps({"detail": "this token was used"}).encode())
+            return
+        self.door.tokens.discard(request.token)
+        self._say(
+            RegisterReply(
+                node_id="n1",
+                credential=CREDENTIAL,
+                queue="node.n1",
+                broker_url=self.door.broker_url,
+                heartbeat_interval_s=0.5,
+            )
+        )
+
+    def _known(self) -> bool:
+        if self.headers.get("Authorization") == f"Bearer {CREDENTIAL}":
+            return True
+        self._answer(401, b'{"detail": "unknown node"}')
+        return False
+
+    def _blob(self, sha256: str) -> None:
+        wanted = self.headers.get("Range", "")
+        self.door.ranges.append(wanted)
+        content = self.door.blobs[sha256]
+        start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted else 0
+        self.send_response(206 if wanted else 200)
+        self.send_header("Content-Length", str(len(content) - start))
+        self.end_headers()
+        if sha256 in self.door.broken_blobs:
+            self.door.broken_blobs.discard(sha256)
+            self.wfile.write(content[start : start + len(content) // 2])
+            self.close_connection = True
+            return
+        self.wfile.write(content[start:])
+
+    def _say(self, message: Any) -> None:
+        self._answer(200, codec.encode(message))
+
+    def _answer(self, status: int, body: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
