@@ -18,7 +18,8 @@ class EnvoyUnreachable(RuntimeError):
 class Taken:
     """Which version of each kind Envoy serves by, and which clusters wait for their first endpoints."""
 
-    clusters_version: str
+    clusters_version: str  # empty until Envoy was first given a cluster
+    clusters: frozenset[str]  # names of those in use
     routes_version: str
     warming: frozenset[str]
     problems: tuple[str, ...]  # Envoy's words about updates that it refused
@@ -37,12 +38,15 @@ class EnvoyAdmin:
     def taken(self) -> Taken:
         """Raises EnvoyUnreachable."""
         clusters_version = routes_version = ""
+        active: set[str] = set()
         warming: set[str] = set()
         problems: list[str] = []
         for part in self._json("GET", "/config_dump").get("configs", []):
             kind = part.get("@type", "").rsplit(".", 1)[-1]
             if kind == "ClustersConfigDump":
                 clusters_version = part.get("version_info", "")
+                for item in part.get("dynamic_active_clusters", []):
+                    active.add(item.get("cluster", {}).get("name", ""))
                 for item in part.get("dynamic_warming_clusters", []):
                     warming.add(item.get("cluster", {}).get("name", ""))
                     problems += _refusal(item)
@@ -50,7 +54,9 @@ class EnvoyAdmin:
                 for item in part.get("dynamic_route_configs", []):
                     routes_version = item.get("version_info", "")
                     problems += _refusal(item)
-        return Taken(clusters_version, routes_version, frozenset(warming), tuple(problems))
+        return Taken(
+            clusters_version, frozenset(active), routes_version, frozenset(warming), tuple(problems)
+        )
 
     def refused(self) -> int:
         """How many updates of clusters, endpoints or routes Envoy has refused since it started.
@@ -60,7 +66,7 @@ class EnvoyAdmin:
         return sum(int(item["value"]) for item in stats if "name" in item)
 
     def host_health(self) -> dict[str, bool]:
-        """ "address:port" -> whether Envoy sends requests there. Raises EnvoyUnreachable."""
+        """By "address:port", whether Envoy sends requests there. Raises EnvoyUnreachable."""
         health: dict[str, bool] = {}
         for item in self._json("GET", "/clusters", format="json").get("cluster_statuses", []):
             for host in item.get("host_statuses", []):

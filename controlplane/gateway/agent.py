@@ -77,6 +77,7 @@ class GatewayAgent:
         self.door = Door(settings.control_url, settings.token)
         self.tail = Tail(settings.folder / "access.log")
         self.sampler = Sampler()
+        # Empty until applied once by this process: applying what is already there changes no file.
         self.applied = ""
         self.error: Problem | None = None
         self._unsent: deque[GatewaySample] = deque(maxlen=MAX_UNSENT)
@@ -127,34 +128,24 @@ class GatewayAgent:
             self._send_samples(now)
 
     def _converge(self, now: float) -> None:
+        snapshot = self.door.snapshot(self.applied)
+        if snapshot is None:
+            return
         try:
-            self.applied = self._serving_version()
-            snapshot = self.door.snapshot(self.applied)
-            if snapshot is None:
-                self.error = None
-                return
             self._apply(snapshot)
         except EnvoyUnreachable as error:
-            self._note(Problem(code="EnvoyUnreachable", message=str(error)), now)
+            self._note(Problem(code="EnvoyUnreachable", message=str(error)))
         except SnapshotRefused as error:
-            self._restore()
             self._note(
                 Problem(
                     code="SnapshotRefused",
                     message=str(error),
                     hints=("Traffic is served by the configuration before.", "See envoy.log."),
-                ),
-                now,
+                )
             )
+            self._restore()
             self._timers.poll = now + RETRY_REFUSED_S
-        else:
-            self._timers.report = now
-
-    def _serving_version(self) -> str:
-        """What Envoy serves by; empty while clusters and routes are of different versions."""
-        taken = self.admin.taken()
-        same = taken.clusters_version == taken.routes_version
-        return taken.routes_version if same else ""
+        self._timers.report = now
 
     def _apply(self, snapshot: GatewaySnapshot) -> None:
         began = time.monotonic()
@@ -183,10 +174,9 @@ class GatewayAgent:
     def _last_good(self) -> Path:
         return self.settings.folder / "snapshot.json"
 
-    def _note(self, problem: Problem, now: float) -> None:
+    def _note(self, problem: Problem) -> None:
         if self.error is None or self.error.code != problem.code:
             logger.warning("%s: %s", problem.code, problem.message)
-            self._timers.report = now
         self.error = problem
 
     def _report(self) -> None:
@@ -194,7 +184,10 @@ class GatewayAgent:
         try:
             health = self.admin.host_health()
         except EnvoyUnreachable as error:
-            self.error = self.error or Problem(code="EnvoyUnreachable", message=str(error))
+            self._note(Problem(code="EnvoyUnreachable", message=str(error)))
+        else:
+            if self.error is not None and self.error.code == "EnvoyUnreachable":
+                self.error = None
         self.door.report(
             GatewayReport(
                 name=self.settings.name,

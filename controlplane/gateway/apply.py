@@ -1,14 +1,11 @@
 """Brings a snapshot into Envoy: make before break, and only believed once Envoy says so."""
 
-import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
-from controlplane.gateway.admin import EnvoyAdmin, EnvoyUnreachable, Taken
+from controlplane.gateway.admin import EnvoyAdmin, Taken
 from controlplane.gateway.xds import XdsFolder
 from wire.messages import GatewaySnapshot
-
-logger = logging.getLogger(__name__)
 
 WARM_TIMEOUT_S = 20.0
 POLL_INTERVAL_S = 0.05
@@ -28,7 +25,7 @@ def apply(
 ) -> None:
     """Make ``snapshot`` what Envoy serves by.
 
-    1. endpoints and clusters of the new state *and* of the old one, so that no route loses its target
+    1. endpoints and clusters, of the new state and of the old, so that no route loses its target
     2. wait until Envoy has taken them and knows their endpoints
     3. routes
     4. clusters and endpoints that nothing names any more go
@@ -36,52 +33,58 @@ def apply(
     In the naive order (all at once) some requests hit a route whose cluster does not exist yet.
     Raises SnapshotRefused, EnvoyUnreachable; repeating the call is safe.
     """
-    version = snapshot.version
-    wait = _Waiter(admin, sleep, clock)
-    refused = admin.refused()
+    wait = _Waiter(admin, admin.refused(), sleep, clock)
     for name, resource in snapshot.endpoints.items():
-        xds.write_endpoints(name, version, resource)
+        xds.write_endpoints(name, resource)
     leaving = {
         name: resource for name, resource in xds.clusters().items() if name not in snapshot.clusters
     }
-    both = version if not leaving else f"{version}+"
-    xds.write_clusters(both, [*snapshot.clusters.values(), *leaving.values()])
-    wait.until(
-        lambda taken: taken.clusters_version == both and not taken.warming, refused, "clusters"
-    )
+    both = {**snapshot.clusters, **leaving}
+    wait.for_clusters(both, xds.write_clusters(both.values()))
     for name, resource in snapshot.routes.items():
-        xds.write_routes(name, version, resource)
-    wait.until(lambda taken: taken.routes_version == version, refused, "routes")
+        wait.for_routes(xds.write_routes(name, resource))
     if leaving:
-        xds.write_clusters(version, snapshot.clusters.values())
-        wait.until(lambda taken: taken.clusters_version == version, refused, "clusters")
+        wait.for_clusters(snapshot.clusters, xds.write_clusters(snapshot.clusters.values()))
     for name in xds.endpoint_files() - set(snapshot.endpoints):
         xds.remove_endpoints(name)
 
 
 class _Waiter:
     def __init__(
-        self, admin: EnvoyAdmin, sleep: Callable[[float], None], clock: Callable[[], float]
+        self,
+        admin: EnvoyAdmin,
+        refused_before: int,
+        sleep: Callable[[float], None],
+        clock: Callable[[], float],
     ) -> None:
         self._admin = admin
+        self._refused_before = refused_before
         self._sleep = sleep
         self._clock = clock
 
-    def until(self, done: Callable[[Taken], bool], refused_before: int, what: str) -> None:
+    def for_clusters(self, names: Collection[str], version: str) -> None:
+        def done(taken: Taken) -> bool:
+            # why: an Envoy that never had a cluster names no version for "none".
+            none_wanted = not names and not taken.clusters
+            return not taken.warming and (none_wanted or taken.clusters_version == version)
+
+        self._until(done, "clusters")
+
+    def for_routes(self, version: str) -> None:
+        self._until(lambda taken: taken.routes_version == version, "routes")
+
+    def _until(self, done: Callable[[Taken], bool], what: str) -> None:
         deadline = self._clock() + WARM_TIMEOUT_S
         while True:
             taken = self._admin.taken()
             if done(taken):
                 return
-            if self._admin.refused() > refused_before:
+            if self._admin.refused() > self._refused_before:
                 reasons = "; ".join(taken.problems) or "its log has the reason"
                 raise SnapshotRefused(f"Envoy refused the {what}: {reasons}")
             if self._clock() > deadline:
                 waiting = ", ".join(sorted(taken.warming)) or "nothing it names"
                 raise SnapshotRefused(
-                    f"Envoy did not take the {what} within {WARM_TIMEOUT_S:.0f} s; it waits for {waiting}"
+                    f"Envoy did not take the {what} in {WARM_TIMEOUT_S:.0f} s, waiting for {waiting}."
                 )
             self._sleep(POLL_INTERVAL_S)
-
-
-__all__ = ["EnvoyUnreachable", "SnapshotRefused", "apply"]

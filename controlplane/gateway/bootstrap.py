@@ -110,9 +110,9 @@ def prepare(settings: GatewaySettings) -> GatewaySettings:
         )
     )
     if not xds.has_clusters():
-        xds.write_clusters("none", [])
+        xds.write_clusters([])
     if not xds.has_routes(ROUTE_CONFIG):
-        xds.write_routes(ROUTE_CONFIG, "none", route_config([]))
+        xds.write_routes(ROUTE_CONFIG, route_config([]))
     file = settings.folder / "bootstrap.json"
     temporary = file.with_name(".bootstrap.json.new")
     temporary.write_text(json.dumps(bootstrap(settings), indent=1))

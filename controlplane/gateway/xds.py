@@ -1,5 +1,6 @@
 """Envoy's configuration as files: wrapping resources, replacing files atomically."""
 
+import hashlib
 import json
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,21 +17,21 @@ class XdsFolder:
         for part in ("eds", "rds"):
             (self.folder / part).mkdir(parents=True, exist_ok=True)
 
-    def write_listeners(self, resources: list[dict[str, Any]]) -> None:
-        self._write("lds.json", "local", resources)
+    def write_listeners(self, resources: list[dict[str, Any]]) -> str:
+        return self._write("lds.json", resources)
 
-    def write_secret(self, resource: dict[str, Any]) -> None:
-        self._write("sds.json", "local", [resource])
+    def write_secret(self, resource: dict[str, Any]) -> str:
+        return self._write("sds.json", [resource])
 
-    def write_endpoints(self, cluster: str, version: str, resource: dict[str, Any]) -> None:
+    def write_endpoints(self, cluster: str, resource: dict[str, Any]) -> str:
         """why one file per cluster: Envoy finds zero hosts in a file that holds several."""
-        self._write(f"eds/{cluster}.json", version, [resource])
+        return self._write(f"eds/{cluster}.json", [resource])
 
-    def write_clusters(self, version: str, resources: Iterable[dict[str, Any]]) -> None:
-        self._write("cds.json", version, list(resources))
+    def write_clusters(self, resources: Iterable[dict[str, Any]]) -> str:
+        return self._write("cds.json", sorted(resources, key=lambda item: str(item["name"])))
 
-    def write_routes(self, name: str, version: str, resource: dict[str, Any]) -> None:
-        self._write(f"rds/{name}.json", version, [resource])
+    def write_routes(self, name: str, resource: dict[str, Any]) -> str:
+        return self._write(f"rds/{name}.json", [resource])
 
     def clusters(self) -> dict[str, dict[str, Any]]:
         """Name -> resource of the clusters that Envoy was last told of."""
@@ -50,11 +51,17 @@ class XdsFolder:
     def remove_endpoints(self, cluster: str) -> None:
         (self.folder / "eds" / f"{cluster}.json").unlink(missing_ok=True)
 
-    def _write(self, name: str, version: str, resources: list[dict[str, Any]]) -> None:
+    def _write(self, name: str, resources: list[dict[str, Any]]) -> str:
+        """The version that Envoy will name once it serves by these resources.
+
+        It is a digest of the content: Envoy keeps the old version when an update changes nothing.
+        """
+        body = json.dumps(resources, sort_keys=True)
+        version = hashlib.sha256(body.encode()).hexdigest()[:32]
         content = json.dumps({"version_info": version, "resources": resources}, indent=1)
         file = self.folder / name
-        if file.exists() and file.read_text() == content:
-            return
-        temporary = file.with_name(f".{file.name}.new")
-        temporary.write_text(content)
-        temporary.replace(file)
+        if not file.exists() or file.read_text() != content:
+            temporary = file.with_name(f".{file.name}.new")
+            temporary.write_text(content)
+            temporary.replace(file)
+        return version
