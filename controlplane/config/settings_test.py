@@ -9,8 +9,8 @@ os.environ.setdefault("SHOAL_HOME", tempfile.mkdtemp(prefix="shoal-test-"))
 # why nobody's port: a test must never talk to a Redis that happens to run here.
 os.environ.setdefault("SHOAL_REDIS_URL", "redis://127.0.0.1:1/0")
 
-from controlplane.config.settings import *  # noqa: E402, F403
-from controlplane.config.settings import DATABASES, SHOAL_HOME  # noqa: E402
+from controlplane.config.settings import *  # noqa: F403
+from controlplane.config.settings import DATABASES, SHOAL_HOME
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}

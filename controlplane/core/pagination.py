@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from django.core.exceptions import ValidationError
 from django.db.models import Model, Q, QuerySet
 from drf_spectacular.utils import OpenApiParameter, extend_schema_serializer
 from rest_framework import serializers
@@ -47,7 +48,10 @@ def paginate(
     Raises Invalid for a cursor that was not made by the same list.
     """
     if cursor:
-        rows = rows.filter(_after(order, _decode(cursor, len(order))))
+        try:
+            rows = rows.filter(_after(order, _decode(cursor, len(order))))
+        except (TypeError, ValueError, ValidationError) as error:
+            raise Invalid("This cursor belongs to another list.", field="cursor") from error
     found = list(rows.order_by(*order)[: limit + 1])
     if len(found) <= limit:
         return Page(found, None)

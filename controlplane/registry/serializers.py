@@ -180,7 +180,7 @@ class ModelInputSerializer(Fields):
     upload_id = serializers.CharField(max_length=32)
     description = serializers.CharField(required=False, default="", allow_blank=True)
     configs = serializers.DictField(
-        child=serializers.CharField(allow_blank=True, max_length=2**20),
+        child=serializers.CharField(allow_blank=True, max_length=2**20, trim_whitespace=False),
         required=False,
         default=dict,
         help_text="repo model name -> edited config.pbtxt",

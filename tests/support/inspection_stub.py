@@ -43,9 +43,7 @@ def model(folder: Path) -> dict[str, Any]:
         "config_effective": f'name: "{folder.name}"\nmax_batch_size: 8\n',
         "graph": GRAPH,
         "provenance": {"max_batch_size": "default"},
-        "files": sorted(
-            p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()
-        ),
+        "files": sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()),
         "warnings": ["Batching was assumed."],
     }
 

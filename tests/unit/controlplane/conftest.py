@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from pytest_django.fixtures import SettingsWrapper
+from pytest_django import Settings
 from rest_framework.test import APIClient
 
 from controlplane.accounts.models import User
@@ -14,7 +14,7 @@ PASSWORD = "correct horse battery"
 
 
 @pytest.fixture(autouse=True)
-def stores(settings: SettingsWrapper, tmp_path: Path) -> Path:
+def stores(settings: Settings, tmp_path: Path) -> Path:
     settings.SHOAL_UPLOAD_DIR = tmp_path / "uploads"
     settings.SHOAL_BLOB_DIR = tmp_path / "blobs"
     return tmp_path

@@ -120,9 +120,7 @@ def test_a_zip_that_leads_out_writes_nothing(tmp_path: Path, target: Path, name:
 @pytest.mark.parametrize(
     "kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE]
 )
-def test_links_and_devices_in_a_tar_are_refused(
-    tmp_path: Path, target: Path, kind: bytes
-) -> None:
+def test_links_and_devices_in_a_tar_are_refused(tmp_path: Path, target: Path, kind: bytes) -> None:
     info = tarfile.TarInfo("link")
     info.type, info.linkname = kind, "/etc/passwd"
     answer = refusal(a_tar(tmp_path / "a.tgz", [(info, b"")]), target)
@@ -139,11 +137,14 @@ def test_a_symlink_in_a_zip_is_refused(tmp_path: Path, target: Path) -> None:
 
 @pytest.mark.parametrize(
     "members",
-    [["m/Model.onnx", "m/model.onnx"], ["M/a", "m/b"], ["m/caf\u00e9", "m/cafe\u0301"], ["m", "m/a"]],
+    [
+        ["m/Model.onnx", "m/model.onnx"],
+        ["M/a", "m/b"],
+        ["m/caf\u00e9", "m/cafe\u0301"],
+        ["m", "m/a"],
+    ],
 )
-def test_names_that_collide_are_refused(
-    tmp_path: Path, target: Path, members: list[str]
-) -> None:
+def test_names_that_collide_are_refused(tmp_path: Path, target: Path, members: list[str]) -> None:
     archive = a_zip(tmp_path / "a.zip", dict.fromkeys(members, b"x"))
     assert refusal(archive, target)["code"] == "ArchiveUnsafe"
 

@@ -26,12 +26,20 @@ def make(root: Path, *names: str, config: str = "") -> None:
         (["1/model.onnx", "config.pbtxt"], "m.zip", ["m/1/model.onnx", "m/config.pbtxt"]),
         (["m/1/model.onnx"], "whatever.zip", ["m/1/model.onnx"]),
         (["m/1/model.onnx", "m/2/model.onnx"], "z.zip", ["m/1/model.onnx", "m/2/model.onnx"]),
-        (["repo/a/1/model.onnx", "repo/b/1/model.onnx"], "z.zip", ["a/1/model.onnx", "b/1/model.onnx"]),
+        (
+            ["repo/a/1/model.onnx", "repo/b/1/model.onnx"],
+            "z.zip",
+            ["a/1/model.onnx", "b/1/model.onnx"],
+        ),
         (["x/y/m/1/model.onnx"], "z.zip", ["m/1/model.onnx"]),
         (["m/m/1/model.onnx"], "z.zip", ["m/1/model.onnx"]),
         (["m/model.onnx", "m/config.pbtxt"], "z.zip", ["m/1/model.onnx", "m/config.pbtxt"]),
         (["m/net.onnx", "m/labels.txt"], "z.zip", ["m/1/model.onnx", "m/labels.txt"]),
-        (["a/1/model.onnx", "b/1/model.onnx", "README.md"], "z.zip", ["a/1/model.onnx", "b/1/model.onnx"]),
+        (
+            ["a/1/model.onnx", "b/1/model.onnx", "README.md"],
+            "z.zip",
+            ["a/1/model.onnx", "b/1/model.onnx"],
+        ),
         (["notes/readme.txt"], "z.zip", ["notes/readme.txt"]),
     ],
 )

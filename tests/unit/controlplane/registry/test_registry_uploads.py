@@ -141,9 +141,7 @@ def test_a_full_disk_is_said_and_loses_nothing(api: APIClient) -> None:
 
 
 def test_a_file_larger_than_the_disk_is_refused_at_once(api: APIClient, stores: Path) -> None:
-    answer = api.post(
-        "/api/v1/uploads", {"filename": "m.onnx", "size": 150 * 2**30}, format="json"
-    )
+    answer = api.post("/api/v1/uploads", {"filename": "m.onnx", "size": 150 * 2**30}, format="json")
     if storage.free_bytes(stores) > 150 * 2**30:
         pytest.skip("this machine has room for it")
     assert (answer.status_code, answer.json()["code"]) == (507, "DiskFull")
@@ -197,7 +195,8 @@ def test_a_deleted_upload_leaves_no_file(
 
 
 def test_expired_uploads_and_orphaned_files_are_dropped(
-    deployer: User, append: Callable[[Upload, int, bytes], Upload],
+    deployer: User,
+    append: Callable[[Upload, int, bytes], Upload],
     django_capture_on_commit_callbacks: Callable[..., object],
 ) -> None:
     old = uploads.upload_create(filename="old.onnx", size=3, sha256="", user=deployer)

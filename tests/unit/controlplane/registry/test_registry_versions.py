@@ -1,0 +1,225 @@
+"""Models over REST: registered once, immutable, archived, deleted when nobody needs them."""
+
+import logging
+from collections.abc import Callable
+
+import pytest
+from pytest_django import DjangoAssertNumQueries
+from rest_framework.test import APIClient
+
+from controlplane.core.models import Event
+from controlplane.deployments.models import Deployment, Endpoint
+from controlplane.registry.models import ConfigRevision, ModelVersion, RepoModel, Upload
+from controlplane.registry.services.versions import manifest_digest
+
+Send = Callable[..., Upload]
+
+
+@pytest.fixture
+def register(api: APIClient, ingested: Send) -> Callable[..., dict[str, object]]:
+    def send(
+        name: str, content: bytes = b"a model", *, status: int = 201, **more: object
+    ) -> dict[str, object]:
+        upload = ingested("digits.onnx", content)
+        answer = api.post(
+            "/api/v1/models", {"name": name, "upload_id": upload.pk, **more}, format="json"
+        )
+        assert answer.status_code == status, answer.content
+        return dict(answer.json())
+
+    return send
+
+
+def deploy(name: str, version: int, endpoint: str = "shop") -> Deployment:
+    target, _ = Endpoint.objects.get_or_create(name=endpoint, defaults={"created_by": "dora"})
+    used = ModelVersion.objects.get(model__name=name, version=version)
+    return Deployment.objects.create(endpoint=target, name="blue", model_version=used)
+
+
+def test_a_ready_upload_becomes_version_one(
+    register: Callable[..., dict[str, object]], api: APIClient
+) -> None:
+    version = register("digits", description="ten of them")
+    assert (version["model"], version["version"], version["size"]) == ("digits", 1, 7)
+    assert version["created_by"] == "dora"
+    assert version["used_by"] == []
+    assert "Batching was assumed." in version["warnings"]  # type: ignore[operator]
+    (repo_model,) = version["repo_models"]  # type: ignore[misc]
+    assert repo_model["name"] == "digits"
+    (tensor,) = repo_model["inputs"]
+    assert (tensor["name"], tensor["datatype"], tensor["shape"]) == ("x", "FP32", [4])
+    assert RepoModel.objects.get().graph["opset"] == 17  # type: ignore[index]
+    model = api.get("/api/v1/models/digits").json()
+    assert (model["latest_version"], model["description"]) == (1, "ten of them")
+    assert model["latest"]["digest"] == version["digest"]
+    assert Event.objects.filter(verb="model.registered", subject="model/digits").count() == 1
+
+
+def test_the_same_content_is_the_version_it_was(
+    register: Callable[..., dict[str, object]],
+) -> None:
+    first = register("digits")
+    again = register("digits", status=200)
+    assert (again["version"], again["digest"]) == (1, first["digest"])
+    assert register("digits", b"other")["version"] == 2
+    assert register("twin")["version"] == 1
+
+
+def test_a_digest_depends_on_every_path_and_byte_but_not_on_order() -> None:
+    one = {"path": "m/1/model.onnx", "size": 1, "sha256": "a" * 64}
+    two = {"path": "m/config.pbtxt", "size": 2, "sha256": "b" * 64}
+    assert manifest_digest([one, two]) == manifest_digest([two, one])  # type: ignore[list-item]
+    renamed = {**one, "path": "n/1/model.onnx"}
+    assert manifest_digest([one, two]) != manifest_digest([renamed, two])  # type: ignore[list-item]
+
+
+def test_an_edited_configuration_is_revision_one(
+    register: Callable[..., dict[str, object]],
+) -> None:
+    text = 'name: "digits"\nmax_batch_size: 32\n'
+    version = register("digits", configs={"digits": text})
+    (revision,) = version["config_revisions"]  # type: ignore[misc]
+    assert (revision["number"], revision["configs"]) == (1, {"digits": text})
+    assert revision["author"] == "dora"
+
+
+def test_a_configuration_that_says_the_same_is_no_revision(
+    register: Callable[..., dict[str, object]],
+) -> None:
+    effective = 'name: "digits"\nmax_batch_size: 8'
+    assert register("digits", configs={"digits": effective})["config_revisions"] == []
+    assert not ConfigRevision.objects.exists()
+
+
+def test_a_wrong_configuration_is_refused_with_its_problems(
+    register: Callable[..., dict[str, object]],
+) -> None:
+    answer = register("digits", configs={"digits": "invalid"}, status=400)
+    assert (answer["code"], answer["field"]) == ("ConfigInvalid", "configs.digits")
+    assert answer["detail"] == "Must be 0 or more."
+    assert answer["problems"][0]["field"] == "max_batch_size"  # type: ignore[index]
+    assert not ModelVersion.objects.exists()
+    unknown = register("digits", configs={"nobody": "x"}, status=400)
+    assert unknown["hints"] == ["It holds: digits."]
+
+
+@pytest.mark.parametrize("name", ["-x", "a/b", "a b", "ü", "a" * 256, ".", "../x"])
+def test_a_bad_name_is_refused(register: Callable[..., dict[str, object]], name: str) -> None:
+    assert register(name, status=400)["field"] == "name"
+
+
+def test_only_a_ready_upload_can_be_registered(api: APIClient, complete: Send) -> None:
+    upload = complete("digits.onnx", b"a model")
+    body = {"name": "digits", "upload_id": upload.pk}
+    answer = api.post("/api/v1/models", body, format="json")
+    assert (answer.status_code, answer.json()["code"]) == (409, "UploadNotReady")
+    answer = api.post("/api/v1/models", {**body, "upload_id": "nothing"}, format="json")
+    assert (answer.status_code, answer.json()["code"]) == (404, "UploadNotFound")
+
+
+def test_an_archived_model_hides_until_it_is_restored(
+    register: Callable[..., dict[str, object]], api: APIClient
+) -> None:
+    register("digits")
+    assert api.post("/api/v1/models/digits/archive").json()["archived"] is True
+    assert api.get("/api/v1/models").json()["items"] == []
+    assert len(api.get("/api/v1/models?archived=all").json()["items"]) == 1
+    assert api.get("/api/v1/models/digits/versions/latest").status_code == 404
+    assert api.get("/api/v1/models/digits/versions/1").json()["archived"] is True
+    assert register("digits", b"more", status=409)["code"] == "ModelArchived"
+    api.post("/api/v1/models/digits/restore")
+    assert api.get("/api/v1/models/digits/versions/latest").json()["version"] == 1
+
+
+def test_a_model_in_use_says_by_whom_and_stays(
+    register: Callable[..., dict[str, object]], api: APIClient
+) -> None:
+    register("digits")
+    deployment = deploy("digits", 1)
+    assert api.get("/api/v1/models/digits").json()["used_by"] == ["shop"]
+    assert api.get("/api/v1/models/digits/versions/1").json()["used_by"] == ["shop"]
+    refused = api.delete("/api/v1/models/digits")
+    assert (refused.status_code, refused.json()["code"]) == (409, "InUse")
+    assert refused.json()["deployments"] == ["shop/blue"]
+    deployment.delete()
+    assert api.delete("/api/v1/models/digits").status_code == 204
+    assert api.get("/api/v1/models/digits").status_code == 404
+
+
+def test_versions_are_listed_newest_first_in_pages(
+    register: Callable[..., dict[str, object]], api: APIClient
+) -> None:
+    for content in (b"1", b"2", b"3"):
+        register("digits", content)
+    page = api.get("/api/v1/models/digits/versions?limit=2").json()
+    assert [item["version"] for item in page["items"]] == [3, 2]
+    rest = api.get(f"/api/v1/models/digits/versions?limit=2&cursor={page['next_cursor']}").json()
+    assert [item["version"] for item in rest["items"]] == [1]
+    assert rest["next_cursor"] is None
+
+
+def test_a_list_of_models_costs_the_same_however_long_it_is(
+    register: Callable[..., dict[str, object]],
+    api: APIClient,
+    django_assert_num_queries: DjangoAssertNumQueries,
+) -> None:
+    for i in range(4):
+        register(f"digits-{i}", str(i).encode())
+    deploy("digits-1", 1)
+    api.get("/api/v1/models")  # the token's last use is written once a minute
+    # token, models, newest versions, their repo models and revisions, their endpoints
+    with django_assert_num_queries(6):
+        items = api.get("/api/v1/models?q=DIGITS").json()["items"]
+    assert [item["name"] for item in items] == ["digits-3", "digits-2", "digits-1", "digits-0"]
+    assert [item["used_by"] for item in items] == [[], [], ["shop"], []]
+
+
+def test_a_text_is_checked_against_the_model_of_an_upload_or_version(
+    register: Callable[..., dict[str, object]], api: APIClient, ingested: Send
+) -> None:
+    upload = ingested("digits.onnx", b"a model")
+    body = {"text": "invalid", "upload_id": upload.pk, "repo_model": "digits"}
+    answer = api.post("/api/v1/config/validate", body, format="json")
+    assert answer.status_code == 200, answer.content
+    assert answer.json()["ok"] is False
+    assert answer.json()["problems"][0]["line"] == 1
+    register("digits")
+    body = {"text": "fine", "model": "digits", "version": "1", "repo_model": "digits"}
+    answer = api.post("/api/v1/config/validate", body, format="json").json()
+    assert (answer["ok"], answer["config"]) == (True, {"name": "digits"})
+    missing = api.post("/api/v1/config/validate", {**body, "repo_model": "no"}, format="json")
+    assert (missing.status_code, missing.json()["code"]) == (404, "ModelNotFound")
+    nothing = api.post(
+        "/api/v1/config/validate", {"text": "", "repo_model": "digits"}, format="json"
+    )
+    assert (nothing.status_code, nothing.json()["field"]) == (400, "upload_id")
+
+
+def test_a_configuration_is_rendered_as_text(api: APIClient) -> None:
+    answer = api.post("/api/v1/config/render", {"config": {"name": "m"}}, format="json")
+    assert answer.json() == {"text": 'name: "m"\n'}
+
+
+def test_a_child_that_dies_is_restarted_and_one_that_keeps_dying_is_said(
+    api: APIClient, ingested: Send, caplog: pytest.LogCaptureFixture
+) -> None:
+    upload = ingested("digits.onnx", b"a model")
+    body = {"text": "CRASH", "upload_id": upload.pk, "repo_model": "digits"}
+    with caplog.at_level(logging.WARNING):
+        down = api.post("/api/v1/config/validate", body, format="json")
+    assert (down.status_code, down.json()["code"]) == (503, "InspectorUnavailable")
+    assert "try 2" in caplog.text
+    up = api.post("/api/v1/config/validate", {**body, "text": "fine"}, format="json")
+    assert up.json()["ok"] is True
+
+
+def test_a_child_that_keeps_silent_is_replaced(
+    api: APIClient, ingested: Send, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("controlplane.registry.inspector.SERVE_TIMEOUT_S", 0.5)
+    upload = ingested("digits.onnx", b"a model")
+    body = {"text": "HANG", "upload_id": upload.pk, "repo_model": "digits"}
+    assert api.post("/api/v1/config/validate", body, format="json").status_code == 503
+    monkeypatch.setattr("controlplane.registry.inspector.SERVE_TIMEOUT_S", 20)
+    up = api.post("/api/v1/config/validate", {**body, "text": "fine"}, format="json")
+    assert up.json()["ok"] is True
