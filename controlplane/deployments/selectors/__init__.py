@@ -8,6 +8,21 @@ from controlplane.deployments.selectors.routing import (
     RoutingView,
     routing_view,
 )
+from controlplane.deployments.selectors.rows import (
+    deployment_get,
+    endpoint_get,
+    endpoint_list,
+    operation_get,
+    operation_list,
+    operations_active,
+)
+from controlplane.deployments.selectors.shown import (
+    addresses,
+    endpoint_shown,
+    endpoints_shown,
+    latest_operations,
+    operation_shown,
+)
 
 __all__ = [
     "KeyHash",
@@ -15,5 +30,16 @@ __all__ = [
     "RoutedEndpoint",
     "RoutedReplica",
     "RoutingView",
+    "addresses",
+    "deployment_get",
+    "endpoint_get",
+    "endpoint_list",
+    "endpoint_shown",
+    "endpoints_shown",
+    "latest_operations",
+    "operation_get",
+    "operation_list",
+    "operation_shown",
+    "operations_active",
     "routing_view",
 ]

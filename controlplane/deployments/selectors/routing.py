@@ -56,32 +56,26 @@ def routing_view() -> RoutingView:
     """The view as of now, in four queries."""
     # why endpoints first: a generation read before its replicas can only be too old, never too new,
     # so that confirming it promises nothing that the view did not hold.
-    endpoints = (
-        Endpoint.objects.exclude(provisioning_state=EndpointState.DELETING)
-        .order_by("name")
-        .prefetch_related(
-            "keys",
-            Prefetch(
-                "deployments",
-                Deployment.objects.exclude(provisioning_state=DeploymentState.DELETING).order_by(
-                    "name"
-                ),
-            ),
-            Prefetch("deployments__replicas", Replica.objects.order_by("id")),
-        )
+    live = Deployment.objects.exclude(provisioning_state=DeploymentState.DELETING).order_by("name")
+    endpoints = Endpoint.objects.order_by("name").prefetch_related(
+        "keys",
+        Prefetch("deployments", live),
+        Prefetch("deployments__replicas", Replica.objects.order_by("id")),
     )
     return RoutingView(tuple(_endpoint(endpoint) for endpoint in endpoints))
 
 
 def _endpoint(endpoint: Endpoint) -> RoutedEndpoint:
     keys = sorted(endpoint.keys.all(), key=lambda key: key.slot)
+    # why one that is being deleted stays, empty: so that gateways can confirm its routes are gone
+    deleting = endpoint.provisioning_state == EndpointState.DELETING
     return RoutedEndpoint(
         name=endpoint.name,
         generation=endpoint.generation,
         keys=tuple(KeyHash(slot=key.slot, sha256=key.sha256) for key in keys),
-        deployments=tuple(
-            _deployment(endpoint, deployment) for deployment in endpoint.deployments.all()
-        ),
+        deployments=()
+        if deleting
+        else tuple(_deployment(endpoint, deployment) for deployment in endpoint.deployments.all()),
     )
 
 

@@ -1,5 +1,43 @@
 """Writes of deployments, one file per noun."""
 
+from controlplane.deployments.services.deployments import (
+    Spec,
+    deploy,
+    deployment_create,
+    deployment_delete,
+    deployment_scale,
+    operation_retry,
+)
+from controlplane.deployments.services.endpoints import (
+    endpoint_create,
+    endpoint_delete,
+    endpoint_update,
+    traffic_set,
+)
+from controlplane.deployments.services.keys import endpoint_key_regenerate, endpoint_keys_reveal
+from controlplane.deployments.services.nodes import node_delete
+from controlplane.deployments.services.operations import operation_cancel
+from controlplane.deployments.services.reports import endpoint_advance, node_report
 from controlplane.deployments.services.routes import gateway_confirmed
+from controlplane.deployments.services.tick import operations_tick
 
-__all__ = ["gateway_confirmed"]
+__all__ = [
+    "Spec",
+    "deploy",
+    "deployment_create",
+    "deployment_delete",
+    "deployment_scale",
+    "endpoint_advance",
+    "endpoint_create",
+    "endpoint_delete",
+    "endpoint_key_regenerate",
+    "endpoint_keys_reveal",
+    "endpoint_update",
+    "gateway_confirmed",
+    "node_delete",
+    "node_report",
+    "operation_cancel",
+    "operation_retry",
+    "operations_tick",
+    "traffic_set",
+]

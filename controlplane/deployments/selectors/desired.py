@@ -1,0 +1,80 @@
+"""What one node must run, as its agent is told, and which blobs it may therefore fetch."""
+
+from collections.abc import Iterable
+
+from controlplane.deployments.models import Deployment, Replica
+from controlplane.deployments.types import Desired
+from controlplane.metrics.selectors import sample_interval_s
+from controlplane.nodes.models import Node
+from wire.messages import DesiredReplica, DesiredState, FileRef
+
+CONFIG_FILE = "config.pbtxt"
+
+
+def desired_replicas(node: Node) -> list[Replica]:
+    return list(
+        Replica.objects.filter(node=node, desired=Desired.RUNNING)
+        .select_related("deployment__endpoint", "deployment__model_version")
+        .select_related("deployment__config_revision")
+        .prefetch_related("deployment__model_version__repo_models")
+        .order_by("id")
+    )
+
+
+def desired_state(node: Node) -> DesiredState:
+    """``node`` must have been read before: its generation then is at most that of the replicas."""
+    replicas = desired_replicas(node)
+    return DesiredState(
+        node_id=node.id,
+        generation=node.desired_generation,
+        replicas=tuple(_desired(replica) for replica in replicas),
+        sample_interval_s=sample_interval_s(_endpoints(replicas)),
+    )
+
+
+def _endpoints(replicas: Iterable[Replica]) -> set[str]:
+    return {replica.deployment.endpoint.name for replica in replicas}
+
+
+def node_sample_interval_s(node: Node) -> float:
+    names = Replica.objects.filter(node=node, desired=Desired.RUNNING).values_list(
+        "deployment__endpoint__name", flat=True
+    )
+    return sample_interval_s(set(names))
+
+
+def _desired(replica: Replica) -> DesiredReplica:
+    deployment = replica.deployment
+    inline = inline_files(deployment)
+    return DesiredReplica(
+        replica_id=replica.id,
+        generation=replica.generation,
+        endpoint=deployment.endpoint.name,
+        deployment=deployment.name,
+        files=tuple(
+            FileRef(path=entry["path"], size=entry["size"], sha256=entry["sha256"])
+            for entry in deployment.model_version.manifest
+            if entry["path"] not in inline
+        ),
+        inline_files=inline,
+        models=tuple(sorted(model.name for model in deployment.model_version.repo_models.all())),
+        runtime_args=tuple(str(argument) for argument in deployment.runtime_args),
+        environment={str(key): str(value) for key, value in deployment.environment.items()},
+    )
+
+
+def inline_files(deployment: Deployment) -> dict[str, str]:
+    """Path -> text of the configurations that replace those of the version's files."""
+    revision = deployment.config_revision
+    if revision is None:
+        return {}
+    return {f"{model}/{CONFIG_FILE}": str(text) for model, text in revision.configs.items()}
+
+
+def node_may_read(node: Node, sha256: str) -> bool:
+    """Only blobs that a replica desired on this node uses."""
+    return any(
+        entry["sha256"] == sha256
+        for replica in desired_replicas(node)
+        for entry in replica.deployment.model_version.manifest
+    )

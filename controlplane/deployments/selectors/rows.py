@@ -1,0 +1,59 @@
+"""Finding endpoints, deployments and operations."""
+
+from django.db.models import Prefetch, QuerySet
+
+from controlplane.deployments.errors import (
+    DeploymentNotFound,
+    EndpointNotFound,
+    OperationNotFound,
+)
+from controlplane.deployments.models import Deployment, Endpoint, Operation, Replica
+from controlplane.deployments.types import ACTIVE
+
+
+def endpoint_list() -> QuerySet[Endpoint]:
+    """With all that showing them needs, in a fixed number of queries."""
+    replicas = Replica.objects.select_related("node").order_by("ordinal", "created_at")
+    deployments = (
+        Deployment.objects.select_related("model_version__model", "config_revision")
+        .prefetch_related(Prefetch("replicas", replicas), "model_version__repo_models")
+        .order_by("created_at", "id")
+    )
+    return Endpoint.objects.order_by("name").prefetch_related(Prefetch("deployments", deployments))
+
+
+def endpoint_get(name: str) -> Endpoint:
+    """Raises EndpointNotFound."""
+    endpoint = endpoint_list().filter(name=name).first()
+    if endpoint is None:
+        raise EndpointNotFound(f"There is no endpoint called {name}.")
+    return endpoint
+
+
+def deployment_get(endpoint: str, name: str) -> Deployment:
+    """Raises EndpointNotFound, DeploymentNotFound."""
+    for deployment in endpoint_get(endpoint).deployments.all():
+        if deployment.name == name:
+            return deployment
+    raise DeploymentNotFound(f"Endpoint {endpoint} has no deployment called {name}.")
+
+
+def operation_list(endpoint: str = "") -> QuerySet[Operation]:
+    rows = Operation.objects.all()
+    return rows.filter(endpoint=endpoint) if endpoint else rows
+
+
+def operation_get(operation_id: str) -> Operation:
+    """Raises OperationNotFound."""
+    operation = Operation.objects.filter(pk=operation_id).first()
+    if operation is None:
+        raise OperationNotFound(f"There is no operation {operation_id}.")
+    return operation
+
+
+def operations_active(endpoint: str = "", deployment: str | None = None) -> QuerySet[Operation]:
+    """Those that have not ended, oldest first."""
+    rows = operation_list(endpoint).filter(state__in=ACTIVE)
+    if deployment is not None:
+        rows = rows.filter(deployment=deployment)
+    return rows.order_by("created_at")

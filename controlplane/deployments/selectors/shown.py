@@ -1,0 +1,187 @@
+"""Rows as the API shows them: both axes of state, addresses, and what is derived."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any
+
+from django.conf import settings
+
+from controlplane.deployments.models import Deployment, Endpoint, Operation, Replica
+from controlplane.deployments.types import (
+    DeploymentState,
+    Desired,
+    ReplicaState,
+    ServingState,
+    StageStatus,
+)
+
+Shown = dict[str, Any]
+
+
+def latest_operations(endpoints: Iterable[str]) -> dict[tuple[str, str], str]:
+    """(endpoint, deployment) -> id of its latest operation."""
+    rows = (
+        Operation.objects.filter(endpoint__in=list(endpoints))
+        .order_by("created_at")
+        .values_list("endpoint", "deployment", "id")
+    )
+    return {(endpoint, deployment): operation_id for endpoint, deployment, operation_id in rows}
+
+
+def endpoint_shown(endpoint: Endpoint, operations: dict[tuple[str, str], str]) -> Shown:
+    """``endpoint`` from ``rows.endpoint_list``, ``operations`` from ``latest_operations``."""
+    deployments = [
+        deployment_shown(deployment, endpoint, operations)
+        for deployment in endpoint.deployments.all()
+    ]
+    return {
+        "name": endpoint.name,
+        "description": endpoint.description,
+        "tags": endpoint.tags,
+        "auth_mode": endpoint.auth_mode,
+        "provisioning_state": endpoint.provisioning_state,
+        "serving_state": endpoint_serving(deployments),
+        "traffic": endpoint.traffic,
+        "mirror_traffic": endpoint.mirror_traffic,
+        **addresses(endpoint.name),
+        "models": [_deployed_model(deployment) for deployment in endpoint.deployments.all()],
+        "created_by": endpoint.created_by,
+        "created_at": endpoint.created_at,
+        "updated_at": endpoint.updated_at,
+        "deployments": deployments,
+    }
+
+
+def endpoints_shown(endpoints: Iterable[Endpoint]) -> list[Shown]:
+    rows = list(endpoints)
+    operations = latest_operations(endpoint.name for endpoint in rows)
+    return [endpoint_shown(endpoint, operations) for endpoint in rows]
+
+
+def addresses(endpoint: str) -> Shown:
+    """Where clients reach an endpoint; the trailing slash is part of the promise."""
+    tls = settings.SHOAL_GATEWAY_URL
+    return {
+        "scoring_uri": f"{tls}/endpoints/{endpoint}/",
+        "plain_uri": f"{settings.SHOAL_GATEWAY_PLAIN_URL}/endpoints/{endpoint}/",
+        "grpc_target": tls.partition("://")[2],
+        "ca_path": str(settings.SHOAL_TLS_DIR / "ca.pem"),
+    }
+
+
+def _deployed_model(deployment: Deployment) -> Shown:
+    version = deployment.model_version
+    return {
+        "name": version.model.name,
+        "version": version.version,
+        "repo_models": sorted(model.name for model in version.repo_models.all()),
+    }
+
+
+def deployment_shown(
+    deployment: Deployment, endpoint: Endpoint, operations: dict[tuple[str, str], str]
+) -> Shown:
+    replicas = list(deployment.replicas.all())
+    revision = deployment.config_revision
+    return {
+        "name": deployment.name,
+        "endpoint": endpoint.name,
+        "model": deployment.model_version.model.name,
+        "version": deployment.model_version.version,
+        "config_revision": revision.number if revision else None,
+        "instance_count": deployment.instance_count,
+        "provisioning_state": deployment.provisioning_state,
+        "serving_state": deployment_serving(
+            deployment.provisioning_state, deployment.instance_count, replicas
+        ),
+        "traffic": endpoint.traffic.get(deployment.name, 0),
+        "error": deployment.error,
+        "environment": deployment.environment,
+        "request_timeout_ms": deployment.request_timeout_ms,
+        "retries": deployment.retries,
+        "replicas": [
+            replica_shown(replica, endpoint.name, deployment.name) for replica in replicas
+        ],
+        "created_at": deployment.created_at,
+        "updated_at": deployment.updated_at,
+        "operation": operations.get((endpoint.name, deployment.name)),
+    }
+
+
+def replica_shown(replica: Replica, endpoint: str, deployment: str) -> Shown:
+    observed = replica.observed
+    started_at = observed.get("started_at")
+    return {
+        "id": replica.id,
+        "ordinal": replica.ordinal,
+        "node": replica.node.name,
+        "endpoint": endpoint,
+        "deployment": deployment,
+        "state": replica.state,
+        "generation": replica.generation,
+        "restarts": observed.get("restarts", 0),
+        "http_port": observed.get("http_port", 0),
+        "grpc_port": observed.get("grpc_port", 0),
+        "memory_bytes": observed.get("memory_bytes", 0),
+        "downloaded_bytes": observed.get("downloaded_bytes", 0),
+        "total_bytes": observed.get("total_bytes", 0),
+        "started_at": datetime.fromtimestamp(started_at, UTC) if started_at else None,
+        "load_seconds": observed.get("load_seconds") or None,
+        "error": replica.error,
+        "last_report_at": replica.last_report_at,
+    }
+
+
+def deployment_serving(
+    provisioning: str, instance_count: int, replicas: Iterable[Replica]
+) -> ServingState:
+    running = [replica for replica in replicas if replica.desired == Desired.RUNNING]
+    ready = sum(replica.state == ReplicaState.READY for replica in running)
+    if ready:
+        return ServingState.HEALTHY if ready >= instance_count else ServingState.DEGRADED
+    if provisioning in (DeploymentState.CREATING, DeploymentState.UPDATING):
+        return ServingState.DEPLOYING
+    settled = provisioning in (DeploymentState.SUCCEEDED, DeploymentState.SCALING)
+    return ServingState.UNAVAILABLE if running or settled else ServingState.STOPPED
+
+
+def endpoint_serving(deployments: Iterable[Shown]) -> ServingState:
+    """Of what gets traffic; without any, what the deployments are about to do."""
+    rows = list(deployments)
+    states = {row["serving_state"] for row in rows if row["traffic"]}
+    if not states:
+        busy = any(row["serving_state"] == ServingState.DEPLOYING for row in rows)
+        return ServingState.DEPLOYING if busy else ServingState.STOPPED
+    if states == {ServingState.HEALTHY}:
+        return ServingState.HEALTHY
+    answering = states & {ServingState.HEALTHY, ServingState.DEGRADED}
+    return ServingState.DEGRADED if answering else ServingState.UNAVAILABLE
+
+
+def operation_shown(operation: Operation) -> Shown:
+    return {
+        "id": operation.id,
+        "kind": operation.kind,
+        "endpoint": operation.endpoint,
+        "deployment": operation.deployment,
+        "state": operation.state,
+        "stages": operation.stages,
+        "percent": percent(operation.stages),
+        "error": operation.error,
+        "result": operation.result,
+        "deadline_at": operation.deadline_at,
+        "created_by": operation.created_by,
+        "created_at": operation.created_at,
+        "finished_at": operation.finished_at,
+    }
+
+
+def percent(stages: list[Shown]) -> int:
+    """Every stage weighs the same; a running one counts by its progress."""
+    if not stages:
+        return 0
+    done = sum(
+        1.0 if stage["status"] == StageStatus.SUCCEEDED else (stage["progress"] or 0.0)
+        for stage in stages
+    )
+    return int(100 * done / len(stages))

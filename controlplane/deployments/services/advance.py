@@ -1,0 +1,164 @@
+"""Moving one operation on.
+
+Called by beat and directly by whatever changes something, several at once if it so happens: each
+step is decided on values and applied in one transaction that only the first writer gets through.
+"""
+
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+
+from controlplane.core import events
+from controlplane.deployments.models import Deployment, Endpoint, Operation
+from controlplane.deployments.reconcile import (
+    Action,
+    Cancel,
+    Fail,
+    Finish,
+    Place,
+    Remove,
+    Restart,
+    Route,
+    Stage,
+    Step,
+    Stop,
+    operation_step,
+)
+from controlplane.deployments.services import endings, facts
+from controlplane.deployments.services.operations import stage_data
+from controlplane.deployments.services.replicas import (
+    endpoint_generation_raise,
+    replicas_place,
+    replicas_stop,
+)
+from controlplane.deployments.traffic import traffic_shift, traffic_without
+from controlplane.deployments.types import (
+    ACTIVE,
+    OperationKind,
+    OperationState,
+    StageStatus,
+)
+
+MAX_STEPS = 32  # of one operation in one pass: more than its stages need
+
+
+class Overtaken(Exception):
+    """Another pass has moved the row since it was read; nothing was written."""
+
+
+def operation_advance(*, operation_id: str, now: datetime) -> None:
+    """Take all the steps that can be taken now."""
+    for _ in range(MAX_STEPS):
+        operation = Operation.objects.filter(pk=operation_id, state__in=ACTIVE).first()
+        if operation is None:
+            return
+        case = facts.case_load(operation, now)
+        step = operation_step(case)
+        if step.stages == case.stages and not step.actions:
+            return
+        try:
+            _apply(operation, step, now)
+        except Overtaken:
+            continue
+
+
+@transaction.atomic
+def _apply(operation: Operation, step: Step, now: datetime) -> None:
+    claimed = Operation.objects.filter(
+        pk=operation.pk, revision=operation.revision, state__in=ACTIVE
+    ).update(
+        revision=F("revision") + 1,
+        state=OperationState.RUNNING,
+        stages=[stage_data(stage) for stage in step.stages],
+        updated_at=timezone.now(),
+    )
+    if claimed != 1:
+        raise Overtaken
+    before = {data["name"]: data["status"] for data in operation.stages}
+    operation.state = OperationState.RUNNING
+    for stage in step.stages:
+        if stage.status == StageStatus.SUCCEEDED and before.get(stage.name) != stage.status:
+            _record_stage(operation, stage)
+    for action in step.actions:
+        _act(operation, action, now)
+
+
+def _act(operation: Operation, action: Action, now: datetime) -> None:
+    match action:
+        case Place(assigned):
+            deployment = Deployment.objects.select_related("endpoint").get(
+                endpoint__name=operation.endpoint, name=operation.deployment
+            )
+            placed = replicas_place(deployment, assigned, now)
+            for name in ("replica_ids", "placed_ids"):
+                operation.parameters[name] = [*operation.parameters.get(name, []), *placed]
+            operation.parameters["route_generation"] = None
+            _parameters_save(operation)
+        case Stop(replica_ids):
+            replicas_stop(replica_ids)
+        case Route():
+            _route(operation)
+        case Finish():
+            endings.operation_succeed(operation, now)
+        case Fail(failure):
+            endings.operation_fail(operation, failure, now)
+        case Cancel():
+            endings.operation_end_canceled(operation, now)
+        case Restart() | Remove():
+            raise AssertionError(f"{action} belongs to upkeep, not to an operation")
+
+
+def _route(operation: Operation) -> None:
+    """Move the traffic and note which generation of the endpoint gateways have to confirm."""
+    # why locked: somebody may be setting the traffic by hand
+    endpoint = Endpoint.objects.select_for_update().get(name=operation.endpoint)
+    if operation.kind == OperationKind.DELETE_ENDPOINT:
+        traffic: dict[str, int] = {}
+    elif operation.kind == OperationKind.DELETE_DEPLOYMENT:
+        traffic = traffic_without(endpoint.traffic, operation.deployment)
+    elif operation.parameters.get("traffic"):
+        operation.parameters.setdefault("previous_traffic", endpoint.traffic)
+        wanted = operation.parameters["traffic"]
+        traffic = traffic_shift(endpoint.traffic, operation.deployment, wanted)
+    else:
+        traffic = endpoint.traffic
+    if traffic != endpoint.traffic:
+        events.record(
+            actor=operation.created_by,
+            verb="endpoint.traffic_changed",
+            subject=f"endpoint/{endpoint.name}",
+            message=f"Traffic of {endpoint.name} is now {traffic_text(traffic)}",
+            data={"traffic": traffic, "before": endpoint.traffic, "operation": operation.id},
+        )
+    Endpoint.objects.filter(pk=endpoint.pk).update(traffic=traffic)
+    endpoint_generation_raise([endpoint.pk])
+    endpoint.refresh_from_db(fields=["generation"])
+    operation.parameters["route_generation"] = endpoint.generation
+    _parameters_save(operation)
+
+
+def traffic_text(traffic: dict[str, int]) -> str:
+    shares = ", ".join(f"{name} {percent} %" for name, percent in sorted(traffic.items()))
+    return shares or "nobody"
+
+
+def _parameters_save(operation: Operation) -> None:
+    Operation.objects.filter(pk=operation.pk).update(parameters=operation.parameters)
+
+
+def _record_stage(operation: Operation, stage: Stage) -> None:
+    events.record(
+        actor="system",
+        verb="operation.stage_succeeded",
+        subject=f"endpoint/{operation.endpoint}",
+        message=f"{operation.endpoint}/{operation.deployment}".rstrip("/")
+        + f": {stage.name.value} done"
+        + (f" ({stage.detail})" if stage.detail else ""),
+        data={
+            "operation": operation.id,
+            "stage": stage.name.value,
+            "deployment": operation.deployment,
+        },
+    )

@@ -1,0 +1,146 @@
+"""Endpoints: made, described, given traffic, deleted."""
+
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import F
+
+from controlplane.core import events
+from controlplane.deployments.errors import NameTaken, OperationInProgress
+from controlplane.deployments.models import Endpoint, Operation
+from controlplane.deployments.naming import name_check
+from controlplane.deployments.selectors import endpoint_get, operations_active
+from controlplane.deployments.services import endings
+from controlplane.deployments.services.advance import operation_advance, traffic_text
+from controlplane.deployments.services.keys import keys_create
+from controlplane.deployments.services.operations import describe, operation_open
+from controlplane.deployments.traffic import traffic_check
+from controlplane.deployments.types import (
+    DeploymentState,
+    Desired,
+    EndpointState,
+    OperationKind,
+    ReplicaState,
+)
+
+
+@transaction.atomic
+def endpoint_create(
+    *,
+    name: str,
+    actor: str,
+    now: datetime,
+    description: str = "",
+    tags: dict[str, str] | None = None,
+) -> Endpoint:
+    """An endpoint with two keys and no deployment yet. Raises NameInvalid, NameTaken."""
+    name_check(name, field="name")
+    if Endpoint.objects.filter(name=name).exists():
+        raise NameTaken(f"There is an endpoint called {name} already.", field="name")
+    endpoint = Endpoint.objects.create(
+        name=name,
+        description=description,
+        tags=tags or {},
+        generation=int(now.timestamp() * 1000),
+        created_by=actor,
+    )
+    keys_create(endpoint)
+    events.record(
+        actor=actor,
+        verb="endpoint.created",
+        subject=f"endpoint/{name}",
+        message=f"{actor} created endpoint {name}",
+    )
+    return endpoint_get(name)
+
+
+@transaction.atomic
+def endpoint_update(
+    *, name: str, actor: str, description: str | None = None, tags: dict[str, str] | None = None
+) -> Endpoint:
+    """Change the words about it. Raises EndpointNotFound."""
+    endpoint = endpoint_get(name)
+    if description is not None:
+        endpoint.description = description
+    if tags is not None:
+        endpoint.tags = tags
+    endpoint.save(update_fields=["description", "tags", "updated_at"])
+    events.record(
+        actor=actor,
+        verb="endpoint.updated",
+        subject=f"endpoint/{name}",
+        message=f"{actor} changed the description of {name}",
+    )
+    return endpoint
+
+
+@transaction.atomic
+def traffic_set(*, name: str, traffic: dict[str, int], actor: str) -> Endpoint:
+    """Replace the whole map. Raises EndpointNotFound, TrafficInvalid, OperationInProgress."""
+    locked = Endpoint.objects.select_for_update().filter(name=name).first()
+    endpoint = endpoint_get(name)
+    if locked is not None and locked.provisioning_state == EndpointState.DELETING:
+        raise OperationInProgress(f"{name} is being deleted.")
+    for operation in operations_active(name):
+        if operation.parameters.get("traffic"):
+            raise OperationInProgress(
+                f"A deployment is about to move the traffic: {describe(operation)}.",
+                hints=("Wait for it, or cancel it.",),
+                extra={"operation": operation.id},
+            )
+    kept = traffic_check(
+        traffic,
+        deployments=[deployment.name for deployment in endpoint.deployments.all()],
+        ready=ready_deployments(endpoint),
+    )
+    if kept != endpoint.traffic:
+        Endpoint.objects.filter(pk=endpoint.pk).update(
+            traffic=kept, generation=F("generation") + 1
+        )
+        events.record(
+            actor=actor,
+            verb="endpoint.traffic_changed",
+            subject=f"endpoint/{name}",
+            message=f"Traffic of {name} is now {traffic_text(kept)}",
+            data={"traffic": kept, "before": endpoint.traffic},
+        )
+    return endpoint_get(name)
+
+
+def ready_deployments(endpoint: Endpoint) -> list[str]:
+    """Those that may get traffic: settled, with a replica that is ready."""
+    return [
+        deployment.name
+        for deployment in endpoint.deployments.all()
+        if deployment.provisioning_state
+        in (DeploymentState.SUCCEEDED, DeploymentState.SCALING)
+        and any(
+            replica.desired == Desired.RUNNING and replica.state == ReplicaState.READY
+            for replica in deployment.replicas.all()
+        )
+    ]
+
+
+def endpoint_delete(*, name: str, actor: str, now: datetime) -> Operation:
+    """Delete it with its deployments, whatever is under way there; models stay.
+
+    Raises EndpointNotFound.
+    """
+    with transaction.atomic():
+        endpoint = endpoint_get(name)
+        for running in operations_active(name):
+            if running.kind == OperationKind.DELETE_ENDPOINT:
+                return running
+            endings.operation_supersede(running, now)
+        endpoint.deployments.update(provisioning_state=DeploymentState.DELETING)
+        operation = operation_open(
+            kind=OperationKind.DELETE_ENDPOINT,
+            endpoint=endpoint,
+            deployment=None,
+            parameters={},
+            actor=actor,
+            now=now,
+        )
+    operation_advance(operation_id=operation.pk, now=now)
+    operation.refresh_from_db()
+    return operation

@@ -1,0 +1,193 @@
+"""Rows made into the values that ``reconcile`` and ``placement`` decide on."""
+
+from collections import Counter
+from datetime import datetime, timedelta
+from typing import Any
+
+from controlplane.deployments import placement
+from controlplane.deployments.models import Deployment, Endpoint, Operation, Replica
+from controlplane.deployments.reconcile import (
+    Case,
+    Chosen,
+    Failure,
+    ReplicaFacts,
+    Stage,
+    missing_ordinals,
+)
+from controlplane.deployments.types import (
+    Desired,
+    OperationKind,
+    ReplicaState,
+    StageName,
+    StageStatus,
+)
+from controlplane.nodes.models import Node
+from controlplane.nodes.selectors import node_age_s, node_list, node_state, nodes_heard_since
+from controlplane.registry.models import ModelVersion
+from controlplane.registry.storage import blob_path
+
+
+def case_load(operation: Operation, now: datetime) -> Case:
+    """Everything one step of this operation looks at, read now."""
+    kind = OperationKind(operation.kind)
+    stages = tuple(stage_from(data) for data in operation.stages)
+    endpoint = Endpoint.objects.filter(name=operation.endpoint).first()
+    deployment = _deployment(operation)
+    own = set(operation.parameters.get("replica_ids", []))
+    rows = _replicas(operation)
+    replicas = replica_facts(rows, own=own, now=now)
+    count = deployment.instance_count if deployment else 0
+    pending = next((stage.name for stage in stages if stage.status != StageStatus.SUCCEEDED), None)
+    placing = deployment is not None and pending == StageName.PLACE
+    checking = deployment is not None and pending == StageName.VALIDATE
+    return Case(
+        kind=kind,
+        stages=stages,
+        now=now,
+        deadline_at=operation.deadline_at,
+        cancel_requested=operation.cancel_requested,
+        instance_count=count,
+        replicas=replicas,
+        spec_failure=spec_failure(deployment) if deployment and checking else None,
+        chosen=choose(deployment, replicas, now) if deployment and placing else Chosen(),
+        route_generation=operation.parameters.get("route_generation"),
+        confirmed_generation=endpoint.confirmed_generation if endpoint else 0,
+    )
+
+
+def _deployment(operation: Operation) -> Deployment | None:
+    return (
+        Deployment.objects.select_related("model_version", "endpoint")
+        .filter(endpoint__name=operation.endpoint, name=operation.deployment)
+        .first()
+    )
+
+
+def _replicas(operation: Operation) -> list[Replica]:
+    rows = Replica.objects.filter(deployment__endpoint__name=operation.endpoint)
+    if operation.kind != OperationKind.DELETE_ENDPOINT:
+        rows = rows.filter(deployment__name=operation.deployment)
+    return list(rows.select_related("node").order_by("ordinal", "id"))
+
+
+def replica_facts(
+    rows: list[Replica], *, now: datetime, own: set[str] | None = None
+) -> tuple[ReplicaFacts, ...]:
+    heard_since = nodes_heard_since(now) if rows else None
+    return tuple(_replica(row, own, heard_since, now) for row in rows)
+
+
+def _replica(
+    row: Replica, own: set[str] | None, heard_since: datetime | None, now: datetime
+) -> ReplicaFacts:
+    observed = row.observed
+    last = row.node.last_seen_at or row.node.created_at
+    # why: after an outage of our own every node looks silent; only what was listened to counts
+    since = max(last, heard_since) if heard_since else last
+    return ReplicaFacts(
+        id=row.id,
+        ordinal=row.ordinal,
+        node=row.node.name,
+        desired=Desired(row.desired),
+        state=ReplicaState(row.state),
+        state_age=now - (row.state_since or row.created_at),
+        silence=max(now - since, timedelta(0)),
+        node_offline=node_state(row.node, now) == "offline",
+        own=own is None or row.id in own,
+        attempts=row.attempts,
+        downloaded_bytes=int(observed.get("downloaded_bytes", 0)),
+        total_bytes=int(observed.get("total_bytes", 0)),
+        cached_bytes=int(observed.get("cached_bytes", 0)),
+        error=failure_from(row.error, row.id) if row.error else None,
+    )
+
+
+def choose(
+    deployment: Deployment, replicas: tuple[ReplicaFacts, ...], now: datetime
+) -> Chosen:
+    """Placement's answer for the ordinals that nobody runs."""
+    missing = missing_ordinals(replicas, deployment.instance_count)
+    if not missing:
+        return Chosen()
+    version = deployment.model_version
+    need = placement.Need(
+        ordinals=missing,
+        backends=frozenset(version.repo_models.values_list("backend", flat=True)),
+        size_bytes=version.size,
+    )
+    placed = placement.place(need, _offers(deployment, now))
+    return Chosen(
+        assigned=placed.assigned, unplaced=placed.unplaced, why_not=placed.why_not()
+    )
+
+
+def _offers(deployment: Deployment, now: datetime) -> list[placement.Offer]:
+    running = Replica.objects.filter(desired=Desired.RUNNING)
+    everywhere = Counter(running.values_list("node_id", flat=True))
+    siblings = Counter(running.filter(deployment=deployment).values_list("node_id", flat=True))
+    return [_offer(node, everywhere[node.id], siblings[node.id], now) for node in node_list()]
+
+
+def _offer(node: Node, replicas: int, siblings: int, now: datetime) -> placement.Offer:
+    info = node.info
+    return placement.Offer(
+        node_id=node.id,
+        name=node.name,
+        state=node_state(node, now),
+        age_s=node_age_s(node, now),
+        cordoned=node.cordoned,
+        backends=frozenset(info.get("backends", [])),
+        disk_total_bytes=int(info.get("disk_total_bytes", 0)),
+        disk_free_bytes=int(info.get("disk_free_bytes", 0)),
+        cache_bytes=int(info.get("cache_bytes", 0)),
+        replicas=replicas,
+        siblings=siblings,
+    )
+
+
+def spec_failure(deployment: Deployment) -> Failure | None:
+    """Why this deployment cannot run on any node; None when nothing speaks against it."""
+    version: ModelVersion = deployment.model_version
+    names = set(version.repo_models.values_list("name", flat=True))
+    if not names:
+        return Failure("NoModelFound", f"{version} holds no model.")
+    revision = deployment.config_revision
+    strangers = sorted(set(revision.configs) - names) if revision else []
+    if strangers:
+        return Failure(
+            "ConfigInvalid", f"The configuration is for {', '.join(strangers)}, not in {version}."
+        )
+    missing = [e["path"] for e in version.manifest if not blob_path(e["sha256"]).is_file()]
+    if missing:
+        return Failure(
+            "BlobMissing",
+            f"{len(missing)} file(s) of {version} are no longer stored.",
+            detail="\n".join(missing[:20]),
+            hints=("Upload the model again.",),
+        )
+    return None
+
+
+def failure_from(data: dict[str, Any], replica_id: str = "") -> Failure:
+    return Failure(
+        code=str(data.get("code", "ReplicaFailed")),
+        message=str(data.get("message", "")),
+        detail=str(data.get("detail", "")),
+        hints=tuple(data.get("hints", ())),
+        replica_id=replica_id,
+    )
+
+
+def stage_from(data: dict[str, Any]) -> Stage:
+    return Stage(
+        name=StageName(data["name"]),
+        status=StageStatus(data["status"]),
+        started_at=_moment(data["started_at"]),
+        ended_at=_moment(data["ended_at"]),
+        detail=data["detail"],
+        progress=data["progress"],
+    )
+
+
+def _moment(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None

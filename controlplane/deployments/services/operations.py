@@ -1,0 +1,119 @@
+"""Operations: opening, cancelling, trying again."""
+
+from datetime import datetime, timedelta
+from typing import Any, Final
+from uuid import uuid4
+
+from django.db import transaction
+
+from controlplane.core import events
+from controlplane.deployments.errors import OperationFinished, OperationInProgress
+from controlplane.deployments.models import Deployment, Endpoint, Operation
+from controlplane.deployments.reconcile import DELETIONS, TITLES, Stage, stages_new
+from controlplane.deployments.selectors import operation_get, operations_active
+from controlplane.deployments.types import ACTIVE, EndpointState, OperationKind
+
+SHORTEST_DEADLINE: Final = timedelta(minutes=15)
+LOAD_ALLOWANCE: Final = timedelta(minutes=7)
+SLOWEST_DOWNLOAD: Final = 5_000_000  # bytes per second
+DELETE_DEADLINE: Final = timedelta(minutes=2)
+
+
+def deadline_for(kind: OperationKind, deployment: Deployment | None) -> timedelta:
+    """How long an operation may take: loading, and downloading over a slow line."""
+    if kind in DELETIONS or deployment is None:
+        return DELETE_DEADLINE
+    download = timedelta(seconds=deployment.model_version.size / SLOWEST_DOWNLOAD)
+    return max(SHORTEST_DEADLINE, LOAD_ALLOWANCE + download)
+
+
+def stage_data(stage: Stage) -> dict[str, Any]:
+    return {
+        "name": stage.name.value,
+        "title": str(TITLES[stage.name]),
+        "status": stage.status.value,
+        "started_at": stage.started_at.isoformat() if stage.started_at else None,
+        "ended_at": stage.ended_at.isoformat() if stage.ended_at else None,
+        "detail": stage.detail,
+        "progress": stage.progress,
+    }
+
+
+def operation_open(
+    *,
+    kind: OperationKind,
+    endpoint: Endpoint,
+    deployment: Deployment | None,
+    parameters: dict[str, Any],
+    actor: str,
+    now: datetime,
+) -> Operation:
+    """A new operation in the caller's transaction; the caller has seen that none is in its way."""
+    name = deployment.name if deployment else ""
+    operation = Operation.objects.create(
+        id=uuid4().hex,
+        kind=kind,
+        endpoint=endpoint.name,
+        deployment=name,
+        stages=[stage_data(stage) for stage in stages_new(kind)],
+        parameters=parameters,
+        deadline_at=now + deadline_for(kind, deployment),
+        created_by=actor,
+    )
+    state = (
+        EndpointState.DELETING
+        if kind == OperationKind.DELETE_ENDPOINT
+        else EndpointState.UPDATING
+    )
+    Endpoint.objects.filter(pk=endpoint.pk).update(provisioning_state=state)
+    events.record(
+        actor=actor,
+        verb="operation.started",
+        subject=f"endpoint/{endpoint.name}",
+        message=f"{actor} started: {describe(operation)}",
+        data={"operation": operation.id, "kind": kind.value, "deployment": name},
+    )
+    return operation
+
+
+def describe(operation: Operation) -> str:
+    target = f"{operation.endpoint}/{operation.deployment}".rstrip("/")
+    return {
+        OperationKind.DEPLOY: f"deploy {target}",
+        OperationKind.SCALE: f"scale {target} to {operation.parameters.get('instance_count')}",
+        OperationKind.DELETE_DEPLOYMENT: f"delete deployment {target}",
+        OperationKind.DELETE_ENDPOINT: f"delete endpoint {target}",
+    }[OperationKind(operation.kind)]
+
+
+def nothing_active(endpoint: str, deployment: str | None = None) -> None:
+    """Raises OperationInProgress when something is under way there."""
+    operation = operations_active(endpoint, deployment).first()
+    if operation is None:
+        return
+    raise OperationInProgress(
+        f"Another change is under way: {describe(operation)}.",
+        hints=("Wait for it, or cancel it.",),
+        extra={"operation": operation.id},
+    )
+
+
+@transaction.atomic
+def operation_cancel(*, operation_id: str, actor: str) -> Operation:
+    """Ask it to stop; the next step does. Raises OperationNotFound, OperationFinished."""
+    operation = operation_get(operation_id)
+    if operation.kind in DELETIONS:
+        raise OperationFinished("A deletion cannot be taken back.", code="NotCancelable")
+    asked = Operation.objects.filter(pk=operation.pk, state__in=ACTIVE).update(
+        cancel_requested=True
+    )
+    if not asked:
+        raise OperationFinished(f"It has ended already: {operation.state}.")
+    events.record(
+        actor=actor,
+        verb="operation.cancel_requested",
+        subject=f"endpoint/{operation.endpoint}",
+        message=f"{actor} asked to cancel: {describe(operation)}",
+        data={"operation": operation.id, "deployment": operation.deployment},
+    )
+    return operation_get(operation_id)

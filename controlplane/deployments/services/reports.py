@@ -1,0 +1,150 @@
+"""What nodes report, written into replica rows; then whatever waits for it moves on."""
+
+import dataclasses
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+
+from controlplane.core import events
+from controlplane.core.models import Event
+from controlplane.deployments.models import Deployment, Replica
+from controlplane.deployments.selectors import operations_active
+from controlplane.deployments.selectors.desired import node_sample_interval_s
+from controlplane.deployments.services.advance import operation_advance
+from controlplane.deployments.services.replicas import endpoint_generation_raise
+from controlplane.deployments.services.tick import deployment_upkeep
+from controlplane.deployments.types import Desired, ReplicaState
+from controlplane.nodes.models import Node
+from controlplane.nodes.services import node_seen
+from wire.messages import REPLICA_STATES, NodeReport, ObservedReplica, ReportReply
+
+ROUTING = ("address", "http_port", "grpc_port")  # what gateways must hear of
+
+
+def node_report(*, node: Node, report: NodeReport, now: datetime) -> ReportReply:
+    """Take in a heartbeat with observed replicas. The reply tells the node what to look at next."""
+    touched = _observe(node, report, now)
+    if touched:
+        deployments = Deployment.objects.filter(pk__in=touched).select_related("endpoint")
+        for name in sorted({row.endpoint.name for row in deployments}):
+            endpoint_advance(name=name, now=now)
+        for deployment in deployments:
+            deployment_upkeep(deployment_id=deployment.pk, now=now)
+    node.refresh_from_db(fields=["desired_generation"])
+    return ReportReply(
+        desired_generation=node.desired_generation,
+        sample_interval_s=node_sample_interval_s(node),
+    )
+
+
+def endpoint_advance(*, name: str, now: datetime) -> None:
+    """Move on what is under way at this endpoint."""
+    for operation in operations_active(name):
+        operation_advance(operation_id=operation.pk, now=now)
+
+
+@transaction.atomic
+def _observe(node: Node, report: NodeReport, now: datetime) -> set[int]:
+    """Write what changed; returns the deployments whose replicas did."""
+    node_seen(
+        node=node, info=report.node, observed_generation=report.observed_generation, now=now
+    )
+    rows = {
+        row.pk: row
+        for row in Replica.objects.filter(node=node).select_related("deployment__endpoint")
+    }
+    touched = set()
+    mentioned = set()
+    for observed in report.replicas:
+        row = rows.get(observed.replica_id)
+        mentioned.add(observed.replica_id)
+        if row is not None and _replica_observe(row, observed, now):
+            touched.add(row.deployment_id)
+    for row in rows.values():
+        unmentioned = row.pk not in mentioned and row.state != ReplicaState.STOPPED
+        acted = report.observed_generation >= row.node_generation
+        if unmentioned and acted and row.desired == Desired.STOPPED:
+            _change(row, {"state": ReplicaState.STOPPED}, now)
+            touched.add(row.deployment_id)
+        elif unmentioned and row.state == ReplicaState.UNKNOWN and row.desired == Desired.RUNNING:
+            # the node is back without it, and starts it
+            _change(row, {"state": ReplicaState.PENDING, "observed": {}}, now)
+            touched.add(row.deployment_id)
+    Replica.objects.filter(pk__in=[pk for pk in rows if pk in mentioned]).update(last_report_at=now)
+    return touched
+
+
+def _replica_observe(row: Replica, observed: ObservedReplica, now: datetime) -> bool:
+    """Whether anything changed. A report about an older generation is about somebody else."""
+    if observed.generation != row.generation or observed.state not in REPLICA_STATES:
+        return False
+    data = dataclasses.asdict(observed)
+    if data == row.observed and observed.state == row.state:
+        return False
+    changes: dict[str, Any] = {"observed": data, "state": observed.state}
+    if observed.error is not None:
+        changes["error"] = {**data["error"], "hints": list(observed.error.hints)}
+    elif row.desired == Desired.RUNNING:
+        changes["error"] = None
+    if observed.state == ReplicaState.READY:
+        changes["attempts"] = row.attempts if row.state == ReplicaState.READY else 0
+    _change(row, changes, now)
+    return True
+
+
+def _change(row: Replica, changes: dict[str, Any], now: datetime) -> None:
+    """Compare-and-set on the generation, with the event and the endpoint's number."""
+    before_state, before = row.state, row.observed
+    if changes["state"] != before_state:
+        changes["state_since"] = now
+    written = Replica.objects.filter(pk=row.pk, generation=row.generation).update(**changes)
+    if not written:
+        return
+    if _matters_for_routing(before_state, before, changes):
+        endpoint_generation_raise([row.deployment.endpoint_id])
+    if changes["state"] != before_state:
+        _record(row, before_state, changes)
+
+
+def _matters_for_routing(state: str, observed: dict[str, Any], changes: dict[str, Any]) -> bool:
+    routed = (ReplicaState.READY, ReplicaState.DRAINING, ReplicaState.UNKNOWN)
+    if state != changes["state"]:
+        return state in routed or changes["state"] in routed
+    new = changes.get("observed", observed)
+    return state in routed and any(observed.get(key) != new.get(key) for key in ROUTING)
+
+
+MESSAGES = {
+    ReplicaState.READY: ("replica.ready", "is ready"),
+    ReplicaState.FAILED: ("replica.failed", "failed"),
+    ReplicaState.DRAINING: ("replica.draining", "finishes what it is doing"),
+    ReplicaState.STOPPED: ("replica.stopped", "has stopped"),
+    ReplicaState.DOWNLOADING: ("replica.downloading", "downloads its model"),
+    ReplicaState.STARTING: ("replica.starting", "starts"),
+    ReplicaState.LOADING: ("replica.loading", "loads its model"),
+    ReplicaState.WARMING: ("replica.warming", "answers its first inference"),
+    ReplicaState.PENDING: ("replica.pending", "is to be started"),
+}
+
+
+def _record(row: Replica, before: str, changes: dict[str, Any]) -> None:
+    state = ReplicaState(changes["state"])
+    verb, words = MESSAGES[state]
+    severity = Event.Severity.INFO
+    if before == ReplicaState.READY and row.desired == Desired.RUNNING:
+        words = f"is no longer ready: it {words}"
+        severity = Event.Severity.WARNING
+    error = changes.get("error")
+    if state == ReplicaState.FAILED:
+        severity = Event.Severity.ERROR
+        words += f": {error['message']}" if error else ""
+    deployment = row.deployment
+    events.record(
+        actor="system",
+        verb=verb,
+        subject=f"endpoint/{deployment.endpoint.name}",
+        message=f"Replica {row.ordinal} of {deployment.name} {words}",
+        severity=severity,
+        data={"deployment": deployment.name, "replica": row.pk, "state": state.value},
+    )
