@@ -118,8 +118,7 @@ def _register(client: Client, name: str, upload_id: str, progress: Progress) -> 
         + (" has the same content already and is used again" if known else "")
     )
     for warning in version["warnings"]:
-        text = warning.get("message", warning) if isinstance(warning, dict) else warning
-        progress.note(f"Warning: {text}")
+        progress.note(f"Warning: {warning}")
     return version
 
 

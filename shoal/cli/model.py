@@ -55,7 +55,7 @@ def _print(item: Any) -> None:
             "Size": f"{byte_count(item['size'])} in {len(item['manifest'])} files",
             "Digest": item["digest"],
             "Registered": f"{moment(item['created_at'])} by {item['created_by']}",
-            "Used by": [_user(user) for user in item["used_by"]],
+            "Used by": item["used_by"],
         }
     )
     for repo_model in item["repo_models"]:
@@ -71,9 +71,3 @@ def _print(item: Any) -> None:
             "SHAPE": lambda row: " × ".join(str(axis) for axis in row[1]["shape"]),
         }
         print_rows(rows, columns, "  no tensors")
-
-
-def _user(user: Any) -> str:
-    return (
-        f"{user.get('endpoint')}/{user.get('deployment')}" if isinstance(user, dict) else str(user)
-    )

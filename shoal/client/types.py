@@ -63,13 +63,13 @@ class ModelVersion(TypedDict):
     size: int
     manifest: list[dict[str, Any]]
     source_filename: str
-    warnings: list[Any]
+    warnings: list[str]
     created_by: str
     created_at: str
     archived: bool
     repo_models: list[RepoModel]
     config_revisions: list[dict[str, Any]]
-    used_by: list[Any]
+    used_by: list[str]
 
 
 class Model(TypedDict):
