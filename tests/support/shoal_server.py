@@ -19,7 +19,8 @@ Fault = Callable[[httpx.Request], httpx.Response | None]
 class FakeServer:
     """Give it to httpx.MockTransport. ``faults`` are used up one per matching request."""
 
-    def __init__(self) -> None:
+    def __init__(self, chunk_bytes: int = CHUNK) -> None:
+        self.chunk_bytes = chunk_bytes
         self.calls: list[str] = []
         self.uploads: dict[str, dict[str, Any]] = {}
         self.received: dict[str, bytearray] = {}
@@ -81,7 +82,8 @@ class FakeServer:
         self.received[name] = bytearray()
         self.uploads[name] = {
             "id": name, "filename": body["filename"], "size": body["size"], "offset": 0,
-            "sha256": body["sha256"], "state": "uploading", "chunk_size": CHUNK, "error": None,
+            "sha256": body["sha256"], "state": "uploading", "chunk_size": self.chunk_bytes,
+            "error": None,
             "steps": [{"name": "inspect", "title": "Inspect", "status": "pending", "detail": "",
                        "started_at": None, "ended_at": None}],
         }  # fmt: skip
