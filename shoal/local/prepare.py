@@ -1,21 +1,49 @@
 """Run as a program: migrates both databases and sets the installation up, in one Django start.
 
-`python -m shoal.local.prepare OUTPUT [--join-token]`: `manage.py setup_installation` fills OUTPUT.
+`python -m shoal.local.prepare OUTPUT [--join-token-file FILE]` fills OUTPUT, mode 0600, with what
+`manage.py setup_installation` reports, and FILE with a single-use token for a node.
 """
 
-import sys
+import argparse
+import json
+from pathlib import Path
+from typing import Any
 
 import django
 from django.core.management import call_command
 
+from shoal.local.home import write_private
 
-def main(arguments: list[str]) -> None:
-    output, options = arguments[0], arguments[1:]
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("output", type=Path)
+    parser.add_argument("--join-token-file", type=Path)
+    options = parser.parse_args()
+    # why: a first password that nobody has read yet must survive a second run, which makes none.
+    unread = _read(options.output).get("admin_password")
+
     django.setup()
     call_command("migrate", interactive=False, verbosity=1)
     call_command("migrate", database="metrics", interactive=False, verbosity=1)
-    call_command("setup_installation", "--output", output, *options)
+    joining = ["--join-token"] if options.join_token_file else []
+    call_command("setup_installation", "--output", str(options.output), *joining)
+
+    answer = _read(options.output)
+    if unread and not answer["admin_password"]:
+        answer["admin_password"] = unread
+    if options.join_token_file:
+        write_private(options.join_token_file, answer.pop("join_token"))
+    write_private(options.output, json.dumps(answer, indent=1) + "\n")
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        content: dict[str, Any] = json.loads(file.read_text())
+    except FileNotFoundError:
+        return {}
+    return content
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -9,11 +9,12 @@ import resource
 import signal
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 from shoal.local import preflight, programs, settings, sweep
 from shoal.local.child import StartFailed, describe_exit
-from shoal.local.home import Home, HomeInUse, rotate, tail, write_private
+from shoal.local.home import Home, HomeInUse, rotate, tail
 from shoal.local.preflight import PreflightFailed, WantedPort
 from shoal.local.programs import Plan
 from shoal.local.screen import Screen
@@ -142,22 +143,23 @@ async def _start(plan: Plan, supervisor: Supervisor, screen: Screen) -> None:
 
 
 async def _prepare(plan: Plan, screen: Screen) -> dict[str, Any]:
-    """Migrate and set up; what that reported. The file with the password does not outlive this."""
+    """Migrate and set up; what that reported, with a password that no start has shown yet."""
     began = time.monotonic()
     node = plan.home.path / "node"
-    output = plan.home.path / "secrets" / "setup.json"
+    output = _setup_file(plan)
     if _database_is_new(plan):  # whoever deleted it took the node's row with it
         (node / "credential.json").unlink(missing_ok=True)
-    joining = [] if (node / "credential.json").exists() else ["--join-token"]
-    try:
-        await _one_shot(plan, "prepare", "-m", "shoal.local.prepare", str(output), *joining)
-        installation: dict[str, Any] = json.loads(output.read_text())
-    finally:
-        output.unlink(missing_ok=True)
-    if token := installation.get("join_token"):
-        write_private(node / "join-token", token)
+    token = node / "join-token"
+    joining = () if (node / "credential.json").exists() else ("--join-token-file", str(token))
+    await _one_shot(plan, "prepare", "-m", "shoal.local.prepare", str(output), *joining)
+    installation: dict[str, Any] = json.loads(output.read_text())
     screen.ready("database", "migrated", time.monotonic() - began)
     return installation
+
+
+def _setup_file(plan: Plan) -> Path:
+    """What the set-up reported; it holds the first password and lives until that was shown."""
+    return plan.home.path / "secrets" / "setup.json"
 
 
 def _database_is_new(plan: Plan) -> bool:
@@ -224,6 +226,7 @@ def _announce(plan: Plan, screen: Screen, installation: dict[str, Any]) -> None:
         "CA": ca_path,
     }
     screen.addresses(rows)
+    _setup_file(plan).unlink()
 
 
 def _raise_file_limit() -> None:

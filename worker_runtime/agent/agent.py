@@ -152,7 +152,7 @@ class Agent:
         reply = await self._client.report(report)
         self._fleet.reported(report.replicas)
         self._heed(reply)
-        await asyncio.to_thread(self._say_ready)
+        await asyncio.to_thread(self._say_heard)
         await asyncio.sleep(REPORT_GAP_S)
         await _wait(self._changed, self._heartbeat_s)
 
@@ -220,14 +220,13 @@ class Agent:
             logger.info("Left without a last report: %s", error)
         await self._client.close()
 
-    def _say_ready(self) -> None:
-        """`agent.json` tells the supervisor that this process works for a known node."""
+    def _say_heard(self) -> None:
+        """`agent.json` names this process; its time is when the control plane last heard us."""
         file = self._settings.folder / "agent.json"
         content = json.dumps({"pid": os.getpid(), "node_id": self._node.node_id})
-        if not file.exists() or file.read_text() != content:
-            temporary = file.with_suffix(".new")
-            temporary.write_text(content)
-            temporary.replace(file)
+        temporary = file.with_suffix(".new")
+        temporary.write_text(content)
+        temporary.replace(file)
 
     def _note_change(self) -> None:
         self._changed.set()

@@ -152,7 +152,8 @@ class BlobCache:
         """One request from where `part` ends; the sha256 of the whole part afterwards."""
         digest, offset = await asyncio.to_thread(_hash_so_far, part, file.size)
         if offset == file.size:
-            part.touch()  # an empty file needs no request, yet must exist
+            # An empty file needs no request, yet must exist.
+            await asyncio.to_thread(part.touch)
             return digest.hexdigest()
         async with self._source.blob(file.sha256, offset) as stream:
             with part.open("r+b" if offset else "wb") as output:

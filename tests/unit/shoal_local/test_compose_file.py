@@ -1,0 +1,110 @@
+"""docker-compose.yml hangs together: what it names exists, in the file and in the repository."""
+
+import importlib.util
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[3]
+TEXT = (ROOT / "docker-compose.yml").read_text()
+COMPOSE: dict[str, Any] = yaml.safe_load(TEXT)
+SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
+DOCKERFILE = (ROOT / "deploy" / "Dockerfile").read_text()
+# Top-level and service keys of the Compose Specification that this file may use.
+TOP_KEYS = {"name", "services", "volumes"}
+SERVICE_KEYS = {
+    *("build", "image", "restart", "init", "environment", "volumes", "depends_on", "command"),
+    *("healthcheck", "ports", "stop_grace_period"),
+}
+HEALTH_KEYS = {"test", "interval", "timeout", "retries", "start_period"}
+
+
+def test_only_keys_of_the_specification() -> None:
+    assert {key for key in COMPOSE if not key.startswith("x-")} == TOP_KEYS
+    for name, service in SERVICES.items():
+        assert set(service) <= SERVICE_KEYS, name
+        assert set(service.get("healthcheck", {})) <= HEALTH_KEYS, name
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_what_a_service_waits_for_can_be_seen(name: str) -> None:
+    for other, how in SERVICES[name].get("depends_on", {}).items():
+        if how["condition"] == "service_healthy":
+            assert "healthcheck" in SERVICES[other], f"{name} waits for the health of {other}"
+        else:
+            assert how["condition"] == "service_completed_successfully"
+            assert SERVICES[other]["restart"] == "no", f"{other} never completes"
+
+
+@pytest.mark.parametrize("name", [name for name in SERVICES if name != "setup"])
+def test_every_lasting_service_has_a_health_check_and_restarts(name: str) -> None:
+    assert SERVICES[name]["healthcheck"]["test"][0] in {"CMD", "CMD-SHELL"}
+    assert SERVICES[name]["restart"] == "unless-stopped"
+
+
+def test_named_volumes_are_declared_and_used() -> None:
+    mounts = [mount.split(":") for service in SERVICES.values() for mount in service["volumes"]]
+    named = {source for source, *_ in mounts if not source.startswith(".")}
+    assert named == set(COMPOSE["volumes"])
+    for source, *_ in mounts:
+        assert not source.startswith(".") or (ROOT / source).exists(), source
+
+
+def test_build_targets_are_stages_of_the_dockerfile() -> None:
+    stages = set(re.findall(r"^FROM \S+ AS (\S+)$", DOCKERFILE, re.MULTILINE))
+    targets = {service["build"]["target"] for service in SERVICES.values() if "build" in service}
+    assert targets == {"control", "gateway", "node"}
+    assert targets <= stages
+
+
+def test_what_the_dockerfile_copies_exists() -> None:
+    for sources in re.findall(r"^COPY (?!--from)(.+) \S+$", DOCKERFILE, re.MULTILINE):
+        for source in sources.split():
+            assert (ROOT / source).exists(), source
+
+
+def test_programs_that_containers_start_exist() -> None:
+    modules = re.findall(r"\bpython\", \"-m\", \"([\w.]+)\"|python -m ([\w.]+)", DOCKERFILE + TEXT)
+    listed = [command for service in SERVICES.values() if (command := service.get("command"))]
+    names = {first or second for first, second in modules}
+    names |= {command[2] for command in listed if command[:2] == ["python", "-m"]}
+    assert {"worker_runtime.agent", "controlplane.gateway.agent", "shoal.local.prepare"} <= names
+    for name in names - {"venv"}:
+        assert importlib.util.find_spec(name) is not None, name
+
+
+def test_make_env_writes_every_required_variable(tmp_path: Path) -> None:
+    (tmp_path / "deploy").mkdir()
+    shutil.copy(ROOT / "deploy" / "make-env", tmp_path / "deploy")
+    subprocess.run([tmp_path / "deploy" / "make-env"], check=True, capture_output=True)
+    lines = (tmp_path / ".env").read_text().splitlines()
+    values = dict(line.split("=", 1) for line in lines if not line.startswith("#"))
+    assert set(re.findall(r"\$\{(\w+):\?", TEXT)) <= set(values)
+    assert all(re.fullmatch(r"[\w.-]+", value) for value in values.values()), "URL-unsafe secret"
+    again = subprocess.run([tmp_path / "deploy" / "make-env"], check=False, capture_output=True)
+    assert again.returncode == 1
+
+
+def test_docker_itself_accepts_the_file(tmp_path: Path) -> None:
+    probe = ["docker", "compose", "version"]
+    if (
+        not shutil.which("docker")
+        or subprocess.run(probe, capture_output=True, check=False).returncode
+    ):
+        pytest.skip("no Docker Compose on this machine")
+    variables = dict.fromkeys(re.findall(r"\$\{(\w+)", TEXT), "x")
+    file = tmp_path / ".env"
+    file.write_text("".join(f"{name}={value}\n" for name, value in variables.items()))
+    checked = subprocess.run(
+        ["docker", "compose", "--env-file", file, "config", "--quiet"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert checked.returncode == 0, checked.stderr
