@@ -29,7 +29,7 @@ class BodyLimit:
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         announced = header(scope, b"content-length")
         if announced.isdecimal() and int(announced) > self.max_bytes:
-            await self._refuse(scope, send)
+            await self._refuse(scope, receive, send)
             return
         received = 0
         refused = False
@@ -40,7 +40,7 @@ class BodyLimit:
             received += len(message.get("body", b""))
             if received > self.max_bytes and not refused:
                 refused = True
-                await self._refuse(scope, send)
+                await self._refuse(scope, receive, send)
             # why: Django sees a client that went away, stops reading and drops all
             return {"type": "http.disconnect"} if refused else message
 
@@ -50,7 +50,15 @@ class BodyLimit:
 
         await self.app(scope, counted, unless_refused)
 
-    async def _refuse(self, scope: Message, send: Send) -> None:
+    async def _refuse(self, scope: Message, receive: Receive, send: Send) -> None:
+        # why drained, up to a point: closing on unread bytes resets the connection, and the client
+        # never sees the answer.
+        left = 4 * self.max_bytes
+        while left > 0:
+            message = await receive()
+            left -= len(message.get("body", b""))
+            if not message.get("more_body", False):
+                break
         response = problem_response(
             413,
             code="PayloadTooLarge",
@@ -59,11 +67,12 @@ class BodyLimit:
             hints=("Send files through /api/v1/uploads in chunks.",),
         )
         headers = [(key.lower().encode(), value.encode()) for key, value in response.items()]
+        length = str(len(response.content)).encode()
         await send(
             {
                 "type": "http.response.start",
                 "status": response.status_code,
-                "headers": [*headers, (b"connection", b"close")],
+                "headers": [*headers, (b"content-length", length), (b"connection", b"close")],
             }
         )
         await send({"type": "http.response.body", "body": response.content})

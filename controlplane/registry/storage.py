@@ -170,6 +170,10 @@ def _fsync(path: Path) -> None:
 def upload_files_remove(upload_id: str) -> None:
     """Everything an upload left on the disk: its part and any half-unpacked folder."""
     part_path(upload_id).unlink(missing_ok=True)
+    work_folders_remove(upload_id)
+
+
+def work_folders_remove(upload_id: str) -> None:
     for folder in Path(settings.SHOAL_UPLOAD_DIR).glob(f"{upload_id}.*.work"):
         shutil.rmtree(folder, ignore_errors=True)
 

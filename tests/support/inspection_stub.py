@@ -1,7 +1,7 @@
 """Stands in for `python -m worker_runtime.inspection`; file contents say how it should behave.
 
-A model file beginning with `HANG`, `CRASH`, `GARBAGE` or `BAD` makes it do so. In `serve`, a text holding
-`CRASH` kills it, `HANG` keeps it silent, `invalid` is answered with a problem.
+A model file beginning with `HANG`, `CRASH`, `GARBAGE` or `BAD` makes it do so. In `serve`, a text
+beginning so does the same; one with `invalid` in it is answered with a problem.
 """
 
 import json
@@ -85,7 +85,8 @@ def serve() -> None:
             ok = "invalid" not in text
             found = {
                 "severity": "error", "code": "ConfigInvalid", "line": 1, "column": 1,
-                "field": "max_batch_size", "message": "Must be 0 or more.", "hint": None, "fix": None,
+                "field": "max_batch_size", "message": "Must be 0 or more.", "hint": None,
+                "fix": None,
             }  # fmt: skip
             answer |= {
                 "ok": ok,

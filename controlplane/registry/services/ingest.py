@@ -263,6 +263,7 @@ def ingest_run(*, upload_id: str) -> None:
     )
     if not won:
         return
+    storage.work_folders_remove(upload_id)  # of a worker that died before us
     attempt = Ingest(Upload.objects.get(pk=upload_id), claim)
     try:
         _run_to_an_end(attempt)

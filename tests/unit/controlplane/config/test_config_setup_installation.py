@@ -1,4 +1,4 @@
-"""The command that makes an installation usable writes its secrets privately, and can be repeated."""
+"""The command that makes an installation usable writes secrets privately and can be repeated."""
 
 import json
 from io import StringIO

@@ -1,4 +1,4 @@
-"""Ingest always ends: ready with blobs, or failed with a reason, and never with files left behind."""
+"""Ingest always ends: ready with blobs, or failed with a reason, never with files left behind."""
 
 import hashlib
 import io
@@ -158,6 +158,8 @@ def test_a_dead_workers_upload_is_taken_over(
 ) -> None:
     upload = complete("m.onnx", b"a model")
     Upload.objects.filter(pk=upload.pk).update(claim="dead", attempts=1)
+    half_done = storage.work_path(upload.pk, "dead")
+    half_done.mkdir()
     assert ingest.ingests_resume(now=timezone.now()) == 0
     later(60)
     with django_capture_on_commit_callbacks() as sent:
@@ -167,6 +169,7 @@ def test_a_dead_workers_upload_is_taken_over(
     ingest.ingest_run(upload_id=upload.pk)
     upload.refresh_from_db()
     assert (upload.state, upload.attempts) == (Upload.State.READY, 2)
+    assert not half_done.exists()
 
 
 def test_a_file_that_kills_every_worker_ends_failed(

@@ -1,0 +1,146 @@
+"""A running control plane for tests: Redis, uvicorn, a Celery worker, in a home of their own."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+import redis
+
+from tests.support.runtime_process import wait_until
+
+ROOT = Path(__file__).parents[2]
+BIN = Path(sys.executable).parent
+STOP_S = 20
+
+
+@dataclass
+class Installation:
+    home: Path
+    environment: dict[str, str] = field(default_factory=dict)
+    processes: dict[str, "subprocess.Popen[bytes]"] = field(default_factory=dict)
+    redis_port: int = 0
+    url: str = ""
+    token: str = ""
+    admin_password: str = ""
+
+    def prepare(self) -> None:
+        """Start Redis, migrate, make the administrator."""
+        (self.home / "db").mkdir(parents=True)
+        (self.home / "logs").mkdir()
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        self.environment = {
+            **os.environ,
+            "DJANGO_SETTINGS_MODULE": "controlplane.config.settings",
+            "SHOAL_HOME": str(self.home),
+            "SHOAL_SECRET_KEY": "integration-" + "x" * 40,
+            "SHOAL_GATEWAY_TOKEN": "integration-gateway-token",
+            "SHOAL_REDIS_URL": f"redis://127.0.0.1:{port}/0",
+        }
+        self.redis_port = port
+        self.start_redis()
+        for database in ("default", "metrics"):
+            self.manage("migrate", "--verbosity", "0", "--database", database)
+        output = self.home / "setup.json"
+        self.manage("setup_installation", "--output", str(output))
+        answer = json.loads(output.read_text())
+        self.token = answer["local_token"]
+        self.admin_password = answer["admin_password"] or ""
+
+    def start_redis(self) -> None:
+        command = [str(BIN / "redis-server"), "--port", str(self.redis_port), "--save", ""]
+        self.spawn("redis", [*command, "--bind", "127.0.0.1", "--dir", str(self.home)])
+        with redis.Redis(port=self.redis_port) as client:
+            wait_until(lambda: _answers(client), "Redis")
+
+    def manage(self, *arguments: str) -> None:
+        self._run([sys.executable, str(ROOT / "manage.py"), *arguments])
+
+    def python(self, script: str) -> None:
+        """Run ``script`` with the installation's settings."""
+        self._run([sys.executable, "-c", script])
+
+    def _run(self, command: list[str]) -> None:
+        done = subprocess.run(
+            command, env=self.environment, cwd=ROOT, capture_output=True, text=True, timeout=120
+        )
+        assert done.returncode == 0, done.stderr
+
+    def start_web(self) -> None:
+        with socket.socket() as listener:
+            listener.bind(("127.0.0.1", 0))
+            listener.listen(64)
+            self.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+            command = ["uvicorn", "controlplane.config.asgi:application", "--fd"]
+            handle = str(listener.fileno())
+            self.spawn("web", [sys.executable, "-m", *command, handle], (listener.fileno(),))
+        wait_until(lambda: self.alive("web") and _ok(f"{self.url}/readyz"), self.log("web"))
+
+    def start_worker(self) -> None:
+        command = ["celery", "-A", "controlplane.config.celery", "worker", "-Q", "control,ingest"]
+        options = ["-c", "1", "--without-gossip", "--without-mingle", "--loglevel", "INFO"]
+        self.spawn("worker", [sys.executable, "-m", *command, *options])
+        wait_until(lambda: self.alive("worker") and "ready." in self.log("worker"), "the worker")
+
+    def spawn(self, name: str, command: list[str], handles: tuple[int, ...] = ()) -> None:
+        with (self.home / "logs" / f"{name}.log").open("ab") as log:
+            self.processes[name] = subprocess.Popen(
+                command, env=self.environment, cwd=ROOT, stdout=log, stderr=log,
+                pass_fds=handles, start_new_session=True,
+            )  # fmt: skip
+
+    def alive(self, name: str) -> bool:
+        code = self.processes[name].poll()
+        assert code is None, f"{name} ended with {code}:\n{self.log(name)}"
+        return True
+
+    def log(self, name: str) -> str:
+        path = self.home / "logs" / f"{name}.log"
+        return path.read_text(errors="replace") if path.exists() else ""
+
+    def kill(self, name: str) -> None:
+        """End a process and all its children at once."""
+        process = self.processes.pop(name)
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait(STOP_S)
+
+    def stop(self) -> None:
+        for name in reversed(list(self.processes)):
+            process = self.processes[name]
+            process.terminate()
+            with suppress(subprocess.TimeoutExpired):  # then it is killed
+                process.wait(STOP_S)
+            self.kill(name)
+
+    def client(self) -> httpx.Client:
+        headers = {"Authorization": f"Bearer {self.token}"}
+        return httpx.Client(base_url=f"{self.url}/api/v1", headers=headers, timeout=30)
+
+    def memory_bytes(self, name: str) -> int:
+        """The most that the process ever held in memory."""
+        status = Path(f"/proc/{self.processes[name].pid}/status").read_text()
+        line = next(line for line in status.splitlines() if line.startswith("VmHWM"))
+        return int(line.split()[1]) * 1024
+
+
+def _answers(client: "redis.Redis") -> bool:
+    try:
+        return bool(client.ping())
+    except redis.ConnectionError:
+        return False
+
+
+def _ok(url: str) -> bool:
+    try:
+        return httpx.get(url, timeout=5).status_code == 200
+    except httpx.TransportError:
+        return False
