@@ -44,7 +44,7 @@ class BatchPolicy:
         self._max_rows = max(1, config.max_rows)
         self._delay_ns = config.delay_ns
         self._preferred = frozenset(config.preferred)
-        self._largest = max(config.preferred, default=0)
+        self._largest = max(config.preferred, default=self._max_rows)
 
     def decide(self, waiting: Iterable[InferRequest], now_ns: int) -> Decision:
         """What to do with the requests in ``waiting`` (front first) at ``now_ns``."""
@@ -87,7 +87,7 @@ class BatchPolicy:
         oldest_leaves_ns = first.queued_ns + self._delay_ns
         if preferred and now_ns < oldest_leaves_ns:
             return Decision(preferred)
-        if stopped or rows >= max(1, self._largest) or now_ns >= oldest_leaves_ns:
+        if stopped or rows >= self._largest or now_ns >= oldest_leaves_ns:
             return Decision(count)
         return Decision(0, oldest_leaves_ns)
 

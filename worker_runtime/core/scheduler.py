@@ -83,7 +83,8 @@ class Scheduler:
             self.statistics.failed(FailureReason.REJECTED, now - request.arrived_ns)
             raise error.for_request(request.id) from None
         # why not at once: what one turn of the loop brings in leaves as one batch.
-        if not self._pump_planned and self._in_flight < self._slots:
+        # A queue with deadlines is looked at even while every instance is busy: it sets the timer.
+        if not self._pump_planned and (self._in_flight < self._slots or self._queue.has_policy):
             self._plan_pump()
 
     def cancel(self, request: InferRequest) -> bool:

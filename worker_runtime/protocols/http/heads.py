@@ -43,6 +43,8 @@ class _Collector:
         self.url = b""
         self.headers: list[tuple[bytes, bytes]] = []
         self.complete = False
+        self.keep_alive = False
+        self.parser: Any = None
 
     def on_url(self, url: bytes) -> None:
         self.url += url
@@ -52,6 +54,8 @@ class _Collector:
 
     def on_headers_complete(self) -> None:
         self.complete = True
+        # why here: once a message without a body is over, the parser has forgotten it.
+        self.keep_alive = self.parser.should_keep_alive()
 
 
 class HeadCache:
@@ -75,7 +79,7 @@ class HeadCache:
 def parse_head(raw: bytes) -> Head:
     """Parse one request head. Raises HttpRefusal, which closes the connection."""
     found = _Collector()
-    parser = httptools.HttpRequestParser(found)
+    parser = found.parser = httptools.HttpRequestParser(found)
     try:
         parser.feed_data(raw)
     except httptools.HttpParserUpgrade:
@@ -92,7 +96,7 @@ def parse_head(raw: bytes) -> Head:
         method=parser.get_method().decode("ascii"),
         path=path,
         segments=segments,
-        keep_alive=parser.should_keep_alive(),
+        keep_alive=found.keep_alive,
         old_http=version == "1.0",
     )
     _read_headers(head, found.headers)

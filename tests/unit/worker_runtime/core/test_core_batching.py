@@ -1,0 +1,115 @@
+"""The batch policy, as a table: what waits, what is configured, what the time is -> what leaves."""
+
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.unit.worker_runtime.core.runtime_requests import request
+from worker_runtime.core.batching import BatchingConfig, BatchPolicy, Decision
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    rows: list[int]
+    take: int
+    wake_ns: int = 0
+    config: dict[str, object] = field(default_factory=dict)
+    keys: str = ""
+    now: int = 0
+    arrivals: list[int] = field(default_factory=list)
+
+
+CASES = [
+    Case("nothing waits, nothing leaves", [], 0),
+    Case(
+        "without dynamic batching requests leave one by one", [1, 1], 1, config={"dynamic": False}
+    ),
+    Case("no delay: everything that waits leaves", [1, 1, 1], 3),
+    Case("max batch size bounds a batch", [3, 3, 3], 2),
+    Case("a request is never split", [5, 4], 1),
+    Case("the first request alone may fill the batch", [8, 1], 1),
+    Case("another shape ends a batch", [1, 1, 1], 2, keys="aab"),
+    Case("a request of another shape at the front goes alone", [1, 1], 1, keys="ba"),
+    Case("delay: a lone request waits", [1], 0, 100, {"delay_ns": 100}),
+    Case(
+        "delay: counted from the oldest request",
+        [1, 1],
+        0,
+        105,
+        {"delay_ns": 100},
+        now=50,
+        arrivals=[5, 40],
+    ),
+    Case("delay over: all leave", [1, 1], 2, 0, {"delay_ns": 100}, now=100),
+    Case("full batch leaves before the delay ends", [4, 4], 2, 0, {"delay_ns": 100}),
+    Case("the next one does not fit: leave before the delay ends", [5, 4], 1, 0, {"delay_ns": 100}),
+    Case("a change of shape does not wait for the delay", [1, 1], 1, 0, {"delay_ns": 100}, "ab"),
+    Case("preferred size leaves at once", [1, 1, 1, 1], 4, 0, {"delay_ns": 100, "preferred": (4,)}),
+    Case(
+        "the largest preferred prefix wins",
+        [1] * 7,
+        6,
+        0,
+        {"delay_ns": 100, "preferred": (2, 4, 6)},
+    ),
+    Case(
+        "preferred prefix is cut off while time remains",
+        [2, 2, 1],
+        2,
+        0,
+        {"delay_ns": 100, "preferred": (4,)},
+    ),
+    Case("below every preferred size: wait", [1], 0, 100, {"delay_ns": 100, "preferred": (4,)}),
+    Case(
+        "after the delay what is there leaves",
+        [1, 1, 1],
+        3,
+        0,
+        {"delay_ns": 100, "preferred": (2,)},
+        now=100,
+    ),
+    Case(
+        "above the largest preferred size no waiting",
+        [3, 2],
+        1,
+        0,
+        {"delay_ns": 100, "preferred": (4,)},
+    ),
+    Case("no delay: below the preferred size all leave", [1], 1, 0, {"preferred": (4,)}),
+    Case("no delay: the preferred size cuts off the rest", [2, 2, 2], 2, 0, {"preferred": (4,)}),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_policy(case: Case) -> None:
+    settings = {"max_rows": 8, "dynamic": True, **case.config}
+    policy = BatchPolicy(BatchingConfig(**settings))  # type: ignore[arg-type]
+    keys = case.keys or "a" * len(case.rows)
+    arrivals = case.arrivals or [0] * len(case.rows)
+    waiting = [
+        request(rows, key=key, at=at)
+        for rows, key, at in zip(case.rows, keys, arrivals, strict=True)
+    ]
+    assert policy.decide(waiting, case.now) == Decision(case.take, case.wake_ns)
+
+
+@given(
+    rows=st.lists(st.integers(1, 8), min_size=1, max_size=12),
+    preferred=st.sets(st.integers(1, 8), max_size=3),
+    delay=st.sampled_from([0, 100]),
+    now=st.integers(0, 200),
+)
+def test_every_decision_is_sound(
+    rows: list[int], preferred: set[int], delay: int, now: int
+) -> None:
+    config = BatchingConfig(8, tuple(sorted(preferred)), delay, dynamic=True)
+    decision = BatchPolicy(config).decide([request(n) for n in rows], now)
+    if decision.take:
+        assert sum(rows[: decision.take]) <= 8
+    else:
+        assert now < decision.wake_ns <= delay
+    if now >= delay:
+        assert decision.take, "nobody waits longer than the delay"

@@ -1,0 +1,86 @@
+"""The waiting line: order, bounds and deadlines."""
+
+import pytest
+
+from tests.unit.worker_runtime.core.runtime_requests import request
+from worker_runtime.core.queue import QueueConfig, QueuePolicy, RequestQueue
+from worker_runtime.errors import QueueFull
+from worker_runtime.types.request import InferRequest
+
+
+def names(requests: list[InferRequest]) -> str:
+    return "".join(item.id for item in requests)
+
+
+def filled(config: QueueConfig, *items: tuple[str, int], now: int = 0) -> RequestQueue:
+    queue = RequestQueue(config)
+    for name, priority in items:
+        queue.push(request(name=name, priority=priority), now)
+    return queue
+
+
+def test_without_levels_first_in_is_first_out() -> None:
+    queue = filled(QueueConfig(), ("a", 0), ("b", 3), ("c", 1))
+    assert names(list(queue)) == "abc"
+    assert names(queue.take(2)) == "ab"
+    assert len(queue) == 1
+
+
+def test_lower_levels_go_first_and_unknown_levels_mean_the_default() -> None:
+    config = QueueConfig(levels=3, default_level=2)
+    queue = filled(config, ("c", 3), ("x", 0), ("a", 1), ("y", 9), ("b", 1))
+    assert names(list(queue)) == "abxyc"
+
+
+def test_a_full_level_refuses_but_another_takes() -> None:
+    config = QueueConfig(levels=2, default_level=1, default=QueuePolicy(max_size=1))
+    queue = filled(config, ("a", 1))
+    with pytest.raises(QueueFull, match="Exceeds maximum queue size"):
+        queue.push(request(name="b", priority=1), 0)
+    queue.push(request(name="c", priority=2), 0)
+    assert names(list(queue)) == "ac"
+
+
+def test_expired_requests_are_swept_out() -> None:
+    queue = filled(QueueConfig(default=QueuePolicy(timeout_ns=100)), ("a", 0), now=0)
+    queue.push(request(name="b"), 50)
+    assert queue.next_deadline() == 100
+    assert queue.sweep(99) == []
+    assert names(queue.sweep(100)) == "a"
+    assert names(list(queue)) == "b"
+    assert len(queue) == 1
+
+
+def test_the_delay_action_moves_expired_requests_behind_the_others() -> None:
+    queue = filled(QueueConfig(default=QueuePolicy(timeout_ns=100, delay=True)), ("a", 0))
+    queue.push(request(name="b"), 50)
+    assert queue.sweep(120) == []
+    assert names(list(queue)) == "ba"
+    assert len(queue) == 2
+
+
+@pytest.mark.parametrize(
+    ("policy", "requested", "deadline"),
+    [
+        (QueuePolicy(), 50, 0),
+        (QueuePolicy(timeout_ns=100), 50, 1100),
+        (QueuePolicy(timeout_ns=100, allow_override=True), 50, 1050),
+        (QueuePolicy(timeout_ns=100, allow_override=True), 500, 1100),
+        (QueuePolicy(timeout_ns=0, allow_override=True), 50, 0),
+    ],
+)
+def test_a_request_can_only_shorten_a_timeout_that_the_model_has(
+    policy: QueuePolicy, requested: int, deadline: int
+) -> None:
+    assert policy.deadline(1000, requested) == deadline
+
+
+def test_removing_takes_exactly_that_request() -> None:
+    queue = RequestQueue()
+    first, second = request(name="a"), request(name="a")
+    queue.push(first, 0)
+    queue.push(second, 0)
+    assert queue.remove(second)
+    assert not queue.remove(second)
+    assert list(queue) == [first]
+    assert queue.take(1)[0] is first

@@ -1,0 +1,234 @@
+"""The scheduler over a fake backend: batches form, errors stay with their requests, nothing hangs."""
+
+import asyncio
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.unit.worker_runtime.core.runtime_requests import RecordingSink
+from worker_runtime.core.batching import BatchingConfig
+from worker_runtime.core.plans import Planner
+from worker_runtime.core.queue import QueueConfig, QueuePolicy
+from worker_runtime.core.scheduler import Scheduler, SchedulerConfig
+from worker_runtime.core.statistics import FailureReason, Statistics
+from worker_runtime.errors import BackendFailed, Cancelled, QueueFull, QueueTimeout
+from worker_runtime.types.request import InferRequest
+from worker_runtime.types.signature import Signature, TensorSpec
+from worker_runtime.types.tensor import BY_NAME
+
+SPEC = TensorSpec("x", BY_NAME["FP32"], (2,))
+SIGNATURE = Signature("m", 4, (SPEC,), (TensorSpec("y", BY_NAME["FP32"], (2,)),))
+
+
+class FakeModel:
+    """Doubles its input; blocks while ``gate`` is closed; raises when told to."""
+
+    graph = None
+
+    def __init__(self, *, inline: bool = False) -> None:
+        self.gate = threading.Event()
+        self.gate.set()
+        self.error: Exception | None = None
+        self.batches: list[int] = []
+        self.wrong_rows = False
+        self.threads: set[str] = set()
+        self.instances = [self]
+        self.inline = self if inline else None
+
+    def execute(self, inputs: dict[str, Any], outputs: Sequence[str]) -> list[Any]:
+        assert self.gate.wait(10)
+        self.threads.add(threading.current_thread().name)
+        array = inputs["x"]
+        self.batches.append(len(array))
+        if self.error is not None:
+            raise self.error
+        return [(array[:1] if self.wrong_rows else array) * 2 for _ in outputs]
+
+    def close(self) -> None:
+        self.instances = []
+
+
+class Harness:
+    def __init__(self, model: FakeModel, config: SchedulerConfig) -> None:
+        self.model = model
+        self.sink = RecordingSink()
+        self.statistics = Statistics()
+        self.scheduler = Scheduler(
+            SIGNATURE, config, model, asyncio.get_running_loop(), self.statistics
+        )
+        self._planner = Planner(SIGNATURE)
+
+    def submit(self, name: str, value: float, rows: int = 1, timeout_ns: int = 0) -> InferRequest:
+        plan = self._planner.plan((("x", "FP32", (rows, 2)),), None)
+        data = np.full((rows, 2), value, np.float32).tobytes()
+        request = InferRequest(plan=plan, inputs=[data], sink=self.sink, id=name)
+        self.scheduler.submit(request, timeout_ns)
+        return request
+
+    async def answered(self, count: int) -> None:
+        async with asyncio.timeout(10):
+            while len(self.sink.delivered) + len(self.sink.failed) < count:
+                await asyncio.sleep(0.001)
+
+    async def running(self) -> None:
+        """Until the instance holds a batch and the queue is empty."""
+        async with asyncio.timeout(10):
+            while self.scheduler.pending:
+                await asyncio.sleep(0.001)
+
+
+DYNAMIC = SchedulerConfig(BatchingConfig(max_rows=4, dynamic=True))
+
+
+async def test_requests_of_one_turn_share_a_batch_and_get_their_own_rows() -> None:
+    harness = Harness(FakeModel(), DYNAMIC)
+    for i in range(3):
+        harness.submit(str(i), float(i))
+    await harness.answered(3)
+    assert harness.model.batches == [3]
+    for name, (array,) in harness.sink.delivered:
+        assert array.tolist() == [[2 * float(name)] * 2]
+    assert harness.statistics.success_count == 3
+    assert harness.statistics.execution_count == 1
+    assert harness.statistics.batches[3].count == 1
+    await harness.scheduler.drain()
+
+
+async def test_what_arrives_while_the_instance_works_becomes_the_next_batch() -> None:
+    harness = Harness(FakeModel(), DYNAMIC)
+    harness.model.gate.clear()
+    harness.submit("a", 1)
+    await harness.running()
+    for name in "bcdef":
+        harness.submit(name, 1)
+    harness.model.gate.set()
+    await harness.answered(6)
+    assert harness.model.batches == [1, 4, 1]
+    await harness.scheduler.drain()
+
+
+async def test_without_dynamic_batching_each_request_runs_alone() -> None:
+    harness = Harness(FakeModel(), SchedulerConfig(ahead=1))
+    for name in "abc":
+        harness.submit(name, 1)
+    await harness.answered(3)
+    assert harness.model.batches == [1, 1, 1]
+    await harness.scheduler.drain()
+
+
+async def test_an_error_fails_its_batch_and_the_next_one_works() -> None:
+    harness = Harness(FakeModel(), DYNAMIC)
+    harness.model.error = ValueError("no such luck")
+    harness.submit("a", 1)
+    await harness.answered(1)
+    (name, error) = harness.sink.failed[0]
+    assert name == "a"
+    assert isinstance(error, BackendFailed)
+    assert str(error) == "[request id: a] no such luck"
+    assert harness.statistics.failures[FailureReason.BACKEND] == 1
+    harness.model.error = None
+    harness.submit("b", 1)
+    await harness.answered(2)
+    assert [name for name, _ in harness.sink.delivered] == ["b"]
+    await harness.scheduler.drain()
+
+
+async def test_a_model_that_returns_too_few_rows_is_an_error_not_a_mix_up() -> None:
+    harness = Harness(FakeModel(), DYNAMIC)
+    harness.model.wrong_rows = True
+    harness.submit("a", 1)
+    harness.submit("b", 2)
+    await harness.answered(2)
+    assert "expected 2 rows" in str(harness.sink.failed[0][1])
+    await harness.scheduler.drain()
+
+
+async def test_a_cancelled_request_never_runs() -> None:
+    harness = Harness(FakeModel(), DYNAMIC)
+    harness.model.gate.clear()
+    harness.submit("a", 1)
+    await harness.running()
+    waiting = harness.submit("b", 1)
+    assert harness.scheduler.cancel(waiting)
+    harness.model.gate.set()
+    await harness.answered(2)
+    assert isinstance(harness.sink.failed[0][1], Cancelled)
+    assert harness.model.batches == [1]
+    assert harness.statistics.failures[FailureReason.CANCELED] == 1
+    await harness.scheduler.drain()
+
+
+async def test_a_full_queue_refuses_at_once() -> None:
+    config = SchedulerConfig(
+        BatchingConfig(max_rows=4, dynamic=True), QueueConfig(default=QueuePolicy(max_size=1))
+    )
+    harness = Harness(FakeModel(), config)
+    harness.model.gate.clear()
+    harness.submit("a", 1)
+    await harness.running()
+    harness.submit("b", 1)
+    with pytest.raises(QueueFull, match=r"\[request id: c\] Exceeds maximum queue size"):
+        harness.submit("c", 1)
+    assert harness.statistics.failures[FailureReason.REJECTED] == 1
+    harness.model.gate.set()
+    await harness.scheduler.drain()
+
+
+async def test_a_request_that_waits_too_long_is_told_so_while_the_instance_is_busy() -> None:
+    config = SchedulerConfig(
+        BatchingConfig(max_rows=4, dynamic=True),
+        QueueConfig(default=QueuePolicy(timeout_ns=20_000_000)),
+    )
+    harness = Harness(FakeModel(), config)
+    harness.model.gate.clear()
+    harness.submit("a", 1)
+    await harness.running()
+    harness.submit("b", 1)
+    await harness.answered(1)
+    assert isinstance(harness.sink.failed[0][1], QueueTimeout)
+    harness.model.gate.set()
+    await harness.answered(2)
+    await harness.scheduler.drain()
+
+
+async def test_a_delay_lets_a_batch_fill_up() -> None:
+    config = SchedulerConfig(BatchingConfig(max_rows=4, dynamic=True, delay_ns=10_000_000_000))
+    harness = Harness(FakeModel(), config)
+    harness.submit("a", 1)
+    await asyncio.sleep(0)
+    harness.submit("b", 1, rows=3)
+    await harness.answered(2)
+    assert harness.model.batches == [4]
+    await harness.scheduler.drain()
+
+
+async def test_the_delay_ends_by_itself() -> None:
+    config = SchedulerConfig(BatchingConfig(max_rows=4, dynamic=True, delay_ns=5_000_000))
+    harness = Harness(FakeModel(), config)
+    harness.submit("a", 1)
+    await harness.answered(1)
+    assert harness.model.batches == [1]
+    await harness.scheduler.drain()
+
+
+async def test_tiny_models_move_into_the_event_loop() -> None:
+    harness = Harness(FakeModel(inline=True), DYNAMIC)
+    for i in range(200):
+        harness.submit(str(i), 1)
+        await harness.answered(i + 1)
+        if threading.current_thread().name in harness.model.threads:
+            break
+    else:
+        pytest.fail("never ran inline")
+    await harness.scheduler.drain()
+
+
+async def test_draining_answers_what_was_accepted() -> None:
+    harness = Harness(FakeModel(), SchedulerConfig())
+    for name in "abcd":
+        harness.submit(name, 1)
+    await harness.scheduler.drain()
+    assert [name for name, _ in harness.sink.delivered] == list("abcd")

@@ -1,0 +1,139 @@
+"""config.pbtxt: every way of writing it, errors with places and fixes, and the way back."""
+
+import pytest
+
+from worker_runtime.errors import ConfigInvalid, Problem
+from worker_runtime.repository.config_json import from_json, to_json
+from worker_runtime.repository.locate import places
+from worker_runtime.repository.pbtxt import parse, render
+from worker_runtime.repository.validate import validate
+
+FULL = """
+name: "m"  # a comment
+platform: 'onnxruntime_onnx';
+max_batch_size: 8
+input [
+  { name: "a/b:0" data_type: TYPE_FP32 dims: [ 3, -1 ] reshape { shape: [ 3, 1, -1 ] } },
+  { name: "scale_0.tmp_1", data_type: TYPE_STRING, dims: 1 }
+]
+output { name: "y" data_type: TYPE_FP16 dims: [ 2 ] label_filename: "labels.txt" }
+instance_group [ { count: 2 kind: KIND_CPU } ]
+dynamic_batching {
+  preferred_batch_size: [ 4, 8 ]
+  max_queue_delay_microseconds: 100
+  priority_levels: 2
+  default_priority_level: 1
+  priority_queue_policy { key: 1 value { max_queue_size: 3 } }
+}
+parameters { key: "intra_op_thread_count" value { string_value: "1" } }
+parameters: { key: "k", value: { string_value: "v" } }
+"""
+
+
+def broken(text: str) -> Problem:
+    with pytest.raises(ConfigInvalid) as caught:
+        parse(text)
+    return caught.value.problems[0]
+
+
+def test_the_printer_round_trips() -> None:
+    config = parse(FULL)
+    assert parse(render(config)) == config
+
+
+def test_json_round_trips_and_has_numbers_for_wide_integers() -> None:
+    config = parse(FULL)
+    data = to_json(config)
+    assert data["dynamic_batching"]["max_queue_delay_microseconds"] == 100
+    assert data["input"][0]["dims"] == [3, -1]
+    assert data["input"][0]["reshape"]["shape"] == [3, 1, -1]
+    assert data["dynamic_batching"]["priority_queue_policy"]["1"]["max_queue_size"] == 3
+    assert data["model_warmup"] == []
+    assert from_json(data) == config
+
+
+def test_bad_json_is_refused() -> None:
+    with pytest.raises(ConfigInvalid, match="no_such"):
+        from_json({"no_such": 1})
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "message", "fixed"),
+    [
+        ('name: "m"\nmax_batch: 3\n', 2, 1, 'unknown field "max_batch"', "max_batch_size: 3"),
+        ('input { name: "x" data_type: FP32 }', 1, 30, "FP32 is not a value", "TYPE_FP32"),
+        ("instance_group { kind: CPU }", 1, 24, "CPU is not a value of Kind", "KIND_CPU"),
+        (
+            'input {\n  name: "x"\n  dim: [1]\n}',
+            3,
+            3,
+            'unknown field "dim" in ModelInput',
+            "dims: [1]",
+        ),
+        ('max_batch_size: "x"', 1, 17, "Couldn't parse integer", ""),
+        ('input { name: "a"', 1, 18, 'Expected "}"', ""),
+    ],
+)
+def test_parse_errors_point_at_the_place(
+    text: str, line: int, column: int, message: str, fixed: str
+) -> None:
+    problem = broken(text)
+    assert message in problem.message
+    assert problem.line == line
+    if fixed:
+        assert problem.column == column
+        assert fixed in problem.fix
+        parse(problem.fix)
+
+
+def test_places_are_found_however_the_file_is_written() -> None:
+    found = places(FULL)
+    assert found["max_batch_size"][:2] == (4, 1)
+    assert found["input[1].name"].line == 7
+    assert found["input[0].reshape[0].shape"].line == 6
+    assert found["dynamic_batching[0].preferred_batch_size"].value == "["
+    assert found["output[0].label_filename"].value == '"labels.txt"'
+    assert found["parameters[1].key"].line == 19
+
+
+def test_places_survive_broken_text() -> None:
+    assert "name" in places('name: "x"\ninput [ { name: ')
+    assert places("{{{{") == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "field", "line", "message"),
+    [
+        ("\nmax_batch_size: -1", "max_batch_size", 2, "max_batch_size is -1, expected 0 or more"),
+        ('input { name: "x" data_type: TYPE_FP32\n dims: [0] }', "input[0].dims", 2, "dimension 0"),
+        (
+            "max_batch_size: 4\ndynamic_batching { preferred_batch_size: [9] }",
+            "dynamic_batching[0].preferred_batch_size",
+            2,
+            "preferred size is 9, expected 1 to 4",
+        ),
+        (
+            "dynamic_batching { priority_levels: 2 }",
+            "dynamic_batching[0].default_priority_level",
+            1,
+            "expected 1 to 2",
+        ),
+        (
+            'input { name: "x" data_type: 1 dims: [4] reshape { shape: [3] } }',
+            "input[0].reshape",
+            1,
+            "has different size for dims [4] and reshape [3]",
+        ),
+        ("sequence_batching {}", "sequence_batching", 1, "sequence batching are not available"),
+    ],
+)
+def test_findings_name_field_place_and_expectation(
+    text: str, field: str, line: int, message: str
+) -> None:
+    problem = next(p for p in validate(parse(text), places(text)) if p.field == field)
+    assert message in problem.message
+    assert problem.line == line
+
+
+def test_a_complete_configuration_has_no_findings() -> None:
+    assert [p for p in validate(parse(FULL), places(FULL)) if p.severity == "error"] == []
