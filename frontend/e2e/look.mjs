@@ -25,7 +25,7 @@ const browser = await chromium.launch({
 });
 
 async function open(scheme, state, path, viewport = { width: 1440, height: 900 }) {
-  const page = await browser.newPage({ viewport, colorScheme: scheme });
+  const page = await browser.newPage({ viewport, colorScheme: scheme, reducedMotion: "reduce" });
   page.setDefaultTimeout(10_000);
   page.on("console", (message) => {
     const expected = /status of 404|ERR_CONNECTION_RESET/.test(message.text());
@@ -90,12 +90,12 @@ async function uploadStory(scheme) {
   await page.getByRole("button", { name: "Remove 64" }).click();
   await page.getByRole("button", { name: "Set 1,000 µs" }).click();
   await page.getByText("No problems. The configuration fits the model.").waitFor();
-  await page.getByLabel("Max batch size").fill("64");
+  await page.getByRole("textbox", { name: "Max batch size" }).fill("64");
   await page.locator(".cm-content").getByText("64", { exact: true }).waitFor();
   await shoot(page, `configure-good-${scheme}`);
   await page.reload();
   await page.getByText("No problems. The configuration fits the model.").waitFor();
-  check((await page.getByLabel("Max batch size").inputValue()) === "64", "a reload lost the draft");
+  check((await page.getByRole("textbox", { name: "Max batch size" }).inputValue()) === "64", "a reload lost the draft");
   await page.getByRole("button", { name: "Continue to deployment" }).click();
   await page.getByRole("button", { name: "Deploy blue at 100 %" }).waitFor();
   await shoot(page, `deploy-${scheme}`);
@@ -130,7 +130,7 @@ async function consoleStory(scheme) {
   await page.getByText("Softmax").waitFor();
   const big = state.inferred?.inputs.find((input) => input.name === "a/b:0");
   check(JSON.stringify(big?.data) === '{"b64":"/////////38="}', `64-bit value went as ${JSON.stringify(big?.data)}`);
-  await page.getByText("Softmax").click();
+  await page.getByRole("switch", { name: "Softmax" }).click();
   await shoot(page, `console-result-${scheme}`);
   await page.getByText("JSON", { exact: true }).first().click();
   await page.getByLabel("Request as JSON").waitFor();
@@ -156,7 +156,7 @@ async function consoleStory(scheme) {
 try {
   for (const scheme of ["light", "dark"]) {
     for (const story of [uploadStory, consoleStory]) {
-      await story(scheme).catch((error) => failures.push(`${story.name} ${scheme}: ${error.message.split("\n").slice(0, 4).join(" ")}`));
+      await story(scheme).catch((error) => failures.push(`${story.name} ${scheme}: ${error.message.split("\n").slice(0, 14).join(" ")}`));
     }
   }
 } finally {

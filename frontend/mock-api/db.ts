@@ -11,11 +11,15 @@ function replica(id: string, ordinal: number, node: string, over: Partial<Replic
     id,
     ordinal,
     node,
-    state: "Ready",
+    state: "ready",
     generation: 1,
     restarts: 0,
     http_port: 31000 + ordinal,
     grpc_port: 32000 + ordinal,
+    endpoint: "",
+    deployment: "",
+    downloaded_bytes: 0,
+    total_bytes: 0,
     memory_bytes: 412 * 2 ** 20 + ordinal * 7_340_032,
     started_at: ago(86_000 + ordinal * 40),
     load_seconds: 3.8,
@@ -34,11 +38,12 @@ function deployment(endpoint: string, name: string, model: string, version: numb
     config_revision: null,
     instance_count: replicas.length,
     provisioning_state: "Succeeded",
-    serving_state: "Ready",
+    serving_state: "Healthy",
     traffic: 0,
     error: null,
     request_timeout_ms: 60_000,
-    retries: 1,
+    retries: true,
+    environment: {},
     replicas,
     created_at: ago(90_000),
     updated_at: ago(3_000),
@@ -85,9 +90,9 @@ export const endpoints: Endpoint[] = [
     "sentiment",
     [
       deployment("sentiment", "blue", "minilm-sentiment", 2, [
-        replica("r-sen-0", 0, "node-a1", { restarts: 4, state: "Failed", error: "exit code 137: killed, out of memory" }),
+        replica("r-sen-0", 0, "node-a1", { restarts: 4, state: "failed", error: { code: "RuntimeExited", message: "The runtime process ended with exit code 137", detail: "Killed by the system: out of memory (cgroup limit 512 MiB)", hints: ["Give the node more memory, or run fewer instances."] } }),
         replica("r-sen-1", 1, "node-a1", { restarts: 1 }),
-      ], { serving_state: "Degraded", error: "1 of 2 replicas is not ready" }),
+      ], { serving_state: "Degraded", error: { code: "ReplicasDown", message: "1 of 2 replicas is not ready", detail: "", hints: [] } }),
     ],
     { blue: 100 },
     { serving_state: "Degraded" },
@@ -199,31 +204,44 @@ export const models: Model[] = Object.entries(versions).map(([name, list], index
 export const nodes: NodeItem[] = ["node-a1", "node-a2"].map((name, index) => ({
   id: `n-${index}`,
   name,
-  state: "Online",
+  state: "online",
   cordoned: index === 1,
-  info: { hostname: name, cpu_count: 16 - index * 8, memory_total_bytes: (64 >> index) * 2 ** 30, memory_available_bytes: (38 >> index) * 2 ** 30, disk_free_bytes: 212 * 2 ** 30, platform: "Linux x86_64", python: "3.11.9", agent_version: "0.1.0", runtime_version: "0.1.0", devices: ["CPU"] },
+  info: {
+    agent_version: "0.1.0",
+    address: `10.0.4.${11 + index}`,
+    cpu_count: 16 - index * 8,
+    cpu_utilization: 0.42 - index * 0.2,
+    memory_total_bytes: (64 >> index) * 2 ** 30,
+    memory_used_bytes: (26 >> index) * 2 ** 30,
+    disk_total_bytes: 480 * 2 ** 30,
+    disk_free_bytes: 212 * 2 ** 30,
+    cache_bytes: 3.4 * 2 ** 30,
+    backends: ["onnxruntime"],
+    gpus: [],
+    labels: {},
+  },
   last_seen_at: ago(2),
   age_s: 2,
   replicas: endpoints.flatMap((item) =>
     item.deployments.flatMap((dep) =>
-      dep.replicas.filter((one) => one.node === name).map((one) => ({ ...one, endpoint: item.name, deployment: dep.name, model: dep.model })),
+      dep.replicas.filter((one) => one.node === name).map((one) => ({ ...one, endpoint: item.name, deployment: dep.name })),
     ),
   ),
 }));
 
 let seq = 900;
-function event(seconds: number, verb: string, subject: string, message: string, severity = "info", actor = "maria"): EventItem {
+function event(seconds: number, verb: string, subject: string, message: string, severity: EventItem["severity"] = "info", actor = "maria"): EventItem {
   seq -= 1;
   return { seq, at: ago(seconds), actor, verb, subject, severity, message, data: {} };
 }
 
 export const events: EventItem[] = [
-  event(40, "deployment.ready", "endpoint:resnet50-prod", "green passed readiness on node-a1, loaded in 3.8 s", "info", "node-a1"),
-  event(95, "deployment.loading", "endpoint:resnet50-prod", "green is loading resnet50 version 8"),
-  event(400, "replica.failed", "endpoint:sentiment", "Replica 0 of blue ended with exit code 137: out of memory", "error", "node-a1"),
-  event(1_260, "endpoint.slow", "endpoint:resnet50-prod", "blue p99 above 25 ms for 2 min", "warning", "shoal"),
-  event(9_000, "traffic.set", "endpoint:resnet50-prod", "Traffic set to blue 80, green 20"),
-  event(92_000, "node.joined", "node:node-a2", "node-a2 joined", "info", "maria"),
+  event(40, "deployment.ready", "endpoint/resnet50-prod", "green passed readiness on node-a1, loaded in 3.8 s", "info", "node-a1"),
+  event(95, "deployment.loading", "endpoint/resnet50-prod", "green is loading resnet50 version 8"),
+  event(400, "replica.failed", "endpoint/sentiment", "Replica 0 of blue ended with exit code 137: out of memory", "error", "node-a1"),
+  event(1_260, "endpoint.slow", "endpoint/resnet50-prod", "blue p99 above 25 ms for 2 min", "warning", "shoal"),
+  event(9_000, "traffic.set", "endpoint/resnet50-prod", "Traffic set to blue 80, green 20"),
+  event(92_000, "node.joined", "node/node-a2", "node-a2 joined", "info", "maria"),
 ];
 
 const STAGES = ["validate", "place", "download", "load", "warm", "route"] as const;
@@ -232,7 +250,7 @@ function operation(id: string, name: string, dep: string, state: Operation["stat
   const failed = state === "Failed";
   return {
     id,
-    kind: "deployment.create",
+    kind: "deploy",
     endpoint: name,
     deployment: dep,
     state,

@@ -159,8 +159,8 @@ export function answer({ method, path, query, body }: MockRequest): MockAnswer {
       return list(eventList(query.get("subject"), Number(query.get("limit") ?? 100)));
     case "tokens":
       return method === "POST"
-        ? ok({ id: "t9", name: body["name"], prefix: "shoal_9f2c", token: "shoal_9f2cK1vT8mQzYb4XrLw7HpNs3Dg6Jd" }, 201)
-        : list([{ id: "t1", name: "ci", prefix: "shoal_1a2b", created_at: ago(400_000), last_used_at: ago(500) }]);
+        ? ok({ id: 9, name: body["name"], prefix: "shoal_9f2c", token: "shoal_9f2cK1vT8mQzYb4XrLw7HpNs3Dg6Jd", created_at: ago(0), last_used_at: null }, 201)
+        : list([{ id: 1, name: "ci", prefix: "shoal_1a2b", created_at: ago(400_000), last_used_at: ago(500) }]);
     case "join-tokens":
       return ok({ token: "sjoin_x", command: "python -m worker_runtime.agent --join http://127.0.0.1:8080 --token sjoin_7Qm2vX8bRt", expires_at: ago(-900) }, 201);
     default:

@@ -24,4 +24,4 @@ export const signOut = () => call<unknown>("DELETE", apiPath("session"));
 export const tokensQuery = () =>
   queryOptions({ queryKey: keys.tokens, queryFn: ({ signal }) => get<Page<ApiToken>>(apiPath("tokens"), { signal }) });
 export const createToken = (name: string) => post<ApiTokenCreated>(apiPath("tokens"), { name });
-export const deleteToken = (id: string) => del<unknown>(apiPath("tokens", id));
+export const deleteToken = (id: number) => del<unknown>(apiPath("tokens", id));

@@ -15,20 +15,15 @@ export interface Session {
 }
 
 export interface ApiToken {
-  id: string;
+  id: number;
   name: string;
   prefix: string;
-  created_at?: string;
-  last_used_at?: string | null;
+  created_at: string;
+  last_used_at: string | null;
 }
 
 export interface ApiTokenCreated extends ApiToken {
   token: string;
-}
-
-export interface ProblemHint {
-  code?: string;
-  message?: string;
 }
 
 // ---- inspection -------------------------------------------------------------------------------
@@ -127,6 +122,7 @@ export interface UploadStep {
 export interface ErrorDetail {
   code: string;
   message: string;
+  /** The verbatim reason, often of another program. */
   detail?: string | null;
   hints?: string[];
 }
@@ -200,19 +196,36 @@ export interface Model {
 
 export type ServingState = "Healthy" | "Degraded" | "Unavailable" | "Stopped" | "Deploying";
 
+export type ReplicaState =
+  | "pending"
+  | "downloading"
+  | "starting"
+  | "loading"
+  | "warming"
+  | "ready"
+  | "draining"
+  | "stopped"
+  | "failed"
+  | "unknown";
+
 export interface Replica {
   id: string;
   ordinal: number;
-  node: string | null;
-  state: string;
+  node: string;
+  endpoint: string;
+  deployment: string;
+  state: ReplicaState;
   generation: number;
   restarts: number;
-  http_port: number | null;
-  grpc_port: number | null;
-  memory_bytes: number | null;
+  /** 0 until known. */
+  http_port: number;
+  grpc_port: number;
+  memory_bytes: number;
+  downloaded_bytes: number;
+  total_bytes: number;
   started_at: string | null;
   load_seconds: number | null;
-  error: string | null;
+  error: ErrorDetail | null;
   last_report_at: string | null;
 }
 
@@ -224,11 +237,12 @@ export interface Deployment {
   config_revision: number | null;
   instance_count: number;
   provisioning_state: string;
-  serving_state: string;
+  serving_state: ServingState;
   traffic: number;
-  error: string | null;
+  error: ErrorDetail | null;
+  environment: Record<string, string>;
   request_timeout_ms: number;
-  retries: number;
+  retries: boolean;
   replicas: Replica[];
   created_at: string;
   updated_at: string;
@@ -274,7 +288,7 @@ export interface DeploymentCreate {
   instance_count?: number;
   environment?: Record<string, string>;
   request_timeout_ms?: number;
-  retries?: number;
+  retries?: boolean;
   traffic?: number;
 }
 
@@ -300,6 +314,7 @@ export interface DeployResult {
   model_name: string;
   models: string[];
   provisioning_state: string;
+  idle_deployments?: string[];
 }
 
 export interface Snippets {
@@ -344,7 +359,7 @@ export interface Operation {
   state: OperationState;
   stages: OperationStage[];
   percent: number;
-  error: ErrorDetail | string | null;
+  error: ErrorDetail | null;
   result: DeployResult | null;
   deadline_at: string | null;
   created_by: string;
@@ -358,9 +373,36 @@ export interface EventItem {
   actor: string;
   verb: string;
   subject: string;
-  severity: "info" | "warning" | "error" | string;
+  severity: "info" | "warning" | "error";
   message: string;
   data: Record<string, unknown>;
+}
+
+export interface Gpu {
+  index: number;
+  uuid: string;
+  name: string;
+  memory_total_bytes: number;
+  memory_used_bytes: number;
+  /** 0..1 */
+  utilization: number;
+}
+
+/** What the node said of itself in its last report. */
+export interface NodeInfo {
+  agent_version: string;
+  address: string;
+  cpu_count: number;
+  /** 0..1 */
+  cpu_utilization: number;
+  memory_total_bytes: number;
+  memory_used_bytes: number;
+  disk_total_bytes: number;
+  disk_free_bytes: number;
+  cache_bytes: number;
+  backends: string[];
+  gpus: Gpu[];
+  labels: Record<string, string>;
 }
 
 export interface NodeItem {
@@ -368,10 +410,12 @@ export interface NodeItem {
   name: string;
   state: string;
   cordoned: boolean;
-  info: Record<string, unknown>;
+  info: NodeInfo;
+  /** The rule behind `state`. */
+  rule?: { interval_s: number; suspect_after_s: number; offline_after_s: number };
   last_seen_at: string | null;
   age_s: number | null;
-  replicas: (Replica & { endpoint?: string; deployment?: string; model?: string })[];
+  replicas: Replica[];
 }
 
 export interface JoinToken {
@@ -381,7 +425,7 @@ export interface JoinToken {
 }
 
 export interface AttentionItem {
-  severity: "error" | "warning" | "info" | string;
+  severity: "error" | "warning" | "info";
   title: string;
   detail: string;
   link: string;

@@ -4,7 +4,7 @@ import classes from "./event-list.module.css";
 import { absoluteTime, clock, relativeTime } from "./format";
 import { type Tone, ToneIcon } from "./status";
 
-const TONE: Record<string, Tone> = { info: "info", success: "ok", ok: "ok", warning: "warn", error: "error", critical: "error" };
+const TONE: Record<EventItem["severity"], Tone> = { info: "info", warning: "warn", error: "error" };
 
 /** Events of the last day show the time of day, older ones the date. */
 function when(at: string): string {
@@ -12,8 +12,8 @@ function when(at: string): string {
 }
 
 function toneFor(event: EventItem): Tone {
-  const tone = TONE[event.severity] ?? "idle";
-  if (tone === "info" && /ready|succeeded|created|online|healthy/.test(event.verb)) return "ok";
+  const tone = TONE[event.severity];
+  if (tone === "info" && /ready|succeeded|created|online|healthy|routed|registered|joined/.test(event.verb)) return "ok";
   return tone;
 }
 

@@ -20,6 +20,7 @@ const TONES: Record<string, Tone> = {
   deploying: "info",
   loading: "info",
   starting: "info",
+  queued: "idle",
   downloading: "info",
   updating: "info",
   creating: "info",
@@ -38,6 +39,10 @@ const TONES: Record<string, Tone> = {
   error: "error",
   unavailable: "error",
   unreachable: "error",
+  canceled: "idle",
+  suspect: "warn",
+  scaling: "info",
+  unknown: "warn",
   offline: "error",
   down: "error",
   crashed: "error",
@@ -65,12 +70,15 @@ export interface StatusProps {
   title?: string;
 }
 
+/** States of replicas and nodes come in lower case. */
+const word = (state: string): string => state.charAt(0).toUpperCase() + state.slice(1);
+
 export function Status({ state, tone = toneOf(state), plain = false, title }: StatusProps) {
   const Icon = ICONS[tone];
   return (
     <span className={`${classes["chip"]} ${plain ? classes["plain"] : ""}`} data-tone={tone} title={title}>
       <Icon size={14} aria-hidden className={tone === "info" ? classes["spin"] : undefined} />
-      {state}
+      {word(state)}
     </span>
   );
 }

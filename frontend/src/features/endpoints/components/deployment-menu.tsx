@@ -69,12 +69,11 @@ export function DeploymentMenu({ endpoint, deployment }: { endpoint: Endpoint; d
           label="Instances"
           description="Each instance is one runtime process with its own copy of the model."
           value={instances}
-          min={0}
+          min={1}
           max={64}
-          onChange={(value) => setInstances(Number(value) || 0)}
+          onChange={(value) => setInstances(Number(value) || 1)}
           data-autofocus
         />
-        {instances === 0 ? <p>At 0 the deployment is stopped and answers nothing.</p> : null}
       </ConfirmModal>
       <ConfirmModal
         opened={dialog === "delete"}

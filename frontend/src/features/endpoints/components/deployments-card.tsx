@@ -16,7 +16,7 @@ import { DeploymentMenu } from "./deployment-menu";
 import { TrafficEditor, useTrafficControl } from "./traffic-control";
 
 function nodesOf(deployment: Deployment): string {
-  const names = [...new Set(deployment.replicas.map((replica) => replica.node).filter((node) => node !== null))];
+  const names = [...new Set(deployment.replicas.map((replica) => replica.node).filter((node) => node !== ""))];
   return names.length > 0 ? names.join(", ") : "–";
 }
 
@@ -44,13 +44,13 @@ export function DeploymentsCard({ endpoint }: { endpoint: Endpoint }) {
         </Link>
       ),
     },
-    { id: "status", header: "Status", cell: (row) => <Status state={row.serving_state} {...(row.error ? { title: row.error } : {})} /> },
+    { id: "status", header: "Status", cell: (row) => <Status state={row.serving_state} {...(row.error ? { title: row.error.message } : {})} /> },
     { id: "placement", header: "Placement", hideBelow: "md", cell: (row) => nodesOf(row) },
     {
       id: "instances",
       header: "Instances",
       align: "right",
-      cell: (row) => `${row.replicas.filter((replica) => replica.state === "Ready").length} / ${row.instance_count}`,
+      cell: (row) => `${row.replicas.filter((replica) => replica.state === "ready").length} / ${row.instance_count}`,
     },
     { id: "traffic", header: "Traffic", align: "right", cell: (row) => `${endpoint.traffic[row.name] ?? 0}\u00a0%` },
     { id: "menu", header: <span className="sr-only">Actions</span>, align: "right", width: 40, cell: (row) => <DeploymentMenu endpoint={endpoint} deployment={row} /> },

@@ -43,7 +43,7 @@ export function useTrafficControl(endpoint: Endpoint): TrafficControl {
     mutation.mutate(before, { onError: (error) => notifyProblem(error, "The traffic could not be moved back") });
   };
   const notReady = endpoint.deployments.filter(
-    (deployment) => (draft[deployment.name] ?? 0) > 0 && deployment.serving_state !== "Ready" && deployment.serving_state !== "Healthy",
+    (deployment) => (draft[deployment.name] ?? 0) > 0 && deployment.serving_state !== "Healthy",
   );
   const confirm = async () => {
     const before = now;

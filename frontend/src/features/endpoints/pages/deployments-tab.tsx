@@ -1,8 +1,10 @@
 /** Each deployment with its replicas, and the traffic between them. */
 import { Button } from "@mantine/core";
 import { IconFileText, IconPlus } from "@tabler/icons-react";
+import { useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import type { Deployment, Endpoint, Replica } from "@/api/types";
+import { keys } from "@/api/keys";
+import type { Deployment, Endpoint, ErrorDetail, Replica } from "@/api/types";
 import { paths } from "@/app/paths";
 import { Card } from "@/components/card";
 import { type Column, DataTable } from "@/components/data-table";
@@ -18,8 +20,6 @@ import { DeploymentName } from "../components/deployments-card";
 import { TrafficEditor, useTrafficControl } from "../components/traffic-control";
 import { useEndpoint } from "../hooks/use-endpoint";
 import { splitText } from "../traffic";
-import { useQueryClient } from "@tanstack/react-query";
-import { keys } from "@/api/keys";
 import classes from "./deployments-tab.module.css";
 
 const REPLICA_COLUMNS: Column<Replica>[] = [
@@ -50,8 +50,23 @@ const REPLICA_COLUMNS: Column<Replica>[] = [
   },
 ];
 
+function Failure({ problem, title }: { problem: ErrorDetail | null; title?: string }) {
+  if (!problem) return null;
+  return (
+    <div className={classes["failure"]}>
+      <p>
+        <b>{title ? `${title}: ${problem.message}` : problem.message}</b>
+      </p>
+      {problem.detail && problem.detail !== problem.message ? <pre className="mono">{problem.detail}</pre> : null}
+      {problem.hints?.map((hint) => (
+        <p key={hint}>{hint}</p>
+      ))}
+    </div>
+  );
+}
+
 function DeploymentCard({ endpoint, deployment, all }: { endpoint: Endpoint; deployment: Deployment; all: string[] }) {
-  const ready = deployment.replicas.filter((replica) => replica.state === "Ready").length;
+  const ready = deployment.replicas.filter((replica) => replica.state === "ready").length;
   const failures = deployment.replicas.filter((replica) => replica.error);
   return (
     <Card
@@ -81,7 +96,7 @@ function DeploymentCard({ endpoint, deployment, all }: { endpoint: Endpoint; dep
         </>
       }
     >
-      {deployment.error ? <p className={classes["error"]}>{deployment.error}</p> : null}
+      {deployment.error ? <Failure problem={deployment.error} /> : null}
       <DataTable
         compact
         label={`Replicas of ${deployment.name}`}
@@ -91,9 +106,7 @@ function DeploymentCard({ endpoint, deployment, all }: { endpoint: Endpoint; dep
         empty={<p className={classes["none"]}>No replicas: the deployment is stopped.</p>}
       />
       {failures.map((replica) => (
-        <p key={replica.id} className={classes["replicaError"]}>
-          Replica {replica.ordinal}: <span className="mono">{replica.error}</span>
-        </p>
+        <Failure key={replica.id} title={`Replica ${replica.ordinal}`} problem={replica.error} />
       ))}
     </Card>
   );

@@ -13,9 +13,9 @@ const LIMIT = 200;
 
 export function EventsTab() {
   const endpoint = useEndpoint();
-  const { data, error, isPending, refetch } = useQuery(eventsQuery(`endpoint:${endpoint.name}`, LIMIT));
+  const { data, error, isPending, refetch } = useQuery(eventsQuery(`endpoint/${endpoint.name}`, LIMIT));
   useEvents((event) => {
-    if (event.subject.includes(endpoint.name)) void refetch();
+    if (event.subject === `endpoint/${endpoint.name}`) void refetch();
   });
   if (error) return <ProblemCard error={error} title="The events could not be loaded" onRetry={() => void refetch()} />;
   return (

@@ -19,10 +19,10 @@ import classes from "./overview-tab.module.css";
 const SHOWN_EVENTS = 6;
 
 function RecentEvents({ endpoint }: { endpoint: string }) {
-  const events = useQuery(eventsQuery(`endpoint:${endpoint}`, SHOWN_EVENTS));
+  const events = useQuery(eventsQuery(`endpoint/${endpoint}`, SHOWN_EVENTS));
   const { refetch } = events;
   useEvents((event) => {
-    if (event.subject.includes(endpoint)) void refetch();
+    if (event.subject === `endpoint/${endpoint}`) void refetch();
   });
   const shown = events.data?.items.slice(0, SHOWN_EVENTS);
   return (

@@ -1,4 +1,78 @@
-/** Stand-in until the page is built. */
+/** How the whole installation does, at a glance. */
+import { IconRocket } from "@tabler/icons-react";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { keys } from "@/api/keys";
+import { overviewQuery } from "@/api/operations";
+import type { Overview } from "@/api/types";
+import { paths } from "@/app/paths";
+import { Card } from "@/components/card";
+import { EventList } from "@/components/event-list";
+import { LinkButton } from "@/components/link-button";
+import { PageHeader, usePageTitle } from "@/components/page-header";
+import { ProblemCard } from "@/components/problem-card";
+import { Skeleton } from "@/components/skeleton";
+import { useEvents } from "@/live/hooks";
+import { AttentionList } from "../components/attention-list";
+import { EndpointTable } from "../components/endpoint-table";
+import { FirstSteps } from "../components/first-steps";
+import { NodeStrip } from "../components/node-strip";
+import { OperationList } from "../components/operation-list";
+import classes from "./overview-page.module.css";
+
+const SHOWN_EVENTS = 7;
+const SHOWN_OPERATIONS = 6;
+
+function Body({ overview }: { overview: Overview }) {
+  const { counts } = overview;
+  return (
+    <>
+      {overview.attention.length > 0 ? <AttentionList items={overview.attention} /> : null}
+      <div className={classes["grid"]}>
+        <Card title="Endpoints" hint={`${counts.replicas_ready} of ${counts.replicas_total} replicas ready`} flush>
+          <EndpointTable endpoints={overview.endpoints} />
+        </Card>
+        <div className={classes["stack"]}>
+          <Card title="Nodes" hint={`${counts.nodes_online} of ${counts.nodes} online`} flush>
+            <NodeStrip nodes={overview.nodes} />
+          </Card>
+        </div>
+        <Card title="Recent operations" flush>
+          <OperationList operations={overview.recent_operations.slice(0, SHOWN_OPERATIONS)} />
+        </Card>
+        <Card title="Recent events" flush>
+          <EventList events={overview.recent_events.slice(0, SHOWN_EVENTS)} />
+        </Card>
+      </div>
+    </>
+  );
+}
+
 export function OverviewPage() {
-  return <p>OverviewPage</p>;
+  usePageTitle("Overview");
+  const queryClient = useQueryClient();
+  const { data, error, refetch } = useQuery(overviewQuery());
+  useEvents(() => void queryClient.invalidateQueries({ queryKey: keys.overview }));
+  const isEmpty = data !== undefined && data.counts.endpoints === 0;
+  return (
+    <>
+      <PageHeader
+        title="Overview"
+        actions={
+          isEmpty ? null : (
+            <LinkButton {...paths.deploy()} leftSection={<IconRocket size={16} />}>
+              Deploy a model
+            </LinkButton>
+          )
+        }
+      />
+      {error && !data ? <ProblemCard error={error} title="The overview could not be loaded" onRetry={() => void refetch()} /> : null}
+      {!data && !error ? (
+        <div className={classes["stack"]} role="status" aria-label="Loading the overview">
+          <Skeleton height={220} />
+          <Skeleton height={160} />
+        </div>
+      ) : null}
+      {data ? isEmpty ? <FirstSteps overview={data} /> : <Body overview={data} /> : null}
+    </>
+  );
 }

@@ -1,0 +1,29 @@
+/** How full something is. */
+import classes from "./meter.module.css";
+
+export interface MeterProps {
+  label: string;
+  /** 0..1, null when unknown. */
+  share: number | null;
+  text: string;
+}
+
+const NEARLY_FULL = 0.9;
+
+export function Meter({ label, share, text }: MeterProps) {
+  return (
+    <span className={classes["meter"]}>
+      <span className={classes["words"]}>
+        <span className="muted">{label}</span>
+        <span>{text}</span>
+      </span>
+      <span className={classes["track"]} aria-hidden>
+        <span
+          className={classes["fill"]}
+          data-full={(share ?? 0) > NEARLY_FULL ? "" : undefined}
+          style={{ width: `${Math.min(1, Math.max(0, share ?? 0)) * 100}%` }}
+        />
+      </span>
+    </span>
+  );
+}

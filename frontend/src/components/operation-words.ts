@@ -1,0 +1,24 @@
+/** What an operation does, in words. */
+import type { Operation } from "@/api/types";
+
+export function operationTitle(operation: Operation): string {
+  const where = [operation.endpoint, operation.deployment].filter(Boolean).join(" / ");
+  switch (operation.kind) {
+    case "deploy":
+      return `Deploy ${where}`;
+    case "scale":
+      return `Scale ${where}`;
+    case "delete-deployment":
+      return `Delete ${where}`;
+    case "delete-endpoint":
+      return `Delete ${operation.endpoint ?? ""}`;
+    default:
+      return `${operation.kind} ${where}`;
+  }
+}
+
+/** The stage that is under way or has failed. */
+export function currentStage(operation: Operation): string {
+  const stage = operation.stages.find((item) => item.status === "running" || item.status === "failed");
+  return stage ? stage.title : "";
+}

@@ -1,0 +1,40 @@
+/** What needs somebody: worst first. */
+import { useNavigate } from "@tanstack/react-router";
+import { IconChevronRight } from "@tabler/icons-react";
+import type { AttentionItem } from "@/api/types";
+import { type Tone, ToneIcon } from "@/components/status";
+import classes from "./attention-list.module.css";
+
+const TONES: Record<AttentionItem["severity"], Tone> = { error: "error", warning: "warn", info: "info" };
+const ORDER: AttentionItem["severity"][] = ["error", "warning", "info"];
+
+export function AttentionList({ items }: { items: readonly AttentionItem[] }) {
+  const navigate = useNavigate();
+  const sorted = [...items].sort((a, b) => ORDER.indexOf(a.severity) - ORDER.indexOf(b.severity));
+  return (
+    <section className={classes["card"]} aria-label="Needs attention">
+      <h2>
+        Needs attention <span className={classes["count"]}>{items.length}</span>
+      </h2>
+      <ul>
+        {sorted.map((item) => (
+          <li key={`${item.link} ${item.title}`} data-severity={item.severity}>
+            <a
+              href={item.link}
+              onClick={(event) => {
+                if (event.metaKey || event.ctrlKey || event.shiftKey) return;
+                event.preventDefault();
+                void navigate({ href: item.link });
+              }}
+            >
+              <ToneIcon tone={TONES[item.severity]} label={item.severity} />
+              <span className={classes["title"]}>{item.title}</span>
+              <span className="muted truncate">{item.detail}</span>
+              <IconChevronRight size={15} aria-hidden className={classes["chevron"] ?? ""} />
+            </a>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

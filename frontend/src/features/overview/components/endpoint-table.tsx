@@ -1,0 +1,72 @@
+/** The endpoints with what they do right now; the course of the requests is remembered while the page is open. */
+import { Link, useNavigate } from "@tanstack/react-router";
+import type { Overview } from "@/api/types";
+import { paths } from "@/app/paths";
+import { Sparkline } from "@/components/charts/sparkline";
+import { type Column, DataTable } from "@/components/data-table";
+import { durationParts, percentParts, rateParts } from "@/components/format";
+import { Num } from "@/components/num";
+import { Status } from "@/components/status";
+import { TrafficBar } from "@/components/traffic-bar";
+import { useRequestRates } from "../hooks/use-request-rates";
+import classes from "./endpoint-table.module.css";
+
+type Row = Overview["endpoints"][number];
+
+export function EndpointTable({ endpoints }: { endpoints: readonly Row[] }) {
+  const navigate = useNavigate();
+  const rates = useRequestRates(endpoints);
+  const columns: Column<Row>[] = [
+    {
+      id: "name",
+      header: "Name",
+      cell: (row) => (
+        <>
+          <Link {...paths.endpoint(row.name)} className={classes["name"]}>
+            {row.name}
+          </Link>
+          <div className="secondary truncate">
+            {row.models.map((item) => `${item.name} v${item.version}`).filter((text, index, all) => all.indexOf(text) === index).join(", ") ||
+              "no model"}
+          </div>
+        </>
+      ),
+    },
+    { id: "status", header: "Status", cell: (row) => <Status state={row.serving_state} /> },
+    {
+      id: "rate",
+      header: "Requests",
+      align: "right",
+      cell: (row) => <Num parts={rateParts(row.live.request_rate, "req/s")} />,
+    },
+    {
+      id: "course",
+      header: <span className="sr-only">Recent course</span>,
+      width: 130,
+      hideBelow: "lg",
+      cell: (row) => <Sparkline values={rates.get(row.name) ?? []} label={`Requests of ${row.name}, recent course`} />,
+    },
+    { id: "p95", header: "p95", align: "right", cell: (row) => <Num parts={durationParts(row.live.p95_us)} /> },
+    {
+      id: "errors",
+      header: "Errors",
+      align: "right",
+      hideBelow: "sm",
+      cell: (row) => (
+        <span data-bad={(row.live.error_rate ?? 0) > 0.01 ? "" : undefined} className={classes["errors"]}>
+          <Num parts={percentParts(row.live.error_rate)} />
+        </span>
+      ),
+    },
+    { id: "traffic", header: "Traffic", width: 220, hideBelow: "md", cell: (row) => <TrafficBar thin traffic={row.traffic} /> },
+  ];
+  return (
+    <DataTable
+      label="Endpoints"
+      columns={columns}
+      rows={endpoints}
+      rowKey={(row) => row.name}
+      onOpen={(row) => void navigate(paths.endpoint(row.name))}
+    />
+  );
+}

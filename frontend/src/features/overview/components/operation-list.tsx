@@ -1,0 +1,32 @@
+/** The latest operations in short. */
+import { Link } from "@tanstack/react-router";
+import type { Operation } from "@/api/types";
+import { paths } from "@/app/paths";
+import { elapsed } from "@/components/format";
+import { currentStage, operationTitle } from "@/components/operation-words";
+import { Status } from "@/components/status";
+import { Time } from "@/components/time";
+import classes from "./operation-list.module.css";
+
+export function OperationList({ operations }: { operations: readonly Operation[] }) {
+  if (operations.length === 0) return <p className={classes["none"]}>No operations yet</p>;
+  return (
+    <ul className={classes["list"]}>
+      {operations.map((operation) => (
+        <li key={operation.id}>
+          <Link {...paths.operation(operation.id)} className={classes["row"]}>
+            <Status plain state={operation.state} />
+            <span className="truncate">
+              <b>{operationTitle(operation)}</b>
+              {currentStage(operation) ? <span className="muted"> · {currentStage(operation)}</span> : null}
+            </span>
+            <span className="muted">{elapsed(operation.created_at, operation.finished_at)}</span>
+            <span className={classes["when"]}>
+              <Time at={operation.created_at} />
+            </span>
+          </Link>
+        </li>
+      ))}
+    </ul>
+  );
+}
