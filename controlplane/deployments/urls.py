@@ -1,5 +1,42 @@
-"""Routes below /api/v1/."""
+"""Routes below /api/v1/ and /agent/v1/."""
 
-from django.urls import URLPattern
+from django.urls import path, re_path
 
-urlpatterns: list[URLPattern] = []
+from controlplane.deployments import agent_api
+from controlplane.deployments.api import deployments, endpoints, nodes, operations
+
+urlpatterns = [
+    path("endpoints", endpoints.EndpointsView.as_view()),
+    path("endpoints/<str:endpoint>", endpoints.EndpointView.as_view()),
+    path("endpoints/<str:endpoint>/traffic", endpoints.TrafficView.as_view()),
+    path("endpoints/<str:endpoint>/keys/list", endpoints.KeysView.as_view()),
+    path("endpoints/<str:endpoint>/keys/regenerate", endpoints.KeysRegenerateView.as_view()),
+    path("endpoints/<str:endpoint>/snippets", endpoints.SnippetsView.as_view()),
+    path("endpoints/<str:endpoint>/metrics", endpoints.MetricsView.as_view()),
+    path("endpoints/<str:endpoint>/deployments", deployments.DeploymentsView.as_view()),
+    path(
+        "endpoints/<str:endpoint>/deployments/<str:deployment>",
+        deployments.DeploymentView.as_view(),
+    ),
+    path(
+        "endpoints/<str:endpoint>/deployments/<str:deployment>/logs",
+        deployments.LogsView.as_view(),
+    ),
+    path("deploy", deployments.DeployView.as_view()),
+    path("operations", operations.OperationsView.as_view()),
+    path("operations/<str:operation_id>", operations.operation_or_wait),
+    path("operations/<str:operation_id>/cancel", operations.OperationCancelView.as_view()),
+    path("operations/<str:operation_id>/retry", operations.OperationRetryView.as_view()),
+    path("events", operations.EventsView.as_view()),
+    path("nodes", nodes.NodesView.as_view()),
+    path("nodes/<str:node>", nodes.NodeView.as_view()),
+    path("nodes/<str:node>/cordon", nodes.NodeCordonView.as_view()),
+    path("nodes/<str:node>/uncordon", nodes.NodeUncordonView.as_view()),
+    path("overview", nodes.OverviewView.as_view()),
+]
+
+agent_urlpatterns = [
+    path("desired", agent_api.DesiredDoor.as_view()),
+    path("report", agent_api.ReportDoor.as_view()),
+    re_path(r"^blobs/(?P<sha256>[0-9a-f]{64})$", agent_api.BlobDoor.as_view()),
+]

@@ -32,6 +32,11 @@ def live_tick(endpoint: str, keys: list[str], now: float) -> tuple[float, list[f
     raise NotImplementedError
 
 
+def live_now(endpoints: Collection[str], now: float) -> dict[str, dict[str, float | None]]:
+    """Endpoint -> request_rate, p95_us and error_rate of the last seconds, in one read for all."""
+    raise NotImplementedError
+
+
 def sample_interval_s(endpoints: Collection[str] | None = None) -> float:
     """How often to sample: quickly while somebody watches one of these (or any) endpoints."""
     watched = Watch.objects.filter(expires_at__gt=time.time())

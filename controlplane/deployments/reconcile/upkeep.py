@@ -73,4 +73,5 @@ def upkeep(
 
 def revive_after(attempts: int) -> timedelta:
     """How long a failed replica of a serving deployment rests before it is started anew."""
-    return min(REVIVE_FIRST * 2 ** min(attempts, 10), REVIVE_LONGEST)
+    factor: int = 2 ** min(attempts, 10)
+    return min(REVIVE_FIRST * factor, REVIVE_LONGEST)

@@ -1,8 +1,10 @@
 """Shapes of endpoints, deployments and replicas on the wire."""
 
+from datetime import UTC, datetime
 from typing import Any
 
-from drf_spectacular.utils import extend_schema_serializer
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema_field, extend_schema_serializer
 from rest_framework import serializers
 
 from controlplane.deployments.types import (
@@ -160,9 +162,17 @@ class DeployInputSerializer(Fields):
     traffic = serializers.IntegerField(required=False, default=100, min_value=0, max_value=100)
 
 
+@extend_schema_field(OpenApiTypes.DATETIME)
+class UnixTimeField(serializers.Field[float, float, str, Any]):
+    """Unix seconds, shown as RFC 3339 in UTC."""
+
+    def to_representation(self, value: float) -> str:
+        return datetime.fromtimestamp(value, UTC).isoformat().replace("+00:00", "Z")
+
+
 class LogLineSerializer(Fields):
     id = serializers.IntegerField()
-    at = serializers.DateTimeField()
+    at = UnixTimeField(read_only=True)
     replica_id = serializers.CharField()
     stream = serializers.CharField()
     text = serializers.CharField(allow_blank=True)

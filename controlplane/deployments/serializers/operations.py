@@ -61,7 +61,7 @@ class EventSerializer(Fields):
     subject = serializers.CharField()
     severity = serializers.ChoiceField(choices=Event.Severity.choices)
     message = serializers.CharField()
-    data = serializers.DictField()
+    data = serializers.DictField()  # type: ignore[assignment] # a declared field, not the property
 
 
 class EventsQuery(Fields):

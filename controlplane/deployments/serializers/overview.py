@@ -83,6 +83,7 @@ class LiveSerializer(Fields):
     error_rate = serializers.FloatField(allow_null=True, help_text="0..1")
 
 
+@extend_schema_serializer(component_name="OverviewEndpoint")
 class OverviewEndpointSerializer(EndpointSerializer):
     live = LiveSerializer()
 

@@ -6,6 +6,7 @@ from controlplane.deployments.services.deployments import (
     deployment_create,
     deployment_delete,
     deployment_scale,
+    operation_cancel,
     operation_retry,
 )
 from controlplane.deployments.services.endpoints import (
@@ -16,7 +17,6 @@ from controlplane.deployments.services.endpoints import (
 )
 from controlplane.deployments.services.keys import endpoint_key_regenerate, endpoint_keys_reveal
 from controlplane.deployments.services.nodes import node_delete
-from controlplane.deployments.services.operations import operation_cancel
 from controlplane.deployments.services.reports import endpoint_advance, node_report
 from controlplane.deployments.services.routes import gateway_confirmed
 from controlplane.deployments.services.tick import operations_tick

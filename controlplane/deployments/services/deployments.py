@@ -23,7 +23,11 @@ from controlplane.deployments.selectors import deployment_get, operation_get, op
 from controlplane.deployments.services import endings
 from controlplane.deployments.services.advance import operation_advance
 from controlplane.deployments.services.endpoints import endpoint_create
-from controlplane.deployments.services.operations import nothing_active, operation_open
+from controlplane.deployments.services.operations import (
+    cancel_request,
+    nothing_active,
+    operation_open,
+)
 from controlplane.deployments.services.replicas import replicas_remove, replicas_stop
 from controlplane.deployments.types import (
     DeploymentState,
@@ -157,6 +161,15 @@ def deployment_delete(
             now=now,
         )
     return _advanced(operation, now)
+
+
+def operation_cancel(*, operation_id: str, actor: str, now: datetime) -> Operation:
+    """Stop it at whatever stage it is; what served before serves on.
+
+    Raises OperationNotFound, OperationFinished.
+    """
+    cancel_request(operation_id=operation_id, actor=actor)
+    return _advanced(operation_get(operation_id), now)
 
 
 def operation_retry(*, operation_id: str, actor: str, now: datetime) -> Operation:

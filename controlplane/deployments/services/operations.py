@@ -99,8 +99,8 @@ def nothing_active(endpoint: str, deployment: str | None = None) -> None:
 
 
 @transaction.atomic
-def operation_cancel(*, operation_id: str, actor: str) -> Operation:
-    """Ask it to stop; the next step does. Raises OperationNotFound, OperationFinished."""
+def cancel_request(*, operation_id: str, actor: str) -> None:
+    """Note the wish; the next step heeds it. Raises OperationNotFound, OperationFinished."""
     operation = operation_get(operation_id)
     if operation.kind in DELETIONS:
         raise OperationFinished("A deletion cannot be taken back.", code="NotCancelable")
@@ -116,4 +116,3 @@ def operation_cancel(*, operation_id: str, actor: str) -> Operation:
         message=f"{actor} asked to cancel: {describe(operation)}",
         data={"operation": operation.id, "deployment": operation.deployment},
     )
-    return operation_get(operation_id)

@@ -1,0 +1,160 @@
+"""REST of deployments, and of ``/deploy``, which does it all in one call."""
+
+from django.utils import timezone
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework import serializers, status
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
+from controlplane.deployments import selectors, services
+from controlplane.deployments.api.reading import actor, form, operation_body
+from controlplane.deployments.selectors.shown import deployment_shown, latest_operations
+from controlplane.deployments.serializers.endpoints import (
+    DeployInputSerializer,
+    DeploymentInputSerializer,
+    DeploymentPatchSerializer,
+    DeploymentSerializer,
+    Fields,
+    LogLinesSerializer,
+)
+from controlplane.deployments.serializers.operations import OperationSerializer
+from controlplane.metrics.selectors import log_lines
+
+DeploymentPageSerializer = page_of(DeploymentSerializer)
+
+
+class LogsQuery(Fields):
+    tail = serializers.IntegerField(min_value=1, max_value=5000, default=200)
+    replica = serializers.CharField(required=False, default="", allow_blank=True)
+    stream = serializers.CharField(required=False, default="", allow_blank=True)
+    after = serializers.IntegerField(required=False, min_value=0, default=None)
+
+
+class DeployView(APIView):
+    @extend_schema(
+        operation_id="deploy",
+        request=DeployInputSerializer,
+        responses={
+            202: OperationSerializer,
+            409: OpenApiResponse(description="`OperationInProgress`, `DeploymentHasTraffic`"),
+        },
+    )
+    def post(self, request: Request) -> Response:
+        """From a registered model to an answering endpoint; asking twice is harmless."""
+        values = form(DeployInputSerializer, request.data)
+        endpoint, deployment = values.pop("endpoint"), values.pop("deployment")
+        operation = services.deploy(
+            spec=services.Spec(**values),
+            endpoint=endpoint,
+            deployment=deployment,
+            actor=actor(request),
+            now=timezone.now(),
+        )
+        return Response(operation_body(operation), status=status.HTTP_202_ACCEPTED)
+
+
+class DeploymentsView(APIView):
+    @extend_schema(
+        operation_id="deployments_list",
+        parameters=PAGE_PARAMETERS,
+        responses=DeploymentPageSerializer,
+    )
+    def get(self, request: Request, endpoint: str) -> Response:
+        query = form(PageQuery, request.query_params)
+        row = selectors.endpoint_get(endpoint)
+        rows = row.deployments.filter(name__icontains=query["q"])
+        page = paginate(rows, limit=query["limit"], cursor=query["cursor"], order=["name"])
+        operations = latest_operations([endpoint])
+        shown = {
+            deployment.name: deployment_shown(deployment, row, operations)
+            for deployment in row.deployments.all()
+        }
+        body = {
+            "items": [shown[deployment.name] for deployment in page.items],
+            "next_cursor": page.next_cursor,
+        }
+        return Response(DeploymentPageSerializer(body).data)
+
+    @extend_schema(
+        operation_id="deployments_create",
+        request=DeploymentInputSerializer,
+        responses={202: OperationSerializer},
+    )
+    def post(self, request: Request, endpoint: str) -> Response:
+        """A further deployment; it gets no traffic unless ``traffic`` says so."""
+        values = form(DeploymentInputSerializer, request.data)
+        name = values.pop("name")
+        operation = services.deployment_create(
+            endpoint=endpoint,
+            name=name,
+            spec=services.Spec(**values),
+            actor=actor(request),
+            now=timezone.now(),
+        )
+        return Response(operation_body(operation), status=status.HTTP_202_ACCEPTED)
+
+
+class DeploymentView(APIView):
+    @extend_schema(operation_id="deployments_get", responses=DeploymentSerializer)
+    def get(self, request: Request, endpoint: str, deployment: str) -> Response:
+        del request
+        row = selectors.deployment_get(endpoint, deployment)
+        shown = deployment_shown(row, row.endpoint, latest_operations([endpoint]))
+        return Response(DeploymentSerializer(shown).data)
+
+    @extend_schema(
+        operation_id="deployments_scale",
+        request=DeploymentPatchSerializer,
+        responses={202: OperationSerializer},
+    )
+    def patch(self, request: Request, endpoint: str, deployment: str) -> Response:
+        values = form(DeploymentPatchSerializer, request.data)
+        operation = services.deployment_scale(
+            endpoint=endpoint,
+            name=deployment,
+            instance_count=values["instance_count"],
+            actor=actor(request),
+            now=timezone.now(),
+        )
+        return Response(operation_body(operation), status=status.HTTP_202_ACCEPTED)
+
+    @extend_schema(
+        operation_id="deployments_delete",
+        request=None,
+        parameters=[OpenApiParameter("force", bool, description="even if it carries traffic")],
+        responses={
+            202: OperationSerializer,
+            409: OpenApiResponse(description="`DeploymentHasTraffic`"),
+        },
+    )
+    def delete(self, request: Request, endpoint: str, deployment: str) -> Response:
+        """Legal in every state; what is under way there is cancelled first."""
+        operation = services.deployment_delete(
+            endpoint=endpoint,
+            name=deployment,
+            force=request.query_params.get("force", "").lower() in ("true", "1"),
+            actor=actor(request),
+            now=timezone.now(),
+        )
+        return Response(operation_body(operation), status=status.HTTP_202_ACCEPTED)
+
+
+class LogsView(APIView):
+    @extend_schema(
+        operation_id="deployments_logs", parameters=[LogsQuery], responses=LogLinesSerializer
+    )
+    def get(self, request: Request, endpoint: str, deployment: str) -> Response:
+        """The last lines, in order; with ``after`` those behind that id, to follow along."""
+        query = form(LogsQuery, request.query_params)
+        selectors.deployment_get(endpoint, deployment)
+        lines = log_lines(
+            endpoint=endpoint,
+            deployment=deployment,
+            tail=query["tail"],
+            replica_id=query["replica"],
+            stream=query["stream"],
+            after=query["after"],
+        )
+        return Response(LogLinesSerializer({"lines": lines}).data)

@@ -1,0 +1,156 @@
+"""REST of endpoints: themselves, traffic, keys, snippets, series."""
+
+from django.utils import timezone
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import status
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from controlplane.accounts.models import User
+from controlplane.core.errors import Invalid
+from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
+from controlplane.deployments import selectors, services
+from controlplane.deployments.api.reading import actor, endpoint_body, form, operation_body
+from controlplane.deployments.selectors.consume import endpoint_snippets
+from controlplane.deployments.serializers.endpoints import (
+    EndpointInputSerializer,
+    EndpointKeysSerializer,
+    EndpointPatchSerializer,
+    EndpointSerializer,
+    KeyRegenerateSerializer,
+    SeriesSerializer,
+    SnippetsSerializer,
+    TrafficInputSerializer,
+)
+from controlplane.deployments.serializers.operations import OperationSerializer
+from controlplane.metrics.selectors import live_series
+
+EndpointPageSerializer = page_of(EndpointSerializer)
+LONGEST_RANGE_S = 6 * 3600
+
+
+class EndpointsView(APIView):
+    @extend_schema(
+        operation_id="endpoints_list", parameters=PAGE_PARAMETERS, responses=EndpointPageSerializer
+    )
+    def get(self, request: Request) -> Response:
+        query = form(PageQuery, request.query_params)
+        page = paginate(
+            selectors.endpoint_list().filter(name__icontains=query["q"]),
+            limit=query["limit"],
+            cursor=query["cursor"],
+            order=["name"],
+        )
+        items = selectors.endpoints_shown(page.items)
+        body = {"items": items, "next_cursor": page.next_cursor}
+        return Response(EndpointPageSerializer(body).data)
+
+    @extend_schema(
+        operation_id="endpoints_create",
+        request=EndpointInputSerializer,
+        responses={201: EndpointSerializer},
+    )
+    def post(self, request: Request) -> Response:
+        values = form(EndpointInputSerializer, request.data)
+        endpoint = services.endpoint_create(**values, actor=actor(request), now=timezone.now())
+        return Response(endpoint_body(endpoint), status=status.HTTP_201_CREATED)
+
+
+class EndpointView(APIView):
+    @extend_schema(operation_id="endpoints_get", responses=EndpointSerializer)
+    def get(self, request: Request, endpoint: str) -> Response:
+        del request
+        return Response(endpoint_body(selectors.endpoint_get(endpoint)))
+
+    @extend_schema(
+        operation_id="endpoints_update",
+        request=EndpointPatchSerializer,
+        responses=EndpointSerializer,
+    )
+    def patch(self, request: Request, endpoint: str) -> Response:
+        values = form(EndpointPatchSerializer, request.data)
+        row = services.endpoint_update(name=endpoint, actor=actor(request), **values)
+        return Response(endpoint_body(row))
+
+    @extend_schema(
+        operation_id="endpoints_delete", request=None, responses={202: OperationSerializer}
+    )
+    def delete(self, request: Request, endpoint: str) -> Response:
+        """Delete it with its deployments; legal in every state, models stay."""
+        operation = services.endpoint_delete(
+            name=endpoint, actor=actor(request), now=timezone.now()
+        )
+        return Response(operation_body(operation), status=status.HTTP_202_ACCEPTED)
+
+
+class TrafficView(APIView):
+    @extend_schema(
+        operation_id="endpoints_traffic_set",
+        request=TrafficInputSerializer,
+        responses=EndpointSerializer,
+    )
+    def put(self, request: Request, endpoint: str) -> Response:
+        """Replace the whole map; the shares add up to 100, or to 0 to answer nobody."""
+        values = form(TrafficInputSerializer, request.data)
+        row = services.traffic_set(
+            name=endpoint, traffic=values["traffic"], actor=actor(request)
+        )
+        return Response(endpoint_body(row))
+
+
+class KeysView(APIView):
+    write_role = User.Role.DEPLOYER
+
+    @extend_schema(
+        operation_id="endpoints_keys_list", request=None, responses=EndpointKeysSerializer
+    )
+    def post(self, request: Request, endpoint: str) -> Response:
+        """Both keys in clear. Not a GET: it is audited, and nothing may cache it."""
+        keys = services.endpoint_keys_reveal(name=endpoint, actor=actor(request))
+        return Response(_keys_body(keys))
+
+
+class KeysRegenerateView(APIView):
+    @extend_schema(
+        operation_id="endpoints_keys_regenerate",
+        request=KeyRegenerateSerializer,
+        responses=EndpointKeysSerializer,
+    )
+    def post(self, request: Request, endpoint: str) -> Response:
+        """A new key in one slot; the other keeps working."""
+        values = form(KeyRegenerateSerializer, request.data)
+        keys = services.endpoint_key_regenerate(
+            name=endpoint, slot=values["key_type"], actor=actor(request)
+        )
+        return Response(_keys_body(keys))
+
+
+def _keys_body(keys: dict[str, str]) -> dict[str, str]:
+    return {"primaryKey": keys["primary"], "secondaryKey": keys["secondary"]}
+
+
+class SnippetsView(APIView):
+    @extend_schema(operation_id="endpoints_snippets", responses=SnippetsSerializer)
+    def get(self, request: Request, endpoint: str) -> Response:
+        """Programs that call this endpoint, with its own tensor names and shapes."""
+        del request
+        return Response(SnippetsSerializer(endpoint_snippets(endpoint)).data)
+
+
+class MetricsView(APIView):
+    @extend_schema(
+        operation_id="endpoints_metrics",
+        parameters=[
+            OpenApiParameter("range", int, description="seconds back from now, default 300")
+        ],
+        responses=SeriesSerializer,
+    )
+    def get(self, request: Request, endpoint: str) -> Response:
+        """The series of the live panels, columnar."""
+        selectors.endpoint_get(endpoint)
+        text = request.query_params.get("range", "300")
+        if not text.isdecimal() or not 0 < int(text) <= LONGEST_RANGE_S:
+            raise Invalid(f"range: 1 to {LONGEST_RANGE_S} seconds, not {text!r}.", field="range")
+        columns = live_series(endpoint, float(text))
+        return Response({"keys": columns.keys, "t": columns.t, "v": columns.v})

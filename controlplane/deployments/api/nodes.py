@@ -1,0 +1,88 @@
+"""REST of nodes with what runs on them, and of the overview."""
+
+from typing import Any
+
+from django.utils import timezone
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework import status
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from controlplane.accounts.models import User
+from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
+from controlplane.deployments import services
+from controlplane.deployments.api.reading import actor, form
+from controlplane.deployments.selectors.overview import nodes_shown, overview
+from controlplane.deployments.serializers.overview import NodeSerializer, OverviewSerializer
+from controlplane.nodes.models import Node
+from controlplane.nodes.selectors import node_get, node_list
+from controlplane.nodes.services import node_cordon
+
+NodePageSerializer = page_of(NodeSerializer)
+
+
+def node_body(node: Node) -> Any:
+    return NodeSerializer(nodes_shown([node], timezone.now())[0]).data
+
+
+class NodesView(APIView):
+    @extend_schema(
+        operation_id="nodes_list", parameters=PAGE_PARAMETERS, responses=NodePageSerializer
+    )
+    def get(self, request: Request) -> Response:
+        query = form(PageQuery, request.query_params)
+        rows = node_list().filter(name__icontains=query["q"])
+        page = paginate(rows, limit=query["limit"], cursor=query["cursor"], order=["name"])
+        items = nodes_shown(list(page.items), timezone.now())
+        return Response(
+            NodePageSerializer({"items": items, "next_cursor": page.next_cursor}).data
+        )
+
+
+class NodeView(APIView):
+    write_role = User.Role.ADMIN
+
+    @extend_schema(operation_id="nodes_get", responses=NodeSerializer)
+    def get(self, request: Request, node: str) -> Response:
+        del request
+        return Response(node_body(node_get(node)))
+
+    @extend_schema(
+        operation_id="nodes_delete",
+        request=None,
+        parameters=[OpenApiParameter("force", bool, description="even if replicas run there")],
+        responses={204: None, 409: OpenApiResponse(description="`InUse`")},
+    )
+    def delete(self, request: Request, node: str) -> Response:
+        services.node_delete(
+            name=node,
+            force=request.query_params.get("force", "").lower() in ("true", "1"),
+            actor=actor(request),
+            now=timezone.now(),
+        )
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class NodeCordonView(APIView):
+    write_role = User.Role.ADMIN
+
+    @extend_schema(operation_id="nodes_cordon", request=None, responses=NodeSerializer)
+    def post(self, request: Request, node: str) -> Response:
+        """It keeps what runs there and takes nothing new."""
+        return Response(node_body(node_cordon(name=node, cordoned=True, actor=actor(request))))
+
+
+class NodeUncordonView(APIView):
+    write_role = User.Role.ADMIN
+
+    @extend_schema(operation_id="nodes_uncordon", request=None, responses=NodeSerializer)
+    def post(self, request: Request, node: str) -> Response:
+        return Response(node_body(node_cordon(name=node, cordoned=False, actor=actor(request))))
+
+
+class OverviewView(APIView):
+    @extend_schema(operation_id="overview_get", responses=OverviewSerializer)
+    def get(self, request: Request) -> Response:
+        del request
+        return Response(OverviewSerializer(overview(timezone.now())).data)

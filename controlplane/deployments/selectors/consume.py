@@ -1,0 +1,47 @@
+"""How to call an endpoint: the programs that its users paste."""
+
+from controlplane.deployments.errors import DeploymentNotFound
+from controlplane.deployments.models import Deployment, Endpoint
+from controlplane.deployments.selectors.rows import endpoint_get
+from controlplane.deployments.selectors.shown import addresses
+from controlplane.deployments.snippets import Target, snippets, tensor
+
+
+def endpoint_snippets(name: str) -> dict[str, str]:
+    """For the deployment with the most traffic. Raises EndpointNotFound, DeploymentNotFound."""
+    endpoint = endpoint_get(name)
+    deployment = main_deployment(endpoint)
+    if deployment is None:
+        raise DeploymentNotFound(
+            f"{name} has no deployment yet.", hints=("Deploy a model to it first.",)
+        )
+    models = sorted(
+        deployment.model_version.repo_models.all(),
+        # what clients call is the ensemble, when there is one
+        key=lambda model: (model.platform != "ensemble", model.name),
+    )
+    model = models[0]
+    place = addresses(name)
+    return snippets(
+        Target(
+            endpoint=name,
+            scoring_uri=place["scoring_uri"],
+            grpc_target=place["grpc_target"],
+            ca_path=place["ca_path"],
+            model=model.name,
+            inputs=tuple(
+                tensor(spec, model.max_batch_size)
+                for spec in model.inputs
+                if not spec.get("optional")
+            ),
+            outputs=tuple(str(spec["name"]) for spec in model.outputs),
+        )
+    )
+
+
+def main_deployment(endpoint: Endpoint) -> Deployment | None:
+    """The one with the most traffic; of several without any, the latest."""
+    rows = list(endpoint.deployments.all())
+    return max(
+        rows, key=lambda row: (endpoint.traffic.get(row.name, 0), row.created_at), default=None
+    )
