@@ -88,3 +88,11 @@ def endpoint_key_regenerate(*, name: str, slot: str, actor: str) -> dict[str, st
         data={"slot": slot, "prefix": clear[:PREFIX_CHARS]},
     )
     return _clear_keys(endpoint_get(name))
+
+
+def endpoint_key_use(*, name: str) -> str:
+    """The primary key, for a call that the studio itself makes; nobody sees it, so nothing is on record.
+
+    Raises EndpointNotFound, Unavailable.
+    """
+    return _clear_keys(endpoint_get(name))[EndpointKey.Slot.PRIMARY]

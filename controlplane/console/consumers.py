@@ -1,0 +1,115 @@
+"""The two sockets of the studio: thin doors, all meaning is in hub and calls."""
+
+import asyncio
+import logging
+
+from channels.db import database_sync_to_async
+from channels.generic.websocket import AsyncWebsocketConsumer
+
+from controlplane.accounts.models import User
+from controlplane.accounts.permissions import RANK
+from controlplane.console import frames
+from controlplane.console.bench import Bench
+from controlplane.console.hub import hub
+from controlplane.console.outbox import Outbox
+from controlplane.core.errors import NotFound
+from controlplane.deployments.selectors import endpoint_get
+
+logger = logging.getLogger(__name__)
+
+UNAUTHENTICATED, NOT_FOUND, OVERFLOW = 4401, 4404, 4408
+MAX_TOPICS = 50
+NO_LAYER = "none"  # a consumer with a channel layer dies with Redis
+
+
+class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
+    """``/ws/v1``: one socket per tab, any number of topics."""
+
+    channel_layer_alias = NO_LAYER
+
+    async def connect(self) -> None:
+        self.topics: set[str] = set()
+        self.outbox = Outbox(self._send, self._overflow)
+        self.sender: asyncio.Task[None] | None = None
+        await self.accept()
+        # why accept first: browsers do not learn the code of a refused handshake
+        if not self.scope["user"].is_authenticated:
+            await self.close(UNAUTHENTICATED)
+            return
+        self.sender = asyncio.create_task(self.outbox.run())
+
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        if self.sender is None:
+            return
+        try:
+            if text_data is None:
+                raise frames.BadRequest("BadRequest", "Requests are text.")
+            await self._act(frames.parse(text_data))
+        except frames.BadRequest as error:
+            self.outbox.put(frames.error(error.code, str(error), error.topic))
+
+    async def _act(self, request: frames.Request) -> None:
+        match request:
+            case frames.Subscribe(topic=topic):
+                if len(self.topics) >= MAX_TOPICS and topic not in self.topics:
+                    raise frames.BadRequest("TooManyTopics", f"At most {MAX_TOPICS}.", topic)
+                try:
+                    await hub().follow(self.outbox, request)
+                except NotFound as gone:
+                    raise frames.BadRequest(gone.code, gone.message, topic) from gone
+                except Exception as error:
+                    # why any: one topic that cannot be read must not take the others down
+                    logger.exception("Topic %s cannot be followed", topic)
+                    raise frames.BadRequest("Unavailable", "Cannot be read now.", topic) from error
+                self.topics.add(topic)
+            case frames.Unsubscribe(topic=topic):
+                self.topics.discard(topic)
+                hub().leave(self.outbox, topic)
+            case frames.Rate(hz=hz):
+                # why a little less: a tick that is due must not be dropped for a millisecond
+                self.outbox.min_interval_s = 0.0 if hz >= frames.MAX_HZ else 0.9 / hz
+
+    async def disconnect(self, code: int) -> None:
+        if self.sender is not None:
+            self.sender.cancel()
+        hub().leave_all(self.outbox)
+
+    async def _send(self, frame: str) -> None:
+        await self.send(text_data=frame)
+
+    async def _overflow(self) -> None:
+        logger.warning("A live socket does not read its frames; closing it")
+        await self.close(OVERFLOW)
+
+
+class ConsoleConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
+    """``/ws/v1/console/<endpoint>``: the test console of one endpoint."""
+
+    channel_layer_alias = NO_LAYER
+
+    async def connect(self) -> None:
+        self.bench: Bench | None = None
+        endpoint = self.scope["url_route"]["kwargs"]["endpoint"]
+        await self.accept()
+        if not self.scope["user"].is_authenticated:
+            await self.close(UNAUTHENTICATED)
+            return
+        try:
+            await database_sync_to_async(endpoint_get)(endpoint)
+        except NotFound:
+            await self.close(NOT_FOUND)
+            return
+        self.bench = Bench(endpoint, self._send)
+
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        if self.bench is not None:
+            role = User.Role(self.scope["user"].role)
+            may_infer = RANK[role] >= RANK[User.Role.DEPLOYER]
+            await self.bench.receive(text_data or "", may_infer=may_infer)
+
+    async def disconnect(self, code: int) -> None:
+        if self.bench is not None:
+            await self.bench.close()
+
+    async def _send(self, frame: str) -> None:
+        await self.send(text_data=frame)

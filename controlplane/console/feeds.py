@@ -1,0 +1,189 @@
+"""What sockets follow. Each feed is computed once per process, however many sockets follow it.
+
+The database is the truth: a feed looks at it on its own timer. A hint over Redis only makes it look sooner.
+"""
+
+import asyncio
+import time
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+from channels.db import database_sync_to_async
+
+from controlplane.console import frames, reads
+from controlplane.console.outbox import Outbox
+
+WATCH_EVERY_S = 10.0
+STATE_EVERY_S = 1.0
+
+
+class Feed(ABC):
+    """Followers and what they are told. ``beat`` runs every ``interval_s``, or when hinted at."""
+
+    interval_s: ClassVar[float] = 1.0
+
+    def __init__(self, topic: str) -> None:
+        self.topic = topic
+        self.name = topic.partition(":")[2]
+        self.followers: dict[Outbox, frames.Subscribe] = {}
+        self.lock = asyncio.Lock()  # greeting and beating take turns, so that no frame falls between
+        self.hint = asyncio.Event()
+        self.hinted = False  # in a beat: it was a hint that woke us
+
+    @abstractmethod
+    async def greet(self, outbox: Outbox, request: frames.Subscribe) -> None:
+        """Send what a new follower needs first. Raises core.errors.NotFound."""
+
+    @abstractmethod
+    async def beat(self) -> None:
+        """Tell followers what is new. Raises core.errors.NotFound once the subject is gone."""
+
+    def concerns(self, subject: str) -> bool:
+        """Whether an event about ``subject`` is a reason to look at once."""
+        return True
+
+    def tell(self, frame: str) -> None:
+        for outbox in self.followers:
+            outbox.put(frame)
+
+    def state(self, data: Any) -> str:
+        return frames.dump({"type": "state", "topic": self.topic, "data": data})
+
+
+class EndpointFeed(Feed):
+    """Live series at 2 Hz, and the endpoint's state whenever it changes."""
+
+    interval_s = 0.5
+
+    def __init__(self, topic: str) -> None:
+        super().__init__(topic)
+        self._keys: list[str] = []
+        self._state = ""
+        self._state_at = 0.0
+        self._watched_at = 0.0
+
+    def concerns(self, subject: str) -> bool:
+        return subject == f"endpoint/{self.name}"
+
+    async def greet(self, outbox: Outbox, request: frames.Subscribe) -> None:
+        data = await database_sync_to_async(reads.endpoint_state)(self.name)
+        outbox.put(self.state(data))
+        await self._watch(time.monotonic())
+        await self._snapshot(outbox, request)
+
+    async def beat(self) -> None:
+        now = time.monotonic()
+        await self._watch(now)
+        if self.hinted or now - self._state_at >= STATE_EVERY_S:
+            self._state_at = now
+            frame = self.state(await database_sync_to_async(reads.endpoint_state)(self.name))
+            if frame != self._state:
+                self._state = frame
+                self.tell(frame)
+        keys, at, values = await database_sync_to_async(reads.endpoint_tick)(self.name)
+        if keys != self._keys:
+            self._keys = keys
+            for outbox, request in list(self.followers.items()):
+                await self._snapshot(outbox, request)
+            return
+        tick = frames.dump({"type": "tick", "topic": self.topic, "t": at, "v": values})
+        for outbox in self.followers:
+            outbox.put_tick(self.topic, tick)
+
+    async def _watch(self, now: float) -> None:
+        if now - self._watched_at >= WATCH_EVERY_S:
+            self._watched_at = now
+            await database_sync_to_async(reads.endpoint_watch)(self.name)
+
+    async def _snapshot(self, outbox: Outbox, request: frames.Subscribe) -> None:
+        columns = await database_sync_to_async(reads.endpoint_series)(self.name, request.range_s)
+        outbox.forget(self.topic)
+        outbox.put(frames.dump({"type": "snapshot", "topic": self.topic, **columns}))
+
+
+class OperationFeed(Feed):
+    """The operation, whenever it changes."""
+
+    interval_s = 0.5
+
+    def __init__(self, topic: str) -> None:
+        super().__init__(topic)
+        self._state = ""
+
+    def concerns(self, subject: str) -> bool:
+        return subject.startswith("endpoint/")
+
+    async def greet(self, outbox: Outbox, request: frames.Subscribe) -> None:
+        outbox.put(self.state(await database_sync_to_async(reads.operation_state)(self.name)))
+
+    async def beat(self) -> None:
+        frame = self.state(await database_sync_to_async(reads.operation_state)(self.name))
+        if frame != self._state:
+            self._state = frame
+            self.tell(frame)
+
+
+class EventsFeed(Feed):
+    """Every event once, from where the follower left off."""
+
+    def __init__(self, topic: str) -> None:
+        super().__init__(topic)
+        self._newest: int | None = None
+        self._told: set[int] = set()  # numbers near the newest that followers know
+
+    async def greet(self, outbox: Outbox, request: frames.Subscribe) -> None:
+        newest = await self._start()
+        if request.after_seq is None:
+            return
+        for event in await database_sync_to_async(reads.events_after)(request.after_seq):
+            # why not all: what no follower was told yet comes to this one, too, with the next beat
+            if event["seq"] in self._told or event["seq"] <= newest - reads.EVENTS_OVERLAP:
+                outbox.put(self._frame(event))
+
+    async def beat(self) -> None:
+        newest = await self._start()
+        # why look back: a transaction that took its number earlier may commit later.
+        since = max(0, newest - reads.EVENTS_OVERLAP)
+        for event in await database_sync_to_async(reads.events_after)(since):
+            if event["seq"] not in self._told:
+                self._told.add(event["seq"])
+                newest = max(newest, event["seq"])
+                self.tell(self._frame(event))
+        self._newest = newest
+        self._told = {seq for seq in self._told if seq > newest - 2 * reads.EVENTS_OVERLAP}
+
+    async def _start(self) -> int:
+        if self._newest is None:
+            self._newest = await database_sync_to_async(reads.events_newest)()
+            since = max(0, self._newest - reads.EVENTS_OVERLAP)
+            known = await database_sync_to_async(reads.events_after)(since)
+            self._told = {event["seq"] for event in known}
+            self._newest = max(self._told, default=self._newest)
+        return self._newest
+
+    def _frame(self, event: dict[str, Any]) -> str:
+        return frames.dump({"type": "event", "topic": self.topic, "data": event})
+
+
+class OverviewFeed(Feed):
+    """The whole overview, also unchanged: its followers take silence for a dead line."""
+
+    interval_s = 2.0
+
+    async def greet(self, outbox: Outbox, request: frames.Subscribe) -> None:
+        outbox.put(self.state(await database_sync_to_async(reads.overview_state)()))
+
+    async def beat(self) -> None:
+        self.tell(self.state(await database_sync_to_async(reads.overview_state)()))
+
+
+FEEDS: dict[str, type[Feed]] = {
+    "endpoint": EndpointFeed,
+    "operation": OperationFeed,
+    "events": EventsFeed,
+    "overview": OverviewFeed,
+}
+
+
+def feed_for(topic: str) -> Feed:
+    return FEEDS[topic.partition(":")[0]](topic)

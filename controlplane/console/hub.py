@@ -1,0 +1,125 @@
+"""The feeds of this process: started by their first follower, stopped by their last."""
+
+import asyncio
+import logging
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from channels.layers import get_channel_layer
+
+from controlplane.console import frames
+from controlplane.console.feeds import Feed, feed_for
+from controlplane.console.outbox import Outbox
+from controlplane.core.errors import NotFound
+from controlplane.core.events import EVENTS_GROUP
+
+logger = logging.getLogger(__name__)
+
+HINT_RETRY_S = 5.0
+FAILED_BEAT_PAUSE_S = 2.0
+
+
+class Hub:
+    def __init__(self) -> None:
+        self._feeds: dict[str, Feed] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._hints: asyncio.Task[None] | None = None
+
+    async def follow(self, outbox: Outbox, request: frames.Subscribe) -> None:
+        """Start or join a topic. Raises NotFound."""
+        topic = request.topic
+        feed = self._feeds.setdefault(topic, feed_for(topic))
+        try:
+            async with feed.lock:
+                await feed.greet(outbox, request)
+                feed.followers[outbox] = request
+        finally:
+            if not feed.followers:
+                self._drop(topic)
+        # why set again: its last follower may have left while we were being greeted
+        self._feeds[topic] = feed
+        if topic not in self._tasks:
+            self._tasks[topic] = asyncio.create_task(self._run(feed))
+        if self._hints is None:
+            self._hints = asyncio.create_task(self._listen())
+
+    def leave(self, outbox: Outbox, topic: str) -> None:
+        feed = self._feeds.get(topic)
+        if feed is None:
+            return
+        feed.followers.pop(outbox, None)
+        if not feed.followers:
+            self._drop(topic)
+
+    def leave_all(self, outbox: Outbox) -> None:
+        for topic in list(self._feeds):
+            self.leave(outbox, topic)
+
+    def _drop(self, topic: str) -> None:
+        self._feeds.pop(topic, None)
+        task = self._tasks.pop(topic, None)
+        if task is not None and task is not asyncio.current_task():
+            task.cancel()
+        if not self._feeds and self._hints is not None:
+            self._hints.cancel()
+            self._hints = None
+
+    async def _run(self, feed: Feed) -> None:
+        loop = asyncio.get_running_loop()
+        due = loop.time() + feed.interval_s
+        while True:
+            try:
+                await asyncio.wait_for(feed.hint.wait(), max(0.0, due - loop.time()))
+            except TimeoutError:
+                feed.hinted = False
+            else:
+                feed.hinted = True
+            feed.hint.clear()
+            due = loop.time() + feed.interval_s
+            try:
+                async with feed.lock:
+                    await feed.beat()
+            except NotFound as gone:
+                feed.tell(frames.error(gone.code, gone.message, feed.topic))
+                self._drop(feed.topic)
+                return
+            except Exception:
+                # why any: one bad minute of the database must not end a live view for good
+                logger.exception("Feed %s failed; it goes on", feed.topic)
+                due = loop.time() + FAILED_BEAT_PAUSE_S
+
+    async def _listen(self) -> None:
+        """Hints over Redis. Without Redis feeds run on their own timers alone."""
+        layer = get_channel_layer()
+        if layer is None:
+            return
+        failing = False
+        while True:
+            try:
+                channel = await layer.new_channel()
+                await layer.group_add(EVENTS_GROUP, channel)
+                while True:
+                    self._hinted(await layer.receive(channel))
+                    failing = False
+            except asyncio.CancelledError:
+                raise
+            except Exception as error:
+                # why any: Redis clients raise many kinds, and a hint is never worth a crash
+                if not failing:
+                    logger.warning("No hints for live views, Redis is unreachable: %s", error)
+                failing = True
+                await asyncio.sleep(HINT_RETRY_S)
+
+    def _hinted(self, message: dict[str, Any]) -> None:
+        subject = str(message.get("subject", ""))
+        for feed in self._feeds.values():
+            if feed.concerns(subject):
+                feed.hint.set()
+
+
+_hubs: WeakKeyDictionary[asyncio.AbstractEventLoop, Hub] = WeakKeyDictionary()
+
+
+def hub() -> Hub:
+    """The hub of the running event loop; a server process has one loop and so one hub."""
+    return _hubs.setdefault(asyncio.get_running_loop(), Hub())

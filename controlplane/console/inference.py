@@ -1,0 +1,216 @@
+"""One inference through the gateway, over HTTP with binary tensors or over gRPC."""
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+import grpc
+import httpx
+from tritonclient.grpc import service_pb2, service_pb2_grpc
+
+from controlplane.console.tensors import Tensor
+
+HEADER_LENGTH = "inference-header-content-length"
+PIN = "x-shoal-deployment"
+UPSTREAM = "x-shoal-upstream-us"
+CODES = {401: "KeyRefused", 403: "NotReachable", 404: "NotFound", 408: "Timeout", 429: "Busy"}
+
+
+class InferenceFailed(Exception):
+    """``status`` is HTTP's, or gRPC's number; ``triton`` is what the server said, verbatim."""
+
+    def __init__(self, code: str, message: str, *, triton: str = "", status: int = 0) -> None:
+        super().__init__(message)
+        self.code = code
+        self.triton = triton
+        self.status = status
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where calls for one endpoint go, and how they prove themselves."""
+
+    base_url: str  # of the gateway
+    endpoint: str
+    key: str
+    deployment: str  # pinned; empty for the traffic split
+
+    def headers(self) -> dict[str, str]:
+        pin = {PIN: self.deployment} if self.deployment else {}
+        return {"authorization": f"Bearer {self.key}", **pin}
+
+    def url(self, path: str) -> str:
+        return f"{self.base_url}/endpoints/{quote(self.endpoint)}/{path}"
+
+    @property
+    def grpc_target(self) -> str:
+        return self.base_url.partition("://")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    outputs: tuple[Tensor, ...]
+    model_version: str
+    total_us: float
+    upstream_us: float | None  # from the last byte to the replica until its first byte back
+    deployment: str = ""
+
+
+def model_path(model: str, *rest: str) -> str:
+    return "/".join(["v2/models", quote(model, safe=""), *rest])
+
+
+async def infer_http(
+    client: httpx.AsyncClient,
+    target: Target,
+    model: str,
+    inputs: Sequence[Tensor],
+    outputs: Sequence[str],
+    timeout_s: float,
+) -> Answer:
+    """Raises InferenceFailed."""
+    head = json.dumps({
+        "inputs": [
+            {
+                "name": tensor.name,
+                "datatype": tensor.datatype,
+                "shape": list(tensor.shape),
+                "parameters": {"binary_data_size": len(tensor.raw)},
+            }
+            for tensor in inputs
+        ],
+        **_wanted(outputs),
+    }).encode()
+    headers = {
+        **target.headers(),
+        "content-type": "application/octet-stream",
+        HEADER_LENGTH: str(len(head)),
+    }
+    body = b"".join([head, *(tensor.raw for tensor in inputs)])
+    began = time.perf_counter()
+    try:
+        response = await client.post(
+            target.url(model_path(model, "infer")),
+            content=body,
+            headers=headers,
+            timeout=timeout_s,
+        )
+    except httpx.HTTPError as error:
+        raise InferenceFailed(
+            "GatewayUnreachable", f"The gateway did not answer: {error!r}"
+        ) from error
+    total_us = (time.perf_counter() - began) * 1e6
+    if response.status_code != httpx.codes.OK:
+        raise refused(response.status_code, response.text)
+    found, version = parse_http(response.content, response.headers.get(HEADER_LENGTH))
+    return Answer(
+        outputs=found,
+        model_version=version,
+        total_us=total_us,
+        upstream_us=_number(response.headers.get(UPSTREAM)),
+        deployment=response.headers.get(PIN, ""),
+    )
+
+
+def _wanted(outputs: Sequence[str]) -> dict[str, Any]:
+    binary = {"binary_data": True}
+    if outputs:
+        return {"outputs": [{"name": name, "parameters": binary} for name in outputs]}
+    return {"parameters": {"binary_data_output": True}}
+
+
+def refused(status: int, text: str) -> InferenceFailed:
+    """A failure in the server's own words."""
+    try:
+        words = str(json.loads(text)["error"])
+    except (ValueError, KeyError, TypeError):
+        words = text[:2000]
+    code = CODES.get(status, "InvalidInput" if status == 400 else "InferenceFailed")
+    return InferenceFailed(code, words or f"Status {status}.", triton=words, status=status)
+
+
+def parse_http(content: bytes, header_length: str | None) -> tuple[tuple[Tensor, ...], str]:
+    """Outputs and model version of an answer in JSON with binary tensors behind it.
+
+    Raises InferenceFailed.
+    """
+    try:
+        size = int(header_length) if header_length else len(content)
+        head = json.loads(content[:size])
+        offset = size
+        found = []
+        for output in head["outputs"]:
+            length = output["parameters"]["binary_data_size"]
+            raw = content[offset : offset + length]
+            offset += length
+            found.append(
+                Tensor(output["name"], output["datatype"], tuple(output["shape"]), raw)
+            )
+    except (ValueError, KeyError, TypeError) as error:
+        text = content[:500].decode("utf-8", "replace")
+        raise InferenceFailed(
+            "AnswerUnreadable", f"The answer cannot be read: {error!r}", triton=text
+        ) from error
+    return tuple(found), str(head.get("model_version", ""))
+
+
+async def infer_grpc(
+    channel: grpc.aio.Channel,
+    target: Target,
+    model: str,
+    inputs: Sequence[Tensor],
+    outputs: Sequence[str],
+    timeout_s: float,
+) -> Answer:
+    """Raises InferenceFailed."""
+    request = service_pb2.ModelInferRequest(model_name=model)
+    for tensor in inputs:
+        request.inputs.add(name=tensor.name, datatype=tensor.datatype, shape=tensor.shape)
+        request.raw_input_contents.append(tensor.raw)
+    for name in outputs:
+        request.outputs.add(name=name)
+    metadata = {**target.headers(), "x-shoal-endpoint": target.endpoint}
+    stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
+    began = time.perf_counter()
+    call = stub.ModelInfer(request, metadata=tuple(metadata.items()), timeout=timeout_s)
+    try:
+        response = await call
+    except grpc.aio.AioRpcError as error:
+        raise InferenceFailed(
+            error.code().name,
+            error.details() or error.code().name,
+            triton=error.details() or "",
+            status=error.code().value[0],
+        ) from error
+    total_us = (time.perf_counter() - began) * 1e6
+    received = {str(key): value for key, value in await call.initial_metadata()}
+    return Answer(
+        outputs=parse_grpc(response),
+        model_version=response.model_version,
+        total_us=total_us,
+        upstream_us=_number(received.get(UPSTREAM)),
+        deployment=str(received.get(PIN, "")),
+    )
+
+
+def parse_grpc(response: Any) -> tuple[Tensor, ...]:
+    if len(response.raw_output_contents) != len(response.outputs):
+        raise InferenceFailed(
+            "AnswerUnreadable", "The answer does not carry its tensors as raw contents."
+        )
+    return tuple(
+        Tensor(output.name, output.datatype, tuple(output.shape), raw)
+        for output, raw in zip(response.outputs, response.raw_output_contents, strict=True)
+    )
+
+
+def _number(value: object) -> float | None:
+    try:
+        return float(str(value))
+    except ValueError:
+        return None
+
+

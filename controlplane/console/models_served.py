@@ -1,0 +1,109 @@
+"""What an endpoint's models take and give: as registered, corrected by what the running server says."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+from controlplane.console.inference import Target, model_path
+from controlplane.core.errors import NotFound
+from controlplane.deployments.selectors import deployment_get, endpoint_get
+
+Specification = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """``deployment`` is described here; ``alone`` when no other can answer the same call."""
+
+    deployment: str
+    alone: bool
+    replicas: int
+    request_timeout_ms: int
+    models: tuple[Specification, ...]
+
+
+def served(endpoint: str, deployment: str) -> Served:
+    """From the registry. ``deployment`` empty means the one with the most traffic.
+
+    Raises EndpointNotFound, DeploymentNotFound.
+    """
+    row = endpoint_get(endpoint)
+    if deployment:
+        chosen, alone = deployment_get(endpoint, deployment), True
+    else:
+        rows = list(row.deployments.all())
+        if not rows:
+            raise NotFound(f"Endpoint {endpoint} has no deployment yet.", code="NoDeployment")
+        chosen = max(rows, key=lambda item: row.traffic.get(item.name, 0))
+        alone = sum(bool(row.traffic.get(item.name, 0)) for item in rows) == 1
+    models = sorted(chosen.model_version.repo_models.all(), key=lambda model: model.name)
+    return Served(
+        deployment=chosen.name,
+        alone=alone,
+        replicas=chosen.instance_count,
+        request_timeout_ms=chosen.request_timeout_ms,
+        models=tuple(
+            {
+                "name": model.name,
+                "versions": model.versions,
+                "max_batch_size": model.max_batch_size,
+                "inputs": model.inputs,
+                "outputs": model.outputs,
+                "labels": {
+                    output["name"]: output["labels"]
+                    for output in model.outputs
+                    if output.get("labels")
+                },
+            }
+            for model in models
+        ),
+    )
+
+
+async def as_running(
+    client: httpx.AsyncClient, target: Target, specification: Specification
+) -> Specification:
+    """``specification`` with the server's own inputs, outputs and versions; as it was when that is silent.
+
+    A configuration revision may have changed them since registration.
+    """
+    name = specification["name"]
+    metadata = await _get(client, target, model_path(name))
+    config = await _get(client, target, model_path(name, "config"))
+    if metadata is None or config is None:
+        return specification
+    try:
+        max_batch_size = int(config.get("max_batch_size", 0))
+        optional = {item["name"] for item in config.get("input", []) if item.get("optional")}
+        return {
+            **specification,
+            "versions": metadata["versions"],
+            "max_batch_size": max_batch_size,
+            "inputs": [
+                {**_tensor(item, max_batch_size), "optional": item["name"] in optional}
+                for item in metadata["inputs"]
+            ],
+            "outputs": [_tensor(item, max_batch_size) for item in metadata["outputs"]],
+        }
+    except (KeyError, TypeError, ValueError):
+        return specification
+
+
+def _tensor(item: dict[str, Any], max_batch_size: int) -> dict[str, Any]:
+    """The protocol's shapes have the batch axis in front; ours have not."""
+    shape = [int(axis) for axis in item["shape"]]
+    return {
+        "name": item["name"],
+        "datatype": item["datatype"],
+        "shape": shape[1:] if max_batch_size > 0 else shape,
+    }
+
+
+async def _get(client: httpx.AsyncClient, target: Target, path: str) -> dict[str, Any] | None:
+    try:
+        response = await client.get(target.url(path), headers=target.headers())
+        data = response.json() if response.status_code == httpx.codes.OK else None
+    except (httpx.HTTPError, ValueError):
+        return None
+    return data if isinstance(data, dict) else None

@@ -1,0 +1,57 @@
+"""One socket's frames on their way out: ticks give way to newer ones, all else keeps its order."""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable
+
+MAX_WAITING = 1000
+
+
+class Outbox:
+    """Feeds put frames in without waiting; one task sends them as fast as the browser takes them.
+
+    A browser that stops reading costs a bounded amount of memory: of ticks only the newest of each topic
+    waits, and when other frames pile up the socket is closed (it comes back and gets a snapshot).
+    """
+
+    def __init__(
+        self, send: Callable[[str], Awaitable[None]], overflow: Callable[[], Awaitable[None]]
+    ) -> None:
+        self._send = send
+        self._overflow = overflow
+        self._waiting: deque[str] = deque()
+        self._ticks: dict[str, str] = {}
+        self._ticked_at: dict[str, float] = {}
+        self._wake = asyncio.Event()
+        self.min_interval_s = 0.0
+
+    def put(self, frame: str) -> None:
+        self._waiting.append(frame)
+        self._wake.set()
+
+    def put_tick(self, topic: str, frame: str) -> None:
+        """Dropped when the socket asked for fewer ticks than this."""
+        now = time.monotonic()
+        if now - self._ticked_at.get(topic, 0.0) < self.min_interval_s:
+            return
+        self._ticked_at[topic] = now
+        self._ticks[topic] = frame
+        self._wake.set()
+
+    def forget(self, topic: str) -> None:
+        """A tick that still waits must not arrive behind a new snapshot with other keys."""
+        self._ticks.pop(topic, None)
+
+    async def run(self) -> None:
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            if len(self._waiting) > MAX_WAITING:
+                await self._overflow()
+                return
+            while self._waiting:
+                await self._send(self._waiting.popleft())
+            while self._ticks:
+                _, frame = self._ticks.popitem()
+                await self._send(frame)

@@ -1,0 +1,56 @@
+"""What feeds read, as plain data. Synchronous: feeds call these in database threads."""
+
+import time
+from typing import Any
+
+from django.db.models import Max
+
+from controlplane.core.models import Event
+from controlplane.deployments import selectors as deployments
+from controlplane.deployments.serializers.endpoints import EndpointSerializer
+from controlplane.deployments.serializers.operations import EventSerializer, OperationSerializer
+from controlplane.metrics import selectors as metrics
+from controlplane.metrics.services import watch
+
+EVENTS_OVERLAP = 64  # numbers below the newest that a late transaction may still bring
+EVENTS_LIMIT = 1000
+
+
+def endpoint_state(name: str) -> dict[str, Any]:
+    """The REST object. Raises EndpointNotFound."""
+    endpoint = deployments.endpoint_get(name)
+    shown = deployments.endpoint_shown(endpoint, deployments.latest_operations([name]))
+    return dict(EndpointSerializer(shown).data)
+
+
+def endpoint_watch(name: str) -> None:
+    watch(name)
+
+
+def endpoint_series(name: str, range_s: float) -> dict[str, Any]:
+    columns = metrics.live_series(name, range_s)
+    return {"keys": columns.keys, "t": columns.t, "v": columns.v}
+
+
+def endpoint_tick(name: str) -> tuple[list[str], float, list[float | None]]:
+    """Keys, the moment, and one value per key."""
+    keys = metrics.live_keys(name)
+    at, values = metrics.live_tick(name, keys, time.time())
+    return keys, at, values
+
+
+def operation_state(operation_id: str) -> dict[str, Any]:
+    """The REST object. Raises OperationNotFound."""
+    shown = deployments.operation_shown(deployments.operation_get(operation_id))
+    return dict(OperationSerializer(shown).data)
+
+
+def events_newest() -> int:
+    """Number of the newest event, 0 when there is none."""
+    return Event.objects.aggregate(newest=Max("seq"))["newest"] or 0
+
+
+def events_after(seq: int) -> list[dict[str, Any]]:
+    """The newest events behind ``seq``, oldest first, at most EVENTS_LIMIT."""
+    rows = Event.objects.filter(seq__gt=seq).order_by("-seq")[:EVENTS_LIMIT]
+    return [dict(EventSerializer(row).data) for row in reversed(rows)]

@@ -1,0 +1,293 @@
+"""Tensors between a browser's JSON and raw little-endian bytes: strict on the way in, bounded on the way out."""
+
+import base64
+import binascii
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from tritonclient.utils import (
+    deserialize_bf16_tensor,
+    deserialize_bytes_tensor,
+    serialize_bf16_tensor,
+    serialize_byte_tensor,
+)
+
+Array = npt.NDArray[Any]
+
+NUMPY_TYPES: dict[str, type[np.generic]] = {
+    "BOOL": np.bool_,
+    "UINT8": np.uint8,
+    "UINT16": np.uint16,
+    "UINT32": np.uint32,
+    "UINT64": np.uint64,
+    "INT8": np.int8,
+    "INT16": np.int16,
+    "INT32": np.int32,
+    "INT64": np.int64,
+    "FP16": np.float16,
+    "FP32": np.float32,
+    "FP64": np.float64,
+}
+BF16_BYTES = 2
+MAX_ELEMENTS = 16 << 20
+MAX_VALUES_SHOWN = 10_000
+LARGEST_EXACT = 2**53  # beyond it a browser's numbers lose digits
+SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+
+
+class TensorError(ValueError):
+    """An input that does not fit; the text names the tensor, what was sent and what was expected."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    name: str
+    datatype: str
+    shape: tuple[int, ...]
+    raw: bytes  # as the binary tensor extension and gRPC's raw contents carry it
+
+
+def read_input(data: Any) -> Tensor:
+    """One entry of ``inputs``. Raises TensorError."""
+    if not isinstance(data, dict) or not isinstance(data.get("name"), str):
+        raise TensorError('Every input needs a "name".')
+    name, datatype, shape = data["name"], data.get("datatype"), data.get("shape")
+    if datatype not in NUMPY_TYPES and datatype not in ("BF16", "BYTES"):
+        raise TensorError(f"{name}: unknown datatype {datatype!r}.")
+    if not isinstance(shape, list) or not all(type(axis) is int and axis >= 0 for axis in shape):
+        raise TensorError(f"{name}: shape must be a list of whole numbers, got {shape!r}.")
+    count = math.prod(shape)
+    if count > MAX_ELEMENTS:
+        raise TensorError(f"{name}: {count} values; the console takes at most {MAX_ELEMENTS}.")
+    values = data.get("data")
+    if isinstance(values, dict):
+        raw = _decode_base64(name, datatype, count, values)
+    elif isinstance(values, list):
+        raw = _pack(name, datatype, count, values)
+    else:
+        raise TensorError(f'{name}: data must be a flat list, or {{"b64": "..."}}.')
+    return Tensor(name, datatype, tuple(shape), raw)
+
+
+def check_against(
+    tensors: Sequence[Tensor], specification: Sequence[dict[str, Any]], max_batch_size: int
+) -> None:
+    """Names, datatypes and shapes against the model's inputs, whose shapes are without the batch axis.
+
+    Raises TensorError.
+    """
+    known = {item["name"]: item for item in specification}
+    for tensor in tensors:
+        expected = known.get(tensor.name)
+        if expected is None:
+            names = ", ".join(known) or "none"
+            raise TensorError(f"{tensor.name}: the model has no such input. It has: {names}.")
+        if tensor.datatype != expected["datatype"]:
+            raise TensorError(
+                f"{tensor.name}: {tensor.datatype} sent, {expected['datatype']} expected."
+            )
+        dims = [axis if isinstance(axis, int) else -1 for axis in expected["shape"]]
+        _check_shape(tensor, [-1, *dims] if max_batch_size > 0 else dims)
+    sent = {tensor.name for tensor in tensors}
+    for name, item in known.items():
+        if name not in sent and not item.get("optional"):
+            raise TensorError(f"{name}: missing.")
+    if max_batch_size > 0:
+        _check_batch(tensors, max_batch_size)
+
+
+def _check_shape(tensor: Tensor, expected: list[int]) -> None:
+    if len(tensor.shape) != len(expected):
+        where = f"{len(tensor.shape)} axes instead of {len(expected)}"
+    else:
+        wrong = [
+            axis
+            for axis, (size, wanted) in enumerate(zip(tensor.shape, expected, strict=True), 1)
+            if wanted != -1 and size != wanted
+        ]
+        if not wrong:
+            return
+        where = f"axis {wrong[0]}"
+    raise TensorError(
+        f"{tensor.name}: {shape_text(tensor.shape)} sent, {shape_text(expected)} expected ({where})"
+    )
+
+
+def _check_batch(tensors: Sequence[Tensor], max_batch_size: int) -> None:
+    for tensor in tensors:
+        batch = tensor.shape[0]
+        if not 1 <= batch <= max_batch_size:
+            raise TensorError(
+                f"{tensor.name}: a batch of {batch} sent, 1 to {max_batch_size} expected (axis 1)"
+            )
+        if batch != tensors[0].shape[0]:
+            raise TensorError(
+                f"{tensor.name}: a batch of {batch} sent, "
+                f"but {tensors[0].name} has {tensors[0].shape[0]}"
+            )
+
+
+def shape_text(shape: Sequence[int]) -> str:
+    return " × ".join("any" if axis < 0 else str(axis) for axis in shape) or "scalar"
+
+
+def _decode_base64(name: str, datatype: str, count: int, data: dict[str, Any]) -> bytes:
+    try:
+        raw = base64.b64decode(data["b64"], validate=True)
+    except (KeyError, TypeError, binascii.Error) as error:
+        raise TensorError(f'{name}: data must be {{"b64": "<base64>"}}: {error}') from error
+    if datatype == "BYTES":
+        found = _count_strings(name, raw)
+        if found != count:
+            raise TensorError(f"{name}: {found} strings sent, the shape holds {count}.")
+    elif len(raw) != count * width(datatype):
+        wanted = count * width(datatype)
+        raise TensorError(f"{name}: {len(raw)} bytes sent, {wanted} expected for {count} values.")
+    return raw
+
+
+def _count_strings(name: str, raw: bytes) -> int:
+    found = offset = 0
+    while offset < len(raw):
+        length = int.from_bytes(raw[offset : offset + 4], "little")
+        offset += 4 + length
+        found += 1
+    if offset != len(raw):
+        raise TensorError(f"{name}: the last string is cut short.")
+    return found
+
+
+def width(datatype: str) -> int:
+    """Bytes per value of a datatype of fixed size."""
+    return BF16_BYTES if datatype == "BF16" else np.dtype(NUMPY_TYPES[datatype]).itemsize
+
+
+def _pack(name: str, datatype: str, count: int, values: list[Any]) -> bytes:
+    if len(values) != count:
+        raise TensorError(f"{name}: {len(values)} values sent, the shape holds {count}.")
+    if datatype == "BYTES":
+        texts = [_text(name, index, value) for index, value in enumerate(values, 1)]
+        array = np.array([*texts, None], dtype=object)[:-1]  # why None: keeps numpy from guessing
+        return bytes(serialize_byte_tensor(array).item()) if count else b""
+    if datatype == "BOOL":
+        return bytes(_flag(name, index, value) for index, value in enumerate(values, 1))
+    if datatype in ("BF16", "FP16", "FP32", "FP64"):
+        return _pack_floats(name, datatype, values)
+    limits = np.iinfo(NUMPY_TYPES[datatype])
+    whole = [
+        _whole(name, index, value, datatype, int(limits.min), int(limits.max))
+        for index, value in enumerate(values, 1)
+    ]
+    return np.array(whole, dtype=NUMPY_TYPES[datatype]).tobytes()
+
+
+def _pack_floats(name: str, datatype: str, values: list[Any]) -> bytes:
+    numbers = [_real(name, index, value) for index, value in enumerate(values, 1)]
+    exact = np.array(numbers, dtype=np.float64)
+    target = np.float32 if datatype == "BF16" else NUMPY_TYPES[datatype]
+    with np.errstate(over="ignore"):
+        array = exact.astype(target)
+    lost = np.flatnonzero(np.isinf(array) & np.isfinite(exact))
+    if lost.size:
+        index = int(lost[0])
+        raise TensorError(f"{name}: value {index + 1}: {numbers[index]:g} is too large.")
+    if datatype == "BF16":
+        return bytes(serialize_bf16_tensor(array).item()) if numbers else b""
+    return array.tobytes()
+
+
+def _text(name: str, index: int, value: Any) -> bytes:
+    if not isinstance(value, str):
+        raise TensorError(f"{name}: value {index}: expected a text, got {value!r:.80}.")
+    return value.encode("utf-8", "surrogatepass")
+
+
+def _flag(name: str, index: int, value: Any) -> bool:
+    if isinstance(value, bool) or (type(value) is int and value in (0, 1)):
+        return bool(value)
+    raise TensorError(f"{name}: value {index}: expected true or false, got {value!r:.80}.")
+
+
+def _whole(name: str, index: int, value: Any, datatype: str, low: int, high: int) -> int:
+    number: int | None = None
+    if type(value) is int:
+        number = value
+    elif isinstance(value, float) and value.is_integer():
+        number = int(value)
+    elif isinstance(value, str) and len(value) < 30:
+        digits = value.removeprefix("-")
+        number = int(value) if digits.isascii() and digits.isdecimal() else None
+    if number is None:
+        raise TensorError(f"{name}: value {index}: expected a whole number, got {value!r:.80}.")
+    if not low <= number <= high:
+        raise TensorError(
+            f"{name}: value {index}: {number} does not fit {datatype} ({low} to {high})."
+        )
+    return number
+
+
+def _real(name: str, index: int, value: Any) -> float:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        try:
+            return float(value)
+        except OverflowError:
+            raise TensorError(f"{name}: value {index} is too large.") from None
+    if isinstance(value, str) and value in SPECIAL:
+        return SPECIAL[value]
+    raise TensorError(f"{name}: value {index}: expected a number, got {value!r:.80}.")
+
+
+def show_output(tensor: Tensor) -> dict[str, Any]:
+    """An output as the browser gets it. Raises TensorError when its bytes do not fit its shape."""
+    array = _unpack(tensor)
+    shown = array[:MAX_VALUES_SHOWN]
+    return {
+        "name": tensor.name,
+        "datatype": tensor.datatype,
+        "shape": list(tensor.shape),
+        "data": [_plain(value) for value in shown.tolist()],
+        "truncated": bool(array.size > MAX_VALUES_SHOWN),
+        "stats": _stats(array),
+    }
+
+
+def _unpack(tensor: Tensor) -> Array:
+    """Flat values. Raises TensorError."""
+    count = math.prod(tensor.shape)
+    try:
+        if tensor.datatype == "BYTES":
+            array: Array = deserialize_bytes_tensor(tensor.raw)
+        elif tensor.datatype == "BF16":
+            array = deserialize_bf16_tensor(tensor.raw)
+        else:
+            array = np.frombuffer(tensor.raw, dtype=NUMPY_TYPES[tensor.datatype])
+    except (KeyError, ValueError) as error:
+        raise TensorError(f"{tensor.name}: {tensor.datatype} cannot be read: {error}") from error
+    if array.size != count:
+        raise TensorError(f"{tensor.name}: {array.size} values, the shape holds {count}.")
+    return array
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
+    if type(value) is int and abs(value) > LARGEST_EXACT:
+        return str(value)
+    return value
+
+
+def _stats(array: Array) -> dict[str, float] | None:
+    """Of the finite values; None where there are none, or where they are no numbers."""
+    if array.dtype == object or array.dtype == np.bool_ or not array.size:
+        return None
+    numbers = array.astype(np.float64)
+    finite = numbers[np.isfinite(numbers)]
+    if not finite.size:
+        return None
+    return {"min": float(finite.min()), "max": float(finite.max()), "mean": float(finite.mean())}
