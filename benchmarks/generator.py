@@ -49,7 +49,8 @@ def drive_http(
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         selector.register(connection, selectors.EVENT_READ, [time.perf_counter_ns(), b"", 0])
         connection.sendall(request)
-    while time.perf_counter() - started < seconds:
+    under_way = concurrency
+    while under_way:  # why: a request cut off at the end would count as a failure of the server
         for key, _ in selector.select(timeout=10):
             connection, state = key.fileobj, key.data
             assert isinstance(connection, socket.socket)
@@ -60,7 +61,10 @@ def drive_http(
                 now = time.perf_counter_ns()
                 latencies.append(now - state[0])
                 state[:] = [now, b"", 0]
-                connection.sendall(request)
+                if time.perf_counter() - started < seconds:
+                    connection.sendall(request)
+                else:
+                    under_way -= 1
     elapsed = time.perf_counter() - started
     for key in list(selector.get_map().values()):
         assert isinstance(key.fileobj, socket.socket)

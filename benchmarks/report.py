@@ -38,14 +38,14 @@ def host() -> dict[str, Any]:
 def print_table(rows: Sequence[Row]) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for title in ("", "workload", "load", "inf/s", "limit inf/s", "of limit", "server CPU µs",
-                  "bare CPU µs", "bare/server", "p50 ms", "p99 ms", "batch"):  # fmt: skip
+                  "bare CPU µs", "bare/server", "p50 ms", "p99 ms", "batch", "others"):  # fmt: skip
         table.add_column(title, justify="left" if title in {"", "workload", "load"} else "right")
     for row in rows:
         table.add_row(
             row.workload, row.title, f"{row.protocol} c{row.concurrency}", f"{row.per_second:,.0f}",
             f"{row.bare_per_second:,.0f}", f"{row.ratio:.0%}", f"{row.cpu_us:,.1f}",
             f"{row.bare_cpu_us:,.1f}", f"{row.cpu_ratio:.0%}", f"{row.p50_us / 1000:.2f}",
-            f"{row.p99_us / 1000:.2f}", f"{row.mean_batch:.1f}",
+            f"{row.p99_us / 1000:.2f}", f"{row.mean_batch:.1f}", f"{row.cores_of_others:.1f}",
         )  # fmt: skip
     console = Console(width=None if Console().is_terminal else 160)
     console.print(table)

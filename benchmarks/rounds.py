@@ -5,7 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from benchmarks import limit, load
-from benchmarks.limit import Way
+from benchmarks.limit import Limit, Way
+from benchmarks.neighbours import Usage
 from benchmarks.server import Counters, Server
 from benchmarks.workloads import Drive, Workload
 
@@ -31,6 +32,7 @@ class Row:
     p50_us: float
     p99_us: float
     mean_batch: float
+    cores_of_others: float
     failures: int
     rounds: list[dict[str, float]]
 
@@ -46,15 +48,20 @@ def measured(
     rounds: int,
     tell: Callable[[str], None],
 ) -> Row:
-    """``seconds`` per round for the server, half of that for the bare limit."""
+    """``seconds`` per round under load; the bare limit takes half of that before and after each."""
     load.drive(generator, workload, how, server, min(seconds, _WARM_UP_S))
     seen: list[dict[str, float]] = []
     failures = 0
+    ahead = limit.measure(workload, way, seconds / 2)
     for number in range(rounds):
-        bare = limit.measure(workload, way, seconds / 2)
         before = server.counters()
+        usage = Usage.now(before.cpu_s)
         client = load.drive(generator, workload, how, server, seconds)
         after = server.counters()
+        others = usage.cores_of_others_until(Usage.now(after.cpu_s))
+        behind = limit.measure(workload, way, seconds / 2)
+        bare = Limit((ahead.per_second + behind.per_second) / 2, (ahead.cpu_us + behind.cpu_us) / 2)
+        ahead = behind
         failures += after.failures - before.failures
         cpu_us = _cpu_us(before, after)
         seen.append(
@@ -67,13 +74,15 @@ def measured(
                 "cpu_ratio": bare.cpu_us / cpu_us,
                 "p50_us": client.p50_us,
                 "p99_us": client.p99_us,
+                "cores_of_others": others,
                 "mean_batch": (after.inferences - before.inferences)
                 / max(after.executions - before.executions, 1),
             }
         )
         tell(
             f"  round {number + 1}/{rounds}: {client.per_second:,.0f}/s of "
-            f"{bare.per_second:,.0f}/s, {cpu_us:,.1f} µs CPU"
+            f"{bare.per_second:,.0f}/s, {cpu_us:,.1f} µs CPU, "
+            f"others kept {others:.1f} cores busy"
         )
     median = {key: statistics.median(one[key] for one in seen) for key in seen[0]}
     return Row(
