@@ -1,10 +1,14 @@
 """Reads of metrics: live series of an endpoint, and log lines of a deployment."""
 
+import math
 import time
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Any
 
-from controlplane.metrics.models import LogLine, Watch
+from controlplane.metrics import series
+from controlplane.metrics.counters import STALE_S
+from controlplane.metrics.models import GatewaySample, LogLine, ReplicaSample, Watch
 from controlplane.metrics.types import SAMPLE_INTERVAL_S, WATCHED_INTERVAL_S
 
 
@@ -17,24 +21,72 @@ class Columns:
     v: list[list[float | None]]
 
 
+POINTS = 600  # at most, in one series
+FINEST_S = 0.5
+KNOWN_S = 600.0  # a deployment stays among the keys this long after its last sample
+
+
 def live_keys(endpoint: str) -> list[str]:
     """Names of the series, in a stable order; they change when deployments or batch sizes do."""
-    raise NotImplementedError
+    now = time.time()
+    by_deployment = _sources(endpoint, now - series.LOOKBACK_S, now)
+    return _keys(endpoint, by_deployment, now)
 
 
 def live_series(endpoint: str, range_s: float) -> Columns:
     """The last ``range_s`` seconds; null where nothing was measured."""
-    raise NotImplementedError
+    now = time.time()
+    step_s = max(FINEST_S, range_s / POINTS)
+    count = max(1, int(range_s / step_s))
+    # why a grid: the same moments at every call, so that a reload draws the same curve
+    end = math.floor(now / step_s) * step_s
+    t = [end - step_s * index for index in range(count - 1, -1, -1)]
+    by_deployment = _sources(endpoint, t[0] - series.LOOKBACK_S, now)
+    keys = _keys(endpoint, by_deployment, now)
+    rows = [series.values(by_deployment, keys, at, step_s=step_s) for at in t]
+    columns = [[row[index] for row in rows] for index in range(len(keys))]
+    return Columns(keys=keys, t=t, v=columns)
 
 
 def live_tick(endpoint: str, keys: list[str], now: float) -> tuple[float, list[float | None]]:
     """One value per key as of ``now`` (Unix seconds), and the moment they stand for."""
-    raise NotImplementedError
+    return now, series.values(_sources(endpoint, now - series.LOOKBACK_S, now), keys, now)
 
 
 def live_now(endpoints: Collection[str], now: float) -> dict[str, dict[str, float | None]]:
     """Endpoint -> request_rate, p95_us and error_rate of the last seconds, in one read for all."""
-    raise NotImplementedError
+    since = now - 2 * STALE_S
+    replicas = ReplicaSample.objects.filter(endpoint__in=endpoints, at__gt=since, at__lte=now)
+    gateways = GatewaySample.objects.filter(endpoint__in=endpoints, at__gt=since, at__lte=now)
+    by_endpoint: dict[str, tuple[list[Any], list[Any]]] = {name: ([], []) for name in endpoints}
+    for index, rows in enumerate((replicas, gateways)):
+        for name, data in rows.order_by("at").values_list("endpoint", "data"):
+            by_endpoint[name][index].append(data)
+    metrics = ("request_rate", "p95_us", "error_rate")
+    answer = {}
+    for name, samples in by_endpoint.items():
+        found = series.values(
+            series.sources(*samples), [f"{metric}.{series.ALL}" for metric in metrics], now
+        )
+        answer[name] = dict(zip(metrics, found, strict=True))
+    return answer
+
+
+def _sources(endpoint: str, since: float, until: float) -> dict[str, series.Source]:
+    span = {"endpoint": endpoint, "at__gt": since, "at__lte": until}
+    return series.sources(
+        ReplicaSample.objects.filter(**span).order_by("at").values_list("data", flat=True),
+        GatewaySample.objects.filter(**span).order_by("at").values_list("data", flat=True),
+    )
+
+
+def _keys(endpoint: str, by_deployment: dict[str, series.Source], now: float) -> list[str]:
+    known = {"endpoint": endpoint, "at__gt": now - KNOWN_S}
+    deployments: set[str] = set()
+    for model in (ReplicaSample, GatewaySample):
+        rows = model.objects.filter(**known).order_by()
+        deployments |= set(rows.values_list("deployment", flat=True).distinct())
+    return series.keys(deployments, series.batch_sizes(by_deployment[series.ALL]))
 
 
 def sample_interval_s(endpoints: Collection[str] | None = None) -> float:
