@@ -37,6 +37,7 @@ logger = logging.getLogger(__name__)
 MAX_FRAME_CHARS = 16 << 20
 MAX_IN_FLIGHT = 4
 SIDE_CALL_TIMEOUT_S = 5.0
+UNFORESEEN = "Something unforeseen went wrong; the log has the cause."
 GRPC_OPTIONS = [("grpc.max_receive_message_length", 256 << 20)]
 
 
@@ -150,7 +151,7 @@ class Bench:
         return await infer_http(self._client, target, model, inputs, outputs, timeout_s)
 
     async def _counters(self, found: Served, target: Target, model: str) -> Counters | None:
-        """None where two readings could not be compared: several deployments or replicas may answer."""
+        """None where readings are not comparable: several deployments or replicas may answer."""
         if not found.alone or found.replicas != 1:
             return None
         try:
@@ -163,8 +164,13 @@ class Bench:
 
     async def _fail(self, call_id: object, error: Exception) -> None:
         code, message, triton, status = _explain(error)
-        frame = {"type": "error", "code": code, "message": message, "triton": triton}
-        frame["status"] = status
+        frame: dict[str, Any] = {
+            "type": "error",
+            "code": code,
+            "message": message,
+            "triton": triton,
+            "status": status,
+        }
         if isinstance(call_id, str):
             frame["id"] = call_id
         await self._send(frames.dump(frame))
@@ -183,7 +189,7 @@ def _explain(error: Exception) -> tuple[str, str, str, int | None]:
             return error.code, error.message, "", None
         case _:
             logger.error("The console failed", exc_info=error)
-            return "InternalError", "Something unforeseen went wrong; the log has the cause.", "", None
+            return "InternalError", UNFORESEEN, "", None
 
 
 def _parse(text: str) -> dict[str, Any]:
@@ -207,18 +213,18 @@ def _inputs(request: dict[str, Any]) -> list[Tensor]:
     return [read_input(item) for item in inputs]
 
 
-def _result(
-    call_id: str, answer: Answer, before: Counters | None, after: Counters | None
-) -> str:
+def _result(call_id: str, answer: Answer, before: Counters | None, after: Counters | None) -> str:
     measured = timing(
         total_us=answer.total_us, upstream_us=answer.upstream_us, before=before, after=after
     )
-    return frames.dump({
-        "type": "result",
-        "id": call_id,
-        "outputs": [show_output(output) for output in answer.outputs],
-        "timing": measured,
-        "model_version": answer.model_version,
-        "deployment": answer.deployment,
-        "max_values": MAX_VALUES_SHOWN,
-    })
+    return frames.dump(
+        {
+            "type": "result",
+            "id": call_id,
+            "outputs": [show_output(output) for output in answer.outputs],
+            "timing": measured,
+            "model_version": answer.model_version,
+            "deployment": answer.deployment,
+            "max_values": MAX_VALUES_SHOWN,
+        }
+    )

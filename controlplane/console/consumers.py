@@ -39,6 +39,7 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         self.sender = asyncio.create_task(self.outbox.run())
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        del bytes_data  # requests are text
         if self.sender is None:
             return
         try:
@@ -70,6 +71,7 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
                 self.outbox.min_interval_s = 0.0 if hz >= frames.MAX_HZ else 0.9 / hz
 
     async def disconnect(self, code: int) -> None:
+        del code
         if self.sender is not None:
             self.sender.cancel()
         hub().leave_all(self.outbox)
@@ -102,12 +104,14 @@ class ConsoleConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         self.bench = Bench(endpoint, self._send)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        del bytes_data  # requests are text
         if self.bench is not None:
             role = User.Role(self.scope["user"].role)
             may_infer = RANK[role] >= RANK[User.Role.DEPLOYER]
             await self.bench.receive(text_data or "", may_infer=may_infer)
 
     async def disconnect(self, code: int) -> None:
+        del code
         if self.bench is not None:
             await self.bench.close()
 

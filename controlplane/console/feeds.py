@@ -1,6 +1,7 @@
 """What sockets follow. Each feed is computed once per process, however many sockets follow it.
 
-The database is the truth: a feed looks at it on its own timer. A hint over Redis only makes it look sooner.
+The database is the truth: a feed looks at it on its own timer. A hint over Redis only makes it
+look sooner.
 """
 
 import asyncio
@@ -26,7 +27,7 @@ class Feed(ABC):
         self.topic = topic
         self.name = topic.partition(":")[2]
         self.followers: dict[Outbox, frames.Subscribe] = {}
-        self.lock = asyncio.Lock()  # greeting and beating take turns, so that no frame falls between
+        self.lock = asyncio.Lock()  # greeting and beating take turns: no frame falls between
         self.hint = asyncio.Event()
         self.hinted = False  # in a beat: it was a hint that woke us
 
@@ -40,6 +41,7 @@ class Feed(ABC):
 
     def concerns(self, subject: str) -> bool:
         """Whether an event about ``subject`` is a reason to look at once."""
+        del subject
         return True
 
     def tell(self, frame: str) -> None:
@@ -114,6 +116,7 @@ class OperationFeed(Feed):
         return subject.startswith("endpoint/")
 
     async def greet(self, outbox: Outbox, request: frames.Subscribe) -> None:
+        del request  # there is nothing to choose
         outbox.put(self.state(await database_sync_to_async(reads.operation_state)(self.name)))
 
     async def beat(self) -> None:
@@ -171,6 +174,7 @@ class OverviewFeed(Feed):
     interval_s = 2.0
 
     async def greet(self, outbox: Outbox, request: frames.Subscribe) -> None:
+        del request  # there is nothing to choose
         outbox.put(self.state(await database_sync_to_async(reads.overview_state)()))
 
     async def beat(self) -> None:

@@ -15,7 +15,7 @@ TOPIC_NAMES = ("events", "overview")
 
 
 class BadRequest(ValueError):
-    """A request that cannot be understood; the socket answers it with an error frame and lives on."""
+    """A request that cannot be understood; the socket answers with an error frame and lives on."""
 
     def __init__(self, code: str, message: str, topic: str = "") -> None:
         super().__init__(message)
@@ -106,9 +106,7 @@ def dump(frame: dict[str, Any]) -> str:
     try:
         return json.dumps(frame, separators=(",", ":"), default=_plain, allow_nan=False)
     except ValueError:
-        return json.dumps(
-            _finite(frame), separators=(",", ":"), default=_plain, allow_nan=False
-        )
+        return json.dumps(_finite(frame), separators=(",", ":"), default=_plain, allow_nan=False)
 
 
 def error(code: str, message: str, topic: str = "") -> str:

@@ -72,18 +72,20 @@ async def infer_http(
     timeout_s: float,
 ) -> Answer:
     """Raises InferenceFailed."""
-    head = json.dumps({
-        "inputs": [
-            {
-                "name": tensor.name,
-                "datatype": tensor.datatype,
-                "shape": list(tensor.shape),
-                "parameters": {"binary_data_size": len(tensor.raw)},
-            }
-            for tensor in inputs
-        ],
-        **_wanted(outputs),
-    }).encode()
+    head = json.dumps(
+        {
+            "inputs": [
+                {
+                    "name": tensor.name,
+                    "datatype": tensor.datatype,
+                    "shape": list(tensor.shape),
+                    "parameters": {"binary_data_size": len(tensor.raw)},
+                }
+                for tensor in inputs
+            ],
+            **_wanted(outputs),
+        }
+    ).encode()
     headers = {
         **target.headers(),
         "content-type": "application/octet-stream",
@@ -146,9 +148,7 @@ def parse_http(content: bytes, header_length: str | None) -> tuple[tuple[Tensor,
             length = output["parameters"]["binary_data_size"]
             raw = content[offset : offset + length]
             offset += length
-            found.append(
-                Tensor(output["name"], output["datatype"], tuple(output["shape"]), raw)
-            )
+            found.append(Tensor(output["name"], output["datatype"], tuple(output["shape"]), raw))
     except (ValueError, KeyError, TypeError) as error:
         text = content[:500].decode("utf-8", "replace")
         raise InferenceFailed(
@@ -212,5 +212,3 @@ def _number(value: object) -> float | None:
         return float(str(value))
     except ValueError:
         return None
-
-

@@ -1,4 +1,4 @@
-"""What an endpoint's models take and give: as registered, corrected by what the running server says."""
+"""What an endpoint's models take and give: as registered, corrected by the running server."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -64,7 +64,7 @@ def served(endpoint: str, deployment: str) -> Served:
 async def as_running(
     client: httpx.AsyncClient, target: Target, specification: Specification
 ) -> Specification:
-    """``specification`` with the server's own inputs, outputs and versions; as it was when that is silent.
+    """``specification`` by the words of the running server; unchanged when that is silent.
 
     A configuration revision may have changed them since registration.
     """

@@ -11,8 +11,8 @@ MAX_WAITING = 1000
 class Outbox:
     """Feeds put frames in without waiting; one task sends them as fast as the browser takes them.
 
-    A browser that stops reading costs a bounded amount of memory: of ticks only the newest of each topic
-    waits, and when other frames pile up the socket is closed (it comes back and gets a snapshot).
+    A browser that stops reading costs a bounded amount of memory: of ticks only the newest of each
+    topic waits, and when other frames pile up the socket is closed (it comes back for a snapshot).
     """
 
     def __init__(

@@ -4,11 +4,14 @@ import time
 from typing import Any
 
 from django.db.models import Max
+from django.utils import timezone
 
 from controlplane.core.models import Event
 from controlplane.deployments import selectors as deployments
+from controlplane.deployments.selectors.overview import overview
 from controlplane.deployments.serializers.endpoints import EndpointSerializer
 from controlplane.deployments.serializers.operations import EventSerializer, OperationSerializer
+from controlplane.deployments.serializers.overview import OverviewSerializer
 from controlplane.metrics import selectors as metrics
 from controlplane.metrics.services import watch
 
@@ -53,4 +56,9 @@ def events_newest() -> int:
 def events_after(seq: int) -> list[dict[str, Any]]:
     """The newest events behind ``seq``, oldest first, at most EVENTS_LIMIT."""
     rows = Event.objects.filter(seq__gt=seq).order_by("-seq")[:EVENTS_LIMIT]
-    return [dict(EventSerializer(row).data) for row in reversed(rows)]
+    return [EventSerializer().to_representation(row) for row in reversed(rows)]
+
+
+def overview_state() -> dict[str, Any]:
+    """The REST object."""
+    return dict(OverviewSerializer(overview(timezone.now())).data)

@@ -1,4 +1,4 @@
-"""Tensors between a browser's JSON and raw little-endian bytes: strict on the way in, bounded on the way out."""
+"""Tensors between a browser's JSON and raw bytes: strict on the way in, bounded on the way out."""
 
 import base64
 import binascii
@@ -18,7 +18,7 @@ from tritonclient.utils import (
 
 Array = npt.NDArray[Any]
 
-NUMPY_TYPES: dict[str, type[np.generic]] = {
+NUMPY_TYPES: dict[str, type[Any]] = {
     "BOOL": np.bool_,
     "UINT8": np.uint8,
     "UINT16": np.uint16,
@@ -40,7 +40,7 @@ SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
 class TensorError(ValueError):
-    """An input that does not fit; the text names the tensor, what was sent and what was expected."""
+    """An input that does not fit; the text names the tensor, what was sent, what was expected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def read_input(data: Any) -> Tensor:
 def check_against(
     tensors: Sequence[Tensor], specification: Sequence[dict[str, Any]], max_batch_size: int
 ) -> None:
-    """Names, datatypes and shapes against the model's inputs, whose shapes are without the batch axis.
+    """Names, datatypes and shapes against the model's inputs (shapes without the batch axis).
 
     Raises TensorError.
     """

@@ -1,4 +1,4 @@
-"""Where the time of one call went: what was measured here, and what the model's own counters say. Pure."""
+"""Where the time of one call went: what was measured here and what the model counted. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -37,8 +37,8 @@ def timing(
 ) -> dict[str, float | None]:
     """Microseconds per part; None where it was not measured.
 
-    Counters may have been read from another replica than the one that answered, so parts that cannot
-    be true (less than nothing, more than the whole call) are left out.
+    Counters may have been read from another replica than the one that answered, so parts that
+    cannot be true (less than nothing, more than the whole call) are left out.
     """
     parts: dict[str, float | None] = {f"{part}_us": None for part in PARTS}
     if before is not None and after is not None:

@@ -1,4 +1,4 @@
-"""From Envoy's access log to samples: reading lines, telling deployments apart, counting into buckets."""
+"""From Envoy's access log to samples: reading lines, telling deployments apart, counting."""
 
 import math
 import os
@@ -19,14 +19,14 @@ MAX_READ_BYTES = 16 << 20  # of one poll: after a long stop the rest comes with 
 SCORING_SUFFIXES = ("/infer", "/generate", "/generate_stream", "/score", "/ModelInfer")
 STREAM_PATH = "/inference.GRPCInferenceService/ModelStreamInfer"
 GRPC_OK = 0
-# Canceled, InvalidArgument, NotFound, AlreadyExists, PermissionDenied, FailedPrecondition, OutOfRange,
-# Unimplemented, Unauthenticated: the caller's side; all other gRPC codes are ours.
+# Canceled, InvalidArgument, NotFound, AlreadyExists, PermissionDenied, FailedPrecondition,
+# OutOfRange, Unimplemented, Unauthenticated: the caller's side; all other gRPC codes are ours.
 GRPC_CALLER_ERRORS = frozenset({1, 3, 5, 6, 7, 9, 11, 12, 16})
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One request. ``duration_us`` is None where Envoy measured none; streams carry none on purpose."""
+    """One request. ``duration_us`` is None where Envoy measured none, and for streams."""
 
     endpoint: str
     deployment: str  # empty when the gateway answered by itself
@@ -39,7 +39,8 @@ class Entry:
 def parse(line: str) -> Entry | None:
     """The request of ``line``; None for those that charts do not count.
 
-    Charts count scoring only: health and metadata calls would drown it, and unknown endpoints have no chart.
+    Charts count scoring only: health and metadata calls would drown it, and an unknown endpoint has
+    no chart.
     """
     columns = line.rstrip("\n").split("\t")
     if len(columns) != len(ACCESS_LOG_COLUMNS):
@@ -125,7 +126,10 @@ class Sampler:
 
 
 class Tail:
-    """Lines appended to a log since the last look. Starts at its end: what was before is not ours to count."""
+    """Lines appended to a log since the last look.
+
+    It starts at the log's end: what was before has been counted, or is too old for live charts.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -135,14 +139,14 @@ class Tail:
             self._stream.seek(0, os.SEEK_END)
 
     def lines(self) -> Iterator[str]:
-        """Whole lines only. Follows the log to its successor once the old file is read to its end."""
+        """Whole lines only. Follows the log to its successor once the old file is read up."""
         taken = 0
         while taken < MAX_READ_BYTES:
             if self._stream is None:
                 self._stream = self._open()
                 if self._stream is None:
                     return
-            # why this order: lines that reach the old file before the new one exists are still read.
+            # why this order: lines written before the new file exists are still read.
             replaced = self._replaced(self._stream)
             content = self._stream.read(READ_BYTES)
             if not content:

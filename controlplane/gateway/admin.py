@@ -16,7 +16,7 @@ class EnvoyUnreachable(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """Which version of each kind Envoy serves by, and which clusters wait for their first endpoints."""
+    """Which versions Envoy serves by, and which clusters wait for their first endpoints."""
 
     clusters_version: str  # empty until Envoy was first given a cluster
     clusters: frozenset[str]  # names of those in use

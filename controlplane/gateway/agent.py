@@ -1,4 +1,4 @@
-"""The program beside Envoy: fetches what should be, applies it, reports, and samples the access log.
+"""The program beside Envoy: fetches what should be, applies it, reports, samples the access log.
 
 It needs no Django. Whatever fails here, Envoy serves on by its files.
 """
@@ -162,7 +162,7 @@ class GatewayAgent:
         )
 
     def _restore(self) -> None:
-        """Files of the last accepted snapshot, so that a restarted Envoy does not read the refused one."""
+        """Back to the last accepted files, so that a restarted Envoy does not read refused ones."""
         if not self._last_good.exists():
             return
         try:

@@ -1,4 +1,4 @@
-"""The door for gateway agents, below /agent/v1/gateway/. All say the installation's gateway token."""
+"""The door for gateway agents, below /agent/v1/gateway/. All show the gateway token."""
 
 import hmac
 from collections.abc import Callable

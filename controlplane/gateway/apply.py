@@ -85,6 +85,6 @@ class _Waiter:
             if self._clock() > deadline:
                 waiting = ", ".join(sorted(taken.warming)) or "nothing it names"
                 raise SnapshotRefused(
-                    f"Envoy did not take the {what} in {WARM_TIMEOUT_S:.0f} s, waiting for {waiting}."
+                    f"Envoy took no {what} in {WARM_TIMEOUT_S:.0f} s; it waits for {waiting}"
                 )
             self._sleep(POLL_INTERVAL_S)

@@ -1,4 +1,4 @@
-"""Prepares a gateway's folder and says how to start Envoy: ``python -m controlplane.gateway.bootstrap``."""
+"""``python -m controlplane.gateway.bootstrap``: prepares the folder, says how to start Envoy."""
 
 import hashlib
 import json
@@ -89,7 +89,7 @@ def envoy_argv(settings: GatewaySettings) -> list[str]:
 
 
 def prepare(settings: GatewaySettings) -> GatewaySettings:
-    """Write what Envoy needs to start; the last run's routes and clusters stay. Returns real ports."""
+    """Write what Envoy needs; the last run's routes and clusters stay. Returns real ports."""
     settings = replace(
         settings,
         tls_port=settings.tls_port or free_port(settings.address),

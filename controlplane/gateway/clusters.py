@@ -66,7 +66,7 @@ def _host(replica: RoutedReplica, protocol: str) -> dict[str, Any]:
 
 
 def _health_check() -> dict[str, Any]:
-    """Twice a second, also without traffic, so that a dead replica leaves and a new one joins at once."""
+    """Often, also without traffic, so that a dead replica leaves and a new one joins at once."""
     return {
         "timeout": "3s",
         "interval": "0.5s",
@@ -83,7 +83,7 @@ def _health_check() -> dict[str, Any]:
 
 def _limits() -> dict[str, Any]:
     return {
-        # why: HTTP/1 concurrency is bounded by connections and pending requests, not by max_requests.
+        # why: connections and pending requests bound HTTP/1 concurrency, not max_requests.
         "max_connections": 4096,
         "max_pending_requests": 4096,
         "max_requests": 16384,

@@ -1,4 +1,4 @@
-"""Routes that Envoy answers by itself, and the route table of a gateway that knows no endpoint yet."""
+"""Routes that Envoy answers by itself, and the route table of a gateway without endpoints."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ GRPC_NOT_FOUND = {
 
 
 def answer(match: dict[str, Any], status: int, text: str, **more: Any) -> dict[str, Any]:
-    """A route that replies ``text``; the listener wraps it as JSON, or as a gRPC status for gRPC."""
+    """A route that replies ``text``; the listener wraps it as JSON, or as a gRPC status."""
     reply = {"status": status, "body": {"inline_string": text}}
     if "grpc" in match and status == 404:
         more["response_headers_to_add"] = [GRPC_NOT_FOUND]

@@ -1,6 +1,6 @@
 """The two listeners of a gateway: TLS and plain, with key check, access log and JSON errors. Pure.
 
-Listeners are local to each gateway (addresses, ports, certificates), so they are not part of a snapshot.
+Listeners are local to each gateway (addresses, ports, certificates), so no part of a snapshot.
 """
 
 from pathlib import Path
@@ -10,7 +10,7 @@ from controlplane.gateway.fallback import ROUTE_CONFIG
 
 TYPE = "type.googleapis.com/"
 LUA_FOLDER = Path(__file__).parent / "lua"
-# One line per request; `access_log.py` reads these columns. The path is last: it is the client's text.
+# One line per request; `access_log.py` reads these columns. The path is the client's text: last.
 ACCESS_LOG_COLUMNS = (
     "%START_TIME(%s.%6f)%",
     "%METADATA(ROUTE:shoal:endpoint)%",
@@ -105,8 +105,8 @@ def _http(name: str, *, access_log: str, xds: str) -> dict[str, Any]:
         "codec_type": "AUTO",  # HTTP/1 and, by prior knowledge or ALPN, HTTP/2
         "server_name": "shoal",
         "use_remote_address": True,
-        # why: callers at "internal" addresses may steer retries and timeouts with x-envoy-* headers;
-        # an empty list means private networks and loopback, so name an address that nobody has.
+        # why: callers at "internal" addresses may steer retries and timeouts by x-envoy-* headers;
+        # no list means private networks and loopback, so name an address that nobody has.
         "internal_address_config": {
             "cidr_ranges": [{"address_prefix": "255.255.255.255", "prefix_len": 32}]
         },

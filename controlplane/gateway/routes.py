@@ -1,7 +1,7 @@
 """Routes of one endpoint: what is reachable, by which key, to which deployment. Pure.
 
-Only the scoring part of the protocol is routed. It is a list of what may pass, so that no spelling of a
-management path (repository, shared memory, tracing, logging) gets through.
+Only the scoring part of the protocol is routed. It is a list of what may pass, so that no spelling
+of a management path (repository, shared memory, tracing, logging) gets through.
 """
 
 from collections.abc import Sequence

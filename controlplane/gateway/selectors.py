@@ -13,7 +13,7 @@ def gateways_alive(now: datetime) -> list[Gateway]:
 
 
 def generations_confirmed(now: datetime) -> dict[str, int]:
-    """Endpoint name -> generation that every live gateway routes; endpoints some do not know are left out."""
+    """Endpoint name -> generation that every live gateway routes; only endpoints that all know."""
     versions = {gateway.applied_version for gateway in gateways_alive(now)}
     releases = list(Release.objects.filter(version__in=versions))
     if not releases or len(releases) < len(versions):

@@ -9,12 +9,12 @@ MAX_DEFAULT_CONCURRENCY = 8
 
 
 class SettingsError(ValueError):
-    """A variable whose value cannot be used; the text names the variable, the value and what was expected."""
+    """A variable whose value cannot be used; the text names it and what was expected."""
 
 
 @dataclass(frozen=True, slots=True)
 class GatewaySettings:
-    """One gateway: where it listens, where its files are, whom it asks. Ports of 0 mean any free one."""
+    """One gateway: where it listens, where its files are, whom it asks. Port 0: any free one."""
 
     home: Path
     tls_dir: Path

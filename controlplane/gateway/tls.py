@@ -18,9 +18,9 @@ CLOCK_SKEW = timedelta(hours=1)
 
 
 def ensure(folder: Path, names: tuple[str, ...] = (), *, now: datetime | None = None) -> bool:
-    """Make what is missing, close to its end or lacks one of ``names``. True when anything was written.
+    """Make what is missing, close to its end or lacks one of ``names``; True when it did.
 
-    An operator's own ``gateway.pem`` and ``gateway.key`` without a ``ca.key`` beside them are left alone.
+    An operator's own ``gateway.pem`` and ``gateway.key``, without a ``ca.key`` beside them, stay.
     """
     now = now or datetime.now(UTC)
     if (folder / "gateway.pem").exists() and not (folder / "ca.key").exists():
@@ -114,7 +114,7 @@ def _make_certificate(folder: Path, names: tuple[str, ...], now: datetime) -> No
         )
         .sign(authority_key, hashes.SHA256())
     )
-    # why: the key first; Envoy re-reads the pair when the folder changes and keeps the old one until they match.
+    # why: the key first; Envoy re-reads the pair on changes and keeps the old until they match.
     _write_private(folder / "gateway.key", _key_bytes(key))
     _write(folder / "gateway.pem", certificate.public_bytes(serialization.Encoding.PEM))
 

@@ -41,7 +41,7 @@ class ControlPlane:
         owner = self
 
         class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:  # noqa: N802
+            def do_GET(self) -> None:
                 owner.tokens.add(self.headers["Authorization"])
                 have = parse_qs(urlsplit(self.path).query).get("version", [""])[0]
                 if have == owner.snapshot.version:
@@ -50,7 +50,7 @@ class ControlPlane:
                 else:
                     self._answer(200, codec.encode(owner.snapshot))
 
-            def do_POST(self) -> None:  # noqa: N802
+            def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 if self.path.endswith("/report"):
                     owner.reports.append(codec.decode(GatewayReport, body))

@@ -89,10 +89,7 @@ def test_the_hash_is_right_for_keys_of_every_length(gateway: Gateway, upstreams:
     blue = upstreams("blue")
     keys = ["x" * length for length in (1, 54, 55, 56, 57, 63, 64, 65, 119, 120, 128, 500)]
     gateway.apply(
-        *(
-            endpoint(f"e{len(key)}", deployment("blue", 100, blue), keys=(key,))
-            for key in keys
-        )
+        *(endpoint(f"e{len(key)}", deployment("blue", 100, blue), keys=(key,)) for key in keys)
     )
     for key in keys:
         with gateway.client(key) as client:
@@ -166,7 +163,9 @@ def test_traffic_is_split_by_weight_and_both_pin_headers_win(
     gateway: Gateway, upstreams: Launch
 ) -> None:
     gateway.apply(
-        digits(deployment("blue", 90, upstreams("blue")), deployment("green", 10, upstreams("green")))
+        digits(
+            deployment("blue", 90, upstreams("blue")), deployment("green", 10, upstreams("green"))
+        )
     )
     with gateway.client() as client:
         seen = Counter(

@@ -1,6 +1,6 @@
-"""A stand-in for one runtime replica: KServe paths over HTTP/1 and the gRPC service, both telling its name.
+"""A stand-in for one runtime replica: HTTP/1 and gRPC, both telling its name.
 
-Run as a program, so that a test can kill it: ``python upstream.py NAME`` prints {"http_port", "grpc_port"}.
+A program, so that a test can kill it: ``python upstream.py NAME`` prints its ports as JSON.
 ``POST /v2/models/sleep/infer`` waits ``x-sleep-ms`` milliseconds first.
 """
 
@@ -16,19 +16,19 @@ class Servicer(service_pb2_grpc.GRPCInferenceServiceServicer):
     def __init__(self, name: str) -> None:
         self.name = name
 
-    async def ServerLive(self, request, context):  # noqa: N802
+    async def ServerLive(self, request, context):
         return service_pb2.ServerLiveResponse(live=True)
 
-    async def ServerReady(self, request, context):  # noqa: N802
+    async def ServerReady(self, request, context):
         return service_pb2.ServerReadyResponse(ready=True)
 
-    async def ServerMetadata(self, request, context):  # noqa: N802
+    async def ServerMetadata(self, request, context):
         metadata = dict(context.invocation_metadata())
         return service_pb2.ServerMetadataResponse(
             name=self.name, extensions=sorted(key for key in metadata if key == "authorization")
         )
 
-    async def ModelInfer(self, request, context):  # noqa: N802
+    async def ModelInfer(self, request, context):
         answer = service_pb2.ModelInferResponse(model_name=self.name, model_version="1")
         for tensor, raw in zip(request.inputs, request.raw_input_contents, strict=True):
             output = answer.outputs.add(name="OUT", datatype=tensor.datatype)
@@ -36,13 +36,13 @@ class Servicer(service_pb2_grpc.GRPCInferenceServiceServicer):
             answer.raw_output_contents.append(raw)
         return answer
 
-    async def ModelStreamInfer(self, request_iterator, context):  # noqa: N802
+    async def ModelStreamInfer(self, request_iterator, context):
         async for request in request_iterator:
             yield service_pb2.ModelStreamInferResponse(
                 infer_response=await self.ModelInfer(request, context)
             )
 
-    async def RepositoryIndex(self, request, context):  # noqa: N802
+    async def RepositoryIndex(self, request, context):
         return service_pb2.RepositoryIndexResponse()
 
 
@@ -59,13 +59,15 @@ async def serve_http(name: str, reader: asyncio.StreamReader, writer: asyncio.St
             body = await read_body(reader, headers)
             if "/sleep/" in path:
                 await asyncio.sleep(int(headers.get("x-sleep-ms", "0")) / 1000)
-            content = json.dumps({
-                "replica": name,
-                "method": method,
-                "path": path,
-                "headers": headers,
-                "received": len(body),
-            }).encode()
+            content = json.dumps(
+                {
+                    "replica": name,
+                    "method": method,
+                    "path": path,
+                    "headers": headers,
+                    "received": len(body),
+                }
+            ).encode()
             writer.write(
                 b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: "
                 + str(len(content)).encode()
