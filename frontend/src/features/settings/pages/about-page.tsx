@@ -1,4 +1,47 @@
-/** Stand-in until the page is built. */
+/** Which version this is, and where its documents are. */
+import { useQuery } from "@tanstack/react-query";
+import { sessionQuery } from "@/api/session";
+import { Card } from "@/components/card";
+import { Logo } from "@/components/logo";
+import classes from "./settings.module.css";
+
 export function AboutPage() {
-  return <p>AboutPage</p>;
+  const { data } = useQuery(sessionQuery());
+  return (
+    <div className={classes["stack"]}>
+      <Card>
+        <div className={classes["about"]}>
+          <Logo size={64} />
+          <div>
+            <h2>Shoal</h2>
+            <p>From a model file to a live endpoint</p>
+          </div>
+        </div>
+      </Card>
+      <Card title="This installation">
+        <dl className={classes["facts"]}>
+          <div>
+            <dt>Version</dt>
+            <dd>{data?.version ?? "–"}</dd>
+          </div>
+          <div>
+            <dt>REST interface</dt>
+            <dd>
+              <a className="link mono" href="/api/v1/openapi.json" target="_blank" rel="noreferrer">
+                /api/v1/openapi.json
+              </a>
+            </dd>
+          </div>
+          <div>
+            <dt>Health</dt>
+            <dd>
+              <a className="link mono" href="/readyz" target="_blank" rel="noreferrer">
+                /readyz
+              </a>
+            </dd>
+          </div>
+        </dl>
+      </Card>
+    </div>
+  );
 }

@@ -1,4 +1,23 @@
-/** Stand-in until the page is built. */
+/** Settings with their tabs. */
+import { Outlet } from "@tanstack/react-router";
+import { paths } from "@/app/paths";
+import { PageHeader, usePageTitle } from "@/components/page-header";
+import { Tabs } from "@/components/tabs";
+
 export function SettingsLayout() {
-  return <p>SettingsLayout</p>;
+  usePageTitle("Settings");
+  return (
+    <>
+      <PageHeader title="Settings" />
+      <Tabs
+        label="Settings"
+        tabs={[
+          { label: "Profile", link: paths.settings() },
+          { label: "API tokens", link: paths.tokens() },
+          { label: "About", link: paths.about() },
+        ]}
+      />
+      <Outlet />
+    </>
+  );
 }
