@@ -97,6 +97,9 @@ class Installation:
                 pass_fds=handles, start_new_session=True,
             )  # fmt: skip
 
+    def is_running(self, name: str) -> bool:
+        return name in self.processes and self.processes[name].poll() is None
+
     def alive(self, name: str) -> bool:
         code = self.processes[name].poll()
         assert code is None, f"{name} ended with {code}:\n{self.log(name)}"

@@ -31,8 +31,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]
 @pytest.fixture
 def installation(prepared: Installation) -> Iterator[Installation]:
     """The same, with a web process and a worker that is running when the test begins."""
-    if "web" not in prepared.processes:
-        prepared.start_web()
-    if "worker" not in prepared.processes:
-        prepared.start_worker()
+    for name, start in (("web", prepared.start_web), ("worker", prepared.start_worker)):
+        if not prepared.is_running(name):
+            start()
     yield prepared
