@@ -58,22 +58,20 @@ export const pbtxtTheme = EditorView.theme({
     backgroundColor: "var(--surface)",
   },
   ".cm-searchMatch": { backgroundColor: "var(--warn-bg)" },
-  ".cm-insertedLine, &.cm-merge-b .cm-changedLine": {
-    backgroundColor: "var(--ok-bg)",
-    boxShadow: "inset 2px 0 var(--ok)",
-  },
-  ".cm-deletedChunk": { backgroundColor: "var(--error-bg)", boxShadow: "inset 2px 0 var(--error)", paddingLeft: "6px" },
-  ".cm-deletedLine, .cm-deletedChunk .cm-deletedText": { textDecoration: "none" },
-  "& .cm-deletedChunk .cm-deletedText": {
-    background: "none",
-    textDecoration: "underline var(--error)",
-    textUnderlineOffset: "3px",
-  },
-  "&.cm-merge-b .cm-changedText": {
-    background: "none",
-    textDecoration: "underline var(--ok)",
-    textUnderlineOffset: "3px",
-  },
+  // The merge view; its own colours are for white pages.
+  ".cm-insertedLine, &.cm-merge-b .cm-changedLine": { backgroundColor: "var(--ok-bg)" },
+  "& .cm-deletedChunk": { backgroundColor: "var(--error-bg)", paddingLeft: "6px" },
+  "& .cm-deletedLine": { textDecoration: "none" },
+  "& .cm-deletedChunk .cm-deletedText": { background: "color-mix(in srgb, var(--error) 24%, transparent)" },
+  "&.cm-merge-b .cm-changedLine .cm-changedText": { background: "color-mix(in srgb, var(--ok) 18%, transparent)" },
   "&.cm-merge-b .cm-changedLineGutter": { backgroundColor: "var(--ok)" },
   "& .cm-deletedLineGutter": { backgroundColor: "var(--error)" },
+  "& .cm-collapsedLines": {
+    padding: "2px 8px",
+    color: "var(--ink-3)",
+    background: "var(--surface-2)",
+    fontFamily: "var(--font-ui)",
+    fontSize: "11.5px",
+  },
+  "& .cm-collapsedLines:before, & .cm-collapsedLines:after": { content: '""', margin: "0" },
 });

@@ -11,7 +11,7 @@ import { ApiProblem } from "@/api/problem";
 import classes from "../console.module.css";
 import { HistoryList } from "../history/history-list";
 import { nextCallId, useHistory } from "../history/store";
-import { buildInput, newDraft, withSample, type Batch, type BuiltInput, type InputDraft } from "../request/input-draft";
+import { buildInput, isUntouched, newDraft, withSample, type Batch, type BuiltInput, type InputDraft } from "../request/input-draft";
 import { JSON_LIMIT, readRequest, requestJson } from "../request/request-json";
 import { RequestPanel } from "../request/request-panel";
 import { LatencyStrip } from "../results/latency-strip";
@@ -112,6 +112,8 @@ interface BenchProps {
 interface BuiltRequest {
   inputs: BuiltInput[];
   problem: string | null;
+  /** An input still waits to be filled: nothing is wrong yet. */
+  waiting: boolean;
 }
 
 function buildAll(drafts: readonly InputDraft[], batch: Batch): BuiltRequest {
@@ -119,10 +121,10 @@ function buildAll(drafts: readonly InputDraft[], batch: Batch): BuiltRequest {
   for (const draft of drafts) {
     if (!draft.include) continue;
     const built = buildInput(draft, batch);
-    if (!built.ok) return { inputs, problem: built.error };
+    if (!built.ok) return { inputs, problem: built.error, waiting: isUntouched(draft, batch) };
     inputs.push(built.input);
   }
-  return { inputs, problem: null };
+  return { inputs, problem: null, waiting: false };
 }
 
 function Bench({ endpoint, deployment, models, model, onModel, infer }: BenchProps) {
@@ -212,6 +214,7 @@ function Bench({ endpoint, deployment, models, model, onModel, infer }: BenchPro
         onJson={setJson}
         onView={view}
         problem={built.problem}
+        waiting={built.waiting}
         busy={busy}
         onSend={() => void send()}
       />
@@ -230,5 +233,7 @@ const TOO_LARGE = `// The request holds more than ${JSON_LIMIT} values: too many
 
 function fromJson(text: string, drafts: readonly InputDraft[], batch: Batch): BuiltRequest {
   const read = readRequest(text, drafts, batch);
-  return read.ok ? { inputs: read.inputs, problem: null } : { inputs: [], problem: read.error };
+  return read.ok
+    ? { inputs: read.inputs, problem: null, waiting: false }
+    : { inputs: [], problem: read.error, waiting: false };
 }

@@ -145,7 +145,7 @@ describe("buildInput again", () => {
 
 describe("nestedText", () => {
   it("nests as the shape says", () => {
-    expect(nestedText(["1", "2", "3", "4"], [2, 2], "INT32")).toBe("[[1, 2],\n[3, 4]]");
+    expect(nestedText(["1", "2", "3", "4"], [2, 2], "INT32")).toBe("[[1, 2], [3, 4]]");
     expect(nestedText(["a"], [1], "BYTES")).toBe('["a"]');
   });
 });

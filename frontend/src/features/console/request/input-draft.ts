@@ -258,12 +258,20 @@ export function withSample(draft: InputDraft, batch: Batch, kind: SampleKind, ra
   return { ...sized, mode: "paste", pasted: nestedText(elements, shape, draft.datatype) };
 }
 
-/** Nested JSON, one line per innermost list. */
+/** Nothing was given yet: not an error to shout about. */
+export function isUntouched(draft: InputDraft, batch: Batch): boolean {
+  const mode = modeOf(draft, batch);
+  return mode === "paste" ? draft.pasted.trim() === "" : mode === "image" && draft.picture === null;
+}
+
+/** Nested JSON, short lists on one line. */
 export function nestedText(elements: readonly unknown[], shape: readonly number[], datatype: string): string {
   const quote = datatypeInfo(datatype).kind === "bytes";
   const write = (value: unknown) => (quote ? JSON.stringify(value) : String(value));
   const [first = 0, ...rest] = shape;
   if (rest.length === 0) return `[${elements.map(write).join(", ")}]`;
   const step = elementCount(rest);
-  return `[${Array.from({ length: first }, (_, index) => nestedText(elements.slice(index * step, (index + 1) * step), rest, datatype)).join(",\n")}]`;
+  // A line per row that one can read; what is short stays on one line.
+  const separator = elementCount(shape) <= 32 ? ", " : ",\n";
+  return `[${Array.from({ length: first }, (_, index) => nestedText(elements.slice(index * step, (index + 1) * step), rest, datatype)).join(separator)}]`;
 }

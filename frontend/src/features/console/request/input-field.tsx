@@ -6,7 +6,7 @@ import { shapeText } from "../tensor/shape";
 import classes from "../console.module.css";
 import { CellsInput } from "./cells-input";
 import { ImageInput } from "./image-input";
-import { buildInput, layoutOf, modeOf, modesOf, type Batch, type InputDraft, type InputMode } from "./input-draft";
+import { buildInput, isUntouched, layoutOf, modeOf, modesOf, type Batch, type InputDraft, type InputMode } from "./input-draft";
 
 export interface InputFieldProps {
   draft: InputDraft;
@@ -21,7 +21,7 @@ export function InputField({ draft, batch, onChange }: InputFieldProps) {
   const mode = modeOf(draft, batch);
   const layout = layoutOf(draft);
   const built = draft.include ? buildInput(draft, batch) : null;
-  const untouched = mode === "paste" ? draft.pasted.trim() === "" : mode === "image" && draft.picture === null;
+  const untouched = isUntouched(draft, batch);
   const tone = built && !built.ok && !untouched ? "error" : undefined;
   return (
     <section className={classes["section"]} aria-label={`Input ${draft.name}`}>

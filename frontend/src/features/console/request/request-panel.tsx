@@ -26,6 +26,8 @@ export interface RequestPanelProps {
   onView: (view: "form" | "json") => void;
   /** Why it cannot be sent, or null. */
   problem: string | null;
+  /** The problem is only that something is still to be filled in. */
+  waiting: boolean;
   busy: boolean;
   onSend: () => void;
 }
@@ -130,7 +132,7 @@ export function RequestPanel(props: RequestPanelProps) {
         </span>
         <span
           className={classes["sendMessage"]}
-          data-tone={problem === null || problem === "" ? undefined : "error"}
+          data-tone={problem === null || props.waiting ? undefined : "error"}
           role="status"
         >
           {problem}

@@ -20,9 +20,9 @@ describe("latencySegments", () => {
   });
 
   it("never go below zero, and leave unknown parts unknown", () => {
-    const segments = latencySegments({ ...TIMING, total_us: 1000, queue_us: null }, 900);
+    const segments = latencySegments({ ...TIMING, total_us: 1000, gateway_us: 400, queue_us: null }, 900);
     expect(segments.find((segment) => segment.key === "studio")?.us).toBe(0);
-    expect(segments.find((segment) => segment.key === "gateway")?.us).toBe(0);
+    expect(segments.find((segment) => segment.key === "gateway")?.us).toBe(400);
     expect(segments.find((segment) => segment.key === "queue")?.us).toBeNull();
     expect(
       latencySegments({ ...TIMING, total_us: null }, 10).find((segment) => segment.key === "gateway")?.us,

@@ -9,14 +9,15 @@ export interface Segment {
 }
 
 /**
- * `total_us` is the call as the studio's server sees it; the rest of the round trip is between browser and studio. What the
- * gateway measured, or else the total, less what the runtime accounts for, is the way through the gateway.
+ * `total_us` is the call as the studio's server sees it; the rest of the round trip is between browser and studio. The total
+ * less what the runtime accounts for is the way through the gateway; without the runtime's parts only what was measured there.
  */
 export function latencySegments(timing: Timing, roundTripUs: number): Segment[] {
   const runtime = [timing.queue_us, timing.compute_input_us, timing.compute_infer_us, timing.compute_output_us];
   const known = runtime.reduce<number>((sum, part) => sum + (part ?? 0), 0);
   const total = timing.total_us;
-  const gateway = total === null ? null : Math.max(0, total - known);
+  const complete = runtime.every((part) => part !== null);
+  const gateway = total !== null && complete ? Math.max(0, total - known) : timing.gateway_us;
   const studio = total === null ? null : Math.max(0, roundTripUs - total);
   return [
     { key: "studio", label: "Browser and studio", us: studio, colour: "var(--ink-3)" },

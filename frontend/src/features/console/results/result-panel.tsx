@@ -20,24 +20,22 @@ function labelsOf(model: ConsoleModel | null, output: string): readonly string[]
   return model?.labels?.[output] ?? model?.outputs.find((tensor) => tensor.name === output)?.labels ?? null;
 }
 
-function sentLine(record: CallRecord): string {
-  return record.sent
-    .map(
-      (input) =>
-        `${record.sent.length > 1 ? `${input.name} ` : ""}${shapeText(input.shape)}, ${input.datatype}, ${bytes(input.bytes)}`,
-    )
-    .join(" · ");
+function sentLine({ sent }: CallRecord): string {
+  const [only] = sent;
+  if (only && sent.length === 1) return `sent ${shapeText(only.shape)}, ${only.datatype}, ${bytes(only.bytes)}`;
+  return `sent ${sent.length} inputs, ${bytes(sent.reduce((sum, input) => sum + input.bytes, 0))}`;
 }
+
+const answeredBy = (deployment: string, version: string) =>
+  [deployment, version ? `version ${version}` : ""].filter(Boolean).join(", ");
 
 export function ResultPanel({ record, model, onRetry }: ResultPanelProps) {
   const outcome = record?.outcome ?? null;
   return (
     <Card
       title="Result"
-      hint={record ? `sent ${sentLine(record)}` : undefined}
-      actions={
-        outcome?.kind === "result" && outcome.modelVersion ? <Chip>version {outcome.modelVersion}</Chip> : undefined
-      }
+      hint={record ? sentLine(record) : undefined}
+      actions={outcome?.kind === "result" ? <Chip>{answeredBy(outcome.deployment, outcome.modelVersion)}</Chip> : undefined}
       flush
     >
       {record === null ? (

@@ -44,7 +44,7 @@ export interface Timing {
 }
 
 export type Outcome =
-  | { kind: "result"; outputs: WireOutput[]; timing: Timing; modelVersion: string; roundTripUs: number }
+  | { kind: "result"; outputs: WireOutput[]; timing: Timing; modelVersion: string; deployment: string; roundTripUs: number }
   | { kind: "error"; code: string; message: string; triton: string | null; status: number | null }
   /** The line broke after the server had taken the call: whether it ran is not known. */
   | { kind: "lost"; sent: boolean };
@@ -160,6 +160,7 @@ export class ConsoleSocket {
         outputs: message["outputs"] as WireOutput[],
         timing: message["timing"] as Timing,
         modelVersion: String(message["model_version"] ?? ""),
+        deployment: text(message["deployment"], ""),
         roundTripUs: (this.deps.now() - call.sentAt) * 1000,
       });
     } else if (message.type === "error") {

@@ -124,7 +124,7 @@ export function ConfigForm({
       )}
       <div className={classes["section"]}>
         <div className={classes["sectionHead"]}>
-          <h3>General</h3>
+          <h2>General</h2>
         </div>
         <div className={classes["fields"]}>
           <div className={classes["field"]}>
@@ -172,14 +172,14 @@ export function ConfigForm({
       </div>
       <div className={classes["section"]} style={{ paddingInline: 0, paddingBottom: 4 }}>
         <div className={classes["sectionHead"]} style={{ padding: "0 12px", marginBottom: 2 }}>
-          <h3>Inputs</h3>
+          <h2>Inputs</h2>
           <OriginBadge origin={model.provenance["inputs"] ?? "model"} what="Inputs" />
         </div>
         <TensorTable tensors={model.inputs} caption="Inputs" batched={batched} />
       </div>
       <div className={classes["section"]} style={{ paddingInline: 0, paddingBottom: 4 }}>
         <div className={classes["sectionHead"]} style={{ padding: "0 12px", marginBottom: 2 }}>
-          <h3>Outputs</h3>
+          <h2>Outputs</h2>
           <OriginBadge origin={model.provenance["outputs"] ?? "model"} what="Outputs" />
         </div>
         <TensorTable tensors={model.outputs} caption="Outputs" batched={batched} />
@@ -187,7 +187,7 @@ export function ConfigForm({
       <fieldset className={classes["fieldset"]} disabled={brokenLine !== null || readOnly}>
         <div className={classes["section"]} style={{ borderTop: "1px solid var(--line)" }}>
           <div className={classes["sectionHead"]}>
-            <h3>Instances</h3>
+            <h2>Instances</h2>
           </div>
           {fields.instanceGroups > 1 ? (
             <p className={classes["hint"]}>
@@ -238,7 +238,7 @@ export function ConfigForm({
         </div>
         <div className={classes["section"]}>
           <div className={classes["sectionHead"]}>
-            <h3 id="dynamic-batching">Dynamic batching</h3>
+            <h2 id="dynamic-batching">Dynamic batching</h2>
             <Switch
               aria-labelledby="dynamic-batching"
               checked={fields.dynamicBatching}

@@ -57,7 +57,7 @@ export function DeployStep({ source, draft, onDraft, nameNote, busy, failure, on
         <Card flush>
           <div className={classes["section"]}>
             <div className={classes["sectionHead"]}>
-              <h3>Endpoint</h3>
+              <h2>Endpoint</h2>
               <span className="secondary">the stable address that clients call</span>
             </div>
             <div className={classes["stack"]}>
@@ -103,7 +103,7 @@ export function DeployStep({ source, draft, onDraft, nameNote, busy, failure, on
           </div>
           <div className={classes["section"]}>
             <div className={classes["sectionHead"]}>
-              <h3>Replicas</h3>
+              <h2>Replicas</h2>
               <span className="secondary">each is a process of its own, placed on the node with the most room</span>
             </div>
             <div className={classes["fields"]}>
@@ -122,7 +122,7 @@ export function DeployStep({ source, draft, onDraft, nameNote, busy, failure, on
           </div>
           <div className={classes["section"]}>
             <div className={classes["sectionHead"]}>
-              <h3>Traffic</h3>
+              <h2>Traffic</h2>
             </div>
             <Switch
               label={

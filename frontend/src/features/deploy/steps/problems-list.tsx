@@ -42,6 +42,7 @@ export function ProblemsList({ check, onGoTo, onFix }: ProblemsListProps) {
               <ProblemRow
                 key={`${problem.code} ${problem.line} ${problem.field} ${problem.message}`}
                 problem={problem}
+                stale={check.checking}
                 onGoTo={onGoTo}
                 onFix={onFix}
               />
@@ -53,11 +54,13 @@ export function ProblemsList({ check, onGoTo, onFix }: ProblemsListProps) {
   );
 }
 
-function ProblemRow({
-  problem,
-  onGoTo,
-  onFix,
-}: { problem: ConfigProblem } & Pick<ProblemsListProps, "onGoTo" | "onFix">) {
+interface ProblemRowProps extends Pick<ProblemsListProps, "onGoTo" | "onFix"> {
+  problem: ConfigProblem;
+  /** The problem is of an earlier text: its fix would undo what was typed since. */
+  stale: boolean;
+}
+
+function ProblemRow({ problem, stale, onGoTo, onFix }: ProblemRowProps) {
   const { line, column, field, fix } = problem;
   const place = [line === null ? null : `line ${line}`, field].filter(Boolean).join(", ");
   return (
@@ -78,7 +81,7 @@ function ProblemRow({
         )}
       </div>
       {fix ? (
-        <Button variant="light" leftSection={<IconWand size={15} aria-hidden />} onClick={() => onFix(fix.text)}>
+        <Button variant="light" disabled={stale} leftSection={<IconWand size={15} aria-hidden />} onClick={() => onFix(fix.text)}>
           {fix.label}
         </Button>
       ) : null}
