@@ -9,12 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from tritonclient.utils import (
-    deserialize_bf16_tensor,
-    deserialize_bytes_tensor,
-    serialize_bf16_tensor,
-    serialize_byte_tensor,
-)
+from tritonclient.utils import deserialize_bytes_tensor, serialize_byte_tensor
 
 Array = npt.NDArray[Any]
 
@@ -196,8 +191,15 @@ def _pack_floats(name: str, datatype: str, values: list[Any]) -> bytes:
         index = int(lost[0])
         raise TensorError(f"{name}: value {index + 1}: {numbers[index]:g} is too large.")
     if datatype == "BF16":
-        return bytes(serialize_bf16_tensor(array).item()) if numbers else b""
+        return _bf16_bytes(array)
     return array.tobytes()
+
+
+def _bf16_bytes(array: Array) -> bytes:
+    """The upper halves of float32 values, rounded to the nearest, ties to even."""
+    bits = array.view("<u4")
+    rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
+    return np.where(np.isnan(array), 0x7FC0, rounded).astype("<u2").tobytes()
 
 
 def _text(name: str, index: int, value: Any) -> bytes:
@@ -262,7 +264,8 @@ def _unpack(tensor: Tensor) -> Array:
         if tensor.datatype == "BYTES":
             array: Array = deserialize_bytes_tensor(tensor.raw)
         elif tensor.datatype == "BF16":
-            array = deserialize_bf16_tensor(tensor.raw)
+            # a bfloat16 is the upper half of a float32
+            array = (np.frombuffer(tensor.raw, "<u2").astype("<u4") << 16).view("<f4")
         else:
             array = np.frombuffer(tensor.raw, dtype=NUMPY_TYPES[tensor.datatype])
     except (KeyError, ValueError) as error:
