@@ -39,7 +39,7 @@ def model_bytes(body: GraphProto, opset: int = 17) -> bytes:
 def save(
     root: Path, name: str, content: GraphProto | bytes, config: str | None = None, version: int = 1
 ) -> Path:
-    """Write ``<root>/<name>/<version>/model.onnx`` and the configuration; returns the model's path."""
+    """Write the model (and its configuration) in Triton's layout; returns the model directory."""
     path = root / name / str(version)
     path.mkdir(parents=True, exist_ok=True)
     data = content if isinstance(content, bytes) else model_bytes(content)

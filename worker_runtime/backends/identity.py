@@ -1,4 +1,4 @@
-"""Built-in test backend: outputs are inputs. ``delay_ms`` makes it slow, ``fail`` makes it raise."""
+"""Built-in test backend: outputs are inputs; `delay_ms` makes it slow, `fail` makes it raise."""
 
 import time
 from collections.abc import Sequence

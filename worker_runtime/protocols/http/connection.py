@@ -153,9 +153,9 @@ class Connection(asyncio.BufferedProtocol):
     def _one(self, data: bytes) -> bytes:
         """Start the request at the front of ``data``; what lies behind it is returned."""
         end = data.find(b"\r\n\r\n")
+        if end > MAX_HEAD_BYTES or (end < 0 and len(data) > MAX_HEAD_BYTES):
+            raise HttpRefusal(431, "request head is too large", close=True)
         if end < 0:
-            if len(data) > MAX_HEAD_BYTES:
-                raise HttpRefusal(431, "request head is too large", close=True)
             self._rest = data
             return _EMPTY
         if data.startswith(b"\r\n"):  # a stray line break between requests is allowed

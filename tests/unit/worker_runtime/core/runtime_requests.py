@@ -31,7 +31,7 @@ def request(
     priority: int = 0,
     sink: Any = None,
 ) -> InferRequest:
-    """A request of ``rows`` rows that arrived at ``at``; equal ``key`` objects may share a batch."""
+    """A request of `rows` rows that arrived at `at`; equal `key`s may share a batch."""
     batch_key = KEYS.setdefault(key, (key,))
     plan = Plan(inputs=(), order=None, rows=rows, batch_key=batch_key, outputs=())
     return InferRequest(

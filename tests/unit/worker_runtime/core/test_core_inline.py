@@ -1,4 +1,4 @@
-"""The governor of inline execution: only streaks of tiny runs, and back at the first sign of slowness."""
+"""The governor of inline execution: only streaks of tiny runs, and back when they turn slow."""
 
 from worker_runtime.core.inline import InlineGovernor
 

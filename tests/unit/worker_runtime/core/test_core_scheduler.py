@@ -1,4 +1,4 @@
-"""The scheduler over a fake backend: batches form, errors stay with their requests, nothing hangs."""
+"""The scheduler over a fake backend: batches form, errors stay where they belong."""
 
 import asyncio
 import threading

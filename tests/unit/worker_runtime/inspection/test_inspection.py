@@ -1,0 +1,161 @@
+"""What inspection says about good and bad repositories and texts."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support import onnx_models as om
+from worker_runtime.inspection.__main__ import main
+from worker_runtime.inspection.repository import inspect_repository
+from worker_runtime.inspection.service import answers
+from worker_runtime.repository.pbtxt import parse
+
+GRAPH = {
+    "inputs": [{"name": "x", "datatype": "FP32", "shape": ["N", 3]}],
+    "outputs": [{"name": "y", "datatype": "FP32", "shape": [-1, 2]}],
+}
+
+
+def test_a_model_without_configuration_is_completed(tmp_path: Path) -> None:
+    om.save(tmp_path, "m", om.identity(om.FP32, "N", None, source="a/b:0", target="scale_0.tmp_1"))
+    found = inspect_repository(tmp_path)
+    assert found["problems"] == []
+    (model,) = found["models"]
+    assert (model["name"], model["backend"], model["versions"]) == ("m", "onnxruntime", [1])
+    assert model["inputs"] == [
+        {"name": "a/b:0", "datatype": "FP32", "shape": [-1], "optional": False}
+    ]
+    assert model["outputs"][0]["labels"] is None
+    assert model["graph"]["inputs"] == [{"name": "a/b:0", "datatype": "FP32", "shape": ["N", -1]}]
+    assert (model["graph"]["producer"], model["graph"]["opset"]) == ("shoal-tests", 17)
+    assert model["provenance"]["max_batch_size"] == "default"
+    assert model["max_batch_size"] == 4
+    assert model["config_text"] == ""
+    assert parse(model["config_effective"]).max_batch_size == 4
+    assert model["files"] == ["1/model.onnx"]
+
+
+def test_labels_and_the_given_text_are_shown(tmp_path: Path) -> None:
+    text = 'max_batch_size: 0 # keep\noutput { name: "y" label_filename: "l.txt" }\n'
+    om.save(tmp_path, "m", om.identity(om.FP32, "N", 2), text)
+    (tmp_path / "m" / "l.txt").write_text("a\nb\n")
+    (model,) = inspect_repository(tmp_path)["models"]
+    assert model["config_text"] == text
+    assert model["max_batch_size"] == 0
+    assert model["outputs"][0]["labels"] == ["a", "b"]
+    assert model["outputs"][0]["shape"] == [-1, 2]
+
+
+def problem(tmp_path: Path) -> dict[str, Any]:
+    (found,) = inspect_repository(tmp_path)["problems"]
+    assert found["severity"] == "error"
+    return dict(found)
+
+
+def test_not_an_onnx_file(tmp_path: Path) -> None:
+    om.save(tmp_path, "m", b"GIF89a...")
+    found = problem(tmp_path)
+    assert (found["code"], found["model"]) == ("NotAnOnnxFile", "m")
+    assert "1/model.onnx is not an ONNX file" in found["message"]
+
+
+def test_a_graph_that_onnx_runtime_refuses(tmp_path: Path) -> None:
+    om.save(tmp_path, "m", om.refused())
+    found = problem(tmp_path)
+    assert found["code"] == "ModelLoadFailed"
+    assert "NoSuchOperator" in found["detail"]
+
+
+def test_an_empty_upload_lists_what_was_looked_for(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("x")
+    found = problem(tmp_path)
+    assert found["code"] == "NoModelFound"
+    assert "model.onnx" in found["detail"]
+    assert "notes.txt" in found["detail"]
+
+
+def test_a_backend_that_is_not_here(tmp_path: Path) -> None:
+    om.save(tmp_path, "m", om.add_sub(), 'backend: "dali"')
+    found = problem(tmp_path)
+    assert found["code"] == "BackendUnsupported"
+    assert "available: onnxruntime" in found["detail"]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "message"),
+    [
+        ("\nmax_batch: 1", 2, 1, 'unknown field "max_batch"'),
+        ('\n\ninput { name: "nope" }', 3, 9, "unexpected input 'nope'"),
+        ("max_batch_size: -4", 1, 1, "max_batch_size is -4, expected 0 or more"),
+        ('output { name: "OUTPUT0" label_filename: "../x" }', 1, 26, "outside the model directory"),
+    ],
+)
+def test_bad_configurations_name_line_column_value_and_expectation(
+    tmp_path: Path, text: str, line: int, column: int, message: str
+) -> None:
+    om.save(tmp_path, "m", om.add_sub(), text)
+    (tmp_path / "x").write_text("secret")
+    found = inspect_repository(tmp_path)["problems"][0]
+    assert (found["code"], found["line"], found["column"]) == ("ConfigInvalid", line, column)
+    assert message in found["message"]
+
+
+def ask(**request: Any) -> dict[str, Any]:
+    (line,) = answers([json.dumps(request)])
+    answer: dict[str, Any] = json.loads(line)
+    return answer
+
+
+def test_validate_completes_and_is_ok() -> None:
+    answer = ask(id=1, op="validate", text="", model="m", graph=GRAPH)
+    assert (answer["id"], answer["ok"], answer["problems"]) == (1, True, [])
+    assert answer["config"]["max_batch_size"] == 4
+    assert answer["config"]["input"][0]["dims"] == [3]
+    assert parse(answer["effective"]).name == "m"
+
+
+def test_validate_offers_a_fix() -> None:
+    answer = ask(id=2, op="validate", text="max_batch: 8", model="m", graph=GRAPH)
+    assert not answer["ok"]
+    (found,) = answer["problems"]
+    assert found["fix"] == {"label": "Write max_batch_size", "text": "max_batch_size: 8"}
+    assert (found["line"], found["column"]) == (1, 1)
+    assert ask(id=3, op="validate", text=found["fix"]["text"], model="m", graph=GRAPH)["ok"]
+
+
+def test_validate_finds_contradictions_with_the_graph() -> None:
+    text = 'input { name: "x" data_type: TYPE_INT8 dims: [3] }'
+    (found,) = ask(id=4, op="validate", text=text, model="m", graph=GRAPH)["problems"]
+    assert found["field"] == "input[0].data_type"
+    assert "says data_type TYPE_INT8, the model has TYPE_FP32" in found["message"]
+
+
+def test_render_turns_json_into_text() -> None:
+    answer = ask(id=5, op="render", config={"name": "m", "max_batch_size": 2})
+    assert answer == {"id": 5, "text": 'name: "m"\nmax_batch_size: 2\n'}
+
+
+@pytest.mark.parametrize("line", ["nonsense", "[]", '{"id":1}', '{"id":1,"op":"dance"}'])
+def test_bad_lines_are_answered(line: str) -> None:
+    (answer,) = answers([line])
+    assert "error" in json.loads(answer)
+
+
+def test_usage_is_the_only_exit_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 2
+    assert main(["repository", str(tmp_path / "nothing")]) == 2
+    om.save(tmp_path, "m", b"bad")
+    assert main(["repository", str(tmp_path)]) == 0
+    assert json.loads(capsys.readouterr().out)["problems"]
+
+
+def test_serve_answers_line_by_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = '{"id":1,"op":"render","config":{}}\n\n{"id":2,"op":"render","config":{}}\n'
+    monkeypatch.setattr("sys.stdin", io.StringIO(lines))
+    assert main(["serve"]) == 0
+    assert [json.loads(x)["id"] for x in capsys.readouterr().out.splitlines()] == [1, 2]
