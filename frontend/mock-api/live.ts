@@ -63,6 +63,17 @@ function keysOf(name: string): string[] {
   return [...scopes.flatMap((scope) => METRICS.map((metric) => metricKey(metric, scope))), ...SIZES.map(batchKey)];
 }
 
+/** Columns as `GET /endpoints/{e}/metrics` gives them. */
+export function history(name: string, range: number): { keys: string[]; t: number[]; v: (number | null)[][] } {
+  const weight = name === "resnet50-prod" ? 1 : 0.05;
+  const keys = keysOf(name);
+  const end = Date.now() / 1000;
+  const t = Array.from({ length: range * HZ }, (_, index) => end - (range * HZ - 1 - index) / HZ);
+  // A short hole in the past: gaps must look like gaps.
+  const hole = (at: number) => end - at > 70 && end - at < 78;
+  return { keys, t, v: keys.map((key) => t.map((at) => (hole(at) ? null : valueOf(key, at, weight)))) };
+}
+
 export class MockSocket {
   onopen: ((event: Event) => void) | null = null;
   onclose: ((event: CloseEvent) => void) | null = null;
@@ -93,11 +104,7 @@ export class MockSocket {
     const name = topic.slice("endpoint:".length);
     const weight = name === "resnet50-prod" ? 1 : 0.05;
     const keys = keysOf(name);
-    const end = Date.now() / 1000;
-    const t = Array.from({ length: range * HZ }, (_, index) => end - (range * HZ - 1 - index) / HZ);
-    // A short hole in the past: gaps must look like gaps.
-    const hole = (at: number) => end - at > 70 && end - at < 78;
-    this.emit({ type: "snapshot", topic, keys, t, v: keys.map((key) => t.map((at) => (hole(at) ? null : valueOf(key, at, weight)))) });
+    this.emit({ type: "snapshot", topic, ...history(name, range) });
     this.timers.set(
       topic,
       setInterval(() => {

@@ -1,6 +1,7 @@
 /** Answers of `/api/v1` from the made-up installation. */
 import type { EventItem, Overview } from "../src/api/types";
 import { ago, endpoints, events, models, nodes, operations, versions } from "./db";
+import { history } from "./live";
 
 export interface MockRequest {
   method: string;
@@ -102,6 +103,7 @@ function endpointRoute(method: string, path: string[], query: URLSearchParams, b
     return ok({ ...found });
   }
   if (section === "keys") return ok({ primaryKey: "shk_8sQ1mH0bPzX4t7Jc2LrVwYe9NaKdUfGi", secondaryKey: "shk_Zt5Xn8RbWq3Lk6Mv1PcHsJy7DgFaEoUi" });
+  if (section === "metrics") return ok(history(name, Number(query.get("range") ?? 300)));
   if (section === "snippets") return ok(SNIPPET(name));
   if (section === "deployments" && leaf === "logs") return logs(Number(query.get("after") ?? 0), Number(query.get("tail") ?? 200));
   if (section === "deployments" && item) return method === "GET" ? ok(found.deployments.find((one) => one.name === item)) : ok(operations[0], 202);

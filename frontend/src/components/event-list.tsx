@@ -1,14 +1,14 @@
 /** What happened, newest first. */
 import type { EventItem } from "@/api/types";
 import classes from "./event-list.module.css";
-import { absoluteTime, clock, relativeTime } from "./format";
+import { absoluteTime, clock } from "./format";
 import { type Tone, ToneIcon } from "./status";
 
 const TONE: Record<EventItem["severity"], Tone> = { info: "info", warning: "warn", error: "error" };
 
-/** Events of the last day show the time of day, older ones the date. */
+/** Events of the last day show the time of day, older ones month and day too. */
 function when(at: string): string {
-  return Date.now() - new Date(at).getTime() < 86_400_000 ? clock(at) : relativeTime(at);
+  return Date.now() - new Date(at).getTime() < 86_400_000 ? clock(at) : absoluteTime(at).slice(5, 16);
 }
 
 function toneFor(event: EventItem): Tone {

@@ -41,7 +41,7 @@ export function EndpointTable({ endpoints }: { endpoints: readonly Row[] }) {
     },
     {
       id: "course",
-      header: <span className="sr-only">Recent course</span>,
+      header: "Last 5 min",
       width: 130,
       hideBelow: "lg",
       cell: (row) => <Sparkline values={rates.get(row.name) ?? []} label={`Requests of ${row.name}, recent course`} />,

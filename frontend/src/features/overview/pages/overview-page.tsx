@@ -28,20 +28,22 @@ function Body({ overview }: { overview: Overview }) {
     <>
       {overview.attention.length > 0 ? <AttentionList items={overview.attention} /> : null}
       <div className={classes["grid"]}>
-        <Card title="Endpoints" hint={`${counts.replicas_ready} of ${counts.replicas_total} replicas ready`} flush>
-          <EndpointTable endpoints={overview.endpoints} />
-        </Card>
+        <div className={classes["stack"]}>
+          <Card title="Endpoints" hint={`${counts.replicas_ready} of ${counts.replicas_total} replicas ready`} flush>
+            <EndpointTable endpoints={overview.endpoints} />
+          </Card>
+          <Card title="Recent operations" flush>
+            <OperationList operations={overview.recent_operations.slice(0, SHOWN_OPERATIONS)} />
+          </Card>
+        </div>
         <div className={classes["stack"]}>
           <Card title="Nodes" hint={`${counts.nodes_online} of ${counts.nodes} online`} flush>
             <NodeStrip nodes={overview.nodes} />
           </Card>
+          <Card title="Recent events" flush>
+            <EventList events={overview.recent_events.slice(0, SHOWN_EVENTS)} />
+          </Card>
         </div>
-        <Card title="Recent operations" flush>
-          <OperationList operations={overview.recent_operations.slice(0, SHOWN_OPERATIONS)} />
-        </Card>
-        <Card title="Recent events" flush>
-          <EventList events={overview.recent_events.slice(0, SHOWN_EVENTS)} />
-        </Card>
       </div>
     </>
   );
