@@ -1,0 +1,49 @@
+"""Registered model versions with real blobs, without uploading anything."""
+
+import hashlib
+
+from controlplane.registry.models import Model, ModelVersion, RepoModel
+from controlplane.registry.storage import blob_path
+
+CONFIG = 'name: "digits"\nbackend: "onnxruntime"\n'
+
+
+def model_register(
+    name: str = "digits", *, content: bytes = b"weights " * 8, backend: str = "onnxruntime"
+) -> ModelVersion:
+    """The next version of ``name``: one repository model of the same name."""
+    model, _ = Model.objects.get_or_create(name=name)
+    number = model.latest_version + 1
+    Model.objects.filter(pk=model.pk).update(latest_version=number)
+    manifest = [
+        _file(f"{name}/1/model.onnx", content),
+        _file(f"{name}/config.pbtxt", CONFIG.encode()),
+    ]
+    version = ModelVersion.objects.create(
+        model=model,
+        version=number,
+        digest=hashlib.sha256(content).hexdigest(),
+        manifest=manifest,
+        size=sum(entry["size"] for entry in manifest),
+        created_by="dora",
+    )
+    RepoModel.objects.create(
+        model_version=version,
+        name=name,
+        backend=backend,
+        max_batch_size=8,
+        inputs=[{"name": "image", "datatype": "FP32", "shape": [1, 8, 8]}],
+        outputs=[{"name": "a/b:0", "datatype": "FP32", "shape": [-1, 10]}],
+        versions=[1],
+        config_text=CONFIG,
+        config_effective=CONFIG,
+    )
+    return version
+
+
+def _file(path: str, content: bytes) -> dict[str, object]:
+    sha256 = hashlib.sha256(content).hexdigest()
+    blob = blob_path(sha256)
+    blob.parent.mkdir(parents=True, exist_ok=True)
+    blob.write_bytes(content)
+    return {"path": path, "size": len(content), "sha256": sha256}
