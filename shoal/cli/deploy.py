@@ -17,7 +17,9 @@ DEFAULT_TIMEOUT_S = 900
     "-d",
     help="Name of the deployment. Default: blue, or the other of blue and green than has traffic.",
 )
-@click.option("--instance-count", type=click.IntRange(1), help="Replicas to run.  [default: 1]")
+@click.option(
+    "--instance-count", type=click.IntRange(1), help="Replicas to run. Default: as now, or 1."
+)
 @click.option(
     "--wait/--no-wait",
     default=True,

@@ -7,7 +7,7 @@ from shoal.cli.output import print_fields
 from shoal.cli.progress import Progress
 from shoal.client import Client, Problem
 from shoal.client.packing import packed
-from shoal.client.types import ModelVersion, Operation
+from shoal.client.types import Endpoint, ModelVersion, Operation
 
 
 class Deployed(TypedDict):
@@ -39,7 +39,8 @@ def run(
 ) -> Deployed:
     """Raises ShoalError in all its kinds. Without ``wait`` the result describes what was begun."""
     with Client() as client, Progress() as progress:
-        _tell_what_exists(client, name, progress)
+        endpoint = _existing(client, name)
+        progress.note(f"Endpoint {name} {_now(endpoint) if endpoint else 'is new'}")
         with packed(path, progress.packing) as package:
             if package.note:
                 progress.note(f"Packed {package.note} as {package.filename}")
@@ -56,8 +57,10 @@ def run(
             version["version"],
             endpoint=name,
             deployment=deployment,
-            instance_count=instance_count,
+            instance_count=instance_count or _replicas_now(endpoint),
         )
+        if endpoint:
+            progress.note(_what_happens(endpoint, version["version"], operation["deployment"]))
         if wait:
             try:
                 operation = client.wait_operation(
@@ -88,18 +91,34 @@ def print_result(result: Deployed, *, ready: bool) -> None:
     )
 
 
-def _tell_what_exists(client: Client, name: str, progress: Progress) -> None:
+def _existing(client: Client, name: str) -> Endpoint | None:
     try:
-        endpoint = client.get_endpoint(name)
+        return client.get_endpoint(name)
     except Problem as problem:
         if not problem.is_not_found:
             raise
-        progress.note(f"Deploying to a new endpoint {name}")
-        return
+        return None
+
+
+def _now(endpoint: Endpoint) -> str:
     serving = [f"{slot} {percent} %" for slot, percent in endpoint["traffic"].items() if percent]
-    now = f"now {', '.join(serving)}" if serving else "now without traffic"
-    progress.note(
-        f"Endpoint {name} exists ({now}): the new version is deployed beside it "
+    return f"exists (now {', '.join(serving) or 'without traffic'})"
+
+
+def _replicas_now(endpoint: Endpoint | None) -> int | None:
+    """As many replicas as serve now: fewer might not bear the load that the new one takes over."""
+    if endpoint is None:
+        return None
+    serving = [item for item in endpoint["deployments"] if endpoint["traffic"].get(item["name"])]
+    return max((item["instance_count"] for item in serving), default=None)
+
+
+def _what_happens(endpoint: Endpoint, version: int, deployment: str) -> str:
+    for item in endpoint["deployments"]:
+        if (item["name"], item["version"]) == (deployment, version):
+            return f"Version {version} runs there already as {deployment}"
+    return (
+        f"Version {version} is deployed beside it as {deployment} "
         "and gets 100 % of the traffic when ready"
     )
 
@@ -118,7 +137,7 @@ def _register(client: Client, name: str, upload_id: str, progress: Progress) -> 
         + (" has the same content already and is used again" if known else "")
     )
     for warning in version["warnings"]:
-        progress.note(f"Warning: {warning}")
+        progress.note(f"Note: {warning}")
     return version
 
 

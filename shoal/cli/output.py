@@ -53,11 +53,12 @@ def _print_aligned(rows: list[list[str]], *, heading: bool = False) -> None:
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     for number, row in enumerate(rows):
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        cells[-1] = row[-1]
         if heading and number == 0:
             cells = [click.style(cell, bold=True) for cell in cells]
         elif not heading:
             cells[0] = click.style(cells[0], dim=True)
-        click.echo("  ".join(cells).rstrip())
+        click.echo("  ".join(cells))
 
 
 def _text(value: object) -> str:

@@ -74,7 +74,7 @@ class Progress:
             self._live.stop()
 
     def note(self, text: str) -> None:
-        self._console.print(text, markup=False)
+        self._console.print(text, markup=False, soft_wrap=True)
 
     def packing(self, done: int, total: int) -> None:
         self._bytes("pack", "Pack", done, total)

@@ -172,7 +172,11 @@ class Client:
         config_revision: int | None = None,
         traffic: int = 100,
     ) -> Operation:
-        """Starts a deployment of a registered version; it gets ``traffic`` percent once Ready."""
+        """Starts a deployment of a registered version; it gets ``traffic`` percent once Ready.
+
+        Asking twice is harmless: the server returns the operation under way, and does not start
+        again what runs as asked.
+        """
         optional = {
             "endpoint": endpoint,
             "deployment": deployment,
@@ -181,7 +185,7 @@ class Client:
         }
         body = {"model": model, "version": version, "traffic": traffic}
         body |= {key: value for key, value in optional.items() if value is not None}
-        return cast(Operation, self._transport.json("POST", "/deploy", json=body))
+        return cast(Operation, self._transport.json("POST", "/deploy", json=body, repeat=True))
 
     def get_operation(self, operation_id: str) -> Operation:
         return cast(Operation, self._get(f"/operations/{_quoted(operation_id)}"))

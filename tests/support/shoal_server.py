@@ -123,6 +123,8 @@ class FakeServer:
 
     def _register(self, request: httpx.Request) -> httpx.Response:
         body = json.loads(request.content)
+        if body.get("configs"):
+            return problem(400, "BadArgument", "This fake knows no configs")
         digest = self.uploads[body["upload_id"]]["sha256"]
         versions = self.models.setdefault(body["name"], [])
         for version in versions:
@@ -157,17 +159,23 @@ class FakeServer:
     def _deploy(self, request: httpx.Request) -> httpx.Response:
         body = json.loads(request.content)
         name = body["endpoint"]
+        for operation in self.operations.values():
+            if operation["endpoint"] == name and operation["state"] == "Running":
+                return httpx.Response(202, json=operation)
         endpoint = self.endpoints.setdefault(name, {
             "name": name, "description": "", "traffic": {}, "deployments": [], "models": [],
             "serving_state": "Deploying", "provisioning_state": "Succeeded",
             "scoring_uri": f"https://gateway.test/endpoints/{name}/", "grpc_target": "gateway.test",
             "plain_uri": f"http://gateway.test/endpoints/{name}/", "ca_path": "/ca.pem",
         })  # fmt: skip
+        same = [d for d in endpoint["deployments"] if d["version"] == body["version"]]
+        if same:
+            return httpx.Response(202, json=self._operation("deploy", name, same[0]["name"]))
         slot = body.get("deployment") or ("green" if endpoint["traffic"].get("blue") else "blue")
         endpoint["deployments"].append({
             "name": slot, "provisioning_state": "Creating", "model": body["model"],
             "version": body["version"], "serving_state": "Deploying", "traffic": 0,
-            "replicas": [], "error": None,
+            "replicas": [], "error": None, "instance_count": body.get("instance_count", 1),
         })  # fmt: skip
         return httpx.Response(202, json=self._operation("deploy", name, slot))
 

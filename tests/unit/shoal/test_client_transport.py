@@ -25,19 +25,33 @@ def test_a_read_is_repeated_once_the_server_has_answered_before(
     assert client.list_models() == []
 
 
-def test_a_deployment_that_may_have_begun_is_not_begun_twice(
+def test_a_write_that_may_have_been_carried_out_is_not_repeated(
     client: Client, server: FakeServer
 ) -> None:
     client.list_models()
-    server.fail_next("POST /deploy", cut)
+    server.fail_next("POST /models", cut)
     with pytest.raises(ConnectionFailed, match="may have been carried out"):
-        client.start_deploy("net", 1, endpoint="net")
-    assert server.calls.count("POST /deploy") == 1
+        client.register_model("net", "u1", configs={"net": "max_batch_size: 4"})
+    assert server.calls.count("POST /models") == 1
 
 
-def test_a_deployment_that_was_never_sent_is_sent_again(client: Client, server: FakeServer) -> None:
+def test_a_write_that_was_never_sent_is_sent_again(client: Client, server: FakeServer) -> None:
     client.list_models()
-    server.fail_next("POST /deploy", refuse, times=2)
+    server.fail_next("POST /models", refuse, times=2)
+    with pytest.raises(Problem, match="configs"):
+        client.register_model("net", "u1", configs={"net": "max_batch_size: 4"})
+    assert server.calls.count("POST /models") == 3
+
+
+def test_asking_again_for_a_deployment_gets_the_one_under_way(
+    client: Client, server: FakeServer
+) -> None:
+    def deploy_then_cut(request: httpx.Request) -> httpx.Response:
+        server._deploy(request)
+        return cut(request)
+
+    client.list_models()
+    server.fail_next("POST /deploy", deploy_then_cut)
     assert client.start_deploy("net", 1, endpoint="net")["state"] == "Running"
     assert len(server.operations) == 1
 

@@ -62,6 +62,16 @@ def test_a_second_deploy_goes_to_the_other_slot_and_says_so(
     out, err = capsys.readouterr()
     assert (json.loads(out)["deployment"], json.loads(out)["version"]) == ("green", 2)
     assert "exists (now blue 100 %)" in err
+    assert "Version 2 is deployed beside it as green" in err
+
+
+def test_a_new_version_gets_as_many_replicas_as_the_one_it_takes_over_from(
+    installed: FakeServer, file: Path
+) -> None:
+    main(["deploy", str(file), "--name", "net", "--instance-count", "3"])
+    file.write_bytes(b"better graph")
+    main(["deploy", str(file), "--name", "net"])
+    assert [d["instance_count"] for d in installed.endpoints["net"]["deployments"]] == [3, 3]
 
 
 def test_the_same_file_again_is_the_same_version(
@@ -71,8 +81,9 @@ def test_the_same_file_again_is_the_same_version(
     capsys.readouterr()
     assert main(["deploy", str(file), "--name", "net", "-o", "json"]) == 0
     out, err = capsys.readouterr()
-    assert json.loads(out)["version"] == 1
+    assert (json.loads(out)["version"], json.loads(out)["deployment"]) == (1, "blue")
     assert "same content" in err
+    assert "runs there already as blue" in err
 
 
 def test_a_failed_operation_exits_1_with_reason_and_hints(
