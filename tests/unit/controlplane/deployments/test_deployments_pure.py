@@ -1,0 +1,219 @@
+"""Placement, the traffic rule, names, state tables, snippets: values in, values out."""
+
+import ast
+import shlex
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from controlplane.deployments.blobs import byte_range
+from controlplane.deployments.errors import NameInvalid, TrafficInvalid
+from controlplane.deployments.naming import colour_for, endpoint_name_for, name_check
+from controlplane.deployments.placement import Need, Offer, place
+from controlplane.deployments.snippets import Target, snippets, tensor
+from controlplane.deployments.traffic import traffic_check, traffic_shift, traffic_without
+from controlplane.deployments.types import (
+    DEPLOYMENT_MOVES,
+    OPERATION_MOVES,
+    DeploymentState,
+    IllegalTransition,
+    OperationState,
+    size_text,
+    transition,
+)
+
+OFFER = Offer(
+    node_id="n1",
+    name="one",
+    state="online",
+    age_s=1.0,
+    cordoned=False,
+    backends=frozenset({"onnxruntime"}),
+    disk_total_bytes=10**9,
+    disk_free_bytes=10**8,
+    cache_bytes=0,
+    replicas=0,
+    siblings=0,
+)
+NEED = Need(ordinals=(0,), backends=frozenset({"onnxruntime", "ensemble"}), size_bytes=10**7)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"state": "offline", "age_s": 41.0}, "offline (last report 41 s ago)"),
+        ({"state": "offline", "age_s": None}, "offline (never reported)"),
+        ({"cordoned": True}, "cordoned: it takes no new replicas"),
+        ({"backends": frozenset({"python"})}, "has no backend onnxruntime"),
+        ({"disk_free_bytes": 10**6}, "1.0 MB of disk are free, the model has 10.0 MB"),
+    ],
+)
+def test_a_node_that_cannot_take_it_says_why(changes: dict[str, object], reason: str) -> None:
+    refused = place(NEED, [replace(OFFER, **changes)])  # type: ignore[arg-type]
+    assert refused.unplaced == (0,)
+    assert refused.why_not() == f"one: {reason}"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"backends": frozenset()},
+        {"disk_total_bytes": 0, "disk_free_bytes": 0},
+        {"disk_free_bytes": 0, "cache_bytes": 10**8},
+    ],
+)
+def test_what_a_node_does_not_say_or_can_free_is_no_hindrance(changes: dict[str, object]) -> None:
+    assert place(NEED, [replace(OFFER, **changes)]).assigned  # type: ignore[arg-type]
+
+
+def test_replicas_spread_before_they_share() -> None:
+    two = replace(OFFER, node_id="n2", name="two", replicas=5)
+    three = replace(OFFER, node_id="n3", name="three", siblings=1)
+    placed = place(replace(NEED, ordinals=(0, 1, 2)), [OFFER, two, three])
+    assert placed.assigned == ((0, "n1"), (1, "n2"), (2, "n3"))
+
+
+def test_no_node_at_all() -> None:
+    assert place(NEED, []).why_not() == "No node has joined yet."
+
+
+@pytest.mark.parametrize(
+    ("traffic", "message"),
+    [
+        ({"blue": 50}, "add up to 50"),
+        ({"blue": 60, "green": 60}, "add up to 120"),
+        ({"blue": -10, "green": 110}, "no percentage"),
+        ({"red": 100}, "no deployment red"),
+        ({"blue": 90, "slow": 10}, "slow has no ready replica"),
+    ],
+)
+def test_traffic_that_breaks_the_rule(traffic: dict[str, int], message: str) -> None:
+    with pytest.raises(TrafficInvalid, match=message):
+        traffic_check(traffic, deployments=["blue", "green", "slow"], ready=["blue", "green"])
+
+
+@pytest.mark.parametrize(
+    ("traffic", "kept"),
+    [
+        ({}, {}),
+        ({"blue": 0, "slow": 0}, {}),
+        ({"blue": 100}, {"blue": 100}),
+        ({"blue": 90, "green": 10, "slow": 0}, {"blue": 90, "green": 10}),
+    ],
+)
+def test_traffic_that_keeps_the_rule(traffic: dict[str, int], kept: dict[str, int]) -> None:
+    known = ["blue", "green", "slow"]
+    assert traffic_check(traffic, deployments=known, ready=["blue", "green"]) == kept
+
+
+shares = st.lists(st.integers(1, 100), min_size=0, max_size=5).map(
+    lambda weights: {f"d{index}": weight for index, weight in enumerate(weights)}
+)
+
+
+@given(current=shares, percent=st.integers(0, 100), name=st.sampled_from(["d0", "new"]))
+def test_a_shift_keeps_the_rule_whatever_was_there(
+    current: dict[str, int], percent: int, name: str
+) -> None:
+    shifted = traffic_shift(current, name, percent)
+    assert sum(shifted.values()) in (0, 100)
+    assert all(0 < share <= 100 for share in shifted.values())
+    if percent and (set(current) - {name}):
+        assert shifted[name] == percent
+    assert name not in traffic_without(current, name)
+
+
+@pytest.mark.parametrize("name", ["ab", "-abc", "abc-", "1abc", "a_b", "a" * 33, "", "äöü"])
+def test_names_that_are_none(name: str) -> None:
+    with pytest.raises(NameInvalid):
+        name_check(name, field="name")
+
+
+@given(st.text(min_size=1, max_size=60))
+def test_every_model_has_a_legal_endpoint_name(model: str) -> None:
+    name_check(endpoint_name_for(model), field="name")
+
+
+@pytest.mark.parametrize(
+    ("existing", "idle", "colour"),
+    [
+        ([], [], "blue"),
+        (["blue"], [], "green"),
+        (["blue"], ["blue"], "green"),
+        (["blue", "green"], ["blue"], "blue"),
+        (["blue", "green"], [], None),
+    ],
+)
+def test_the_colour_of_the_next_deployment(
+    existing: list[str], idle: list[str], colour: str | None
+) -> None:
+    assert colour_for(existing, idle) == colour
+
+
+def test_finished_operations_and_deleted_deployments_stay_that_way() -> None:
+    for ended in (OperationState.SUCCEEDED, OperationState.FAILED, OperationState.CANCELED):
+        with pytest.raises(IllegalTransition):
+            transition(OPERATION_MOVES, ended, OperationState.RUNNING)
+    with pytest.raises(IllegalTransition):
+        transition(DEPLOYMENT_MOVES, DeploymentState.DELETING, DeploymentState.SUCCEEDED)
+    for state in DeploymentState:
+        assert transition(DEPLOYMENT_MOVES, state, DeploymentState.DELETING)
+
+
+@pytest.mark.parametrize(
+    ("header", "span"),
+    [
+        ("", (0, 99)),
+        ("bytes=0-", (0, 99)),
+        ("bytes=40-", (40, 99)),
+        ("bytes=40-49", (40, 49)),
+        ("bytes=40-4000", (40, 99)),
+        ("bytes=100-", None),
+        ("bytes=50-40", None),
+        ("bytes=-10", (0, 99)),
+    ],
+)
+def test_ranges(header: str, span: tuple[int, int] | None) -> None:
+    assert byte_range(header, 100) == span
+
+
+@pytest.mark.parametrize(
+    ("size", "text"), [(0, "0 B"), (999, "999 B"), (12_300_000, "12.3 MB"), (10**13, "10.0 TB")]
+)
+def test_sizes_for_people(size: int, text: str) -> None:
+    assert size_text(size) == text
+
+
+def target(shape: list[int], datatype: str = "FP32") -> Target:
+    spec = {"name": "a/b:0", "datatype": datatype, "shape": shape}
+    return Target(
+        endpoint="digits",
+        scoring_uri="https://127.0.0.1:8443/endpoints/digits/",
+        grpc_target="127.0.0.1:8443",
+        ca_path="/home/o'neil/ca.pem",
+        model="digits",
+        inputs=(tensor(spec, 8),),
+        outputs=("scale_0.tmp_1",),
+    )
+
+
+def test_unknown_axes_become_one_behind_a_batch_of_one() -> None:
+    spec = {"name": "x", "datatype": "FP32", "shape": [-1, 3]}
+    assert tensor(spec, 8).shape == (1, 1, 3)
+    assert tensor(spec, 0).shape == (1, 3)
+
+
+@pytest.mark.parametrize("datatype", ["FP32", "BYTES", "BOOL", "INT64", "BF16"])
+@pytest.mark.parametrize("shape", [[2, 2], [3, 224, 224]])
+def test_snippets_are_programs_that_name_the_real_tensors(shape: list[int], datatype: str) -> None:
+    made = snippets(target(shape, datatype))
+    for program in (made["python_http"], made["python_grpc"]):
+        ast.parse(program)
+        assert "'a/b:0'" in program
+        assert "'scale_0.tmp_1'" in program
+    words = shlex.split(made["curl"].replace("\\\n", " "))
+    assert "https://127.0.0.1:8443/endpoints/digits/v2/models/digits/infer" in words
+    assert "/home/o'neil/ca.pem" in words
+    assert len(made["curl"]) < 2000
