@@ -71,9 +71,23 @@ export const upload = (part = {}) => ({
   sha256: "9c0ad2e11dd45ae0cb1e6dc56ef1c1ae9f5cbf0e6bb2b1cde8e2a1de34b2c9a1",
   state: "ready",
   steps: [
-    { name: "verify", title: "Verify the checksum", status: "succeeded", detail: "SHA-256 as announced", started_at: at(0), ended_at: at(0.42) },
+    {
+      name: "verify",
+      title: "Verify the checksum",
+      status: "succeeded",
+      detail: "SHA-256 as announced",
+      started_at: at(0),
+      ended_at: at(0.42),
+    },
     { name: "unpack", title: "Unpack", status: "succeeded", detail: "1 file", started_at: at(0.42), ended_at: at(0.5) },
-    { name: "inspect", title: "Read the graph", status: "succeeded", detail: "1 input, 1 output, auto-completed", started_at: at(0.5), ended_at: at(2.6) },
+    {
+      name: "inspect",
+      title: "Read the graph",
+      status: "succeeded",
+      detail: "1 input, 1 output, auto-completed",
+      started_at: at(0.5),
+      ended_at: at(2.6),
+    },
   ],
   inspection: {
     models: [
@@ -89,7 +103,13 @@ export const upload = (part = {}) => ({
         config_text: WRITTEN,
         config_effective: COMPLETE,
         graph: { inputs, outputs, producer: "mxnet", opset: 17 },
-        provenance: { max_batch_size: "config", inputs: "model", outputs: "model", instance_group: "config", dynamic_batching: "config" },
+        provenance: {
+          max_batch_size: "config",
+          inputs: "model",
+          outputs: "model",
+          instance_group: "config",
+          dynamic_batching: "config",
+        },
         files: ["1/model.onnx", "config.pbtxt"],
         warnings: ["The graph was exported with a fixed image size; other sizes are refused."],
       },
@@ -193,7 +213,12 @@ export const succeeded = () => {
 
 export const failed = () => {
   const base = operation({}, 3);
-  base.stages[3] = { ...base.stages[3], status: "failed", ended_at: new Date().toISOString(), detail: "the runtime stopped before it was ready" };
+  base.stages[3] = {
+    ...base.stages[3],
+    status: "failed",
+    ended_at: new Date().toISOString(),
+    detail: "the runtime stopped before it was ready",
+  };
   return {
     ...base,
     state: "Failed",
@@ -201,7 +226,8 @@ export const failed = () => {
     error: {
       code: "ModelLoadFailed",
       message: "ONNX Runtime refused the model: it needs opset 24, this version knows up to 23.",
-      detail: "onnxruntime.capi.onnxruntime_pybind11_state.Fail: [ONNXRuntimeError] : 1 : FAIL : Load model from model.onnx failed: Unsupported model IR version: 12, max supported IR version: 11",
+      detail:
+        "onnxruntime.capi.onnxruntime_pybind11_state.Fail: [ONNXRuntimeError] : 1 : FAIL : Load model from model.onnx failed: Unsupported model IR version: 12, max supported IR version: 11",
       hints: ["Export again with opset_version=20.", "Or raise the runtime's onnxruntime package."],
     },
   };
@@ -213,12 +239,49 @@ export const logs = () => ({
     at: at(index),
     replica_id: "r1",
     stream: index % 5 === 4 ? "stderr" : "stdout",
-    text: ["worker_runtime 0.1.0 starts", "model repository /cache/replicas/r1", "onnxruntime: 2 instances on CPU, 1 thread each", "resnet50: graph optimised in 412 ms", "warning: 1 node was assigned to the default provider"][index % 5],
+    text: [
+      "worker_runtime 0.1.0 starts",
+      "model repository /cache/replicas/r1",
+      "onnxruntime: 2 instances on CPU, 1 thread each",
+      "resnet50: graph optimised in 412 ms",
+      "warning: 1 node was assigned to the default provider",
+    ][index % 5],
   })),
 });
 
-const replica = { id: "r1", ordinal: 0, node: "node-a", state: "ready", generation: 1, restarts: 0, http_port: 1, grpc_port: 2, memory_bytes: 5e8, started_at: at(0), load_seconds: 3.2, error: null, last_report_at: at(5) };
-export const deployment = { name: "blue", endpoint: "digits", model: "digits", version: 3, config_revision: null, instance_count: 1, provisioning_state: "Succeeded", serving_state: "Ready", traffic: 100, error: null, request_timeout_ms: 30_000, retries: 1, replicas: [replica], created_at: at(0), updated_at: at(0), operation: "op1" };
+const replica = {
+  id: "r1",
+  ordinal: 0,
+  node: "node-a",
+  state: "ready",
+  generation: 1,
+  restarts: 0,
+  http_port: 1,
+  grpc_port: 2,
+  memory_bytes: 5e8,
+  started_at: at(0),
+  load_seconds: 3.2,
+  error: null,
+  last_report_at: at(5),
+};
+export const deployment = {
+  name: "blue",
+  endpoint: "digits",
+  model: "digits",
+  version: 3,
+  config_revision: null,
+  instance_count: 1,
+  provisioning_state: "Succeeded",
+  serving_state: "Ready",
+  traffic: 100,
+  error: null,
+  request_timeout_ms: 30_000,
+  retries: 1,
+  replicas: [replica],
+  created_at: at(0),
+  updated_at: at(0),
+  operation: "op1",
+};
 export const endpoint = {
   name: "digits",
   description: "",
@@ -264,8 +327,29 @@ export const inferResult = (id) => ({
   id,
   model_version: "3",
   outputs: [
-    { name: "probabilities", datatype: "FP32", shape: [1, 10], data: scores, truncated: false, stats: { min: -2.2, max: 7.9, mean: 1.21 } },
-    { name: "embedding", datatype: "FP32", shape: [1, 8, 8], data: Array.from({ length: 64 }, (_, index) => Math.sin(index) / 3), truncated: false, stats: { min: -0.33, max: 0.33, mean: 0.002 } },
+    {
+      name: "probabilities",
+      datatype: "FP32",
+      shape: [1, 10],
+      data: scores,
+      truncated: false,
+      stats: { min: -2.2, max: 7.9, mean: 1.21 },
+    },
+    {
+      name: "embedding",
+      datatype: "FP32",
+      shape: [1, 8, 8],
+      data: Array.from({ length: 64 }, (_, index) => Math.sin(index) / 3),
+      truncated: false,
+      stats: { min: -0.33, max: 0.33, mean: 0.002 },
+    },
   ],
-  timing: { total_us: 6120, gateway_us: 900, queue_us: 310, compute_input_us: 140, compute_infer_us: 3900, compute_output_us: 90 },
+  timing: {
+    total_us: 6120,
+    gateway_us: 900,
+    queue_us: 310,
+    compute_input_us: 140,
+    compute_infer_us: 3900,
+    compute_output_us: 90,
+  },
 });

@@ -21,7 +21,14 @@ const failures = [];
 const server = await serve(dist);
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-  args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"],
+  args: [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+  ],
 });
 
 async function open(scheme, state, path, viewport = { width: 1440, height: 900 }) {
@@ -41,8 +48,17 @@ async function shoot(page, name) {
   await page.evaluate(() => document.fonts.ready);
   await page.screenshot({ path: join(out, `${name}.png`) });
   await page.evaluate(axeSource);
-  const { violations } = await page.evaluate((tags) => window.axe.run(document, { runOnly: { type: "tag", values: tags } }), TAGS);
-  for (const { id, nodes } of violations) failures.push(`${name}: axe ${id}: ${nodes.map((node) => `${node.target} ${node.failureSummary?.split("\n").at(-1)}`).slice(0, 3).join(" | ")}`);
+  const { violations } = await page.evaluate(
+    (tags) => window.axe.run(document, { runOnly: { type: "tag", values: tags } }),
+    TAGS,
+  );
+  for (const { id, nodes } of violations)
+    failures.push(
+      `${name}: axe ${id}: ${nodes
+        .map((node) => `${node.target} ${node.failureSummary?.split("\n").at(-1)}`)
+        .slice(0, 3)
+        .join(" | ")}`,
+    );
 }
 
 function check(condition, words) {
@@ -61,7 +77,9 @@ async function uploadStory(scheme) {
   await shoot(page, `upload-refused-${scheme}`);
   let release;
   state.hold = new Promise((resolve) => (release = resolve));
-  await page.getByLabel("Model file").setInputFiles({ name: "resnet50-v2.onnx", mimeType: "x/y", buffer: Buffer.alloc(3_500_000, 7) });
+  await page
+    .getByLabel("Model file")
+    .setInputFiles({ name: "resnet50-v2.onnx", mimeType: "x/y", buffer: Buffer.alloc(3_500_000, 7) });
   await page.getByRole("progressbar", { name: "Upload" }).waitFor();
   await shoot(page, `uploading-${scheme}`);
   state.dropChunks = 2;
@@ -102,8 +120,14 @@ async function uploadStory(scheme) {
   await page.getByRole("button", { name: "Deploy blue at 100 %" }).click();
   await page.getByText("Load the model").waitFor();
   await page.getByText("onnxruntime: 2 instances").first().waitFor();
-  check(state.created[0]?.configs?.resnet50?.includes("max_batch_size: 64  # fits the small boxes"), "the edited configuration was not sent with its comment");
-  check(state.deployed?.traffic === 100 && state.deployed?.endpoint === "resnet50", `deployed ${JSON.stringify(state.deployed)}`);
+  check(
+    state.created[0]?.configs?.resnet50?.includes("max_batch_size: 64  # fits the small boxes"),
+    "the edited configuration was not sent with its comment",
+  );
+  check(
+    state.deployed?.traffic === 100 && state.deployed?.endpoint === "resnet50",
+    `deployed ${JSON.stringify(state.deployed)}`,
+  );
   await shoot(page, `operation-running-${scheme}`);
   state.operation = say.succeeded();
   await page.getByText("resnet50 is live").waitFor();
@@ -156,7 +180,9 @@ async function consoleStory(scheme) {
 try {
   for (const scheme of ["light", "dark"]) {
     for (const story of [uploadStory, consoleStory]) {
-      await story(scheme).catch((error) => failures.push(`${story.name} ${scheme}: ${error.message.split("\n").slice(0, 14).join(" ")}`));
+      await story(scheme).catch((error) =>
+        failures.push(`${story.name} ${scheme}: ${error.message.split("\n").slice(0, 14).join(" ")}`),
+      );
     }
   }
 } finally {

@@ -11,7 +11,15 @@ import { ApiProblem } from "@/api/problem";
 import classes from "../console.module.css";
 import { HistoryList } from "../history/history-list";
 import { nextCallId, useHistory } from "../history/store";
-import { buildInput, isUntouched, newDraft, withSample, type Batch, type BuiltInput, type InputDraft } from "../request/input-draft";
+import {
+  buildInput,
+  isUntouched,
+  newDraft,
+  withSample,
+  type Batch,
+  type BuiltInput,
+  type InputDraft,
+} from "../request/input-draft";
 import { JSON_LIMIT, readRequest, requestJson } from "../request/request-json";
 import { RequestPanel } from "../request/request-panel";
 import { LatencyStrip } from "../results/latency-strip";

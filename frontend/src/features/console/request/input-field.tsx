@@ -6,7 +6,16 @@ import { shapeText } from "../tensor/shape";
 import classes from "../console.module.css";
 import { CellsInput } from "./cells-input";
 import { ImageInput } from "./image-input";
-import { buildInput, isUntouched, layoutOf, modeOf, modesOf, type Batch, type InputDraft, type InputMode } from "./input-draft";
+import {
+  buildInput,
+  isUntouched,
+  layoutOf,
+  modeOf,
+  modesOf,
+  type Batch,
+  type InputDraft,
+  type InputMode,
+} from "./input-draft";
 
 export interface InputFieldProps {
   draft: InputDraft;

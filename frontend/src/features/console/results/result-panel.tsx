@@ -35,7 +35,9 @@ export function ResultPanel({ record, model, onRetry }: ResultPanelProps) {
     <Card
       title="Result"
       hint={record ? sentLine(record) : undefined}
-      actions={outcome?.kind === "result" ? <Chip>{answeredBy(outcome.deployment, outcome.modelVersion)}</Chip> : undefined}
+      actions={
+        outcome?.kind === "result" ? <Chip>{answeredBy(outcome.deployment, outcome.modelVersion)}</Chip> : undefined
+      }
       flush
     >
       {record === null ? (

@@ -44,7 +44,14 @@ export interface Timing {
 }
 
 export type Outcome =
-  | { kind: "result"; outputs: WireOutput[]; timing: Timing; modelVersion: string; deployment: string; roundTripUs: number }
+  | {
+      kind: "result";
+      outputs: WireOutput[];
+      timing: Timing;
+      modelVersion: string;
+      deployment: string;
+      roundTripUs: number;
+    }
   | { kind: "error"; code: string; message: string; triton: string | null; status: number | null }
   /** The line broke after the server had taken the call: whether it ran is not known. */
   | { kind: "lost"; sent: boolean };

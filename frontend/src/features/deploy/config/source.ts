@@ -16,6 +16,8 @@ export interface SourceModel {
   /** The completed configuration: what Diff compares with. */
   completeText: string;
   provenance: Partial<Record<string, Origin>>;
+  /** The file came with a config.pbtxt of its own. */
+  written: boolean;
   opset: number | null;
   producer: string | null;
   warnings: string[];
@@ -56,6 +58,7 @@ export function sourceOfUpload(upload: Upload): DeploySource | null {
       startText: withoutBlanks(model.config_text) ?? model.config_effective,
       completeText: model.config_effective,
       provenance: model.provenance,
+      written: withoutBlanks(model.config_text) !== null,
       opset: model.graph?.opset ?? null,
       producer: model.graph?.producer ?? null,
       warnings: model.warnings,
@@ -83,6 +86,7 @@ export function sourceOfVersion(version: ModelVersion): DeploySource {
       startText: revised[model.name] ?? withoutBlanks(model.config_text) ?? model.config_effective,
       completeText: model.config_effective,
       provenance: {},
+      written: withoutBlanks(model.config_text) !== null,
       opset: null,
       producer: null,
       warnings: [],

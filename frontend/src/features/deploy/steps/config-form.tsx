@@ -106,7 +106,9 @@ export function ConfigForm({
 }: ConfigFormProps) {
   const forgotten = useRef<string | null>(null);
   const origin = (key: keyof ConfigFields, source: string): Origin | "you" =>
-    same(fields[key], start[key]) ? (model.provenance[source] ?? (start[key] === null ? "default" : "config")) : "you";
+    same(fields[key], start[key])
+      ? (model.provenance[source] ?? (start[key] === null || !model.written ? "default" : "config"))
+      : "you";
   const wrong = (field: string) =>
     problems.find((problem) => problem.severity === "error" && problem.field?.includes(field))?.message;
   const toggleBatching = (on: boolean) => {

@@ -81,7 +81,12 @@ function ProblemRow({ problem, stale, onGoTo, onFix }: ProblemRowProps) {
         )}
       </div>
       {fix ? (
-        <Button variant="light" disabled={stale} leftSection={<IconWand size={15} aria-hidden />} onClick={() => onFix(fix.text)}>
+        <Button
+          variant="light"
+          disabled={stale}
+          leftSection={<IconWand size={15} aria-hidden />}
+          onClick={() => onFix(fix.text)}
+        >
           {fix.label}
         </Button>
       ) : null}

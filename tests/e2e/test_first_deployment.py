@@ -1,0 +1,140 @@
+"""The main job in the browser: a model file becomes a live endpoint that one can watch and test."""
+
+import re
+import time
+from pathlib import Path
+
+import numpy
+import tritonclient.http as triton
+from playwright.sync_api import Browser, Page, expect
+
+from tests.e2e import tiny_model
+from tests.e2e.browser import WatchedPage
+from tests.e2e.product import Product
+
+ENDPOINT = "tiny-net"
+DEPLOY_MS = 120_000
+INSPECT_MS = 60_000
+LIVE_S = 30.0
+
+
+def test_a_file_becomes_a_live_endpoint(product: Product, browser: Browser, tmp_path: Path) -> None:
+    # A new name is looked up while it is typed: that it is not known yet belongs to the story.
+    watched = WatchedPage(browser, product.url, expected=("/api/v1/models/tiny", "/logs?"))
+    page = watched.page
+    try:
+        sign_in(page, product)
+        upload_and_inspect(page, tiny_model.write(tmp_path / "tiny.onnx"), watched)
+        configure(page, watched)
+        key = deploy(page, watched)
+        ask_in_the_console(page, watched)
+        watch_it_live(page, product, key, watched)
+    finally:
+        watched.close()
+    assert watched.troubles == []
+
+
+def sign_in(page: Page, product: Product) -> None:
+    page.goto("/")
+    page.get_by_label("User name").fill(product.client["username"])
+    page.get_by_label("Password", exact=True).fill(product.password)
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("link", name="Deploy", exact=True).click()
+
+
+def upload_and_inspect(page: Page, model: Path, watched: WatchedPage) -> None:
+    expect(page.get_by_text("Drop a model here")).to_be_visible()
+    watched.shoot("wizard-upload")
+    page.get_by_label("Model file").set_input_files(model)
+    proceed = page.get_by_role("button", name="Continue to configuration")
+    expect(proceed).to_be_enabled(timeout=INSPECT_MS)
+    expect(page.get_by_role("cell", name=tiny_model.INPUT)).to_be_visible()
+    expect(page.get_by_role("cell", name=tiny_model.OUTPUT)).to_be_visible()
+    watched.shoot("wizard-inspect")
+    proceed.click()
+
+
+def configure(page: Page, watched: WatchedPage) -> None:
+    editor = page.locator(".cm-content")
+    expect(editor).to_contain_text("max_batch_size")
+    # The form patches the text, and what the text says is what the form shows.
+    page.get_by_role("textbox", name="Max batch size").fill("8")
+    expect(editor).to_contain_text("max_batch_size: 8")
+    proceed = page.get_by_role("button", name="Continue to deployment")
+    expect(proceed).to_be_enabled()
+    watched.shoot("wizard-configure")
+    page.reload()
+    expect(page.get_by_role("textbox", name="Max batch size")).to_have_value("8")
+    expect(proceed).to_be_enabled()
+    proceed.click()
+
+
+def deploy(page: Page, watched: WatchedPage) -> str:
+    """Deploys under the endpoint's name; returns the primary key that the page reveals."""
+    page.get_by_label("Endpoint name").fill(ENDPOINT)
+    start = page.get_by_role("button", name="Deploy blue at 100 %")
+    expect(start).to_be_enabled()
+    watched.shoot("wizard-deploy")
+    start.click()
+    live = page.get_by_role("heading", name=f"{ENDPOINT} is live")
+    failed = page.get_by_role("alert")
+    expect(live.or_(failed)).to_be_visible(timeout=DEPLOY_MS)
+    assert live.is_visible(), failed.inner_text()
+    expect(page.get_by_label("curl call")).to_contain_text("curl")
+    watched.shoot("wizard-live")
+    page.get_by_role("button", name="Show the primary key").click()
+    shown = page.locator("dd", has=page.get_by_role("button", name="Copy primary key"))
+    return shown.inner_text().strip()
+
+
+def ask_in_the_console(page: Page, watched: WatchedPage) -> None:
+    page.get_by_role("link", name="Test it").click()
+    values = [1.0, 2.0, 3.0, 0.5]
+    for column, value in enumerate(values):
+        page.get_by_label(f"{tiny_model.INPUT}, value {column}").fill(str(value))
+    for protocol in ("HTTP", "gRPC"):
+        page.get_by_role("radio", name=protocol).check(force=True)
+        page.keyboard.press("Control+Enter")
+        result = page.get_by_role("region", name=f"Output {tiny_model.OUTPUT}")
+        expect(page.get_by_role("button", name=re.compile(protocol))).to_be_visible()
+        expect(result).to_be_visible()
+    best = int(numpy.argmax(tiny_model.expected(numpy.array([values], dtype=numpy.float32))))
+    expect(page.get_by_role("list", name="Classes").get_by_role("listitem").first).to_contain_text(
+        str(best)
+    )
+    expect(page.get_by_text("from the browser and back")).to_be_visible()
+    watched.shoot("console")
+
+
+def watch_it_live(page: Page, product: Product, key: str, watched: WatchedPage) -> None:
+    page.get_by_role("navigation", name=re.compile(ENDPOINT)).or_(
+        page.get_by_role("main")
+    ).get_by_role("link", name="Overview").first.click()
+    tile = page.get_by_title("Inferences per second: a batch of 8 counts as 8")
+    deadline = time.monotonic() + LIVE_S
+    # A steady trickle of calls: the panel shows rates over the last seconds.
+    while not shows_more_than_zero(tile.inner_text()):
+        assert time.monotonic() < deadline, f"the panel shows {tile.inner_text()!r}"
+        call_with_stock_client(product, key)
+        page.wait_for_timeout(50)
+    for _ in range(40):
+        call_with_stock_client(product, key)
+        page.wait_for_timeout(25)
+    watched.shoot("endpoint")
+
+
+def shows_more_than_zero(text: str) -> bool:
+    found = re.search(r"\d[\d,.]*", text)
+    return found is not None and float(found.group().replace(",", "")) > 0
+
+
+def call_with_stock_client(product: Product, key: str) -> None:
+    values = numpy.array([[1, 2, 3, 0.5], [0, -1, 4, 2]], dtype=numpy.float32)
+    address = product.client["gateway_plain_url"].removeprefix("http://")
+    with triton.InferenceServerClient(f"{address}/endpoints/{ENDPOINT}") as client:
+        tensor = triton.InferInput(tiny_model.INPUT, list(values.shape), "FP32")
+        tensor.set_data_from_numpy(values)
+        answer = client.infer("tiny", [tensor], headers={"Authorization": f"Bearer {key}"})
+    numpy.testing.assert_allclose(
+        answer.as_numpy(tiny_model.OUTPUT), tiny_model.expected(values), rtol=1e-4
+    )
