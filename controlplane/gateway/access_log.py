@@ -26,7 +26,7 @@ GRPC_CALLER_ERRORS = frozenset({1, 3, 5, 6, 7, 9, 11, 12, 16})
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One request. ``duration_us`` is None where Envoy measured none, and for streams."""
+    """One request. ``duration_us`` is None for streams and refused keys: no latency of a model."""
 
     endpoint: str
     deployment: str  # empty when the gateway answered by itself
@@ -62,12 +62,14 @@ def parse(line: str) -> Entry | None:
     ) = columns
     if endpoint == "-" or not _is_scoring(path, endpoint):
         return None
+    refused = details == "lua_response"  # by the key check
+    untimed = refused or duration == "-" or path == STREAM_PATH
     try:
         return Entry(
             endpoint=endpoint,
-            deployment="" if details == "lua_response" else _deployment(cluster, endpoint),
+            deployment="" if refused else _deployment(cluster, endpoint),
             status_class=_status_class(status, grpc_status),
-            duration_us=None if duration == "-" or path == STREAM_PATH else float(duration),
+            duration_us=None if untimed else float(duration),
             request_bytes=int(received),
             response_bytes=int(sent),
         )

@@ -1,4 +1,4 @@
-"""An endpoint that really answers: rows, a runtime process with an ONNX model, and Envoy in front."""
+"""An endpoint that answers: rows, a runtime process with an ONNX model, and Envoy in front."""
 
 import json
 import subprocess
@@ -15,16 +15,16 @@ from onnx import TensorProto, helper
 # why: the harness of the gateway's tests lives beside them
 sys.path.insert(0, str(Path(__file__).parents[1] / "gateway"))
 
-from gateway_harness import Gateway, start, stop, wait_until  # noqa: E402
+from gateway_harness import Gateway, start, stop, wait_until
 
-from controlplane.accounts.models import User  # noqa: E402
-from controlplane.deployments.models import Deployment, Endpoint, Replica  # noqa: E402
-from controlplane.deployments.selectors import routing_view  # noqa: E402
-from controlplane.deployments.services import endpoint_create  # noqa: E402
-from controlplane.gateway.bootstrap import prepare  # noqa: E402
-from controlplane.gateway.settings import GatewaySettings  # noqa: E402
-from controlplane.nodes.models import Node  # noqa: E402
-from controlplane.registry.models import Model, ModelVersion, RepoModel  # noqa: E402
+from controlplane.accounts.models import User
+from controlplane.deployments.models import Deployment, Endpoint, Replica
+from controlplane.deployments.selectors import routing_view
+from controlplane.deployments.services import endpoint_create
+from controlplane.gateway.bootstrap import prepare
+from controlplane.gateway.settings import GatewaySettings
+from controlplane.nodes.models import Node
+from controlplane.registry.models import Model, ModelVersion, RepoModel
 
 MODEL = "double_it"
 
@@ -160,9 +160,7 @@ def gateway(tmp_path: Path) -> Iterator[Gateway]:
 
 
 @pytest.fixture
-def served(
-    transactional_db: None, gateway: Gateway, runtime: Runtime, settings: object
-) -> Gateway:
+def served(transactional_db: None, gateway: Gateway, runtime: Runtime, settings: object) -> Gateway:
     """The endpoint "digits", its deployment "blue" behind the gateway."""
     settings.SHOAL_GATEWAY_PLAIN_URL = gateway.plain  # type: ignore[attr-defined]
     deployment_row(endpoint_row(), runtime.http_port, runtime.grpc_port)

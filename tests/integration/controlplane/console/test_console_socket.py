@@ -90,7 +90,9 @@ async def test_the_servers_own_words_are_kept(served: Gateway) -> None:
     await socket.leave()
 
 
-@pytest.mark.parametrize("text", ["not json", "[]", "{}", '{"op":"what"}', '{"op":"infer"}', "[" * 9999])
+@pytest.mark.parametrize(
+    "text", ["not json", "[]", "{}", '{"op":"what"}', '{"op":"infer"}', "[" * 9999]
+)
 async def test_nonsense_gets_an_error_and_the_socket_lives_on(served: Gateway, text: str) -> None:
     socket = await deployer_socket()
     frame = await socket.ask(text)

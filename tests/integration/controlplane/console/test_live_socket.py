@@ -121,9 +121,7 @@ async def test_an_operation_is_followed_to_its_end(transactional_db: None) -> No
     browser = await live()
     first = await browser.ask({"op": "sub", "topic": "operation:op1"})
     assert (first["type"], first["data"]["state"]) == ("state", "Queued")
-    await Operation.objects.filter(pk="op1").aupdate(
-        state="Succeeded", finished_at=timezone.now()
-    )
+    await Operation.objects.filter(pk="op1").aupdate(state="Succeeded", finished_at=timezone.now())
     while (await browser.hear_type("state"))["data"]["state"] != "Succeeded":
         pass
     await browser.leave()

@@ -1,0 +1,132 @@
+"""The door for gateway agents: who may enter, what they get, what their word confirms."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from controlplane.core.models import Event
+from controlplane.deployments.models import Endpoint
+from controlplane.deployments.services import endpoint_create
+from controlplane.gateway.models import Gateway, Release
+from controlplane.gateway.selectors import generations_confirmed
+from controlplane.metrics.models import GatewaySample as SampleRow
+from wire import codec
+from wire.messages import (
+    GatewayReport,
+    GatewaySample,
+    GatewaySampleBatch,
+    GatewaySnapshot,
+    Problem,
+)
+
+pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
+DOOR = "/agent/v1/gateway/"
+
+
+@pytest.fixture
+def door(settings: Any) -> Client:
+    return Client(headers={"authorization": f"Bearer {settings.SHOAL_GATEWAY_TOKEN}"})
+
+
+def fetch(door: Client, have: str = "") -> GatewaySnapshot | None:
+    response = door.get(f"{DOOR}snapshot", {"version": have})
+    if response.status_code == 304:
+        return None
+    assert response.status_code == 200
+    return codec.decode(GatewaySnapshot, response.content)
+
+
+def say(door: Client, version: str, name: str = "local", **more: Any) -> None:
+    report = GatewayReport(name=name, applied_version=version, sent_at=0.0, **more)
+    response = door.post(f"{DOOR}report", codec.encode(report), content_type="application/json")
+    assert response.status_code == 200
+
+
+@pytest.mark.parametrize("token", ["", "Bearer wrong", "Basic test-gateway-token", "Bearer"])
+@pytest.mark.parametrize("path", ["snapshot", "report", "samples"])
+def test_only_the_gateway_token_opens_it(token: str, path: str) -> None:
+    client = Client(headers={"authorization": token} if token else {})
+    answer = client.get(DOOR + path) if path == "snapshot" else client.post(DOOR + path)
+    assert answer.status_code == 401
+    assert answer["content-type"] == "application/problem+json"
+
+
+def test_a_snapshot_is_sent_once_and_again_after_a_change(door: Client) -> None:
+    first = fetch(door)
+    assert first is not None
+    assert fetch(door, first.version) is None
+    endpoint_create(name="digits", actor="ada", now=timezone.now())
+    second = fetch(door, first.version)
+    assert second is not None
+    assert second.version != first.version
+
+
+def test_a_report_confirms_the_generations_of_its_version(door: Client) -> None:
+    endpoint = endpoint_create(name="digits", actor="ada", now=timezone.now())
+    first = fetch(door)
+    assert first is not None
+    say(door, first.version)
+    endpoint.refresh_from_db()
+    assert endpoint.confirmed_generation == endpoint.generation
+
+    Endpoint.objects.filter(pk=endpoint.pk).update(
+        generation=endpoint.generation + 1, traffic={"blue": 100}
+    )
+    say(door, first.version)
+    endpoint.refresh_from_db()
+    assert endpoint.confirmed_generation == endpoint.generation - 1, "the new one is not applied"
+    # nothing that gateways see has changed, so the version stays, and stands for both generations
+    assert fetch(door, first.version) is None
+    say(door, first.version)
+    endpoint.refresh_from_db()
+    assert endpoint.confirmed_generation == endpoint.generation
+
+
+def test_the_slowest_live_gateway_decides() -> None:
+    now = timezone.now()
+    Release.objects.create(version="old", generations={"digits": 1})
+    Release.objects.create(version="new", generations={"digits": 2, "other": 5})
+    for name, version, age_s in (("a", "new", 0), ("b", "old", 3), ("c", "gone", 60)):
+        Gateway.objects.create(
+            name=name, applied_version=version, last_seen_at=now - timedelta(seconds=age_s)
+        )
+    assert generations_confirmed(now) == {"digits": 1}
+    Gateway.objects.filter(name="b").update(applied_version="unknown")
+    assert generations_confirmed(now) == {}
+    Gateway.objects.filter(name="b").update(applied_version="new")
+    assert generations_confirmed(now) == {"digits": 2, "other": 5}
+
+
+def test_trouble_is_recorded_once_when_it_begins_and_when_it_ends(door: Client) -> None:
+    trouble = Problem(code="SnapshotRefused", message="no such field")
+    for healthy in (True, False, False, True):
+        say(door, "v", healthy=healthy, error=None if healthy else trouble)
+    verbs = list(Event.objects.filter(verb__startswith="gateway.").values_list("verb", flat=True))
+    assert verbs == ["gateway.failed", "gateway.recovered"]
+
+
+def test_old_releases_go_but_not_those_in_use(door: Client) -> None:
+    Gateway.objects.create(name="slow", applied_version="v0", last_seen_at=timezone.now())
+    for number in range(60):
+        Release.objects.create(version=f"v{number}", generations={})
+    fetch(door)
+    assert Release.objects.count() <= 51
+    assert Release.objects.filter(version="v0").exists()
+
+
+def test_samples_are_kept_and_answered_with_an_interval(door: Client) -> None:
+    sample = GatewaySample("digits", "blue", at=1.0, interval_s=2.0, requests=3)
+    batch = codec.encode(GatewaySampleBatch((sample,)))
+    answer = door.post(f"{DOOR}samples", batch, content_type="application/json")
+    assert answer.json() == {"sample_interval_s": 2.0}
+    assert SampleRow.objects.get().data["requests"] == 3
+
+
+def test_a_message_that_cannot_be_read_is_a_400_that_names_the_field(door: Client) -> None:
+    answer = door.post(f"{DOOR}report", b'{"name": 5}', content_type="application/json")
+    assert answer.status_code == 400
+    assert answer.json()["code"] == "MessageInvalid"
+    assert "GatewayReport.name" in answer.json()["detail"]

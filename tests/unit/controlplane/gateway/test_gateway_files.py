@@ -1,0 +1,122 @@
+"""The gateway's folder: certificates, bootstrap, settings."""
+
+import json
+import stat
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+
+from controlplane.gateway import tls
+from controlplane.gateway.bootstrap import admin_socket, describe, prepare
+from controlplane.gateway.settings import GatewaySettings, SettingsError, load
+from controlplane.gateway.xds import XdsFolder
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@pytest.fixture
+def gateway_settings(tmp_path: Path) -> GatewaySettings:
+    return GatewaySettings(
+        home=tmp_path,
+        tls_dir=tmp_path / "tls",
+        control_url="http://127.0.0.1:9",
+        token="",
+        name="test",
+        address="127.0.0.1",
+        tls_port=0,
+        plain_port=0,
+        tls_names=(),
+        concurrency=1,
+    )
+
+
+def certificate(folder: Path) -> x509.Certificate:
+    return x509.load_pem_x509_certificate((folder / "gateway.pem").read_bytes())
+
+
+def test_certificates_are_made_once_and_keys_are_private(tmp_path: Path) -> None:
+    assert tls.ensure(tmp_path, now=NOW)
+    first = certificate(tmp_path)
+    authority = x509.load_pem_x509_certificate((tmp_path / "ca.pem").read_bytes())
+    first.verify_directly_issued_by(authority)
+    san = first.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    assert "localhost" in san.get_values_for_type(x509.DNSName)
+    for name in ("ca.key", "gateway.key"):
+        assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o600
+    assert not tls.ensure(tmp_path, now=NOW)
+    assert certificate(tmp_path) == first
+
+
+def test_a_certificate_close_to_its_end_is_renewed_under_the_same_authority(
+    tmp_path: Path,
+) -> None:
+    tls.ensure(tmp_path, now=NOW)
+    authority = (tmp_path / "ca.pem").read_bytes()
+    later = NOW + timedelta(days=380)
+    assert tls.ensure(tmp_path, now=later)
+    assert certificate(tmp_path).not_valid_after_utc > later + timedelta(days=300)
+    assert (tmp_path / "ca.pem").read_bytes() == authority
+
+
+def test_a_new_name_makes_a_new_certificate(tmp_path: Path) -> None:
+    tls.ensure(tmp_path, now=NOW)
+    assert tls.ensure(tmp_path, ("gateway.example", "10.1.2.3"), now=NOW)
+    san = certificate(tmp_path).extensions.get_extension_for_class(x509.SubjectAlternativeName)
+    assert "gateway.example" in san.value.get_values_for_type(x509.DNSName)
+
+
+def test_an_operators_own_certificate_is_left_alone(tmp_path: Path) -> None:
+    tls.ensure(tmp_path, now=NOW)
+    (tmp_path / "ca.key").unlink()
+    assert not tls.ensure(tmp_path, now=NOW + timedelta(days=5000))
+
+
+def test_preparing_keeps_the_last_routes_and_finds_free_ports(
+    gateway_settings: GatewaySettings,
+) -> None:
+    ready = prepare(gateway_settings)
+    assert ready.tls_port != 0
+    assert ready.plain_port not in (0, ready.tls_port)
+    xds = XdsFolder(gateway_settings.folder / "xds")
+    xds.write_routes("scoring", {"name": "scoring", "mine": True})
+    prepare(ready)
+    assert "mine" in (gateway_settings.folder / "xds" / "rds" / "scoring.json").read_text()
+    answer = describe(ready)
+    assert answer["argv"][0].endswith("envoy")
+    assert json.loads(Path(answer["bootstrap"]).read_text())["node"]["id"] == "test"
+
+
+def test_a_deep_home_gets_a_short_admin_socket(gateway_settings: GatewaySettings) -> None:
+    deep = replace(gateway_settings, home=gateway_settings.home / ("d" * 120))
+    assert len(str(admin_socket(deep))) < 100
+    assert admin_socket(gateway_settings) != admin_socket(deep)
+
+
+def test_files_are_versioned_by_content_and_only_written_when_they_change(tmp_path: Path) -> None:
+    xds = XdsFolder(tmp_path)
+    xds.prepare()
+    first = xds.write_clusters([{"name": "b"}, {"name": "a"}])
+    inode = (tmp_path / "cds.json").stat().st_ino
+    assert xds.write_clusters([{"name": "a"}, {"name": "b"}]) == first
+    assert (tmp_path / "cds.json").stat().st_ino == inode
+    assert xds.write_clusters([{"name": "a"}]) != first
+    assert set(xds.clusters()) == {"a"}
+
+
+def test_a_port_that_is_no_number_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHOAL_GATEWAY_PORT", "http")
+    with pytest.raises(SettingsError, match="SHOAL_GATEWAY_PORT='http'"):
+        load()
+
+
+def test_the_token_comes_from_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "token").write_text("secret\n")
+    monkeypatch.delenv("SHOAL_GATEWAY_TOKEN", raising=False)
+    monkeypatch.setenv("SHOAL_GATEWAY_TOKEN_FILE", str(tmp_path / "token"))
+    monkeypatch.setenv("SHOAL_HOME", str(tmp_path))
+    monkeypatch.setenv("SHOAL_CONTROL_URL", "http://web:8080/")
+    found = load()
+    assert (found.token, found.control_url) == ("secret", "http://web:8080")
