@@ -1,0 +1,173 @@
+"""The formulas of the live panels over samples."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from controlplane.metrics import series
+from controlplane.metrics.counters import track
+from controlplane.metrics.histogram import FIRST_US, GROWTH, merged, quantile_us
+
+
+def sample(
+    at: float, replica: str = "r0", deployment: str = "blue", **model: Any
+) -> dict[str, Any]:
+    memory = model.pop("memory_bytes", 1000)
+    return {
+        "replica_id": replica,
+        "deployment": deployment,
+        "at": at,
+        "memory_bytes": memory,
+        "models": [{"model": "digits", "version": "1", **model}],
+    }
+
+
+def seen(at: float, requests: int, **changes: Any) -> dict[str, Any]:
+    return {
+        "deployment": "blue",
+        "at": at,
+        "interval_s": 0.5,
+        "requests": requests,
+        "status_classes": {},
+        "histogram": {},
+    } | changes
+
+
+def value(
+    key: str, replicas: list[dict[str, Any]], gateway: list[dict[str, Any]], t: float
+) -> float | None:
+    (found,) = series.values(series.sources(replicas, gateway), [key], t)
+    return found
+
+
+def rising(**per_second: float) -> list[dict[str, Any]]:
+    """Samples every half second for ten seconds, counters rising steadily."""
+    return [
+        sample(at / 2, **{name: rate * at / 2 for name, rate in per_second.items()})
+        for at in range(21)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("key", "rates", "expected"),
+    [
+        ("request_rate.blue", {"request_success": 100}, 100),
+        ("inference_rate.blue", {"inference_count": 400}, 400),
+        ("mean_batch.blue", {"inference_count": 400, "exec_count": 100}, 4),
+        ("queue_us.blue", {"request_success": 10, "queue_duration_us": 2500}, 250),
+        ("compute_infer_us.all", {"request_success": 10, "compute_infer_duration_us": 900}, 90),
+        ("request_rate.green", {"request_success": 100}, None),
+        ("queue_us.blue", {"queue_duration_us": 0}, None),
+    ],
+)
+def test_rates_and_means(key: str, rates: dict[str, float], expected: float | None) -> None:
+    found = value(key, rising(**rates), [], 10.0)
+    assert found == (pytest.approx(expected) if expected is not None else None)
+
+
+def test_failures_count_as_requests() -> None:
+    samples = [
+        sample(at, request_success=10 * at, request_failure={"OTHER": 5 * at, "REJECTED": at})
+        for at in (0.0, 2.0)
+    ]
+    assert value("request_rate.blue", samples, [], 2.0) == pytest.approx(16)
+
+
+def test_a_restart_counts_from_zero_and_never_backwards() -> None:
+    counts = [100, 120, 5, 25]  # the process died between the second and the third
+    samples = [sample(at, request_success=count) for at, count in enumerate(counts)]
+    assert value("request_rate.blue", samples, [], 2.0) == pytest.approx((20 + 5) / 2)
+    assert value("request_rate.blue", samples, [], 3.0) == pytest.approx((5 + 20) / 2)
+
+
+def test_replicas_are_summed_and_a_lone_first_sample_is_no_rate() -> None:
+    samples = [
+        sample(8.0, "r0", request_success=0),
+        sample(8.0, "r1", "green", request_success=1000),
+        sample(10.0, "r0", request_success=20),
+        sample(10.0, "r1", "green", request_success=1060),
+        sample(10.0, "r2", request_success=9999),
+    ]
+    assert value("request_rate.all", samples, [], 10.0) == pytest.approx(10 + 30)
+    assert value("request_rate.blue", samples, [], 10.0) == pytest.approx(10)
+    assert value("request_rate.blue", samples[4:], [], 10.0) is None
+
+
+def test_gauges_and_gaps() -> None:
+    samples = rising(request_success=1)
+    samples[-1]["models"][0]["pending_request_count"] = 7
+    assert value("pending.blue", samples, [], 10.0) == 7
+    assert value("memory_bytes.all", samples, [], 10.0) == 1000
+    for key in ("pending.blue", "memory_bytes.blue", "request_rate.blue", "errors_5xx.blue"):
+        assert value(key, samples, [], 17.0) is None
+
+
+def test_batch_sizes_are_shares_of_executions_in_the_last_minute() -> None:
+    samples = [
+        sample(0.0, batch_counts={"1": 1000, "8": 0}),
+        sample(61.0, batch_counts={"1": 1010, "8": 30}),
+    ]
+    by_deployment = series.sources(samples, [])
+    assert series.batch_sizes(by_deployment["all"]) == {"1", "8"}
+    assert series.values(by_deployment, ["batch.1.all", "batch.8.all"], 61.0) == [
+        pytest.approx(0.25),
+        pytest.approx(0.75),
+    ]
+
+
+def test_errors_as_clients_saw_them() -> None:
+    gateway = [
+        seen(9.0, 80, status_classes={"2xx": 80}),
+        seen(9.5, 20, status_classes={"2xx": 10, "4xx": 6, "5xx": 4}),
+        seen(3.0, 900, status_classes={"5xx": 900}),
+    ]
+    gateway.sort(key=lambda one: float(one["at"]))
+    assert value("error_rate.blue", [], gateway, 10.0) == pytest.approx(0.1)
+    assert value("errors_4xx.blue", [], gateway, 10.0) == pytest.approx(3)
+    assert value("errors_5xx.all", [], gateway, 10.0) == pytest.approx(2)
+    assert value("error_rate.blue", [], [], 10.0) is None
+    assert value("errors_5xx.blue", rising(request_success=1), [], 10.0) == 0.0
+
+
+def test_a_coarse_series_misses_no_error_between_its_points() -> None:
+    gateway = [seen(5.0, 36, status_classes={"5xx": 36})]
+    (coarse,) = series.values(
+        series.sources([], gateway), ["errors_5xx.all"], 36.0, step_s=36.0
+    )
+    assert coarse == pytest.approx(1)
+
+
+@given(st.lists(st.floats(51, 50_000_000), min_size=1, max_size=200), st.floats(0.01, 1))
+def test_a_quantile_is_off_by_less_than_a_bucket(latencies: list[float], q: float) -> None:
+    parts: list[Mapping[str, int]] = [
+        {str(math.floor(math.log(latency / FIRST_US, GROWTH))): 1} for latency in latencies
+    ]
+    exact = sorted(latencies)[max(0, math.ceil(q * len(latencies)) - 1)]
+    found = quantile_us(merged(parts), q)
+    assert found is not None
+    assert exact / GROWTH**1.01 <= found <= exact * GROWTH**1.01
+
+
+def test_quantiles_of_nothing_and_of_the_very_fast() -> None:
+    assert quantile_us({}, 0.5) is None
+    assert quantile_us({0: 0}, 0.5) is None
+    assert quantile_us({-1: 4}, 0.5) == 25.0
+
+
+def test_keys_are_stable() -> None:
+    found = series.keys(["green", "blue"], ["16", "2"])
+    assert found[0] == "request_rate.blue"
+    assert found[-2:] == ["batch.2.all", "batch.16.all"]
+    assert len(found) == 3 * len(series.METRICS) + 2
+
+
+def test_a_model_that_appears_later_counts_from_its_first_sample() -> None:
+    first = sample(0.0, request_success=5)
+    second = sample(2.0, request_success=5)
+    second["models"].append({"model": "late", "version": "1", "request_success": 50.0})
+    made = track([first, second])
+    assert made.increase("success", (0, 1)) == 0.0

@@ -1,0 +1,116 @@
+"""Samples and log lines through the doors, and what is read back."""
+
+import time
+
+import pytest
+from rest_framework.test import APIClient
+
+from controlplane.metrics import selectors, services
+from controlplane.metrics.models import LogLine, ReplicaSample, Watch
+from controlplane.metrics.types import KEEP_SAMPLES_S
+from tests.support.simulated_node import SimulatedNode
+from wire import codec
+from wire.messages import (
+    GatewaySample,
+    GatewaySampleBatch,
+    LogBatch,
+    LogEntry,
+    ModelCounters,
+    ReportReply,
+    SampleBatch,
+)
+from wire.messages import ReplicaSample as WireSample
+
+pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
+
+
+def line(seq: int, text: str = "hello") -> LogEntry:
+    return LogEntry("r0", "digits", "blue", float(seq), "inference-server", text, seq)
+
+
+def counted(at: float, requests: float) -> WireSample:
+    counters = ModelCounters("digits", "1", request_success=requests, batch_counts={"4": requests})
+    return WireSample("r0", "digits", "blue", at, models=(counters,), memory_bytes=77)
+
+
+def test_samples_of_nodes_and_gateways_become_series() -> None:
+    node = SimulatedNode()
+    now = time.time()
+    batch = SampleBatch(samples=(counted(now - 3, 10), counted(now - 1, 50)), node=node.info)
+    assert node.post("samples", batch).status_code == 200
+    seen = GatewaySample("digits", "blue", now - 1, 2.0, 40, {"2xx": 40}, {"10": 40})
+    services.gateway_samples_ingest(GatewaySampleBatch((seen,)))
+
+    keys = selectors.live_keys("digits")
+    t, found = selectors.live_tick("digits", keys, now)
+    by_key = dict(zip(keys, found, strict=True))
+    assert t == now
+    assert by_key["request_rate.blue"] == pytest.approx(20)
+    assert by_key["memory_bytes.all"] == 77
+    assert by_key["p95_us.blue"] == pytest.approx(50 * 1.05**10.95)
+    assert by_key["batch.4.all"] == 1.0
+    columns = selectors.live_series("digits", 60)
+    assert columns.keys == keys
+    assert len(columns.t) == 120
+    assert [len(column) for column in columns.v] == [120] * len(keys)
+    rates = columns.v[keys.index("request_rate.blue")]
+    assert pytest.approx(20) in [rate for rate in rates if rate is not None]
+    live = selectors.live_now(["digits", "other"], now)
+    assert live["digits"]["error_rate"] == 0.0
+    assert live["other"] == {"request_rate": None, "p95_us": None, "error_rate": None}
+
+
+def test_a_long_range_has_few_points() -> None:
+    assert len(selectors.live_series("digits", 6 * 3600).t) == selectors.POINTS
+
+
+def test_watching_an_endpoint_makes_agents_sample_faster() -> None:
+    node = SimulatedNode()
+
+    def interval() -> float:
+        answer = node.post("samples", SampleBatch(samples=(counted(1.0, 1),)))
+        return codec.decode(ReportReply, answer.content).sample_interval_s
+
+    assert interval() == 2.0
+    services.watch("other")
+    assert interval() == 2.0
+    services.watch("digits")
+    services.watch("digits")
+    assert interval() == 0.5
+    Watch.objects.update(expires_at=time.time() - 1)
+    assert interval() == 2.0
+
+
+def test_log_lines_come_once_and_in_order() -> None:
+    node = SimulatedNode()
+    entries = (line(1, "one"), line(2, "nul\x00byte"))
+    node.post("logs", LogBatch(entries))
+    assert node.post("logs", LogBatch((*entries, line(3, "three")))).status_code == 200
+    lines = selectors.log_lines(endpoint="digits", deployment="blue", tail=2)
+    assert [entry.text for entry in lines] == ["nul\ufffdbyte", "three"]
+    after = selectors.log_lines(endpoint="digits", deployment="blue", tail=9, after=lines[0].id)
+    assert [entry.text for entry in after] == ["three"]
+    assert not selectors.log_lines(endpoint="digits", deployment="blue", tail=9, replica_id="r1")
+
+
+def test_old_samples_and_all_but_the_last_lines_are_dropped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(services, "KEEP_LOG_LINES", 3)
+    services.logs_ingest(LogBatch(tuple(line(seq) for seq in range(10))))
+    now = time.time()
+    old = counted(now - KEEP_SAMPLES_S - 1, 1)
+    services.samples_ingest(node_id="n", batch=SampleBatch(samples=(old, counted(now, 1))))
+    services.prune(now=now)
+    assert sorted(LogLine.objects.values_list("seq", flat=True)) == [7, 8, 9]
+    assert ReplicaSample.objects.count() == 1
+
+
+def test_the_doors_are_for_nodes_alone(api: APIClient) -> None:
+    assert api.post("/agent/v1/samples", {}, format="json").status_code == 401
+    assert api.post("/agent/v1/logs", {}, format="json").status_code == 401
+    node = SimulatedNode()
+    answer = node.client.post("/agent/v1/samples", {"samples": [{}]}, format="json")
+    assert answer.status_code == 400
+    assert answer.json()["code"] == "BadMessage"
+    assert "SampleBatch.samples[0].replica_id: missing" in answer.json()["detail"]

@@ -1,0 +1,159 @@
+"""Joining, being known, falling silent, returning; and the bell."""
+
+from datetime import timedelta
+from unittest.mock import Mock
+
+import pytest
+from django.utils import timezone
+from pytest_django import DjangoCaptureOnCommitCallbacks
+from rest_framework.test import APIClient
+
+from controlplane.core import jobs
+from controlplane.core.models import Event
+from controlplane.nodes import selectors, services
+from controlplane.nodes.models import JoinToken, Node
+from controlplane.nodes.types import LIVENESS, credential_new, credential_node_id
+from tests.support.simulated_node import SimulatedNode
+from wire.messages import NodeInfo, RegisterRequest
+
+pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
+
+
+@pytest.mark.parametrize(
+    ("age_s", "state"),
+    [(0.0, "online"), (10.0, "online"), (10.1, "suspect"), (20.0, "suspect"), (20.1, "offline"),
+     (None, "offline")],
+)  # fmt: skip
+def test_liveness_goes_by_the_age_of_the_last_report(age_s: float | None, state: str) -> None:
+    assert LIVENESS.state(age_s) == state
+
+
+@pytest.mark.parametrize("credential", ["", "snode_", "snode_n1", "snode__x", "shoal_n1_x"])
+def test_what_is_no_credential(credential: str) -> None:
+    assert credential_node_id(credential) is None
+
+
+def test_a_credential_names_its_node() -> None:
+    assert credential_node_id(credential_new("n1")) == "n1"
+
+
+def register(token: str, name: str = "local", boot_id: str = "b1") -> int:
+    info = NodeInfo(name=name, agent_version="1", boot_id=boot_id)
+    client = SimulatedNode.__new__(SimulatedNode)
+    client.client = APIClient()
+    return client.post("register", RegisterRequest(token=token, node=info)).status_code
+
+
+def test_a_join_token_works_once() -> None:
+    token = services.join_token_create(actor="ada")
+    assert JoinToken.objects.get().token_hash != token
+    assert register(token) == 200
+    assert register(token) == 401
+    assert register("sjoin_made-up") == 401
+
+
+def test_a_join_token_expires() -> None:
+    token = services.join_token_create(actor="ada")
+    JoinToken.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+    assert register(token) == 401
+
+
+def test_a_machine_that_lost_its_credential_joins_again_as_itself() -> None:
+    assert register(services.join_token_create(actor="ada")) == 200
+    before = Node.objects.get()
+    assert register(services.join_token_create(actor="ada")) == 200
+    after = Node.objects.get()
+    assert after.pk == before.pk
+    assert after.credential_hash != before.credential_hash
+
+
+def test_another_machine_cannot_take_the_name_of_one_that_is_alive() -> None:
+    assert register(services.join_token_create(actor="ada")) == 200
+    token = services.join_token_create(actor="ada")
+    assert register(token, boot_id="b2") == 409
+    assert JoinToken.objects.filter(used_at__isnull=True).count() == 1
+    Node.objects.update(last_seen_at=timezone.now() - timedelta(minutes=1))
+    assert register(token, boot_id="b2") == 200
+
+
+def test_only_the_whole_credential_opens_the_door() -> None:
+    node = SimulatedNode()
+    assert node.client.get("/agent/v1/desired").status_code == 200
+    good = node.identity.credential
+    for bad in (good[:-1], f"{good}x", good.replace("snode_", "shoal_"), ""):
+        node.client.credentials(HTTP_AUTHORIZATION=f"Bearer {bad}")
+        answer = node.client.get("/agent/v1/desired")
+        assert answer.status_code == 401
+        assert "shoal-node" in answer["WWW-Authenticate"]
+
+
+def test_silence_is_noticed_said_once_and_ends_with_a_report() -> None:
+    node = SimulatedNode()
+    late = timezone.now() + timedelta(seconds=30)
+    assert services.nodes_expire(now=late) == 1
+    assert services.nodes_expire(now=late) == 0
+    assert node.row().state == "offline"
+    (event,) = Event.objects.filter(verb="node.went_offline")
+    assert "offline after 20 s" in event.message
+    row = node.row()
+    services.node_seen(node=row, info=node.info, observed_generation=3, now=late)
+    assert (node.row().state, node.row().observed_generation) == ("online", 3)
+    assert node.row().online_since == late
+    assert Event.objects.filter(verb="node.returned").count() == 1
+
+
+def test_since_when_reports_arrive_at_all() -> None:
+    assert selectors.nodes_heard_since(timezone.now()) is None
+    node = SimulatedNode()
+    joined = node.row().online_since
+    assert selectors.nodes_heard_since(timezone.now()) == joined
+
+
+def test_cordon_is_on_record_and_only_once(admin_api: APIClient, viewer_api: APIClient) -> None:
+    SimulatedNode()
+    assert viewer_api.post("/api/v1/nodes/local/cordon").status_code == 403
+    assert admin_api.post("/api/v1/nodes/local/cordon").json()["cordoned"] is True
+    admin_api.post("/api/v1/nodes/local/cordon")
+    assert Event.objects.filter(verb="node.cordoned").count() == 1
+    assert admin_api.post("/api/v1/nodes/local/uncordon").json()["cordoned"] is False
+    assert admin_api.post("/api/v1/nodes/nowhere/cordon").status_code == 404
+
+
+def test_nodes_are_shown_with_the_rule_behind_their_state(viewer_api: APIClient) -> None:
+    SimulatedNode("b", cpu_count=4)
+    SimulatedNode("a")
+    items = viewer_api.get("/api/v1/nodes").json()["items"]
+    assert [item["name"] for item in items] == ["a", "b"]
+    assert items[1]["info"]["cpu_count"] == 4
+    assert items[0]["rule"]["offline_after_s"] == 20.0
+    assert items[0]["state"] == "online"
+
+
+def test_a_join_token_comes_with_the_command_and_only_to_administrators(
+    admin_api: APIClient, api: APIClient
+) -> None:
+    assert api.post("/api/v1/join-tokens").status_code == 403
+    answer = admin_api.post("/api/v1/join-tokens")
+    assert answer.status_code == 201
+    body = answer.json()
+    assert f"SHOAL_JOIN_TOKEN={body['token']} python -m worker_runtime.agent" in body["command"]
+    assert register(body["token"]) == 200
+
+
+def test_the_bell_rings_on_commit_and_again_for_who_has_not_acted(
+    monkeypatch: pytest.MonkeyPatch,
+    django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks,
+) -> None:
+    app = Mock()
+    monkeypatch.setattr(jobs, "current_app", app)
+    node_id = SimulatedNode().identity.node_id
+    with django_capture_on_commit_callbacks(execute=True):
+        assert services.node_generation_raise([node_id, node_id]) == {node_id: 1}
+        app.send_task.assert_not_called()
+    (call,) = app.send_task.call_args_list
+    assert call.args == ("node.reconcile",)
+    assert call.kwargs["kwargs"] == {"node_id": node_id, "generation": 1}
+    assert (call.kwargs["queue"], call.kwargs["expires"]) == (f"node.{node_id}", 60)
+    assert services.bells_ring() == 1
+    Node.objects.update(observed_generation=1)
+    assert services.bells_ring() == 0
