@@ -152,6 +152,13 @@ export function relativeTime(iso: string | null | undefined, now: number = Date.
   return `${Math.floor(age / 3600)} h ago`;
 }
 
+/** An age in seconds as "2 s ago". */
+export function ageText(age: Value): string {
+  if (!known(age)) return "never";
+  if (age < 60) return `${Math.round(age)}${GAP}s ago`;
+  return age < 3600 ? `${Math.floor(age / 60)}${GAP}min ago` : `${Math.floor(age / 3600)}${GAP}h ago`;
+}
+
 /** How long something took, from two times; `end` null means until now. */
 export function elapsed(start: string | null, end: string | null, now: number = Date.now()): string {
   if (!start) return "";

@@ -142,7 +142,7 @@ export class Plot {
           ticks: { show: false },
           gap: 8,
           size: 62,
-          space: 32,
+          space: 27,
           incrs: TICK_STEPS[unit],
           values: (_, splits) => axisText(unit, splits),
         },

@@ -40,7 +40,7 @@ const COLUMNS: Column<Endpoint>[] = [
   { id: "status", header: "Status", sortValue: (row) => row.serving_state, cell: (row) => <Status state={row.serving_state} /> },
   { id: "models", header: "Models", hideBelow: "md", cell: (row) => modelText(row) || <span className="muted">none</span> },
   { id: "deployments", header: "Deployments", align: "right", sortValue: (row) => row.deployments.length, cell: (row) => row.deployments.length },
-  { id: "traffic", header: "Traffic", width: 240, hideBelow: "sm", cell: (row) => <TrafficBar thin traffic={row.traffic} /> },
+  { id: "traffic", header: "Traffic", width: 190, hideBelow: "sm", cell: (row) => <TrafficBar thin traffic={row.traffic} /> },
   { id: "updated", header: "Updated", hideBelow: "md", sortValue: (row) => row.updated_at, cell: (row) => <Time at={row.updated_at} /> },
   {
     id: "copy",

@@ -15,7 +15,7 @@ import { ConfirmModal } from "@/components/confirm-modal";
 import { type Column, DataTable } from "@/components/data-table";
 import { EmptyState } from "@/components/empty-state";
 import { EventList } from "@/components/event-list";
-import { bytes, percent, seconds } from "@/components/format";
+import { ageText, bytes, percent } from "@/components/format";
 import { LinkButton } from "@/components/link-button";
 import { Meter } from "@/components/meter";
 import { notifyDone, notifyProblem } from "@/components/notify";
@@ -88,7 +88,7 @@ function Resources({ node }: { node: NodeItem }) {
         </div>
         <div>
           <dt>Last report</dt>
-          <dd>{node.age_s === null ? "never" : `${seconds(node.age_s)} ago`}</dd>
+          <dd>{ageText(node.age_s)}</dd>
         </div>
       </dl>
     </Card>

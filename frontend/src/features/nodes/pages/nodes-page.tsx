@@ -8,7 +8,7 @@ import { paths } from "@/app/paths";
 import { Card } from "@/components/card";
 import { type Column, DataTable } from "@/components/data-table";
 import { EmptyState } from "@/components/empty-state";
-import { bytes, seconds } from "@/components/format";
+import { ageText, bytes } from "@/components/format";
 import { LinkButton } from "@/components/link-button";
 import { Meter } from "@/components/meter";
 import { PageHeader, usePageTitle } from "@/components/page-header";
@@ -76,7 +76,7 @@ const COLUMNS: Column<NodeItem>[] = [
         </Chip>
       )),
   },
-  { id: "age", header: "Last report", align: "right", hideBelow: "sm", cell: (row) => (row.age_s === null ? "never" : `${seconds(row.age_s)} ago`) },
+  { id: "age", header: "Last report", align: "right", hideBelow: "sm", cell: (row) => (ageText(row.age_s)) },
 ];
 
 export function NodesPage() {

@@ -58,7 +58,7 @@ export function EndpointTable({ endpoints }: { endpoints: readonly Row[] }) {
         </span>
       ),
     },
-    { id: "traffic", header: "Traffic", width: 220, hideBelow: "md", cell: (row) => <TrafficBar thin traffic={row.traffic} /> },
+    { id: "traffic", header: "Traffic", width: 170, hideBelow: "md", cell: (row) => <TrafficBar thin traffic={row.traffic} /> },
   ];
   return (
     <DataTable

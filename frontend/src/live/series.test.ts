@@ -1,0 +1,62 @@
+import { beforeEach, expect, test, vi } from "vitest";
+import { Series } from "./series";
+
+let run: (() => void)[];
+
+beforeEach(() => {
+  run = [];
+  vi.stubGlobal("requestAnimationFrame", (callback: () => void) => run.push(callback));
+});
+
+const frame = () => {
+  const batch = run.splice(0);
+  for (const callback of batch) callback();
+};
+
+test("many frames before a redraw draw once", () => {
+  const series = new Series();
+  const draw = vi.fn();
+  series.onDraw(draw);
+  series.accept({ type: "snapshot", topic: "t", keys: ["a"], t: [1], v: [[1]] });
+  series.accept({ type: "tick", topic: "t", t: 1.5, v: [2] });
+  series.accept({ type: "tick", topic: "t", t: 2, v: [3] });
+  frame();
+  expect(draw).toHaveBeenCalledTimes(1);
+  expect(series.ring.read("a", 0)).toEqual([1, 2, 3]);
+});
+
+test("a tick before the first snapshot is dropped: its columns are not known", () => {
+  const series = new Series();
+  series.accept({ type: "tick", topic: "t", t: 1, v: [1] });
+  expect(series.ring.length).toBe(0);
+});
+
+test("only a change of the keys is a change of structure", () => {
+  const series = new Series();
+  const changed = vi.fn();
+  series.onStructure(changed);
+  series.accept({ type: "snapshot", topic: "t", keys: ["a"], t: [1], v: [[1]] });
+  series.accept({ type: "tick", topic: "t", t: 2, v: [1] });
+  series.accept({ type: "snapshot", topic: "t", keys: ["a"], t: [1, 3], v: [[1, 2]] });
+  expect(changed).toHaveBeenCalledTimes(1);
+  series.accept({ type: "snapshot", topic: "t", keys: ["a", "b"], t: [1], v: [[1], [2]] });
+  expect(changed).toHaveBeenCalledTimes(2);
+});
+
+test("a silence becomes a gap", () => {
+  const series = new Series();
+  series.accept({ type: "snapshot", topic: "t", keys: ["a"], t: [1], v: [[1]] });
+  series.accept({ type: "tick", topic: "t", t: 11, v: [2] });
+  expect(series.ring.readTimes(0)).toEqual([1, 1.5, 11]);
+  expect(series.ring.read("a", 0)).toEqual([1, null, 2]);
+});
+
+test("whoever has left is not drawn", () => {
+  const series = new Series();
+  const draw = vi.fn();
+  const leave = series.onDraw(draw);
+  leave();
+  series.accept({ type: "snapshot", topic: "t", keys: ["a"], t: [1], v: [[1]] });
+  frame();
+  expect(draw).not.toHaveBeenCalled();
+});
