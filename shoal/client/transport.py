@@ -147,7 +147,8 @@ def _problem(response: httpx.Response) -> Problem:
         body, fallback=f"{response.status_code} {response.reason_phrase}".strip()
     )
     arguments["status"] = response.status_code
-    if response.status_code == 401 and not arguments.get("hints"):
+    wrong_token = response.status_code == 401 and arguments.get("code") != "BadCredentials"
+    if wrong_token and not arguments.get("hints"):
         arguments["hints"] = [
             "The token is missing, expired or revoked: `shoal login`, or set SHOAL_TOKEN."
         ]

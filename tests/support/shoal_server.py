@@ -11,6 +11,7 @@ import httpx
 
 URL = "http://shoal.test"
 TOKEN = "shoal_test"
+PASSWORD = "correct horse"
 CHUNK = 1000
 
 Fault = Callable[[httpx.Request], httpx.Response | None]
@@ -22,6 +23,7 @@ class FakeServer:
     def __init__(self, chunk_bytes: int = CHUNK) -> None:
         self.chunk_bytes = chunk_bytes
         self.calls: list[str] = []
+        self.token_name = ""
         self.uploads: dict[str, dict[str, Any]] = {}
         self.received: dict[str, bytearray] = {}
         self.models: dict[str, list[dict[str, Any]]] = {}
@@ -49,6 +51,8 @@ class FakeServer:
                 if answer is not None:
                     return answer
                 break
+        if (answer := self._session(call, request)) is not None:
+            return answer
         if request.headers.get("Authorization") != f"Bearer {TOKEN}":
             return problem(401, "NotAuthenticated", "Credentials are missing or wrong")
         for pattern, handler in self._routes():
@@ -75,6 +79,26 @@ class FakeServer:
         )
         yield r"POST /deploy", self._deploy
         yield r"GET /operations/(\w+)", self._advance
+
+    def _session(self, call: str, request: httpx.Request) -> httpx.Response | None:
+        """Signing in with a password; writes by cookie need the CSRF token handed out last."""
+        signed_in = "session=ada" in request.headers.get("Cookie", "")
+        csrf = f"csrf-{'in' if signed_in else 'out'}"
+        if call == "GET /session":
+            return httpx.Response(200, json={"csrf_token": csrf, "version": "9.9"})
+        if call == "POST /session":
+            if json.loads(request.content) != {"username": "ada", "password": PASSWORD}:
+                return problem(401, "BadCredentials", "Wrong user name or password")
+            cookie = {"Set-Cookie": "session=ada; Path=/"}
+            return httpx.Response(200, json={"csrf_token": "csrf-in"}, headers=cookie)
+        if not signed_in:
+            return None
+        if request.headers.get("X-CSRFToken") != csrf:
+            return problem(403, "CsrfFailed", "The CSRF token is missing or old")
+        if call == "POST /tokens":
+            self.token_name = json.loads(request.content)["name"]
+            return httpx.Response(201, json={"id": 1, "token": TOKEN})
+        return httpx.Response(204) if call == "DELETE /session" else None
 
     def _create_upload(self, request: httpx.Request) -> httpx.Response:
         body = json.loads(request.content)
