@@ -3,7 +3,7 @@
 from celery import shared_task
 from django.utils import timezone
 
-from controlplane.registry.services import blobs, ingest, uploads
+from controlplane.registry.services import blobs, ingest, resume, uploads
 
 
 @shared_task(name="registry.ingest")
@@ -13,7 +13,7 @@ def ingest_upload(upload_id: str) -> None:
 
 @shared_task(name="registry.resume_ingests")
 def resume_ingests() -> None:
-    ingest.ingests_resume(now=timezone.now())
+    resume.ingests_resume(now=timezone.now())
 
 
 @shared_task(name="registry.expire_uploads")

@@ -5,34 +5,29 @@
 3. Write the outcome, ready or failed, only while the claim holds. Remove every temporary file.
 """
 
-import json
 import logging
 import os
 import shutil
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 from celery.exceptions import SoftTimeLimitExceeded
-from django.conf import settings
 from django.db import transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
 from controlplane.core import events
 from controlplane.core.errors import DomainError
-from controlplane.core.jobs import enqueue_on_commit
 from controlplane.core.models import Event
-from controlplane.registry import inspector, layout, storage
+from controlplane.registry import inspector, layout, storage, unpacker
 from controlplane.registry.errors import ChecksumMismatch, IngestFailed
 from controlplane.registry.formats import Format, detect
 from controlplane.registry.models import Blob, Upload
-from controlplane.registry.programs import Limits, TimedOut, run_limited
 from controlplane.registry.selectors import ACTIVE
 from controlplane.registry.types import FileEntry, Inspection, InspectionProblem, steps_new
 
@@ -40,11 +35,6 @@ logger = logging.getLogger(__name__)
 
 BEAT_S = 2.0
 STALE = timedelta(seconds=30)
-MAX_ATTEMPTS = 3
-UNPACK_TIMEOUT_S = 1800
-UNPACK_ADDRESS_BYTES = 4 * 2**30
-MAX_ENTRIES = 20_000
-MAX_RATIO = 200
 
 
 class Superseded(Exception):
@@ -157,44 +147,8 @@ class Ingest:
                 name = layout.model_name(upload.filename)
                 _link(part, self.folder / f"{name}{layout.ONNX}")
                 return layout.arrange(self.folder, upload.filename)
-            said = self._extract(part)
+            said = unpacker.unpack(part, self.folder, tick=self.beat)
             return said + layout.arrange(self.folder, upload.filename)
-
-    def _extract(self, part: Path) -> list[str]:
-        free = storage.free_bytes(self.folder)
-        limit = min(settings.SHOAL_MAX_UNPACKED_BYTES, free)
-        command = [
-            sys.executable, "-m", "controlplane.registry.archive", str(part), str(self.folder),
-            "--max-bytes", str(settings.SHOAL_MAX_UNPACKED_BYTES),
-            "--max-entries", str(MAX_ENTRIES),
-            "--max-ratio", str(MAX_RATIO),
-        ]  # fmt: skip
-        limits = Limits(
-            cpu_s=UNPACK_TIMEOUT_S, file_bytes=limit, address_bytes=UNPACK_ADDRESS_BYTES
-        )
-        try:
-            done = run_limited(command, timeout_s=UNPACK_TIMEOUT_S, limits=limits, tick=self.beat)
-        except TimedOut as late:
-            raise IngestFailed(
-                f"Unpacking took longer than {UNPACK_TIMEOUT_S} s.", code="UnpackTimeout"
-            ) from late
-        if done.returncode != 0:
-            raise IngestFailed(
-                "The archive could not be unpacked.",
-                code="ArchiveDamaged",
-                detail=done.stderr_tail or f"The program ended with {done.returncode}.",
-                hints=("Pack it again as a plain .zip or .tar.gz.",),
-            )
-        answer = json.loads(done.stdout)
-        if error := answer.get("error"):
-            raise IngestFailed(
-                error["message"],
-                code=error["code"],
-                detail=error["detail"],
-                hints=tuple(error["hints"]),
-            )
-        warnings: list[str] = answer["warnings"]
-        return warnings
 
     def _store(self) -> list[FileEntry]:
         """Move every file into the blob store; returns the manifest, sorted by path."""
@@ -280,14 +234,14 @@ def _run_to_an_end(attempt: Ingest) -> None:
         attempt.run()
     except DomainError as error:
         detail = getattr(error, "detail", "")
-        _fail(attempt, error.code, error.message, detail, error.hints)
+        ingest_fail(attempt, error.code, error.message, detail, error.hints)
     except SoftTimeLimitExceeded:
-        _fail(attempt, "IngestTimeout", "Ingest took too long and was stopped.")
+        ingest_fail(attempt, "IngestTimeout", "Ingest took too long and was stopped.")
     except Superseded:
         raise
     except Exception as error:
         logger.exception("Ingest of %s failed unforeseen", attempt.upload.pk)
-        _fail(
+        ingest_fail(
             attempt,
             "InternalError",
             "Something unforeseen went wrong. The log of the worker has the cause.",
@@ -295,50 +249,8 @@ def _run_to_an_end(attempt: Ingest) -> None:
         )
 
 
-def _fail(
+def ingest_fail(
     attempt: Ingest, code: str, message: str, detail: str = "", hints: tuple[str, ...] = ()
 ) -> None:
     error = {"code": code, "message": message, "detail": detail, "hints": list(hints)}
     attempt.finish(state=Upload.State.FAILED, error=error)
-
-
-def ingests_resume(*, now: datetime) -> int:
-    """Send again what no worker is at (it died, or the message was lost). Returns how many."""
-    resumed = 0
-    stale = Upload.objects.filter(state__in=ACTIVE, heartbeat_at__lt=now - STALE)
-    for upload in stale:
-        same = Upload.objects.filter(
-            pk=upload.pk, claim=upload.claim, heartbeat_at=upload.heartbeat_at, state__in=ACTIVE
-        )
-        if upload.attempts >= MAX_ATTEMPTS:
-            _give_up(upload, now)
-            continue
-        with transaction.atomic():
-            # why the claim is cleared: a worker that only seemed dead can no longer write.
-            if same.update(claim="", heartbeat_at=now):
-                enqueue_on_commit("registry.ingest", queue="ingest", upload_id=upload.pk)
-                resumed += 1
-    return resumed
-
-
-def _give_up(upload: Upload, now: datetime) -> None:
-    """End an upload whose worker died each time, as with a model that exhausts the memory."""
-    claim = uuid4().hex
-    taken = Upload.objects.filter(
-        pk=upload.pk, claim=upload.claim, heartbeat_at=upload.heartbeat_at, state__in=ACTIVE
-    ).update(claim=claim, heartbeat_at=now)
-    if not taken:
-        return
-    steps = [
-        {**step, "status": "failed"} if step["status"] == "running" else step
-        for step in upload.steps
-    ]
-    attempt = Ingest(upload, claim)
-    attempt.save(steps=steps)
-    _fail(
-        attempt,
-        "WorkerDied",
-        f"The worker died {upload.attempts} times while it read this file.",
-        hints=("The worker may be short of memory: its log and the system's log tell.",),
-    )
-    storage.upload_files_remove(upload.pk)

@@ -178,7 +178,7 @@ def test_uploads_go_on_while_redis_is_away(installation: Installation) -> None:
         script = (
             "import django; django.setup();"
             "from django.utils import timezone; from datetime import timedelta;"
-            "from controlplane.registry.services.ingest import ingests_resume;"
+            "from controlplane.registry.services.resume import ingests_resume;"
             "assert ingests_resume(now=timezone.now() + timedelta(minutes=1)) == 1"
         )
         installation.python(script)

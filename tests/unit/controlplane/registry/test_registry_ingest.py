@@ -15,7 +15,7 @@ from pytest_django import DjangoCaptureOnCommitCallbacks, Settings
 from controlplane.core.models import Event
 from controlplane.registry import inspector, storage
 from controlplane.registry.models import Blob, Upload
-from controlplane.registry.services import blobs, ingest, uploads
+from controlplane.registry.services import blobs, ingest, resume, uploads
 
 Send = Callable[..., Upload]
 
@@ -137,6 +137,19 @@ def test_unpacking_more_than_the_limit_ends(ingested: Send, settings: Settings) 
     assert upload.error["code"] == "ArchiveBomb"
 
 
+def test_a_disk_that_fills_up_while_unpacking_is_called_so(
+    complete: Send, monkeypatch: pytest.MonkeyPatch, stores: Path
+) -> None:
+    upload = complete("m.zip", a_zip({"m/1/model.onnx": bytes(range(256)) * 100}))
+    # the kernel lets the program write no file larger than what is free
+    monkeypatch.setattr(storage, "free_bytes", lambda where: 5_000)
+    ingest.ingest_run(upload_id=upload.pk)
+    upload.refresh_from_db()
+    assert upload.error is not None
+    assert upload.error["code"] == "DiskFull"
+    assert leftovers(stores) == []
+
+
 def test_a_second_message_for_the_same_upload_does_nothing(ingested: Send) -> None:
     upload = ingested("m.onnx", b"a model")
     ingest.ingest_run(upload_id=upload.pk)
@@ -160,11 +173,11 @@ def test_a_dead_workers_upload_is_taken_over(
     Upload.objects.filter(pk=upload.pk).update(claim="dead", attempts=1)
     half_done = storage.work_path(upload.pk, "dead")
     half_done.mkdir()
-    assert ingest.ingests_resume(now=timezone.now()) == 0
+    assert resume.ingests_resume(now=timezone.now()) == 0
     later(60)
     with django_capture_on_commit_callbacks() as sent:
-        assert ingest.ingests_resume(now=timezone.now()) == 1
-        assert ingest.ingests_resume(now=timezone.now()) == 0
+        assert resume.ingests_resume(now=timezone.now()) == 1
+        assert resume.ingests_resume(now=timezone.now()) == 0
     assert len(sent) == 1
     ingest.ingest_run(upload_id=upload.pk)
     upload.refresh_from_db()
@@ -179,7 +192,7 @@ def test_a_file_that_kills_every_worker_ends_failed(
     steps = [{**upload.steps[0], "status": "running"}, *upload.steps[1:]]
     Upload.objects.filter(pk=upload.pk).update(claim="dead", attempts=3, steps=steps)
     later(60)
-    ingest.ingests_resume(now=timezone.now())
+    resume.ingests_resume(now=timezone.now())
     upload.refresh_from_db()
     assert upload.state == Upload.State.FAILED
     assert upload.error is not None

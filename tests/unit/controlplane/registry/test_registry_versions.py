@@ -2,14 +2,24 @@
 
 import logging
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from django.db import connection
 from pytest_django import DjangoAssertNumQueries
 from rest_framework.test import APIClient
 
+from controlplane.accounts.models import User
 from controlplane.core.models import Event
 from controlplane.deployments.models import Deployment, Endpoint
-from controlplane.registry.models import ConfigRevision, ModelVersion, RepoModel, Upload
+from controlplane.registry.models import (
+    ConfigRevision,
+    Model,
+    ModelVersion,
+    RepoModel,
+    Upload,
+)
+from controlplane.registry.services import versions
 from controlplane.registry.services.versions import manifest_digest
 
 Send = Callable[..., Upload]
@@ -144,6 +154,26 @@ def test_a_model_in_use_says_by_whom_and_stays(
     deployment.delete()
     assert api.delete("/api/v1/models/digits").status_code == 204
     assert api.get("/api/v1/models/digits").status_code == 404
+
+
+@pytest.mark.django_db(transaction=True)
+def test_registrations_at_once_take_different_numbers(deployer: User, ingested: Send) -> None:
+    uploads = [ingested("digits.onnx", str(i).encode()).pk for i in range(5)]
+
+    def register(upload_id: str) -> int:
+        try:
+            version, created = versions.model_version_register(
+                name="digits", upload_id=upload_id, description="", configs={}, actor="dora"
+            )
+            assert created
+            return version.version
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(5) as pool:
+        numbers = sorted(pool.map(register, uploads))
+    assert numbers == [1, 2, 3, 4, 5]
+    assert Model.objects.get().latest_version == 5
 
 
 def test_versions_are_listed_newest_first_in_pages(

@@ -1,0 +1,55 @@
+"""The door to the unpacking program: one limited run per archive."""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from django.conf import settings
+
+from controlplane.registry import storage
+from controlplane.registry.errors import IngestFailed
+from controlplane.registry.programs import Limits, TimedOut, run_limited
+
+TIMEOUT_S = 1800
+ADDRESS_BYTES = 4 * 2**30
+MAX_ENTRIES = 20_000
+MAX_RATIO = 200
+
+
+def unpack(archive: Path, folder: Path, *, tick: Callable[[], None]) -> list[str]:
+    """Fill ``folder``; returns warnings. Raises IngestFailed saying what is wrong."""
+    command = [
+        sys.executable, "-m", "controlplane.registry.archive", str(archive), str(folder),
+        "--max-bytes", str(settings.SHOAL_MAX_UNPACKED_BYTES),
+        "--max-entries", str(MAX_ENTRIES),
+        "--max-ratio", str(MAX_RATIO),
+    ]  # fmt: skip
+    limits = Limits(
+        cpu_s=TIMEOUT_S,
+        file_bytes=min(settings.SHOAL_MAX_UNPACKED_BYTES, storage.free_bytes(folder)),
+        address_bytes=ADDRESS_BYTES,
+    )
+    try:
+        done = run_limited(command, timeout_s=TIMEOUT_S, limits=limits, tick=tick)
+    except TimedOut as late:
+        raise IngestFailed(
+            f"Unpacking took longer than {TIMEOUT_S} s.", code="UnpackTimeout"
+        ) from late
+    if done.returncode != 0:
+        raise IngestFailed(
+            "The archive could not be unpacked.",
+            code="ArchiveDamaged",
+            detail=done.stderr_tail or f"The program ended with {done.returncode}.",
+            hints=("Pack it again as a plain .zip or .tar.gz.",),
+        )
+    answer = json.loads(done.stdout)
+    if error := answer.get("error"):
+        raise IngestFailed(
+            error["message"],
+            code=error["code"],
+            detail=error["detail"],
+            hints=tuple(error["hints"]),
+        )
+    warnings: list[str] = answer["warnings"]
+    return warnings
