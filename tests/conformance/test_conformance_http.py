@@ -194,3 +194,25 @@ def test_metadata_shows_the_batch_axis_and_string_versions(conforming: Runtime) 
     server = conforming.json("v2")[1]
     assert server["name"] == "triton"
     assert {"binary_tensor_data", "statistics", "model_repository"} <= set(server["extensions"])
+
+
+@pytest.mark.parametrize(
+    "request_id", ["7", "", "a b", 'quote"d', "back\\slash", "ümlaut", "x" * 300, "\n", "{", '",']
+)
+def test_ids_come_back_whatever_they_are(conforming: Runtime, request_id: str) -> None:
+    for binary in (True, False):
+        body = {
+            "id": request_id,
+            "inputs": [BINARY_INPUT],
+            "parameters": {"binary_data_output": binary},
+        }
+        for separators in ((",", ":"), (", ", ": ")):
+            head = json.dumps(body, separators=separators).encode()
+            headers = {"Inference-Header-Content-Length": str(len(head))}
+            status, found, answer = conforming.call(
+                "v2/models/fixed/infer", head + DATA, headers=headers
+            )
+            assert status == 200
+            length = int(found.get("inference-header-content-length", len(answer)))
+            assert json.loads(answer[:length]).get("id", "") == request_id
+            assert answer[length:] == (DATA if binary else b"")

@@ -4,6 +4,7 @@ What does not change from call to call (the JSON part of a request whose tensors
 checked once and kept as a Form; the sizes of the body are checked every time.
 """
 
+import re
 from time import monotonic_ns
 from typing import Any
 
@@ -22,6 +23,8 @@ from worker_runtime.types.tensor import BY_NAME, element_count
 _MAX_FORMS = 512
 _MAX_FORM_BYTES = 4096
 _RESERVED = "triton_"
+_ID_START = b'{"id":"'
+_PLAIN_ID = re.compile(rb'\{"id":"([\x20\x21\x23-\x5b\x5d-\x7e]*)",')
 
 
 class OutputForm(msgspec.Struct, frozen=True):
@@ -30,7 +33,9 @@ class OutputForm(msgspec.Struct, frozen=True):
 
 
 class Form(msgspec.Struct):
-    """A checked request header. ``slices`` are byte ranges of the body, in configuration order.
+    """A checked request header. ``slices`` are ranges of the binary part, in configuration order.
+
+    ``size`` is the length of the binary part.
 
     ``heads`` caches answer heads by output shapes; None when the answer is not all binary.
     """
@@ -43,7 +48,7 @@ class Form(msgspec.Struct):
     id: str = ""
     priority: int = 0
     timeout_ns: int = 0
-    heads: dict[Any, tuple[bytes, int]] | None = None
+    heads: dict[Any, tuple[bytes, bytes, int]] | None = None
 
 
 def decode(engine: Engine, model: ModelVersion, head: Head, body: Any, sink: Sink) -> InferRequest:
@@ -59,40 +64,39 @@ def decode(engine: Engine, model: ModelVersion, head: Head, body: Any, sink: Sin
             f"inference header size should be in range (0, {len(body)}], got: {length}"
         )
     header = bytes(body[:length])
+    request_id = ""
+    # Ids differ from call to call: a plain one in front is taken off, so that the rest is known.
+    if header.startswith(_ID_START) and (found := _PLAIN_ID.match(header)):
+        request_id = found[1].decode("ascii")
+        header = b"{" + header[found.end() :]
     form: Form | None = model.forms.get(header)
     if form is None:
-        form, inputs = _read_header(engine, model, header, body)
+        form, inputs = _read_header(engine, model, header, body, length, request_id)
         if inputs is not None:
-            return _request(form, inputs, sink, arrived)
+            return _request(form, inputs, sink, arrived, request_id)
         if len(header) <= _MAX_FORM_BYTES and not form.id:
             if len(model.forms) >= _MAX_FORMS:
                 model.forms.clear()
             model.forms[header] = form
-    if len(body) != form.size:
+    if len(body) - length != form.size:
         raise InvalidArgument(
-            f"unexpected size of the binary data: expected {form.size - length} bytes behind the "
+            f"unexpected size of the binary data: expected {form.size} bytes behind the "
             f"JSON part, got {len(body) - length}"
         )
-    parts = [body[start:stop] for start, stop in form.slices]
+    parts = [body[length + start : length + stop] for start, stop in form.slices]
     if form.strings:
         _parse_strings(form.plan, parts, model.name)
-    return InferRequest(
-        plan=form.plan,
-        inputs=parts,
-        sink=sink,
-        id=form.id,
-        arrived_ns=arrived,
-        form=form,
-        priority=form.priority,
-    )
+    return _request(form, parts, sink, arrived, request_id)
 
 
-def _request(form: Form, inputs: list[Any], sink: Sink, arrived: int) -> InferRequest:
+def _request(
+    form: Form, inputs: list[Any], sink: Sink, arrived: int, request_id: str = ""
+) -> InferRequest:
     return InferRequest(
         plan=form.plan,
         inputs=inputs,
         sink=sink,
-        id=form.id,
+        id=request_id or form.id,
         arrived_ns=arrived,
         form=form,
         priority=form.priority,
@@ -109,9 +113,9 @@ def _parse_strings(plan: Plan, parts: list[Any], model: str) -> None:
 def _decode_json(
     engine: Engine, model: ModelVersion, body: Any, sink: Sink, arrived: int
 ) -> InferRequest:
-    form, inputs = _read_header(engine, model, bytes(body), b"")
+    form, inputs = _read_header(engine, model, bytes(body), body, len(body))
     if inputs is None:
-        if form.size != len(body):
+        if form.size:
             raise InvalidArgument(
                 "the request has binary inputs, but no 'Inference-Header-Content-Length' header"
             )
@@ -120,22 +124,28 @@ def _decode_json(
 
 
 def _read_header(
-    engine: Engine, model: ModelVersion, header: bytes, body: Any
+    engine: Engine,
+    model: ModelVersion,
+    header: bytes,
+    body: Any,
+    length: int,
+    request_id: str = "",
 ) -> tuple[Form, list[Any] | None]:
     """The form, and the inputs when some of them are JSON (such a form is good for once only)."""
     request = decode_request(header)
     outputs = None if request.outputs is None else tuple(o.name for o in request.outputs)
     forms = tuple((i.name, i.datatype, tuple(i.shape)) for i in request.inputs)
+    request.id = request.id or request_id
     plan = engine.plan(model, request.id, forms, outputs or None)
     scheduling = _scheduling(request.parameters)
-    slices, end = _slices(request, plan, len(header), model)
+    slices, end = _slices(request, plan, model)
     form = Form(
         plan=plan,
         slices=slices,
         size=end,
         outputs=_output_forms(request, plan),
         strings=any(item.byte_size < 0 for item in plan.inputs),
-        id=request.id,
+        id="" if request_id else request.id,
         priority=scheduling["priority"],
         timeout_ns=scheduling["timeout_ns"],
     )
@@ -143,18 +153,19 @@ def _read_header(
     form.heads = {} if plain else None
     if all(start >= 0 for start, _ in slices):
         return form, None
-    if len(body or header) != end:
+    if len(body) - length != end:
         raise InvalidArgument(
             f"unexpected additional input data for model '{model.name}': "
-            f"{len(body or header) - end} bytes"
+            f"{len(body) - length - end} bytes"
         )
-    return form, _mixed_inputs(request, plan, slices, body, model)
+    return form, _mixed_inputs(request, plan, slices, body[length:], model)
 
 
 def _slices(
-    request: RequestJson, plan: Plan, start: int, model: ModelVersion
+    request: RequestJson, plan: Plan, model: ModelVersion
 ) -> tuple[tuple[tuple[int, int], ...], int]:
-    """Byte ranges in configuration order ((-1, -1): JSON) and the size of the whole body."""
+    """Ranges behind the JSON part, in configuration order ((-1, -1): JSON), and their total."""
+    start = 0
     found: dict[str, tuple[int, int]] = {}
     by_name = {item.name: item for item in plan.inputs}
     for item in request.inputs:

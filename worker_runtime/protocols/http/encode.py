@@ -18,6 +18,7 @@ from worker_runtime.types.tensor import BY_DTYPE, BY_NAME
 
 _COPY_BELOW = 16 * 1024  # smaller tensors are cheaper to copy than to hold on to
 _MAX_HEADS = 64
+_ID_EXTRA = len('"id":"",')
 
 Answer = tuple[bytes, Sequence[Any], int]  # head, body parts, body size
 
@@ -26,6 +27,7 @@ def encode(head: Head, request: InferRequest, outputs: Arrays) -> Answer:
     """The answer to ``request``. Raises InvalidArgument when an output cannot be written."""
     form: Form = request.form
     heads = form.heads
+    # A form with an id of its own is one whose id could not be taken off: it may need escaping.
     if heads is None or form.id or head.accept_encoding:
         return _encode_any(head, request, outputs)
     shapes = tuple([array.shape for array in outputs])
@@ -37,8 +39,12 @@ def encode(head: Head, request: InferRequest, outputs: Arrays) -> Answer:
         if len(heads) >= _MAX_HEADS:
             heads.clear()
         heads[shapes] = known
-    start, size = known
-    return start, [raw_bytes(array) for array in outputs], size
+    start, text, size = known
+    if request.id:
+        text = b'{"id":"%s",%s' % (request.id.encode(), text[1:])
+        size += len(request.id) + _ID_EXTRA
+        start = _binary_head(len(text), size)
+    return start + text, [raw_bytes(array) for array in outputs], size
 
 
 def raw_bytes(array: "np.ndarray[Any, Any]") -> Any:
@@ -48,8 +54,8 @@ def raw_bytes(array: "np.ndarray[Any, Any]") -> Any:
     return array.data.cast("B")
 
 
-def _plain_head(request: InferRequest, outputs: Arrays) -> tuple[bytes, int] | None:
-    """HTTP head and JSON of an all-binary answer, which depend on nothing but shapes."""
+def _plain_head(request: InferRequest, outputs: Arrays) -> tuple[bytes, bytes, int] | None:
+    """Head, JSON and size of an all-binary answer without id: they depend on shapes only."""
     model: ModelVersion = request.model
     described = []
     total = 0
@@ -58,13 +64,18 @@ def _plain_head(request: InferRequest, outputs: Arrays) -> tuple[bytes, int] | N
             return None
         described.append(_described(name, array, binary=array.nbytes))
         total += array.nbytes
-    text = msgspec.json.encode(_preamble(request, model) | {"outputs": described})
-    return _binary_head(len(text), len(text) + total) + text, len(text) + total
+    text = msgspec.json.encode(_named(model) | {"outputs": described})
+    size = len(text) + total
+    return _binary_head(len(text), size), text, size
 
 
 def _preamble(request: InferRequest, model: ModelVersion) -> dict[str, Any]:
     shown: dict[str, Any] = {"id": request.id} if request.id else {}
-    return shown | {"model_name": model.name, "model_version": str(model.version)}
+    return shown | _named(model)
+
+
+def _named(model: ModelVersion) -> dict[str, Any]:
+    return {"model_name": model.name, "model_version": str(model.version)}
 
 
 def _described(
