@@ -1,13 +1,13 @@
 """When to run a model right in the event loop: only while its executions stay tiny.
 
 Handing a batch to a thread and back costs tens of microseconds of CPU. A model that computes for
-less than that is quicker, and cheaper, in place. Pure: it is fed with measured times.
+less than that is quicker, and cheaper, in place. Pure: it is fed with measured CPU times. Wall
+times would tell of a busy machine, not of the model; models that wait are never offered.
 """
 
-_TINY_CPU_NS = 100_000  # a few hand-overs
-_TINY_WALL_NS = 2_000_000
-_SLOW_WALL_NS = 1_000_000
-_SLOW_ALLOWED = 3  # in a row: one slow run may be the machine's fault
+_TINY_NS = 100_000  # a few hand-overs
+_SLOW_NS = 1_000_000
+_SLOW_ALLOWED = 3  # in a row
 _FIRST_STREAK = 32
 _PENALTY = 8  # one slow run takes this many quick ones to make up for
 _LONGEST_STREAK = 1 << 20
@@ -18,25 +18,32 @@ class InlineGovernor:
 
     def __init__(self) -> None:
         self.on = False
+        self.doubtful = False  # the last inline run took long: measure the CPU time of the next
         self._needed = _FIRST_STREAK
         self._streak = 0
         self._slow = 0
 
-    def ran_in_thread(self, cpu_ns: int, wall_ns: int) -> None:
-        """One batch took ``cpu_ns`` of its thread and ``wall_ns`` of the clock."""
-        if cpu_ns > _TINY_CPU_NS or wall_ns > _TINY_WALL_NS:
+    def ran_in_thread(self, cpu_ns: int) -> None:
+        """One batch took ``cpu_ns`` of its thread."""
+        if cpu_ns > _TINY_NS:
             self._streak = max(0, self._streak - _PENALTY)
             return
         self._streak += 1
         self.on = self._streak >= self._needed
 
-    def ran_inline(self, wall_ns: int) -> None:
-        """One batch held the event loop for ``wall_ns``."""
-        if wall_ns <= _SLOW_WALL_NS:
+    def ran_inline(self, wall_ns: int, cpu_ns: int = 0) -> None:
+        """One batch held the loop for ``wall_ns``; ``cpu_ns`` is given when ``doubtful`` asked.
+
+        Asking costs a system call, so the wall time, which is never less, answers first.
+        """
+        self.doubtful = wall_ns > _SLOW_NS
+        if not self.doubtful or 0 < cpu_ns <= _SLOW_NS:
             self._slow = 0
             return
+        if not cpu_ns:
+            return
         self._slow += 1
-        if self._slow >= _SLOW_ALLOWED or wall_ns > 10 * _SLOW_WALL_NS:
+        if self._slow >= _SLOW_ALLOWED or cpu_ns > 10 * _SLOW_NS:
             self.on = False
             self._streak = self._slow = 0
             self._needed = min(2 * self._needed, _LONGEST_STREAK)

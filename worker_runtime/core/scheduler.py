@@ -8,7 +8,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from time import monotonic_ns, time_ns
+from time import monotonic_ns, thread_time_ns, time_ns
 
 from worker_runtime.backends.base import Instance, LoadedModel
 from worker_runtime.core.batching import BatchingConfig, BatchPolicy
@@ -170,8 +170,11 @@ class Scheduler:
 
     def _run_here(self, batch: Batch, instance: Instance) -> None:
         """Execute and answer in the loop: cheaper than a hand-over while the model is tiny."""
+        governor = self._governor
+        before = thread_time_ns() if governor.doubtful else 0
         outputs, error, times = self._executor.attempt(instance, batch)
-        self._governor.ran_inline(times[3] - times[0])
+        cpu_ns = thread_time_ns() - before if before else 0
+        governor.ran_inline(times[3] - times[0], cpu_ns)
         self._settle(batch, outputs, error, times)
 
     def _finished(
@@ -185,7 +188,7 @@ class Scheduler:
         """One batch came back from a thread (called in the loop)."""
         self._in_flight -= 1
         if self._inline is not None:
-            self._governor.ran_in_thread(cpu_ns, times[3] - times[0])
+            self._governor.ran_in_thread(cpu_ns)
         if len(self._queue):
             self._pump()  # why first: the instance works on while we write the answers
         if self._order is None:
