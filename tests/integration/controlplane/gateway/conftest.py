@@ -14,7 +14,7 @@ from controlplane.gateway.settings import GatewaySettings
 
 
 @pytest.fixture
-def settings(tmp_path: Path) -> GatewaySettings:
+def gateway_settings(tmp_path: Path) -> GatewaySettings:
     return GatewaySettings(
         home=tmp_path,
         tls_dir=tmp_path / "tls",
@@ -30,8 +30,8 @@ def settings(tmp_path: Path) -> GatewaySettings:
 
 
 @pytest.fixture
-def gateway(settings: GatewaySettings) -> Iterator[Gateway]:
-    ready = prepare(settings)
+def gateway(gateway_settings: GatewaySettings) -> Iterator[Gateway]:
+    ready = prepare(gateway_settings)
     running = start(ready)
     yield running
     stop(running)

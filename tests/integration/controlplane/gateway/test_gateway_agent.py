@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
@@ -89,13 +90,10 @@ def control_plane() -> Iterator[ControlPlane]:
 
 
 @pytest.fixture
-def settings(settings: GatewaySettings, control_plane: ControlPlane) -> GatewaySettings:
-    return type(settings)(
-        **{
-            **{name: getattr(settings, name) for name in settings.__slots__},
-            "control_url": control_plane.url,
-        }
-    )
+def gateway_settings(
+    gateway_settings: GatewaySettings, control_plane: ControlPlane
+) -> GatewaySettings:
+    return replace(gateway_settings, control_url=control_plane.url)
 
 
 @pytest.fixture
