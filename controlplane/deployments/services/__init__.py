@@ -1,7 +1,6 @@
 """Writes of deployments, one file per noun."""
 
 from controlplane.deployments.services.deployments import (
-    Spec,
     deploy,
     deployment_create,
     deployment_delete,
@@ -19,6 +18,7 @@ from controlplane.deployments.services.keys import endpoint_key_regenerate, endp
 from controlplane.deployments.services.nodes import node_delete
 from controlplane.deployments.services.reports import endpoint_advance, node_report
 from controlplane.deployments.services.routes import gateway_confirmed
+from controlplane.deployments.services.starting import Spec
 from controlplane.deployments.services.tick import operations_tick
 
 __all__ = [

@@ -1,60 +1,40 @@
-"""Deployments: made, replaced, scaled, deleted; each change is an operation."""
+"""Deployments: made, replaced, scaled, deleted, tried again; each change is an operation."""
 
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from django.db import transaction
-from django.db.models import F
 
 from controlplane.core.errors import Conflict
 from controlplane.deployments.errors import (
     DeploymentHasTraffic,
     EndpointNotFound,
-    ModelNotDeployable,
-    NameTaken,
     OperationFinished,
-    OperationInProgress,
 )
-from controlplane.deployments.models import Deployment, Endpoint, Operation, Replica
-from controlplane.deployments.naming import colour_for, endpoint_name_for, name_check
+from controlplane.deployments.models import Deployment, Operation
+from controlplane.deployments.naming import endpoint_name_for
 from controlplane.deployments.reconcile import DELETIONS
 from controlplane.deployments.selectors import deployment_get, operation_get, operations_active
 from controlplane.deployments.services import endings
-from controlplane.deployments.services.advance import operation_advance
 from controlplane.deployments.services.endpoints import endpoint_create
 from controlplane.deployments.services.operations import (
     cancel_request,
     nothing_active,
     operation_open,
 )
-from controlplane.deployments.services.replicas import replicas_remove, replicas_stop
-from controlplane.deployments.types import (
-    DeploymentState,
-    Desired,
-    EndpointState,
-    OperationKind,
-    OperationState,
-    ReplicaState,
+from controlplane.deployments.services.starting import (
+    Spec,
+    advanced,
+    colour_free,
+    deployment_place,
+    deployment_start,
+    is_same,
+    locked,
+    not_deleting,
+    resolve,
+    running_as_asked,
+    scaling_open,
 )
-from controlplane.registry.models import ConfigRevision, ModelVersion
-from controlplane.registry.selectors import version_get
-
-BROKEN = (DeploymentState.FAILED, DeploymentState.CANCELED)
-
-
-@dataclass(frozen=True, slots=True)
-class Spec:
-    """What shall run. ``traffic`` is the percent that it gets once it is ready."""
-
-    model: str
-    version: str = "latest"
-    config_revision: int | None = None
-    instance_count: int = 1
-    environment: dict[str, str] | None = None
-    request_timeout_ms: int = 60_000
-    retries: bool = True
-    traffic: int = 0
+from controlplane.deployments.types import DeploymentState, OperationKind, OperationState
 
 
 def deploy(
@@ -67,19 +47,19 @@ def deploy(
     it is under way returns the operation that is. Raises what ``deployment_create`` raises.
     """
     with transaction.atomic():
-        version, revision = _resolve(spec)
+        version, revision = resolve(spec)
         name = endpoint or endpoint_name_for(spec.model)
-        row = _locked(name) or endpoint_create(name=name, actor=actor, now=now)
-        _not_deleting(row)
+        row = locked(name) or endpoint_create(name=name, actor=actor, now=now)
+        not_deleting(row)
         for running in operations_active(name):
-            if _same(running, row, deployment, version, revision):
+            if is_same(running, row, deployment, version, revision):
                 return running
         if spec.traffic:
             nothing_active(name)
-        existing = _running_as_asked(row, deployment, version, revision)
+        existing = running_as_asked(row, deployment, version, revision)
         if existing is not None:
             # the same model runs there already: only the difference is made up
-            operation = _scale(
+            operation = scaling_open(
                 existing,
                 spec.instance_count,
                 actor,
@@ -88,9 +68,11 @@ def deploy(
                 traffic=spec.traffic,
             )
         else:
-            chosen = deployment or _colour(row)
-            operation = _create(row, chosen, spec, version, revision, actor, now, replace=True)
-    return _advanced(operation, now)
+            chosen = deployment or colour_free(row)
+            operation = deployment_place(
+                row, chosen, spec, version, revision, actor, now, replace=True
+            )
+    return advanced(operation, now)
 
 
 def deployment_create(
@@ -99,16 +81,18 @@ def deployment_create(
     """Raises EndpointNotFound, NameInvalid, NameTaken, OperationInProgress, ModelNotDeployable,
     ModelNotFound."""
     with transaction.atomic():
-        version, revision = _resolve(spec)
-        row = _locked(endpoint)
+        version, revision = resolve(spec)
+        row = locked(endpoint)
         if row is None:
             raise EndpointNotFound(f"There is no endpoint called {endpoint}.")
-        _not_deleting(row)
+        not_deleting(row)
         if spec.traffic:
             nothing_active(endpoint)
-        chosen = name or _colour(row)
-        operation = _create(row, chosen, spec, version, revision, actor, now, replace=False)
-    return _advanced(operation, now)
+        chosen = name or colour_free(row)
+        operation = deployment_place(
+            row, chosen, spec, version, revision, actor, now, replace=False
+        )
+    return advanced(operation, now)
 
 
 def deployment_scale(
@@ -116,7 +100,7 @@ def deployment_scale(
 ) -> Operation:
     """Raises EndpointNotFound, DeploymentNotFound, OperationInProgress, Conflict."""
     with transaction.atomic():
-        _locked(endpoint)
+        locked(endpoint)
         row = deployment_get(endpoint, name)
         nothing_active(endpoint, name)
         if row.provisioning_state != DeploymentState.SUCCEEDED:
@@ -124,8 +108,8 @@ def deployment_scale(
                 f"{name} is {row.provisioning_state}; only a deployment that works can be scaled.",
                 hints=("Retry its deployment first.",),
             )
-        operation = _scale(row, instance_count, actor, now)
-    return _advanced(operation, now)
+        operation = scaling_open(row, instance_count, actor, now)
+    return advanced(operation, now)
 
 
 def deployment_delete(
@@ -160,7 +144,7 @@ def deployment_delete(
             actor=actor,
             now=now,
         )
-    return _advanced(operation, now)
+    return advanced(operation, now)
 
 
 def operation_cancel(*, operation_id: str, actor: str, now: datetime) -> Operation:
@@ -169,7 +153,7 @@ def operation_cancel(*, operation_id: str, actor: str, now: datetime) -> Operati
     Raises OperationNotFound, OperationFinished.
     """
     cancel_request(operation_id=operation_id, actor=actor)
-    return _advanced(operation_get(operation_id), now)
+    return advanced(operation_get(operation_id), now)
 
 
 def operation_retry(*, operation_id: str, actor: str, now: datetime) -> Operation:
@@ -182,198 +166,13 @@ def operation_retry(*, operation_id: str, actor: str, now: datetime) -> Operatio
             OperationState.CANCELED,
         ):
             raise OperationFinished("Only what failed or was cancelled can be retried.")
-        _locked(old.endpoint)
+        locked(old.endpoint)
         row = deployment_get(old.endpoint, old.deployment)
         nothing_active(old.endpoint, old.deployment)
         wanted = old.parameters.get("instance_count", row.instance_count)
         if row.provisioning_state == DeploymentState.SUCCEEDED:
             traffic = old.parameters.get("traffic", 0)
-            operation = _scale(row, wanted, actor, now, traffic=traffic)
+            operation = scaling_open(row, wanted, actor, now, traffic=traffic)
         else:
-            operation = _start(row, old.parameters.get("traffic", 0), actor, now)
-    return _advanced(operation, now)
-
-
-def _advanced(operation: Operation, now: datetime) -> Operation:
-    operation_advance(operation_id=operation.pk, now=now)
-    operation.refresh_from_db()
-    return operation
-
-
-def _locked(endpoint: str) -> Endpoint | None:
-    """The row, held until the transaction ends: two deployments at once take different colours."""
-    return Endpoint.objects.select_for_update().filter(name=endpoint).first()
-
-
-def _not_deleting(endpoint: Endpoint) -> None:
-    if endpoint.provisioning_state == EndpointState.DELETING:
-        operation = operations_active(endpoint.name).first()
-        raise OperationInProgress(
-            f"{endpoint.name} is being deleted.",
-            hints=("Its name is free again in a moment.",),
-            extra={"operation": operation.id if operation else None},
-        )
-
-
-def _resolve(spec: Spec) -> tuple[ModelVersion, ConfigRevision | None]:
-    version = version_get(spec.model, spec.version)
-    if version.archived or version.model.archived:
-        raise ModelNotDeployable(
-            f"{version} is archived.", hints=("Restore it first.",), field="version"
-        )
-    if spec.config_revision is None:
-        return version, version.config_revisions.order_by("-number").first()
-    revision = version.config_revisions.filter(number=spec.config_revision).first()
-    if revision is None and spec.config_revision != 0:
-        raise ModelNotDeployable(
-            f"{version} has no configuration revision {spec.config_revision}.",
-            field="config_revision",
-        )
-    return version, revision
-
-
-def _same(
-    operation: Operation,
-    endpoint: Endpoint,
-    deployment: str,
-    version: ModelVersion,
-    revision: ConfigRevision | None,
-) -> bool:
-    if operation.kind != OperationKind.DEPLOY or deployment not in ("", operation.deployment):
-        return False
-    return endpoint.deployments.filter(
-        name=operation.deployment, model_version=version, config_revision=revision
-    ).exists()
-
-
-def _running_as_asked(
-    endpoint: Endpoint, name: str, version: ModelVersion, revision: ConfigRevision | None
-) -> Deployment | None:
-    rows = endpoint.deployments.filter(
-        model_version=version,
-        config_revision=revision,
-        provisioning_state=DeploymentState.SUCCEEDED,
-    )
-    if name:
-        rows = rows.filter(name=name)
-    found = sorted(rows, key=lambda row: -endpoint.traffic.get(row.name, 0))
-    free = [row for row in found if not operations_active(endpoint.name, row.name).exists()]
-    return free[0] if free else None
-
-
-def _colour(endpoint: Endpoint) -> str:
-    rows = list(endpoint.deployments.all())
-    busy = set(operations_active(endpoint.name).values_list("deployment", flat=True))
-    idle = [
-        row.name
-        for row in rows
-        if not endpoint.traffic.get(row.name)
-        and row.name not in busy
-        and row.provisioning_state != DeploymentState.DELETING
-    ]
-    colour = colour_for([row.name for row in rows], idle)
-    if colour is None:
-        raise NameTaken(
-            "Both colours carry traffic or are being changed.",
-            field="deployment",
-            hints=("Name the deployment, or give one of them no traffic.",),
-        )
-    return colour
-
-
-def _create(
-    endpoint: Endpoint,
-    name: str,
-    spec: Spec,
-    version: ModelVersion,
-    revision: ConfigRevision | None,
-    actor: str,
-    now: datetime,
-    *,
-    replace: bool,
-) -> Operation:
-    """A row for ``name``, new or taken over, and the operation that brings it up."""
-    name_check(name, field="deployment")
-    nothing_active(endpoint.name, name)
-    values: dict[str, Any] = {
-        "model_version": version,
-        "config_revision": revision,
-        "instance_count": spec.instance_count,
-        "environment": spec.environment or {},
-        "request_timeout_ms": spec.request_timeout_ms,
-        "retries": spec.retries,
-    }
-    row = endpoint.deployments.filter(name=name).first()
-    if row is None:
-        row = Deployment.objects.create(endpoint=endpoint, name=name, **values)
-        return _open(row, spec.traffic, actor, now)
-    if endpoint.traffic.get(name):
-        raise DeploymentHasTraffic(
-            f"{name} runs something else and answers requests.",
-            hints=("Leave the name out: the other colour is taken, and traffic moves to it.",),
-        )
-    if not replace and row.provisioning_state not in BROKEN:
-        raise NameTaken(f"{endpoint.name} has a deployment called {name} already.", field="name")
-    Deployment.objects.filter(pk=row.pk).update(**values)
-    return _start(row, spec.traffic, actor, now)
-
-
-def _start(row: Deployment, traffic: int, actor: str, now: datetime) -> Operation:
-    """Bring up an existing row afresh: what ran for it before, if anything, goes."""
-    old = Replica.objects.filter(deployment=row)
-    replicas_stop(old.values_list("id", flat=True))
-    gone = old.filter(state__in=[ReplicaState.STOPPED, ReplicaState.FAILED, ReplicaState.PENDING])
-    replicas_remove(list(gone.values_list("id", flat=True)))
-    state = (
-        DeploymentState.CREATING
-        if row.provisioning_state in BROKEN
-        else DeploymentState.UPDATING
-    )
-    Deployment.objects.filter(pk=row.pk).update(
-        provisioning_state=state, error=None, generation=F("generation") + 1
-    )
-    row.refresh_from_db()
-    return _open(row, traffic, actor, now)
-
-
-def _open(row: Deployment, traffic: int, actor: str, now: datetime) -> Operation:
-    return operation_open(
-        kind=OperationKind.DEPLOY,
-        endpoint=row.endpoint,
-        deployment=row,
-        parameters={"traffic": traffic, "instance_count": row.instance_count},
-        actor=actor,
-        now=now,
-    )
-
-
-def _scale(
-    row: Deployment,
-    instance_count: int,
-    actor: str,
-    now: datetime,
-    *,
-    kind: OperationKind = OperationKind.SCALE,
-    traffic: int = 0,
-) -> Operation:
-    """What serves now serves on, come what may: ``previous_count`` says so to the ending."""
-    running = row.replicas.filter(desired=Desired.RUNNING).values_list("id", flat=True)
-    parameters = {
-        "traffic": traffic,
-        "instance_count": instance_count,
-        "previous_count": row.instance_count,
-        "replica_ids": list(running) if kind == OperationKind.DEPLOY else [],
-    }
-    Deployment.objects.filter(pk=row.pk).update(
-        instance_count=instance_count,
-        provisioning_state=DeploymentState.SCALING,
-        generation=F("generation") + 1,
-    )
-    return operation_open(
-        kind=kind,
-        endpoint=row.endpoint,
-        deployment=row,
-        parameters=parameters,
-        actor=actor,
-        now=now,
-    )
+            operation = deployment_start(row, old.parameters.get("traffic", 0), actor, now)
+    return advanced(operation, now)

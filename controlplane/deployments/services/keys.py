@@ -91,7 +91,7 @@ def endpoint_key_regenerate(*, name: str, slot: str, actor: str) -> dict[str, st
 
 
 def endpoint_key_use(*, name: str) -> str:
-    """The primary key, for a call that the studio itself makes; nobody sees it, so nothing is on record.
+    """The primary key, for a call of the studio's own; nobody sees it, so nothing is on record.
 
     Raises EndpointNotFound, Unavailable.
     """
