@@ -1,7 +1,7 @@
 """Pure: names of endpoints and deployments, the rule and the defaults."""
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from typing import Final
 
 from controlplane.deployments.errors import NameInvalid
@@ -35,10 +35,20 @@ def endpoint_name_for(model: str) -> str:
     return name if len(name) >= SHORTEST else f"{name}-model"
 
 
-def colour_for(existing: Collection[str], idle: Iterable[str]) -> str | None:
+def colour_for(
+    existing: Collection[str], idle: Collection[str], broken: Collection[str] = ()
+) -> str | None:
     """The colour that a new deployment takes; None when both carry traffic or are busy.
 
-    ``idle`` are the existing deployments that may be replaced.
+    ``idle`` are the existing deployments that may be replaced, ``broken`` those of them that never
+    came up: they go first, so that trying again does not use up the other colour.
     """
-    free = [colour for colour in COLOURS if colour not in existing]
-    return next(iter(free), None) or next((c for c in COLOURS if c in set(idle)), None)
+    for candidates in (
+        broken,
+        [colour for colour in COLOURS if colour not in existing],
+        idle,
+    ):
+        for colour in COLOURS:
+            if colour in candidates:
+                return colour
+    return None

@@ -94,7 +94,10 @@ class TrafficView(APIView):
         """Replace the whole map; the shares add up to 100, or to 0 to answer nobody."""
         values = form(TrafficInputSerializer, request.data)
         row = services.traffic_set(
-            name=endpoint, traffic=values["traffic"], actor=actor(request)
+            name=endpoint,
+            traffic=values["traffic"],
+            actor=actor(request),
+            now=timezone.now(),
         )
         return Response(endpoint_body(row))
 

@@ -75,7 +75,9 @@ def endpoint_update(
 
 
 @transaction.atomic
-def traffic_set(*, name: str, traffic: dict[str, int], actor: str) -> Endpoint:
+def traffic_set(
+    *, name: str, traffic: dict[str, int], actor: str, now: datetime
+) -> Endpoint:
     """Replace the whole map. Raises EndpointNotFound, TrafficInvalid, OperationInProgress."""
     locked = Endpoint.objects.select_for_update().filter(name=name).first()
     endpoint = endpoint_get(name)
@@ -95,7 +97,7 @@ def traffic_set(*, name: str, traffic: dict[str, int], actor: str) -> Endpoint:
     )
     if kept != endpoint.traffic:
         Endpoint.objects.filter(pk=endpoint.pk).update(
-            traffic=kept, generation=F("generation") + 1
+            traffic=kept, generation=F("generation") + 1, updated_at=now
         )
         events.record(
             actor=actor,

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from django.db.models import F
+from django.utils import timezone
 
 from controlplane.core import events
 from controlplane.core.models import Event
@@ -19,7 +20,9 @@ from controlplane.nodes.services import node_generation_raise
 
 def endpoint_generation_raise(endpoint_ids: Iterable[int]) -> None:
     """Something that gateways must know has changed."""
-    Endpoint.objects.filter(pk__in=set(endpoint_ids)).update(generation=F("generation") + 1)
+    Endpoint.objects.filter(pk__in=set(endpoint_ids)).update(
+        generation=F("generation") + 1, updated_at=timezone.now()
+    )
 
 
 def replicas_place(

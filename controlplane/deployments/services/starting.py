@@ -122,7 +122,8 @@ def colour_free(endpoint: Endpoint) -> str:
         and row.name not in busy
         and row.provisioning_state != DeploymentState.DELETING
     ]
-    colour = colour_for([row.name for row in rows], idle)
+    broken = [row.name for row in rows if row.name in idle and row.provisioning_state in BROKEN]
+    colour = colour_for([row.name for row in rows], idle, broken)
     if colour is None:
         raise NameTaken(
             "Both colours carry traffic or are being changed.",

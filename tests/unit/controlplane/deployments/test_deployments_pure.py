@@ -137,19 +137,22 @@ def test_every_model_has_a_legal_endpoint_name(model: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("existing", "idle", "colour"),
+    ("existing", "idle", "broken", "colour"),
     [
-        ([], [], "blue"),
-        (["blue"], [], "green"),
-        (["blue"], ["blue"], "green"),
-        (["blue", "green"], ["blue"], "blue"),
-        (["blue", "green"], [], None),
+        ([], [], [], "blue"),
+        (["blue"], [], [], "green"),
+        (["blue"], ["blue"], [], "green"),
+        (["blue"], ["blue"], ["blue"], "blue"),
+        (["blue", "green"], ["blue"], [], "blue"),
+        (["blue", "green"], ["blue", "green"], ["green"], "green"),
+        (["blue", "green"], [], [], None),
+        (["blue", "other"], ["other"], ["other"], "green"),
     ],
 )
 def test_the_colour_of_the_next_deployment(
-    existing: list[str], idle: list[str], colour: str | None
+    existing: list[str], idle: list[str], broken: list[str], colour: str | None
 ) -> None:
-    assert colour_for(existing, idle) == colour
+    assert colour_for(existing, idle, broken) == colour
 
 
 def test_finished_operations_and_deleted_deployments_stay_that_way() -> None:
