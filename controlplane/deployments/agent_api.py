@@ -21,9 +21,7 @@ class DesiredDoor(NodeDoor):
 class ReportDoor(NodeDoor):
     def post(self, request: Request) -> HttpResponse:
         report = message(NodeReport, request)
-        return reply(
-            services.node_report(node=caller(request), report=report, now=timezone.now())
-        )
+        return reply(services.node_report(node=caller(request), report=report, now=timezone.now()))
 
 
 class BlobDoor(NodeDoor):

@@ -26,9 +26,7 @@ def traffic_check(
             )
     total = sum(traffic.values())
     if total not in (0, 100):
-        raise TrafficInvalid(
-            f"The shares add up to {total}.", field="traffic", hints=(HINT_SUM,)
-        )
+        raise TrafficInvalid(f"The shares add up to {total}.", field="traffic", hints=(HINT_SUM,))
     kept = {name: percent for name, percent in traffic.items() if percent}
     if waiting := sorted(set(kept) - set(ready)):
         raise TrafficInvalid(

@@ -86,7 +86,7 @@ def _keys(endpoint: str, by_deployment: dict[str, series.Source], now: float) ->
     for model in (ReplicaSample, GatewaySample):
         rows = model.objects.filter(**known).order_by()
         deployments |= set(rows.values_list("deployment", flat=True).distinct())
-    # why: requests that the gateway refused reached no deployment; they count for the whole endpoint
+    # why: requests that the gateway refused reached no deployment; they count for the endpoint
     deployments.discard("")
     return series.keys(deployments, series.batch_sizes(by_deployment[series.ALL]))
 

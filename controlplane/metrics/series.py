@@ -145,9 +145,7 @@ def _ratio(source: Source, t: float, width_s: float, above: str, below: str) -> 
 
 def _gauge(source: Source, t: float, name: str) -> Value:
     found = [
-        getattr(one, name)[index]
-        for one in source.tracks
-        if (index := one.latest(t)) is not None
+        getattr(one, name)[index] for one in source.tracks if (index := one.latest(t)) is not None
     ]
     return float(sum(found)) if found else None
 

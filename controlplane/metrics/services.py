@@ -94,8 +94,8 @@ def prune(*, now: float) -> None:
     Watch.objects.filter(expires_at__lt=now).delete()
     for endpoint, deployment in selectors.log_owners():
         mine = LogLine.objects.filter(endpoint=endpoint, deployment=deployment)
-        oldest_kept = (
-            mine.order_by("-id").values_list("id", flat=True)[KEEP_LOG_LINES - 1 : KEEP_LOG_LINES]
-        )
+        oldest_kept = mine.order_by("-id").values_list("id", flat=True)[
+            KEEP_LOG_LINES - 1 : KEEP_LOG_LINES
+        ]
         for line_id in oldest_kept:
             mine.filter(id__lt=line_id).delete()

@@ -35,9 +35,7 @@ class NodesView(APIView):
         rows = node_list().filter(name__icontains=query["q"])
         page = paginate(rows, limit=query["limit"], cursor=query["cursor"], order=["name"])
         items = nodes_shown(list(page.items), timezone.now())
-        return Response(
-            NodePageSerializer({"items": items, "next_cursor": page.next_cursor}).data
-        )
+        return Response(NodePageSerializer({"items": items, "next_cursor": page.next_cursor}).data)
 
 
 class NodeView(APIView):

@@ -29,18 +29,14 @@ class Upkeep:
     notes: tuple[str, ...] = field(default=())
 
 
-def upkeep(
-    replicas: tuple[ReplicaFacts, ...], *, instance_count: int, chosen: Chosen
-) -> Upkeep:
+def upkeep(replicas: tuple[ReplicaFacts, ...], *, instance_count: int, chosen: Chosen) -> Upkeep:
     """Replace what is lost when some node can take it, restart what failed, forget what is gone.
 
     ``chosen`` is placement's answer for ``missing_ordinals``.
     """
     actions: list[Action] = []
     notes: list[str] = []
-    gone = tuple(
-        r.id for r in replicas if not r.running and (r.state == R.STOPPED or r.lost)
-    )
+    gone = tuple(r.id for r in replicas if not r.running and (r.state == R.STOPPED or r.lost))
     if gone:
         actions.append(Remove(gone))
     failed = tuple(

@@ -149,11 +149,17 @@ class DeployInputSerializer(Fields):
     version = serializers.CharField(required=False, default="latest", help_text="number or latest")
     config_revision = serializers.IntegerField(required=False, allow_null=True, default=None)
     endpoint = serializers.CharField(
-        required=False, default="", allow_blank=True, max_length=32,
+        required=False,
+        default="",
+        allow_blank=True,
+        max_length=32,
         help_text="default: after the model",
     )
     deployment = serializers.CharField(
-        required=False, default="", allow_blank=True, max_length=32,
+        required=False,
+        default="",
+        allow_blank=True,
+        max_length=32,
         help_text="default: blue, or the colour that carries no traffic",
     )
     instance_count = serializers.IntegerField(

@@ -37,9 +37,7 @@ from controlplane.deployments.services.starting import (
 from controlplane.deployments.types import DeploymentState, OperationKind, OperationState
 
 
-def deploy(
-    *, spec: Spec, endpoint: str, deployment: str, actor: str, now: datetime
-) -> Operation:
+def deploy(*, spec: Spec, endpoint: str, deployment: str, actor: str, now: datetime) -> Operation:
     """From a model to an answering endpoint, in one operation.
 
     The endpoint is made when missing. Without a name the deployment takes the free colour, or the

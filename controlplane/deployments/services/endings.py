@@ -77,9 +77,7 @@ def operation_abandon(operation: Operation, now: datetime) -> None:
         )
     )
     _close(operation, OperationState.FAILED, now, error=error)
-    _record(
-        operation, "operation.failed", f"Given up: {describe(operation)}", Event.Severity.ERROR
-    )
+    _record(operation, "operation.failed", f"Given up: {describe(operation)}", Event.Severity.ERROR)
 
 
 def deploy_result(deployment: Deployment) -> dict[str, Any]:

@@ -75,9 +75,7 @@ def endpoint_update(
 
 
 @transaction.atomic
-def traffic_set(
-    *, name: str, traffic: dict[str, int], actor: str, now: datetime
-) -> Endpoint:
+def traffic_set(*, name: str, traffic: dict[str, int], actor: str, now: datetime) -> Endpoint:
     """Replace the whole map. Raises EndpointNotFound, TrafficInvalid, OperationInProgress."""
     locked = Endpoint.objects.select_for_update().filter(name=name).first()
     endpoint = endpoint_get(name)
@@ -114,8 +112,7 @@ def ready_deployments(endpoint: Endpoint) -> list[str]:
     return [
         deployment.name
         for deployment in endpoint.deployments.all()
-        if deployment.provisioning_state
-        in (DeploymentState.SUCCEEDED, DeploymentState.SCALING)
+        if deployment.provisioning_state in (DeploymentState.SUCCEEDED, DeploymentState.SCALING)
         and any(
             replica.desired == Desired.RUNNING and replica.state == ReplicaState.READY
             for replica in deployment.replicas.all()

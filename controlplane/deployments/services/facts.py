@@ -102,9 +102,7 @@ def _replica(
     )
 
 
-def choose(
-    deployment: Deployment, replicas: tuple[ReplicaFacts, ...], now: datetime
-) -> Chosen:
+def choose(deployment: Deployment, replicas: tuple[ReplicaFacts, ...], now: datetime) -> Chosen:
     """Placement's answer for the ordinals that nobody runs."""
     missing = missing_ordinals(replicas, deployment.instance_count)
     if not missing:
@@ -116,9 +114,7 @@ def choose(
         size_bytes=version.size,
     )
     placed = placement.place(need, _offers(deployment, now))
-    return Chosen(
-        assigned=placed.assigned, unplaced=placed.unplaced, why_not=placed.why_not()
-    )
+    return Chosen(assigned=placed.assigned, unplaced=placed.unplaced, why_not=placed.why_not())
 
 
 def _offers(deployment: Deployment, now: datetime) -> list[placement.Offer]:

@@ -61,9 +61,7 @@ def operation_open(
         created_by=actor,
     )
     state = (
-        EndpointState.DELETING
-        if kind == OperationKind.DELETE_ENDPOINT
-        else EndpointState.UPDATING
+        EndpointState.DELETING if kind == OperationKind.DELETE_ENDPOINT else EndpointState.UPDATING
     )
     Endpoint.objects.filter(pk=endpoint.pk).update(provisioning_state=state)
     events.record(

@@ -47,9 +47,7 @@ def endpoint_advance(*, name: str, now: datetime) -> None:
 @transaction.atomic
 def _observe(node: Node, report: NodeReport, now: datetime) -> set[int]:
     """Write what changed; returns the deployments whose replicas did."""
-    node_seen(
-        node=node, info=report.node, observed_generation=report.observed_generation, now=now
-    )
+    node_seen(node=node, info=report.node, observed_generation=report.observed_generation, now=now)
     rows = {
         row.pk: row
         for row in Replica.objects.filter(node=node).select_related("deployment__endpoint")

@@ -177,9 +177,7 @@ def deployment_start(row: Deployment, traffic: int, actor: str, now: datetime) -
     gone = old.filter(state__in=[ReplicaState.STOPPED, ReplicaState.FAILED, ReplicaState.PENDING])
     replicas_remove(list(gone.values_list("id", flat=True)))
     state = (
-        DeploymentState.CREATING
-        if row.provisioning_state in BROKEN
-        else DeploymentState.UPDATING
+        DeploymentState.CREATING if row.provisioning_state in BROKEN else DeploymentState.UPDATING
     )
     Deployment.objects.filter(pk=row.pk).update(
         provisioning_state=state, error=None, generation=F("generation") + 1

@@ -126,15 +126,11 @@ def test_a_canary_takes_its_share_and_the_rest_keeps_theirs(
     api: APIClient, serving: SimulatedNode
 ) -> None:
     model_register(content=b"better")
-    started = api.post(
-        "/api/v1/deploy", {"model": "digits", "traffic": 20}, format="json"
-    ).json()
+    started = api.post("/api/v1/deploy", {"model": "digits", "traffic": 20}, format="json").json()
     other = api.post("/api/v1/deploy", {"model": "digits", "version": "1"}, format="json")
     assert problem(other, 409) == "OperationInProgress"
     assert other.json()["operation"] == started["id"]
-    by_hand = api.put(
-        "/api/v1/endpoints/digits/traffic", {"traffic": {"blue": 100}}, format="json"
-    )
+    by_hand = api.put("/api/v1/endpoints/digits/traffic", {"traffic": {"blue": 100}}, format="json")
     assert problem(by_hand, 409) == "OperationInProgress"
     serving.bring_up()
     gateway_confirms()

@@ -133,9 +133,7 @@ def test_a_full_cluster_is_given_a_moment_then_the_operation_fails() -> None:
     full = Chosen(unplaced=(0,), why_not="local: cordoned")
     first = operation_step(case(chosen=full))
     assert first.actions == ()
-    later = operation_step(
-        case(chosen=full, stages=first.stages, now=NOW + timedelta(seconds=21))
-    )
+    later = operation_step(case(chosen=full, stages=first.stages, now=NOW + timedelta(seconds=21)))
     (failed,) = later.actions
     assert isinstance(failed, Fail)
     assert (failed.failure.code, failed.failure.detail) == ("OutOfCapacity", "local: cordoned")

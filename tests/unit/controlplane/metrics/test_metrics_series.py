@@ -135,9 +135,7 @@ def test_errors_as_clients_saw_them() -> None:
 
 def test_a_coarse_series_misses_no_error_between_its_points() -> None:
     gateway = [seen(5.0, 36, status_classes={"5xx": 36})]
-    (coarse,) = series.values(
-        series.sources([], gateway), ["errors_5xx.all"], 36.0, step_s=36.0
-    )
+    (coarse,) = series.values(series.sources([], gateway), ["errors_5xx.all"], 36.0, step_s=36.0)
     assert coarse == pytest.approx(1)
 
 
