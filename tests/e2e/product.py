@@ -34,8 +34,11 @@ class Product:
         free = dict.fromkeys(
             ("SHOAL_STUDIO_PORT", "SHOAL_GATEWAY_TLS_PORT", "SHOAL_GATEWAY_PORT"), "0"
         )
+        # The tests' own settings (pytest-django sets them) are not the product's.
         inherited = {
-            name: value for name, value in os.environ.items() if not name.startswith("SHOAL_")
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("SHOAL_", "DJANGO_"))
         }
         self.process = subprocess.Popen(
             [sys.executable, "-m", "shoal.local"],

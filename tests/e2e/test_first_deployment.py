@@ -80,7 +80,7 @@ def deploy(page: Page, watched: WatchedPage) -> str:
     failed = page.get_by_role("alert")
     expect(live.or_(failed)).to_be_visible(timeout=DEPLOY_MS)
     assert live.is_visible(), failed.inner_text()
-    expect(page.get_by_label("curl call")).to_contain_text("curl")
+    expect(page.get_by_role("region", name="curl call")).to_contain_text("curl")
     watched.shoot("wizard-live")
     page.get_by_role("button", name="Show the primary key").click()
     shown = page.locator("dd", has=page.get_by_role("button", name="Copy primary key"))
@@ -93,7 +93,7 @@ def ask_in_the_console(page: Page, watched: WatchedPage) -> None:
     for column, value in enumerate(values):
         page.get_by_label(f"{tiny_model.INPUT}, value {column}").fill(str(value))
     for protocol in ("HTTP", "gRPC"):
-        page.get_by_role("radio", name=protocol).check(force=True)
+        page.get_by_role("radiogroup", name="Protocol").get_by_text(protocol).click()
         page.keyboard.press("Control+Enter")
         result = page.get_by_role("region", name=f"Output {tiny_model.OUTPUT}")
         expect(page.get_by_role("button", name=re.compile(protocol))).to_be_visible()
