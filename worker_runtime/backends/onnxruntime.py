@@ -9,7 +9,7 @@ import numpy as np
 import onnxruntime as ort
 
 from worker_runtime.backends.base import Array, LoadSpec, Placement
-from worker_runtime.errors import InvalidArgument, LoadFailed, Problem
+from worker_runtime.errors import ConfigInvalid, InvalidArgument, LoadFailed, Problem
 from worker_runtime.types.graph import GraphTensor, ModelGraph
 
 _TYPES = {
@@ -40,7 +40,7 @@ class OnnxRuntimeBackend:
         """One session per instance; single-threaded CPU instances share one: less memory."""
         path = model_file(spec)
         cpu = [place for place in spec.placements if place.gpu is None]
-        intra = int(spec.parameters.get(_INTRA, "0") or 0)
+        intra = _number(spec, _INTRA, 0)
         intra = intra or max(1, spec.cores // max(1, len(cpu)))
         shared: Any = None
         sessions = []
@@ -132,7 +132,7 @@ def _session(spec: LoadSpec, path: Path, place: Placement, intra: int) -> Any:
     )
     parameters = spec.parameters
     options.intra_op_num_threads = intra
-    options.inter_op_num_threads = int(parameters.get(_INTER, "1") or 1)
+    options.inter_op_num_threads = _number(spec, _INTER, 1)
     if parameters.get("execution_mode", "0") == "1":
         options.execution_mode = ort.ExecutionMode.ORT_PARALLEL
     if parameters.get("enable_mem_arena") == "0":
@@ -146,6 +146,18 @@ def _session(spec: LoadSpec, path: Path, place: Placement, intra: int) -> Any:
         if key.startswith("session."):
             options.add_session_config_entry(key, value)
     return open_session(path, options, _providers(place, parameters), spec.name)
+
+
+def _number(spec: LoadSpec, key: str, default: int) -> int:
+    """A parameter that counts something. Raises ConfigInvalid."""
+    value = spec.parameters.get(key, "")
+    if not value:
+        return default
+    if not value.isdigit():
+        message = f"parameter '{key}' of model '{spec.name}' is '{value}', expected a whole number"
+        problem = Problem("ConfigInvalid", message, model=spec.name, field="parameters")
+        raise ConfigInvalid(message, (problem,))
+    return int(value)
 
 
 def _providers(place: Placement, parameters: Any) -> list[Any]:

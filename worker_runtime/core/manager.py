@@ -116,8 +116,10 @@ class Manager:
         run = asyncio.get_running_loop().run_in_executor
         try:
             plan = await run(self._threads, read_plan, directory, self._rules, override)
-        except (RuntimeFault, OSError, UnicodeDecodeError) as error:
-            record.reason = str(error)
+        except Exception as error:  # why so wide: one bad model must never end the others
+            if not isinstance(error, RuntimeFault | OSError | UnicodeDecodeError):
+                logger.exception("reading the configuration of model '%s' failed", record.name)
+            record.reason = _reason(error)
             raise LoadFailed(f"failed to load '{record.name}': {error}") from error
         record.reason = ""
         for version in plan.versions:

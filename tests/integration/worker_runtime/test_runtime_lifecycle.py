@@ -35,6 +35,10 @@ def test_one_bad_model_never_takes_down_the_others(tmp_path: Path) -> None:
     om.save(root, "garbage", b"this is no model at all")
     om.save(root, "refused", om.refused())
     om.save(root, "typo", om.add_sub(), 'name: "typo"\nmax_batch: 3\n')
+    threads = 'parameters { key: "intra_op_thread_count" value { string_value: "lots" } }'
+    om.save(root, "threads", om.add_sub(), threads)
+    om.save(root, "latin", om.add_sub(), "")
+    (root / "latin" / "config.pbtxt").write_bytes(b'name: "\xff"')
     (root / "empty" / "1").mkdir(parents=True)
     with runtime(root, "--exit-on-error=false", ready=False) as server:
         wait_until(lambda: server.json("v2/models/good/infer", add_sub_body())[0] == 200, "good")
@@ -48,6 +52,8 @@ def test_one_bad_model_never_takes_down_the_others(tmp_path: Path) -> None:
             ("refused", "NoSuchOperator"),
             ("typo", 'config.pbtxt:2:1: unknown field "max_batch"'),
             ("empty", "no known model file"),
+            ("threads", "is 'lots', expected a whole number"),
+            ("latin", "can't decode byte 0xff"),
         ):
             assert rows[name]["state"] == "UNAVAILABLE"
             assert reason.lower() in rows[name]["reason"].lower()
