@@ -49,7 +49,7 @@ layers: $(STAMPS)/dev install
 
 migrations: $(STAMPS)/dev install
 	@echo "== migrations"
-	@$(TEST_ENV) $(BIN)/python manage.py makemigrations --check --dry-run
+	@$(TEST_ENV) $(BIN)/python -W ignore::RuntimeWarning manage.py makemigrations --check --dry-run
 
 frontend-check: $(STAMPS)/dev
 	@echo "== studio: types, lint, unit tests"
