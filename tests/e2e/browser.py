@@ -18,6 +18,7 @@ FLAGS = [
 ]
 WINDOW = {"width": 1440, "height": 900}
 ACTION_MS = 20_000
+REPAINT_MS = 2_500
 
 
 def executable() -> str:
@@ -59,6 +60,10 @@ class WatchedPage:
     def close(self) -> None:
         self.context.close()
 
+    @property
+    def takes_pictures(self) -> bool:
+        return bool(os.environ.get("SHOAL_SCREENSHOTS"))
+
     def shoot(self, name: str) -> None:
         """Light and dark pictures into $SHOAL_SCREENSHOTS; nothing when that is not set."""
         folder = os.environ.get("SHOAL_SCREENSHOTS")
@@ -69,7 +74,7 @@ class WatchedPage:
         for scheme in ("dark", "light"):
             self.page.emulate_media(color_scheme=scheme)
             # Charts are drawn anew in the other colours with the next frame of live data.
-            self.page.wait_for_timeout(700)
+            self.page.wait_for_timeout(REPAINT_MS)
             self.page.screenshot(path=Path(folder) / f"{name}-{scheme}.png")
 
     def _console(self, message: ConsoleMessage) -> None:

@@ -57,7 +57,7 @@ export function sourceOfUpload(upload: Upload): DeploySource | null {
       outputs: model.outputs,
       startText: withoutBlanks(model.config_text) ?? model.config_effective,
       completeText: model.config_effective,
-      provenance: model.provenance,
+      provenance: (model.provenance ?? {}) as SourceModel["provenance"],
       written: withoutBlanks(model.config_text) !== null,
       opset: model.graph?.opset ?? null,
       producer: model.graph?.producer ?? null,

@@ -23,6 +23,7 @@ const LANGUAGES: { value: keyof Snippets; label: string }[] = [
 ];
 
 export function DeploySuccess({ operation, result }: { operation: Operation; result: DeployResult }) {
+  const [key, setKey] = useState<string | null>(null);
   return (
     <Card className={classes["success"] ?? ""}>
       <div className={classes["stack"]}>
@@ -59,17 +60,17 @@ export function DeploySuccess({ operation, result }: { operation: Operation; res
           </dd>
           <dt>Key</dt>
           <dd>
-            <Key endpoint={result.endpoint} />
+            <Key endpoint={result.endpoint} onShown={setKey} />
           </dd>
         </dl>
-        <FirstCall endpoint={result.endpoint} />
+        <FirstCall endpoint={result.endpoint} shownKey={key} />
       </div>
     </Card>
   );
 }
 
-function Key({ endpoint }: { endpoint: string }) {
-  const reveal = useMutation({ mutationFn: () => listKeys(endpoint) });
+function Key({ endpoint, onShown }: { endpoint: string; onShown: (key: string) => void }) {
+  const reveal = useMutation({ mutationFn: () => listKeys(endpoint), onSuccess: (keys) => onShown(keys.primaryKey) });
   if (reveal.data) return <CopyField text={reveal.data.primaryKey} label="primary key" />;
   return (
     <>
@@ -88,7 +89,12 @@ function Key({ endpoint }: { endpoint: string }) {
   );
 }
 
-function FirstCall({ endpoint }: { endpoint: string }) {
+/** Once the key is on the page anyway, the snippets hold it: copy, paste, run. */
+function withKey(code: string, endpoint: string, key: string | null): string {
+  return key === null ? code : code.replaceAll(`<key of ${endpoint}>`, key);
+}
+
+function FirstCall({ endpoint, shownKey }: { endpoint: string; shownKey: string | null }) {
   const [language, setLanguage] = useState<keyof Snippets>("curl");
   const { data, error, refetch } = useQuery(snippetsQuery(endpoint));
   if (error)
@@ -102,7 +108,11 @@ function FirstCall({ endpoint }: { endpoint: string }) {
         data={LANGUAGES}
         onChange={setLanguage}
       />
-      {data ? <CodeBlock code={data[language]} label={`${language} call`} /> : <Skeleton height={120} />}
+      {data ? (
+        <CodeBlock code={withKey(data[language], endpoint, shownKey)} label={`${language} call`} />
+      ) : (
+        <Skeleton height={120} />
+      )}
     </div>
   );
 }

@@ -44,6 +44,12 @@ function useNow(active: boolean): number {
   return now;
 }
 
+/** Clocks that agree to the millisecond say nothing below one. */
+function took(stage: Stage, now: number): string {
+  if (stage.started_at !== null && stage.started_at === stage.ended_at) return "< 1 ms";
+  return elapsed(stage.started_at, stage.ended_at, now);
+}
+
 export function StageList({ stages, label }: { stages: readonly Stage[]; label: string }) {
   const now = useNow(stages.some((stage) => stage.status === "running"));
   return (
@@ -52,9 +58,7 @@ export function StageList({ stages, label }: { stages: readonly Stage[]; label: 
         <li key={stage.name} className={classes["stage"]} data-status={stage.status}>
           <ToneIcon tone={TONES[stage.status]} label={WORDS[stage.status]} />
           <span className={classes["stageTitle"]}>{stage.title}</span>
-          <span className={classes["stageTime"]}>
-            {stage.status === "skipped" ? "skipped" : elapsed(stage.started_at, stage.ended_at, now)}
-          </span>
+          <span className={classes["stageTime"]}>{stage.status === "skipped" ? "skipped" : took(stage, now)}</span>
           {stage.detail ? (
             <span className={classes["stageDetail"]} data-tone={stage.status === "failed" ? "error" : undefined}>
               {stage.detail}
