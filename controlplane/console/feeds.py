@@ -68,10 +68,12 @@ class EndpointFeed(Feed):
         return subject == f"endpoint/{self.name}"
 
     async def greet(self, outbox: Outbox, request: frames.Subscribe) -> None:
-        data = await database_sync_to_async(reads.endpoint_state)(self.name)
-        outbox.put(self.state(data))
+        frame = self.state(await database_sync_to_async(reads.endpoint_state)(self.name))
+        outbox.put(frame)
         await self._watch(time.monotonic())
-        await self._snapshot(outbox, request)
+        keys = await self._snapshot(outbox, request)
+        if not self.followers:  # the first: what it got is what the next beat compares with
+            self._state, self._keys = frame, keys
 
     async def beat(self) -> None:
         now = time.monotonic()
@@ -97,10 +99,12 @@ class EndpointFeed(Feed):
             self._watched_at = now
             await database_sync_to_async(reads.endpoint_watch)(self.name)
 
-    async def _snapshot(self, outbox: Outbox, request: frames.Subscribe) -> None:
+    async def _snapshot(self, outbox: Outbox, request: frames.Subscribe) -> list[str]:
         columns = await database_sync_to_async(reads.endpoint_series)(self.name, request.range_s)
         outbox.forget(self.topic)
         outbox.put(frames.dump({"type": "snapshot", "topic": self.topic, **columns}))
+        keys: list[str] = columns["keys"]
+        return keys
 
 
 class OperationFeed(Feed):
