@@ -1,15 +1,20 @@
 """The REST of endpoints, deployments and operations, and the doors of node agents."""
 
+import asyncio
 import hashlib
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.db import connections
 from django.test import AsyncClient
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries, Settings
 from rest_framework.test import APIClient
 
+from controlplane.accounts.models import User
+from controlplane.accounts.services import token_create
 from controlplane.core.models import Event
 from controlplane.deployments import services
 from controlplane.deployments.models import Deployment, Endpoint, EndpointKey, Operation, Replica
@@ -290,10 +295,18 @@ def test_confirming_twice_or_backwards_changes_nothing(serving: SimulatedNode) -
     assert endpoint.confirmed_generation == endpoint.generation
 
 
+@pytest.fixture
+async def thread_connections() -> AsyncIterator[None]:
+    """Views run in another thread here; what it opened must not outlive the test database."""
+    yield
+    await sync_to_async(connections.close_all)()
+
+
 async def body_of(answer: Any) -> bytes:
     return b"".join([piece async for piece in answer.streaming_content])
 
 
+@pytest.mark.usefixtures("thread_connections")
 @pytest.mark.django_db(databases=["default", "metrics"], transaction=True)
 async def test_a_node_fetches_its_blobs_in_parts_and_no_others() -> None:
     def prepare() -> tuple[SimulatedNode, SimulatedNode]:
@@ -320,14 +333,10 @@ async def test_a_node_fetches_its_blobs_in_parts_and_no_others() -> None:
     assert (await client.get(url)).status_code == 401
 
 
+@pytest.mark.usefixtures("thread_connections")
 @pytest.mark.django_db(databases=["default", "metrics"], transaction=True)
 async def test_waiting_for_an_operation_answers_when_it_ends() -> None:
-    import asyncio
-
     def prepare() -> tuple[str, str, SimulatedNode]:
-        from controlplane.accounts.models import User
-        from controlplane.accounts.services import token_create
-
         user = User.objects.create_user(username="dora", password="x", role="deployer")
         _, token = token_create(user=user, name="t", actor="dora")
         worker = SimulatedNode()
