@@ -2,7 +2,7 @@
 import { queryOptions } from "@tanstack/react-query";
 import { apiPath, del, get, post } from "./client";
 import { keys } from "./keys";
-import type { ConfigValidation, Model, ModelVersion, Page } from "./types";
+import type { ConfigValidation, Model, ModelCreate, ModelVersion, Page, ValidateRequest } from "./types";
 
 export type ModelSearch = { q?: string; limit?: number; cursor?: string };
 
@@ -30,25 +30,10 @@ export const modelVersionQuery = (name: string, version: number | "latest") =>
     queryFn: ({ signal }) => get<ModelVersion>(apiPath("models", name, "versions", version), { signal }),
   });
 
-export interface ModelCreate {
-  name: string;
-  upload_id: string;
-  description?: string;
-  configs?: Record<string, string>;
-}
-
 export const createModel = (body: ModelCreate) => post<ModelVersion>(apiPath("models"), body);
 export const archiveModel = (name: string) => post<Model>(apiPath("models", name, "archive"));
 export const restoreModel = (name: string) => post<Model>(apiPath("models", name, "restore"));
 export const deleteModel = (name: string) => del<unknown>(apiPath("models", name));
-
-export interface ValidateRequest {
-  text: string;
-  repo_model: string;
-  upload_id?: string;
-  model?: string;
-  version?: number;
-}
 
 export const validateConfig = (body: ValidateRequest, signal?: AbortSignal) =>
   post<ConfigValidation>(apiPath("config", "validate"), body, signal ? { signal } : {});

@@ -1,22 +1,5 @@
 /** Mantine theme on top of the design tokens: every Mantine colour that shows text or a border is a token. */
-import {
-  ActionIcon,
-  Button,
-  createTheme,
-  type CSSVariablesResolver,
-  Input,
-  type MantineColorsTuple,
-  Menu,
-  Modal,
-  NumberInput,
-  PasswordInput,
-  Select,
-  SegmentedControl,
-  Switch,
-  Textarea,
-  TextInput,
-  Tooltip,
-} from "@mantine/core";
+import { createTheme, type CSSVariablesResolver, type MantineColorsTuple } from "@mantine/core";
 
 // Ten steps around the accent; 6 is the light fill, 5 the dark fill, both hold white text.
 const accent: MantineColorsTuple = [
@@ -74,36 +57,37 @@ export const theme = createTheme({
   defaultRadius: "sm",
   cursorType: "pointer",
   respectReducedMotion: true,
+  // why plain objects: `Component.extend` would load every one of these components with the shell.
   components: {
-    Button: Button.extend({
+    Button: {
       defaultProps: { size: "xs" },
       styles: { root: { height: 30, paddingInline: 12, fontWeight: 550 } },
-    }),
-    ActionIcon: ActionIcon.extend({ defaultProps: { variant: "subtle", color: "gray", size: 30 } }),
-    InputWrapper: Input.Wrapper.extend({
+    },
+    ActionIcon: { defaultProps: { variant: "subtle", color: "gray", size: 30 } },
+    InputWrapper: {
       styles: {
         label: { fontSize: 12, fontWeight: 500, marginBottom: 4 },
         description: { fontSize: 11.5, lineHeight: "16px", marginBottom: 4 },
         error: { fontSize: 12, lineHeight: "16px", marginTop: 4 },
       },
-    }),
-    TextInput: TextInput.extend(smallControls),
-    PasswordInput: PasswordInput.extend(smallControls),
-    Textarea: Textarea.extend(smallControls),
-    NumberInput: NumberInput.extend(smallControls),
-    Select: Select.extend({ defaultProps: { size: "xs", allowDeselect: false } }),
-    Switch: Switch.extend({ defaultProps: { size: "sm" } }),
-    SegmentedControl: SegmentedControl.extend({
+    },
+    TextInput: smallControls,
+    PasswordInput: smallControls,
+    Textarea: smallControls,
+    NumberInput: smallControls,
+    Select: { defaultProps: { size: "xs", allowDeselect: false } },
+    Switch: { defaultProps: { size: "sm" } },
+    SegmentedControl: {
       defaultProps: { size: "xs", withItemsBorders: false },
       styles: {
         root: { backgroundColor: "var(--surface-2)", boxShadow: "inset 0 0 0 1px var(--line)", padding: 2 },
         indicator: { backgroundColor: "var(--segment)", border: "1px solid var(--line-2)", boxShadow: "none" },
         label: { fontWeight: 550, minHeight: 24, paddingBlock: 2 },
       },
-    }),
-    Tooltip: Tooltip.extend({ defaultProps: { openDelay: 250, transitionProps: { duration: 120 } } }),
-    Menu: Menu.extend({ defaultProps: { shadow: "none", position: "bottom-end", transitionProps: { duration: 120 } } }),
-    Modal: Modal.extend({ defaultProps: { centered: true, transitionProps: { duration: 120 } } }),
+    },
+    Tooltip: { defaultProps: { openDelay: 250, transitionProps: { duration: 120 } } },
+    Menu: { defaultProps: { shadow: "none", position: "bottom-end", transitionProps: { duration: 120 } } },
+    Modal: { defaultProps: { centered: true, transitionProps: { duration: 120 } } },
   },
 });
 

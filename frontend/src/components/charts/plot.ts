@@ -82,7 +82,7 @@ export class Plot {
   }
 
   private stack(): void {
-    const sums = new Array<number>(this.times.length).fill(0);
+    const sums = Array.from(this.times, () => 0);
     this.raw.forEach((values, index) => {
       const out = this.drawn[index];
       if (!out) return;
