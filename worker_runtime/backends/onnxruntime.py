@@ -43,6 +43,7 @@ class OnnxRuntimeBackend:
         intra = _number(spec, _INTRA, 0)
         intra = intra or max(1, spec.cores // max(1, len(cpu)))
         shared: Any = None
+        on_cpu: Any = None
         sessions = []
         for place in spec.placements:
             if place.gpu is None and intra == 1:
@@ -50,7 +51,10 @@ class OnnxRuntimeBackend:
                 sessions.append(shared)
             else:
                 sessions.append(_session(spec, path, place, intra))
-        return OnnxModel(sessions, shared)
+            if place.gpu is None:
+                on_cpu = sessions[-1]
+        # why only without devices: the CPU time of a thread says nothing about a GPU's work.
+        return OnnxModel(sessions, on_cpu if len(cpu) == len(spec.placements) else None)
 
 
 class OnnxInstance:
@@ -69,9 +73,9 @@ class OnnxInstance:
 
 
 class OnnxModel:
-    def __init__(self, sessions: list[Any], shared: Any) -> None:
+    def __init__(self, sessions: list[Any], on_cpu: Any) -> None:
         self.graph: ModelGraph | None = graph_of(sessions[0])
-        self.inline: OnnxInstance | None = OnnxInstance(shared) if shared is not None else None
+        self.inline: OnnxInstance | None = OnnxInstance(on_cpu) if on_cpu is not None else None
         self.instances: list[OnnxInstance] = [OnnxInstance(session) for session in sessions]
 
     def close(self) -> None:

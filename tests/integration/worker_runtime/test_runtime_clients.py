@@ -12,7 +12,7 @@ import tritonclient.http as http_client
 import tritonclient.http.aio as http_aio
 from tritonclient.utils import InferenceServerException
 
-from tests.support.runtime_process import Runtime
+from tests.support.runtime_process import Runtime, wait_until
 
 A = np.arange(32, dtype=np.int32).reshape(2, 16)
 B = np.full((2, 16), 3, np.int32)
@@ -208,3 +208,24 @@ async def test_a_stream_answers_in_order_and_survives_errors(server: Runtime) ->
                 assert response.parameters["triton_final_response"].bool_param
                 seen.append(response.id)
     assert seen == ["error" if i == 7 else str(i) for i in range(30)]
+
+
+def test_a_grpc_deadline_drops_what_still_waits(server: Runtime) -> None:
+    series = 'nv_inference_request_failure{model="slow",reason="CANCELED",version="1"} '
+
+    def cancelled() -> float:
+        lines = server.metrics().splitlines()
+        return float(next(line for line in lines if line.startswith(series)).removeprefix(series))
+
+    before = cancelled()
+    array = np.ones(1, np.float32)
+    with grpc_client.InferenceServerClient(server.grpc) as client:
+        for _ in range(5):
+            client.async_infer(
+                "slow",
+                [tensor(grpc_client, "INPUT0", array, "FP32")],
+                callback=lambda result, error: None,
+                client_timeout=0.1,
+            )
+        # One executes and one stands behind it; the others are still in the queue.
+        wait_until(lambda: cancelled() - before >= 2, "cancelled requests")
