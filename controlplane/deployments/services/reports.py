@@ -78,11 +78,13 @@ def _replica_observe(row: Replica, observed: ObservedReplica, now: datetime) -> 
     if observed.generation != row.generation or observed.state not in REPLICA_STATES:
         return False
     data = dataclasses.asdict(observed)
+    if data["error"] is not None:
+        data["error"]["hints"] = list(data["error"]["hints"])  # as the row gives it back
     if data == row.observed and observed.state == row.state:
         return False
     changes: dict[str, Any] = {"observed": data, "state": observed.state}
-    if observed.error is not None:
-        changes["error"] = {**data["error"], "hints": list(observed.error.hints)}
+    if data["error"] is not None:
+        changes["error"] = data["error"]
     elif row.desired == Desired.RUNNING:
         changes["error"] = None
     if observed.state == ReplicaState.READY:
