@@ -20,6 +20,7 @@ Body = bytes | bytearray | memoryview
 _SHARED = bytearray(256 * 1024)
 _SHARED_VIEW = memoryview(_SHARED)
 _MAX_AHEAD = 256 * 1024  # bytes of pipelined requests kept while one is being answered
+_COPY_BELOW = 16 * 1024
 _JOIN_BELOW = 64 * 1024  # smaller answers leave in one piece
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _EMPTY = b""
@@ -46,7 +47,6 @@ class Connection(asyncio.BufferedProtocol):
 
     __slots__ = (
         "_app",
-        "_body",
         "_body_at",
         "_body_view",
         "_busy",
@@ -67,7 +67,6 @@ class Connection(asyncio.BufferedProtocol):
         self._transport: Any = None
         self._head: Head | None = None
         self._rest = _EMPTY
-        self._body: Any = None
         self._body_view: memoryview | None = None
         self._body_at = 0
         self._chunks: ChunkedBody | None = None
@@ -92,7 +91,7 @@ class Connection(asyncio.BufferedProtocol):
             self._app.cancelled(request)
         self._transport = None
         self._rest = _EMPTY
-        self._body = self._body_view = self._chunks = None
+        self._body_view = self._chunks = None
 
     def eof_received(self) -> bool:
         return False
@@ -107,8 +106,9 @@ class Connection(asyncio.BufferedProtocol):
         if self._body_view is not None:
             self._body_at += nbytes
             if self._body_at == len(self._body_view):
-                body, self._body, self._body_view = self._body_view, None, None
-                self._feed_after(body)
+                body, self._body_view = self._body_view, None
+                # why a copy: slices of small bytes are cheaper than views, and aligned.
+                self._feed_after(bytes(body) if len(body) < _COPY_BELOW else body)
             return
         data = bytes(_SHARED_VIEW[:nbytes])
         if self._rest:
@@ -197,7 +197,7 @@ class Connection(asyncio.BufferedProtocol):
             self._dispatch(self._head, body)
         return rest
 
-    def _feed_after(self, body: memoryview) -> None:
+    def _feed_after(self, body: Body) -> None:
         head = self._head
         assert head is not None  # noqa: S101
         try:
