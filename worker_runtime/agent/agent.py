@@ -20,8 +20,9 @@ from worker_runtime.agent.cache import BlobCache
 from worker_runtime.agent.client import ControlClient, ControlError, CredentialRefused
 from worker_runtime.agent.fleet import Fleet
 from worker_runtime.agent.identity import Identity
+from worker_runtime.agent.launch import RUNTIME
 from worker_runtime.agent.machine import Machine, usage
-from worker_runtime.agent.replica import RUNTIME, Host
+from worker_runtime.agent.replica import Host
 from worker_runtime.agent.settings import AgentSettings
 
 logger = logging.getLogger(__name__)

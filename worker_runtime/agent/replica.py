@@ -4,18 +4,18 @@ import asyncio
 import contextlib
 import dataclasses
 import logging
-import sys
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from wire.messages import DesiredReplica, ObservedReplica, Problem
-from worker_runtime.agent import process, staging
+from worker_runtime.agent import launch, process, staging
 from worker_runtime.agent.backoff import Backoff
 from worker_runtime.agent.cache import BlobCache
 from worker_runtime.agent.failure import ReplicaFailed, size
 from worker_runtime.agent.journal import Entry, ReplicaFolder
+from worker_runtime.agent.launch import RUNTIME, RuntimeCrashed
 from worker_runtime.agent.logs import last_lines
 from worker_runtime.agent.probe import Ports, RuntimeProbe, listening, read_ports
 from worker_runtime.agent.process import ProcessIdentity
@@ -26,10 +26,8 @@ CRASH_LIMIT = 5
 CRASH_WINDOW_S = 600.0
 LIVE_INTERVAL_S = 5.0
 SILENCE_LIMIT_S = 60.0  # a runtime that has not answered for so long is killed and started again
-USAGE_STATUS = 2  # the runtime does not take our flags: starting it again is no use
 LONG_RUN_S = 60.0
 NO_PROCESS = {"pid": 0, "http_port": 0, "grpc_port": 0, "metrics_port": 0}
-RUNTIME = (sys.executable, "-m", "worker_runtime")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,20 +41,6 @@ class Host:
     changed: Callable[[], None]  # called after each change worth a report
     runtime: tuple[str, ...] = RUNTIME
     crash_delay_s: float = 0.5
-
-
-class RuntimeCrashed(RuntimeError):
-    """The process ended by itself; the text says how."""
-
-
-def _crash(status: int | None) -> RuntimeCrashed | ReplicaFailed:
-    if status == USAGE_STATUS:
-        return ReplicaFailed(
-            "RuntimeRefused",
-            "The runtime refused to start with these flags.",
-            hints=("Correct the deployment's runtime arguments.",),
-        )
-    return RuntimeCrashed(process.describe_exit(status))
 
 
 class ReplicaRunner:
@@ -191,27 +175,12 @@ class ReplicaRunner:
     def _start(self) -> None:
         folder, replica = self.folder, self.replica
         folder.ready_file.unlink(missing_ok=True)
-        bind = self._host.bind
         self._warm = False
         self._process = process.spawn(
-            [
-                *self._host.runtime,
-                f"--model-repository={folder.repository}",
-                *(f"--{protocol}-port=0" for protocol in ("http", "grpc", "metrics")),
-                *(f"--{protocol}-address={bind}" for protocol in ("http", "grpc", "metrics")),
-                f"--id={replica.replica_id}",
-                "--exit-on-error=false",
-                "--strict-readiness=true",
-                f"--ready-file={folder.ready_file}",
-                *replica.runtime_args,
-            ],
+            launch.command(self._host.runtime, replica, folder, bind=self._host.bind),
             folder=folder.path,
             log=folder.runtime_log,
-            environment={
-                **self._host.environment,
-                "PYTHONUNBUFFERED": "1",
-                **replica.environment,
-            },
+            environment=launch.environment(self._host.environment, replica),
         )
         self._set(state="starting", pid=self._process.pid, started_at=time.time())
         self._journal()
@@ -226,7 +195,7 @@ class ReplicaRunner:
         try:
             await asyncio.wait({ended, work}, return_when=asyncio.FIRST_COMPLETED)
             if ended.done():
-                raise _crash(ended.result())
+                raise launch.ended(ended.result())
             work.result()
         finally:
             for task in (ended, work):
