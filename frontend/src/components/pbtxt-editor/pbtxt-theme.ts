@@ -62,8 +62,8 @@ export const pbtxtTheme = EditorView.theme({
   ".cm-insertedLine, &.cm-merge-b .cm-changedLine": { backgroundColor: "var(--ok-bg)" },
   "& .cm-deletedChunk": { backgroundColor: "var(--error-bg)", paddingLeft: "6px" },
   "& .cm-deletedLine": { textDecoration: "none" },
-  "& .cm-deletedChunk .cm-deletedText": { background: "color-mix(in srgb, var(--error) 24%, transparent)" },
-  "&.cm-merge-b .cm-changedLine .cm-changedText": { background: "color-mix(in srgb, var(--ok) 18%, transparent)" },
+  "& .cm-deletedChunk .cm-deletedText": { background: "none" },
+  "&.cm-merge-b .cm-changedLine .cm-changedText": { background: "none" },
   "&.cm-merge-b .cm-changedLineGutter": { backgroundColor: "var(--ok)" },
   "& .cm-deletedLineGutter": { backgroundColor: "var(--error)" },
   "& .cm-collapsedLines": {

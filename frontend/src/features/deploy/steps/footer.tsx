@@ -1,5 +1,6 @@
 /** The bar under each step: back on the left, what holds things up, forward on the right. */
 import { Button } from "@mantine/core";
+import { useHotkeys } from "@mantine/hooks";
 import { IconArrowRight } from "@tabler/icons-react";
 import classes from "../deploy.module.css";
 
@@ -14,6 +15,14 @@ export interface FooterProps {
 }
 
 export function Footer({ onBack, message, tone, forward, onForward, blocked = false, busy = false }: FooterProps) {
+  useHotkeys(
+    [
+      ["mod+Enter", () => (blocked || busy ? undefined : onForward())],
+      ["alt+ArrowRight", () => (blocked || busy ? undefined : onForward())],
+      ["alt+ArrowLeft", () => onBack?.()],
+    ],
+    [],
+  );
   return (
     <div className={classes["footer"]}>
       {onBack ? (
