@@ -52,6 +52,7 @@ class Scheduler:
             signature.model, loaded.instances, self._executor, loop, self._finished
         )
         self._inline = loaded.inline
+        self._alone = not (config.batching.dynamic or config.preserve_ordering)
         self._governor = InlineGovernor()
         self._slots = self._pool.size + config.ahead
         self._in_flight = 0
@@ -77,6 +78,10 @@ class Scheduler:
         if self._closed:
             raise Unavailable("the model is being unloaded")
         now = request.queued_ns = monotonic_ns()
+        # A tiny model that does not batch has nothing to wait for.
+        if self._alone and self._governor.on and self._inline is not None and not self._queue:
+            self._run_here([request], self._inline)
+            return
         try:
             self._queue.push(request, now, timeout_ns)
         except QueueFull as error:
