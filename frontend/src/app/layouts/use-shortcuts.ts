@@ -2,14 +2,9 @@
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect } from "react";
 import { paths } from "@/app/paths";
+import { singleKeysOff } from "@/components/single-keys";
 
 const CHORD_MS = 1200;
-const OFF_KEY = "shoal.keys-off";
-
-/** Single-letter keys can be switched off in the profile (WCAG 2.1.4). */
-export const singleKeysOff = (): boolean => localStorage.getItem(OFF_KEY) === "1";
-export const setSingleKeysOff = (off: boolean): void => localStorage.setItem(OFF_KEY, off ? "1" : "0");
-
 function isTyping(target: EventTarget | null): boolean {
   return (
     target instanceof HTMLElement &&

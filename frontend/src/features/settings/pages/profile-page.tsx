@@ -3,9 +3,9 @@ import { Switch, useMantineColorScheme } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { sessionQuery } from "@/api/session";
-import { setSingleKeysOff, singleKeysOff } from "@/app/layouts/use-shortcuts";
 import { Card } from "@/components/card";
 import { Segmented } from "@/components/segmented";
+import { setSingleKeysOff, singleKeysOff } from "@/components/single-keys";
 import classes from "./settings.module.css";
 
 const KEYS: [string, string][] = [
