@@ -1,4 +1,4 @@
-"""JSON for the messages of ``wire.messages``: strict on what is required, deaf to what is unknown."""
+"""JSON for ``wire.messages``: strict on what is required, deaf to what is unknown."""
 
 import dataclasses
 import json
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 class WireError(ValueError):
-    """A message that cannot be understood; the text names the field, the value and what was expected."""
+    """A message that cannot be understood: names the field, the value and what was expected."""
 
 
 def encode(message: Any) -> bytes:

@@ -1,8 +1,8 @@
 """The messages between control plane, node agents and gateway agents.
 
-All are frozen dataclasses that travel as JSON over REST (see ``wire.codec``). Times are Unix seconds
-(float, UTC), sizes are bytes, durations carry their unit in the name. A receiver ignores fields it does
-not know, so that either side may be one version ahead.
+All are frozen dataclasses that travel as JSON over REST (see ``wire.codec``). Times are Unix
+seconds (float, UTC), sizes are bytes, durations carry their unit in the name. A receiver ignores
+fields it does not know, so that either side may be one version ahead.
 """
 
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from typing import Any
 
 WIRE_VERSION = 1
 
-# Replica states, in the order a healthy replica walks through them. `failed` may follow any of them.
+# Replica states, in the order a healthy replica walks through them. `failed` may follow any.
 REPLICA_STATES = (
     "pending",  # known to the agent, nothing started
     "downloading",  # blobs are being fetched and verified
@@ -52,7 +52,9 @@ class DesiredReplica:
     endpoint: str
     deployment: str
     files: tuple[FileRef, ...]  # the whole repository, config revisions already applied as files
-    inline_files: dict[str, str] = field(default_factory=dict)  # path -> text (config.pbtxt revisions)
+    inline_files: dict[str, str] = field(
+        default_factory=dict
+    )  # path -> text (config.pbtxt revisions)
     models: tuple[str, ...] = ()  # Triton model names that must be ready
     runtime_args: tuple[str, ...] = ()  # extra flags for worker_runtime
     environment: dict[str, str] = field(default_factory=dict)
@@ -61,7 +63,7 @@ class DesiredReplica:
 
 @dataclass(frozen=True, slots=True)
 class DesiredState:
-    """Everything the node should be running. A replica that is absent must be drained and stopped."""
+    """All that the node should run. A replica that is absent must be drained and stopped."""
 
     node_id: str
     generation: int
@@ -158,7 +160,7 @@ class ReportReply:
 
 @dataclass(frozen=True, slots=True)
 class ModelCounters:
-    """Cumulative nv_* counters of one model of one replica, as scraped. Durations in microseconds."""
+    """Cumulative nv_* counters of one model of one replica, as scraped. Durations in µs."""
 
     model: str
     version: str

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import IO
 
 from controlplane.gateway.listeners import ACCESS_LOG_COLUMNS
+from controlplane.gateway.names import deployment_of
 from wire.messages import GatewaySample
 
 FIRST_BUCKET_US = 50.0
@@ -67,7 +68,7 @@ def parse(line: str) -> Entry | None:
     try:
         return Entry(
             endpoint=endpoint,
-            deployment="" if refused else _deployment(cluster, endpoint),
+            deployment="" if refused else deployment_of(cluster),
             status_class=_status_class(status, grpc_status),
             duration_us=None if untimed else float(duration),
             request_bytes=int(received),
@@ -193,12 +194,6 @@ def _is_scoring(path: str, endpoint: str) -> bool:
     if path.endswith(SCORING_SUFFIXES) or path == STREAM_PATH:
         return True
     return path.rstrip("/") == f"/endpoints/{endpoint}"
-
-
-def _deployment(cluster: str, endpoint: str) -> str:
-    if cluster == "-":
-        return ""
-    return cluster.removeprefix(f"{endpoint}--").rsplit("--", 1)[0]
 
 
 def _status_class(status: str, grpc_status: str) -> str:

@@ -10,11 +10,6 @@ CONNECT_TIMEOUT = "2s"
 MIB = 1 << 20
 
 
-def cluster_name(endpoint: str, deployment: str, protocol: str) -> str:
-    """No dots: they break the labels of Envoy's statistics."""
-    return f"{endpoint}--{deployment}--{protocol}"
-
-
 def cluster(name: str, protocol: str) -> dict[str, Any]:
     """CDS resource. Its endpoints are in a file of their own."""
     return {

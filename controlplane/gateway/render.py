@@ -5,8 +5,9 @@ import json
 from typing import Any
 
 from controlplane.deployments.selectors import RoutingView
-from controlplane.gateway.clusters import GRPC, HTTP, cluster, cluster_name, endpoints
+from controlplane.gateway.clusters import GRPC, HTTP, cluster, endpoints
 from controlplane.gateway.fallback import ROUTE_CONFIG, route_config
+from controlplane.gateway.names import cluster_name
 from controlplane.gateway.routes import routes
 from wire.messages import GatewaySnapshot
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from controlplane.deployments.selectors import RoutedDeployment, RoutedEndpoint
-from controlplane.gateway.clusters import GRPC, HTTP, cluster_name
+from controlplane.gateway.clusters import GRPC, HTTP
 from controlplane.gateway.fallback import answer
+from controlplane.gateway.names import cluster_name
 
 Match = dict[str, Any]
 PIN = "x-shoal-deployment"

@@ -1,4 +1,4 @@
-"""The environment is read in the declared rooms only, and every variable that is read is documented."""
+"""The environment is read in the declared rooms only, and every variable is documented."""
 
 import re
 from pathlib import Path

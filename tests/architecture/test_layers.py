@@ -18,11 +18,23 @@ WRONG_IMPORTS = [
     ("worker_runtime/core/engine.py", "import wire.messages", "wire-doors"),
     ("controlplane/registry/selectors.py", "import controlplane.deployments.models", "domains"),
     ("controlplane/core/errors.py", "import controlplane.accounts.models", "domains"),
-    ("controlplane/deployments/services/__init__.py", "import controlplane.deployments.tasks", "app"),
+    (
+        "controlplane/deployments/services/__init__.py",
+        "import controlplane.deployments.tasks",
+        "app",
+    ),
     ("worker_runtime/types/__init__.py", "import worker_runtime.settings", "runtime"),
     ("worker_runtime/core/queue.py", "import worker_runtime.core.scheduler", "core"),
-    ("worker_runtime/backends/identity.py", "import worker_runtime.backends.onnxruntime", "backends"),
-    ("worker_runtime/protocols/http/__init__.py", "import worker_runtime.protocols.grpc", "frontends"),
+    (
+        "worker_runtime/backends/identity.py",
+        "import worker_runtime.backends.onnxruntime",
+        "backends",
+    ),
+    (
+        "worker_runtime/protocols/http/__init__.py",
+        "import worker_runtime.protocols.grpc",
+        "frontends",
+    ),
     (
         "worker_runtime/protocols/http/__init__.py",
         "import worker_runtime.backends.base",
@@ -35,14 +47,20 @@ WRONG_IMPORTS = [
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     target = tmp_path_factory.mktemp("tree")
     for package in PACKAGES:
-        shutil.copytree(ROOT / package, target / package, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(
+            ROOT / package, target / package, ignore=shutil.ignore_patterns("__pycache__")
+        )
     shutil.copy(ROOT / "pyproject.toml", target)
     return target
 
 
 def run_linter(tree: Path, *options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [LINTER, "--no-cache", *options], cwd=tree, capture_output=True, text=True, check=False,
+        [LINTER, "--no-cache", *options],
+        cwd=tree,
+        capture_output=True,
+        text=True,
+        check=False,
         env={"PYTHONPATH": str(tree), "PATH": str(LINTER.parent)},
     )
 

@@ -14,12 +14,13 @@ from controlplane.gateway.access_log import (
     bucket,
     parse,
 )
+from controlplane.gateway.names import cluster_name, deployment_of
 
 
 def line(
     *,
     endpoint: str = "digits",
-    cluster: str = "digits--blue--http",
+    cluster: str = "digits__blue__http",
     status: str = "200",
     grpc: str = "-",
     duration: str = "1500",
@@ -35,9 +36,14 @@ def test_a_scoring_request_is_counted_for_its_deployment() -> None:
 
 
 def test_deployment_names_may_hold_dashes() -> None:
-    entry = parse(line(endpoint="a-b", cluster="a-b--c-d--grpc", path="/x/ModelInfer"))
+    entry = parse(line(endpoint="a-b", cluster="a-b__c-d__grpc", path="/x/ModelInfer"))
     assert entry is not None
     assert (entry.endpoint, entry.deployment) == ("a-b", "c-d")
+
+
+def test_two_pairs_of_names_never_share_a_cluster() -> None:
+    assert cluster_name("a--b", "c", "http") != cluster_name("a", "b--c", "http")
+    assert deployment_of(cluster_name("a--b", "c--d", "http")) == "c--d"
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,7 @@ def test_a_split_takes_the_longest_timeout_and_the_strictest_retries() -> None:
     assert split["timeout"] == "60.000s"
     assert split["retry_policy"]["retry_on"].split(",")[-1] != "reset"
     pinned = [r["route"] for r in routes_of("digits") if "cluster" in r.get("route", {})]
-    blue = next(route for route in pinned if route["cluster"] == "digits--blue--http")
+    blue = next(route for route in pinned if route["cluster"] == "digits__blue__http")
     assert blue["timeout"] == "1.500s"
     assert blue["retry_policy"]["retry_on"].split(",")[-1] == "reset"
 
@@ -110,7 +110,7 @@ def test_equal_content_has_the_same_version_and_any_change_another() -> None:
 
 
 def test_a_draining_replica_is_marked_and_grpc_is_checked_over_http() -> None:
-    hosts = render(VIEW).endpoints["digits--blue--grpc"]["endpoints"][0]["lb_endpoints"]
+    hosts = render(VIEW).endpoints["digits__blue__grpc"]["endpoints"][0]["lb_endpoints"]
     assert [host.get("health_status") for host in hosts] == [None, "DRAINING"]
     assert hosts[0]["endpoint"]["health_check_config"] == {"port_value": 8000}
     assert hosts[0]["endpoint"]["address"]["socket_address"]["port_value"] == 8001
