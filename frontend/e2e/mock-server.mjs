@@ -43,7 +43,7 @@ function answer(state, method, path, body, request) {
   }
   if (path === "/uploads/u1/complete") {
     state.completed = JSON.parse(body).sha256;
-    state.upload = say.upload({ filename: state.upload.filename, size: state.upload.size, ...(state.after ?? {}) });
+    state.upload = say.upload({ filename: state.upload.filename, size: state.upload.size, ...state.after });
     return [202, state.upload];
   }
   if (path === "/uploads/u1" && method === "PATCH") {

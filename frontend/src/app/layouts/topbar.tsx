@@ -86,7 +86,7 @@ export function Topbar({ onMenu }: { onMenu: () => void }) {
       <div className={classes["topActions"]}>
         <button type="button" className={classes["search"]} onClick={openPalette} aria-label="Search or jump to Ctrl K">
           <IconSearch size={15} aria-hidden />
-          <span className={classes["searchWords"]}>Search or jump to</span>
+          <span className={classes["searchWords"]}>Search or jump to</span>{" "}
           <kbd className={classes["searchKey"]}>Ctrl K</kbd>
         </button>
         <LivePill />
