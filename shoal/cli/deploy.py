@@ -11,7 +11,11 @@ DEFAULT_TIMEOUT_S = 900
 
 @click.command()
 @click.argument("path", type=click.Path(exists=True, path_type=Path))
-@click.option("--name", "-n", help="Name of the model and of its endpoint. Default: from PATH.")
+@click.option(
+    "--name",
+    "-n",
+    help="Name of the endpoint and, for a single file, of the model. Default: from PATH.",
+)
 @click.option(
     "--deployment",
     "-d",
@@ -67,6 +71,7 @@ def deploy(
     result = deploying.run(
         path,
         name or names.from_path(path),
+        serve_as=name,
         deployment=deployment,
         instance_count=instance_count,
         wait=wait,

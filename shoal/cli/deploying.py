@@ -32,6 +32,7 @@ def run(
     path: Path,
     name: str,
     *,
+    serve_as: str | None,
     deployment: str | None,
     instance_count: int | None,
     wait: bool,
@@ -41,7 +42,7 @@ def run(
     with Client() as client, Progress() as progress:
         endpoint = _existing(client, name)
         progress.note(f"Endpoint {name} {_now(endpoint) if endpoint else 'is new'}")
-        with packed(path, progress.packing) as package:
+        with packed(path, progress.packing, serve_as=serve_as) as package:
             if package.note:
                 progress.note(f"Packed {package.note} as {package.filename}")
             upload = client.upload(

@@ -227,7 +227,7 @@ class Client:
         An endpoint that exists gets the new version beside the old one, then all its traffic.
         Raises UnusableSource, Problem, OperationFailed, WaitTimeout, ConnectionFailed.
         """
-        with packed(Path(path)) as package:
+        with packed(Path(path), serve_as=name) as package:
             upload = self.upload(
                 package.path, filename=package.filename, timeout_s=timeout_s, on_bytes=on_bytes
             )

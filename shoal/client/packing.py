@@ -32,21 +32,27 @@ class Package:
 
 
 @contextmanager
-def packed(source: Path, on_bytes: OnBytes | None = None) -> Iterator[Package]:
+def packed(
+    source: Path, on_bytes: OnBytes | None = None, *, serve_as: str | None = None
+) -> Iterator[Package]:
     """The package of ``source``; a zip made on the way is removed afterwards.
+
+    ``serve_as`` is what clients shall call the model of a single file; default: the file's name.
+    Folders and archives name their models themselves.
 
     Raises UnusableSource when nothing in it looks like a model.
     """
     if source.is_file():
         beside = _external_data(source)
         if not beside:
-            yield Package(source, source.name)
+            named = serve_as is not None and source.suffix == ".onnx"
+            yield Package(source, f"{serve_as}.onnx" if named else source.name)
             return
-        entries = [(path, f"{source.stem}/1/{path.name}") for path in (source, *beside)]
+        stem = serve_as or source.stem
+        entries = [(path, f"{stem}/1/{path.name}") for path in (source, *beside)]
         # why: the graph names its weights file, but the runtime looks for model.onnx
-        entries[0] = (source, f"{source.stem}/1/model.onnx")
+        entries[0] = (source, f"{stem}/1/model.onnx")
         note = f"{source.name} and its weights {', '.join(path.name for path in beside)}"
-        stem = source.stem
     elif source.is_dir():
         prefix, note = _layout(source)
         entries = _graph_first_named([(path, f"{prefix}{name}") for path, name in _walk(source)])

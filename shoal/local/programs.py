@@ -42,7 +42,6 @@ def plan(settings: LocalSettings, home: Home, ports: Mapping[str, int]) -> Plan:
     redis_port = ports.get("SHOAL_REDIS_PORT", 0)
     password = quote(home.secret("redis_password"), safe="")
     computed = {
-        "DJANGO_SETTINGS_MODULE": "controlplane.config.settings",
         "PYTHONUNBUFFERED": "1",
         "SHOAL_PUBLIC_URL": f"http://127.0.0.1:{studio}",
         "SHOAL_GATEWAY_URL": f"https://127.0.0.1:{tls}",
@@ -51,6 +50,8 @@ def plan(settings: LocalSettings, home: Home, ports: Mapping[str, int]) -> Plan:
         "SHOAL_NODE_NAME": settings.node_name,
     }
     fixed = {
+        # why fixed: a caller's own Django project, or a test run, must not leak into ours
+        "DJANGO_SETTINGS_MODULE": "controlplane.config.settings",
         "SHOAL_HOME": str(home.path),
         "SHOAL_CONTROL_URL": f"http://127.0.0.1:{studio}",
         "SHOAL_STUDIO_PORT": str(studio),

@@ -30,6 +30,18 @@ def test_a_file_is_sent_as_it_is(tmp_path: Path, name: str) -> None:
         assert (package.path, package.filename) == (tmp_path / name, name)
 
 
+def test_a_single_file_is_served_under_the_name_asked_for(tmp_path: Path) -> None:
+    make(tmp_path, "net.onnx")
+    with packed(tmp_path / "net.onnx", serve_as="vision") as package:
+        assert package.filename == "vision.onnx"
+
+
+def test_an_archive_names_its_models_itself(tmp_path: Path) -> None:
+    make(tmp_path, "repository.zip")
+    with packed(tmp_path / "repository.zip", serve_as="vision") as package:
+        assert package.filename == "repository.zip"
+
+
 def test_weights_beside_the_graph_go_with_it(tmp_path: Path) -> None:
     make(tmp_path, "net.onnx", "net.onnx.data")
     assert names_in(tmp_path / "net.onnx") == ["net/1/model.onnx", "net/1/net.onnx.data"]
