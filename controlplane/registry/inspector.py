@@ -41,7 +41,8 @@ def inspect(directory: Path, *, tick: Callable[[], None] = lambda: None) -> Insp
             hints=("Large models may need a higher SHOAL_INSPECTION_TIMEOUT_S.",),
         ) from late
     try:
-        answer = json.loads(done.stdout)
+        # why: ONNX Runtime names whole paths; where an upload lies for a moment helps nobody.
+        answer = json.loads(done.stdout.replace(json.dumps(f"{directory}/")[1:-1], ""))
         if done.returncode == 0 and {"models", "problems"} <= answer.keys():
             return cast(Inspection, answer)
     except (ValueError, AttributeError):

@@ -102,8 +102,14 @@ def open_session(path: Path, options: Any, providers: list[Any], name: str) -> A
     # why so wide: ONNX Runtime's exceptions share no base class but Exception.
     except Exception as error:
         code = "NotAnOnnxFile" if "INVALID_PROTOBUF" in str(error) else "ModelLoadFailed"
-        message = f"failed to load the ONNX model: {error}"
-        raise LoadFailed(message, Problem(code, message, model=name, detail=str(error))) from error
+        problem = Problem(
+            code,
+            f"ONNX Runtime {ort.__version__} cannot load this model",
+            model=name,
+            detail=str(error),
+            hints=("Export it again, or for an older opset: torch.onnx.export(opset_version=17).",),
+        )
+        raise LoadFailed(f"failed to load the ONNX model: {error}", problem) from error
 
 
 def inspect_graph(path: Path, name: str) -> ModelGraph:
