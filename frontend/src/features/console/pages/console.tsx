@@ -135,12 +135,18 @@ function buildAll(drafts: readonly InputDraft[], batch: Batch): BuiltRequest {
   return { inputs, problem: null, waiting: false };
 }
 
+/** Filled with zeros, so that the first call is one press away; a picture is for the person to choose. */
+function openingDraft(input: ConsoleModel["inputs"][number], batched: boolean): InputDraft {
+  const draft = newDraft(input);
+  return draft.optional || draft.mode === "image" ? draft : withSample(draft, { on: batched, size: 1 }, "zeros");
+}
+
 function Bench({ endpoint, deployment, models, model, onModel, infer }: BenchProps) {
   const [history, remember] = useHistory(endpoint);
   const [shownId, setShownId] = useState<number | null>(history[0]?.model === model.name ? history[0].id : null);
   const [drafts, setDrafts] = useState<InputDraft[]>(() => {
     const last = history.find((record) => record.model === model.name && record.drafts.length === model.inputs.length);
-    return last?.drafts ?? model.inputs.map(newDraft);
+    return last?.drafts ?? model.inputs.map((input) => openingDraft(input, model.max_batch_size > 0));
   });
   const [size, setSize] = useState(1);
   const [protocol, setProtocol] = useState<InferCall["protocol"]>("http");
