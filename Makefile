@@ -57,11 +57,11 @@ frontend-check: $(STAMPS)/dev
 
 test-unit: $(STAMPS)/dev install ## unit and architecture tests
 	@echo "== unit and architecture tests"
-	@$(PYTEST) -q
+	@$(PYTEST) -q -n 2
 
 test-integration: $(STAMPS)/dev install ## tests with real neighbours: Redis, Envoy, the runtime
 	@echo "== integration tests"
-	@$(PYTEST) -q tests/integration
+	@$(PYTEST) -q tests/integration tests/conformance
 
 test-postgres: $(STAMPS)/dev install ## the control plane's tests on PostgreSQL
 	@echo "== control plane on PostgreSQL"

@@ -1,8 +1,11 @@
-"""Marks every test by the folder it lives in, so that `-m` and the Makefile agree."""
+"""What holds for every test: marks by folder, and databases that can be dropped."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from django.db import connections
+from pytest_django import DjangoDbBlocker
 
 HERE = Path(__file__).parent
 
@@ -14,3 +17,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.integration)
         elif folder == "e2e":
             item.add_marker(pytest.mark.e2e)
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """Lets PostgreSQL drop the test databases although threads of async tests hold connections."""
+    yield
+    with django_db_blocker.unblock():
+        for connection in connections.all():
+            if connection.vendor == "postgresql":
+                with connection.cursor() as cursor:
+                    cursor.execute(
+                        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                        "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+                    )

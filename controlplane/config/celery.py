@@ -44,7 +44,12 @@ app.conf.update(
         "visibility_timeout": 2 * INGEST_LIMIT_S,
         "socket_keepalive": True,
         "health_check_interval": 10,
-        "socket_connect_timeout": 5,
+        "socket_connect_timeout": 2,
+        # why so few: these bound what a REST call waits for a dead broker after its commit (kombu's
+        # own defaults are six seconds of tries). Workers reconnect by another, endless policy.
+        "max_retries": 1,
+        "interval_start": 0,
+        "interval_step": 0,
     },
     result_backend=None,
     task_ignore_result=True,

@@ -133,7 +133,7 @@ def test_codings_round_trip(coding: str) -> None:
     [
         (b"x", "br", 501),
         (b"not gzip", "gzip", 400),
-        (gzip.compress(b"a" * 99)[:-9], "gzip", 400),
+        (gzip.compress(b"a" * 99, mtime=0)[:-9], "gzip", 400),
         (zlib.compress(b"\0" * 100_000), "deflate", 413),
     ],
 )
