@@ -33,21 +33,27 @@ class Load:
 
 
 def usable(wanted: str, protocol: str) -> tuple[str, str]:
-    """The generator to use for ``wanted`` (or ``auto``), and why it is not perf_analyzer."""
-    if wanted in {"auto", "perf_analyzer"}:
-        try:
-            tools.perf_analyzer()
-        except tools.Unavailable as error:
-            reason = f"perf_analyzer is not to be had: {error}"
-            if wanted != "auto":
-                raise SystemExit(reason) from error
-        else:
-            return "perf_analyzer", ""
-    else:
-        reason = ""
-    if protocol == "http" and wanted in {"auto", "wrk"} and shutil.which("wrk"):
-        return "wrk", reason
-    return "own", reason
+    """The generator to use for ``wanted`` (or ``auto``), and why it is not the preferred one.
+
+    Over HTTP that is wrk: perf_analyzer's one HTTP thread costs more than the server, and with many
+    requests under way it may never find the time to close its measurement.
+    """
+    if wanted == "own":
+        return "own", ""
+    if protocol == "http" and wanted in {"auto", "wrk"}:
+        if shutil.which("wrk"):
+            return "wrk", ""
+        if wanted == "wrk":
+            raise SystemExit("wrk is not installed")
+        return "own", "wrk is not installed"
+    try:
+        tools.perf_analyzer()
+    except tools.Unavailable as error:
+        reason = f"perf_analyzer is not to be had: {error}"
+        if wanted == "perf_analyzer":
+            raise SystemExit(reason) from error
+        return "own", reason
+    return "perf_analyzer", ""
 
 
 def drive(generator: str, workload: Workload, how: Drive, server: Server, seconds: float) -> Load:
@@ -111,10 +117,13 @@ def _own(workload: Workload, how: Drive, server: Server, seconds: float) -> Load
 
 
 def _call(command: list[str], seconds: float) -> str:
-    done = subprocess.run(
-        command, cwd=ROOT, env=tools.environment(), capture_output=True, text=True, check=False,
-        timeout=seconds * 4 + 60,
-    )  # fmt: skip
+    try:
+        done = subprocess.run(
+            command, cwd=ROOT, env=tools.environment(), capture_output=True, text=True,
+            check=False, timeout=seconds * 4 + 60,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired as late:
+        raise LoadFailed(f"{Path(command[0]).name} did not end in {late.timeout:.0f} s") from late
     if done.returncode:
         raise LoadFailed(f"{Path(command[0]).name}: {(done.stderr or done.stdout)[-3000:]}")
     return done.stdout

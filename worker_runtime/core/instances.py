@@ -6,7 +6,6 @@ import threading
 from collections.abc import Callable, Sequence
 from queue import SimpleQueue
 from time import monotonic_ns, thread_time_ns
-from typing import Any
 
 import numpy as np
 
@@ -93,10 +92,12 @@ class Executor:
         first = batch[0].plan
         outputs = first.outputs
         if len(batch) == 1:
-            feed = {
-                item.name: as_array(buffer, item.datatype.dtype, item.shape)
-                for item, buffer in zip(first.inputs, batch[0].inputs, strict=True)
-            }
+            feed = {}
+            for item, buffer in zip(first.inputs, batch[0].inputs, strict=True):
+                flat = buffer
+                if not isinstance(buffer, np.ndarray):
+                    flat = np.frombuffer(buffer, item.datatype.dtype)
+                feed[item.name] = flat.reshape(item.shape)
             rows = first.rows
         else:
             rows = sum([request.plan.rows for request in batch])
@@ -126,13 +127,6 @@ class Executor:
         if spec.reshape is not None:
             array = _restored(array, spec.dims, spec.reshape, batched=self._batched)
         return array if array.flags.c_contiguous else np.ascontiguousarray(array)
-
-
-def as_array(buffer: Any, dtype: Any, shape: tuple[int, ...]) -> Array:
-    """A tensor over ``buffer`` without copying it."""
-    if isinstance(buffer, np.ndarray):
-        return buffer.reshape(shape)
-    return np.frombuffer(buffer, dtype).reshape(shape)
 
 
 def _gather(batch: Batch, rows: int) -> dict[str, Array]:
