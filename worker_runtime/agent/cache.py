@@ -64,7 +64,10 @@ class BlobCache:
         self._first_delay_s = first_delay_s
         self._slots = asyncio.Semaphore(PARALLEL)
         self._locks: dict[str, asyncio.Lock] = {}
-        for folder in (root, self._parts, self._quarantine):
+        self._make_folders()
+
+    def _make_folders(self) -> None:
+        for folder in (self._root, self._parts, self._quarantine):
             folder.mkdir(parents=True, exist_ok=True)
 
     def path(self, sha256: str) -> Path:
@@ -79,6 +82,7 @@ class BlobCache:
         A failure leaves what was verified, so that a later try is shorter; only a full disk takes
         the unfinished parts with it.
         """
+        self._make_folders()  # why again: people empty caches, and mount new disks over them
         blobs = {file.sha256: file for file in files}
         missing = []
         for file in blobs.values():

@@ -4,6 +4,7 @@ import contextlib
 import errno
 import hashlib
 import os
+import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import BinaryIO
@@ -78,6 +79,15 @@ async def test_a_blob_is_fetched_once(tmp_path: Path) -> None:
     assert len(source.requests) == 1
     assert (first.fetched, first.cached) == (5500, 0)
     assert (second.fetched, second.cached) == (0, 5500)
+
+
+async def test_a_cache_that_somebody_emptied_fills_again(tmp_path: Path) -> None:
+    source = FakeSource(DATA)
+    cache = make(tmp_path / "cache", source)
+    await cache.ensure([ref(DATA)], Progress())
+    shutil.rmtree(tmp_path / "cache")
+    await cache.ensure([ref(DATA)], Progress())
+    assert cache.path(ref(DATA).sha256).read_bytes() == DATA
 
 
 async def test_one_blob_under_two_names_is_fetched_once(tmp_path: Path) -> None:
