@@ -23,7 +23,10 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """``cpu_s``: user and system time of every thread and child of the server, seconds."""
+    """``cpu_s``: user and system time of every thread and child of the server, seconds.
+
+    ``failures`` leaves out what the client gave up: wrk hangs up when its time is over.
+    """
 
     cpu_s: float
     requests: int
@@ -38,6 +41,7 @@ class Server:
     model: str
     http_port: int
     grpc_port: int
+    metrics_port: int
 
     def address(self, protocol: Protocol) -> str:
         return f"127.0.0.1:{self.http_port if protocol == 'http' else self.grpc_port}"
@@ -50,9 +54,19 @@ class Server:
         return Counters(
             cpu_s=sum(_cpu_s(pid) for pid in _family(self.pid)),
             requests=int(outcome["success"]["count"]),
-            failures=int(outcome["fail"]["count"]),
+            failures=self._failures(),
             executions=int(stats["execution_count"]),
             inferences=int(stats["inference_count"]),
+        )
+
+    def _failures(self) -> int:
+        url = f"http://127.0.0.1:{self.metrics_port}/metrics"
+        with urllib.request.urlopen(url, timeout=10) as answer:
+            lines = answer.read().decode().splitlines()
+        return sum(
+            int(float(line.rsplit(" ", 1)[1]))
+            for line in lines
+            if line.startswith("nv_inference_request_failure{") and 'reason="CANCELED"' not in line
         )
 
 
@@ -87,7 +101,9 @@ def _wait_ready(process: subprocess.Popen[bytes], ready: Path, log: Path, model:
     while time.monotonic() < give_up and process.poll() is None:
         if ready.exists():
             ports = json.loads(ready.read_text())
-            server = Server(process.pid, model, ports["http_port"], ports["grpc_port"])
+            server = Server(
+                process.pid, model, ports["http_port"], ports["grpc_port"], ports["metrics_port"]
+            )
             if _answers(f"http://127.0.0.1:{server.http_port}/v2/models/{model}/ready"):
                 return server
         time.sleep(0.05)
