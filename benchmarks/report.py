@@ -70,7 +70,8 @@ def verdicts(rows: Sequence[Row]) -> list[tuple[bool, str]]:
 
 def save(rows: Sequence[Row], about: dict[str, Any], parameters: dict[str, Any]) -> Path:
     kind = f"{CORES}cores-{platform.machine()}"
-    path = RESULTS / f"{about['at'][:10]}-{kind}.json"
+    # why the minute: machines differ, and one day's figures must not replace another machine's.
+    path = RESULTS / f"{about['at'][:16].replace(':', '')}-{kind}.json"
     RESULTS.mkdir(exist_ok=True)
     body = {"host": about, "parameters": parameters, "rows": [asdict(row) for row in rows]}
     path.write_text(json.dumps(body, indent=1) + "\n")
