@@ -24,7 +24,7 @@ WRONG_IMPORTS = [
         "app",
     ),
     ("worker_runtime/types/__init__.py", "import worker_runtime.settings", "runtime"),
-    ("worker_runtime/core/queue.py", "import worker_runtime.core.scheduler", "core"),
+    ("worker_runtime/core/statistics.py", "import worker_runtime.core.scheduling.dynamic", "core"),
     (
         "worker_runtime/backends/identity.py",
         "import worker_runtime.backends.onnxruntime",

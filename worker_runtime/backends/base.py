@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from worker_runtime.types.graph import ModelGraph
+from worker_runtime.types.request import ParameterValue, Response, SequencePart
 
 Array = np.ndarray[Any, Any]
 
@@ -48,14 +49,65 @@ class Instance(Protocol):
         ...
 
 
+class BackendRequest(Protocol):
+    """One request as a ``RequestInstance`` sees it. All of it may be used from any thread."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def inputs(self) -> Mapping[str, Array]:
+        """By name, each with its own batch axis; optional ones that were not sent are absent."""
+        ...
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The names that the client asked for, or all that are configured."""
+        ...
+
+    @property
+    def parameters(self) -> Mapping[str, ParameterValue]: ...
+
+    @property
+    def sequence(self) -> SequencePart | None: ...
+
+    @property
+    def timeout_ns(self) -> int: ...
+
+    @property
+    def cancelled(self) -> bool:
+        """The client has gone: answers are thrown away."""
+        ...
+
+    def send(self, response: Response | None, *, final: bool) -> None:
+        """One answer. Raises Internal after the final one; None is only good with ``final``."""
+        ...
+
+
+class RequestInstance(Protocol):
+    """One place of execution for models that take requests apart: Python, decoupled ones."""
+
+    def execute_requests(self, requests: Sequence[BackendRequest]) -> None:
+        """Run one batch of unmerged requests; called by one thread at a time.
+
+        Unless the model is decoupled each request must have had its one final answer on return;
+        a decoupled one may send on from other threads. What it raises fails every request of the
+        batch that has no final answer yet.
+        """
+        ...
+
+
 class LoadedModel(Protocol):
-    """A model version in memory; ``graph`` is None when the backend cannot tell."""
+    """A model version in memory; ``graph`` is None when the backend cannot tell.
+
+    ``instances`` are all Instance or all RequestInstance, one per placement, in their order.
+    """
 
     @property
     def graph(self) -> ModelGraph | None: ...
 
     @property
-    def instances(self) -> Sequence[Instance]: ...
+    def instances(self) -> Sequence[Instance | RequestInstance]: ...
 
     @property
     def inline(self) -> Instance | None:

@@ -56,14 +56,14 @@ class Engine:
         except RuntimeFault as error:
             raise error.for_request(request_id) from None
 
-    def submit(self, model: ModelVersion, request: InferRequest, timeout_ns: int = 0) -> None:
+    def submit(self, model: ModelVersion, request: InferRequest) -> None:
         """Accept a request; raises at once or calls its sink later, in this loop."""
         if self.stopping:
             raise ShuttingDown("the server is shutting down")
         request.model = model
         if not request.arrived_ns:
             request.arrived_ns = monotonic_ns()
-        model.scheduler.submit(request, timeout_ns)
+        model.scheduler.submit(request)
 
     def cancel(self, request: InferRequest) -> None:
         """The client has gone: drop the request if it still waits."""

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from worker_runtime.backends.base import LoadedModel
-from worker_runtime.core.batching import BatchingConfig
 from worker_runtime.core.plans import Planner
-from worker_runtime.core.queue import QueueConfig, QueuePolicy
-from worker_runtime.core.scheduler import Scheduler, SchedulerConfig
+from worker_runtime.core.scheduling.batching import BatchingConfig
+from worker_runtime.core.scheduling.dynamic import DynamicScheduler, SchedulerConfig
+from worker_runtime.core.scheduling.queue import QueueConfig, QueuePolicy
 from worker_runtime.core.statistics import Statistics
 from worker_runtime.types.signature import Signature
 
@@ -38,7 +38,7 @@ class ModelVersion:
         # For the front ends: a request's raw header to its decoded form. They keep it bounded.
         self.forms: dict[bytes, Any] = {}
         self._loaded = blueprint.loaded
-        self.scheduler = Scheduler(
+        self.scheduler = DynamicScheduler(
             blueprint.signature,
             scheduler_config(blueprint.config),
             blueprint.loaded,

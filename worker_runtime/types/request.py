@@ -5,11 +5,13 @@ from typing import Any, Protocol, TypeAlias
 import msgspec
 import numpy as np
 
+from worker_runtime.errors import RuntimeFault
 from worker_runtime.types.tensor import DataType
 
 # Raw bytes in the tensor's wire layout, or (for BYTES) an object array of the wire shape.
 Buffer: TypeAlias = bytes | bytearray | memoryview | np.ndarray[Any, Any]
 Arrays: TypeAlias = list[np.ndarray[Any, Any]]
+ParameterValue: TypeAlias = bool | int | float | str
 
 
 class PlannedInput(msgspec.Struct, frozen=True):
@@ -40,12 +42,43 @@ class Plan(msgspec.Struct, frozen=True):
     outputs: tuple[str, ...]
 
 
-class Sink(Protocol):
-    """Where an answer goes; called in the event loop, exactly once per request."""
+class SequencePart(msgspec.Struct, frozen=True):
+    """Which sequence a request belongs to, and where in it. ``id`` is never 0 or ""."""
 
-    def deliver(self, request: "InferRequest", outputs: Arrays) -> None: ...
+    id: int | str
+    start: bool = False
+    end: bool = False
+
+
+class Response(msgspec.Struct):
+    """One answer that says itself what is in it: several per request, fewer outputs, parameters.
+
+    ``arrays`` belong to ``names``, in the order in which the model gave them; both are empty when
+    ``error`` is set.
+    """
+
+    names: tuple[str, ...] = ()
+    arrays: Arrays = []
+    parameters: dict[str, ParameterValue] | None = None
+    error: RuntimeFault | None = None
+
+
+class Sink(Protocol):
+    """Where answers go; called in the event loop. ``deliver`` and ``fail`` end the request.
+
+    The usual model calls ``deliver`` once. One that answers in other ways calls ``respond`` any
+    number of times, the last time with ``final``.
+    """
+
+    def deliver(self, request: "InferRequest", outputs: Arrays) -> None:
+        """The one answer: an array for each of ``request.plan.outputs``."""
+        ...
 
     def fail(self, request: "InferRequest", error: Exception) -> None: ...
+
+    def respond(self, request: "InferRequest", response: Response | None, *, final: bool) -> None:
+        """One answer, or None with ``final``: no more will come. Errors in it end nothing."""
+        ...
 
 
 # why gc=False: at tens of thousands a second, tracking them costs more than they do; the one
@@ -60,7 +93,12 @@ class InferRequest(msgspec.Struct, gc=False):
     arrived_ns: int = 0
     queued_ns: int = 0
     deadline_ns: int = 0
+    timeout_ns: int = 0  # how long it may wait, as the client asked; 0: it did not
     priority: int = 0
     form: Any = None  # the front end's own note: how to write the answer
     model: Any = None  # the model version that serves it: held until the answer is out
     timings: Any = None  # (start, input end, compute end, output end) once executed
+    sequence: SequencePart | None = None
+    parameters: dict[str, ParameterValue] | None = None  # custom ones, for backends that look
+    trace: Any = None  # the tracer's own note on a sampled request
+    cancelled: bool = False  # the client has gone: long work may look and stop

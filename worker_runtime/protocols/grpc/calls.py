@@ -4,9 +4,9 @@ import asyncio
 from typing import Any
 
 from worker_runtime.core.engine import Engine
-from worker_runtime.errors import RuntimeFault
+from worker_runtime.errors import Internal, RuntimeFault
 from worker_runtime.protocols.grpc.codec import decode, encode
-from worker_runtime.types.request import Arrays, InferRequest
+from worker_runtime.types.request import Arrays, InferRequest, Response
 
 
 class Call:
@@ -26,6 +26,21 @@ class Call:
         except RuntimeFault as error:
             self.future.set_exception(error)
 
+    def respond(self, request: InferRequest, response: Response | None, *, final: bool) -> None:
+        if not final:
+            return
+        if response is None:
+            self.fail(request, Internal("the model gave no response"))
+        elif response.error is not None:
+            self.fail(request, response.error)
+        else:
+            given = dict(zip(response.names, response.arrays, strict=True))
+            missing = [name for name in request.plan.outputs if name not in given]
+            if missing:
+                self.fail(request, Internal(f"the model gave no output '{missing[0]}'"))
+            else:
+                self.deliver(request, [given[name] for name in request.plan.outputs])
+
     def fail(self, request: InferRequest, error: Exception) -> None:  # noqa: ARG002 # a Sink's shape
         if not self.future.done():
             self.future.set_exception(error)
@@ -36,7 +51,7 @@ def start(engine: Engine, loop: asyncio.AbstractEventLoop, message: Any) -> Call
     model = engine.resolve(message.model_name, message.model_version)
     call = Call(loop)
     call.request = request = decode(engine, model, message, call)
-    engine.submit(model, request, request.form.timeout_ns)
+    engine.submit(model, request)
     return call
 
 

@@ -37,7 +37,6 @@ class Form(msgspec.Struct):
     """``classes`` by output name; empty when no output is classified."""
 
     classes: dict[str, int]
-    timeout_ns: int
 
 
 def decode(engine: Engine, model: ModelVersion, message: Any, sink: Sink) -> InferRequest:
@@ -68,7 +67,8 @@ def decode(engine: Engine, model: ModelVersion, message: Any, sink: Sink) -> Inf
         id=message.id,
         arrived_ns=arrived,
         priority=scheduling.get("priority", 0),
-        form=Form(_classes(message), scheduling.get("timeout", 0) * 1000),
+        timeout_ns=scheduling.get("timeout", 0) * 1000,
+        form=Form(_classes(message)),
     )
 
 

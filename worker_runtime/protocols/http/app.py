@@ -92,7 +92,7 @@ class HttpApp:
         request = decode(engine, model, head, body, connection)
         connection.request = request
         try:
-            engine.submit(model, request, request.form.timeout_ns)
+            engine.submit(model, request)
         except RuntimeFault:
             connection.request = None
             raise

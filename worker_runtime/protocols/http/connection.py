@@ -10,10 +10,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from worker_runtime.errors import Internal
 from worker_runtime.protocols.http.chunked import ChunkedBody
 from worker_runtime.protocols.http.errors import REASONS, HttpRefusal, error_body, status_of
 from worker_runtime.protocols.http.heads import MAX_HEAD_BYTES, Head, HeadCache
-from worker_runtime.types.request import Arrays, InferRequest
+from worker_runtime.types.request import Arrays, InferRequest, Response
 
 Body = bytes | bytearray | memoryview
 
@@ -243,6 +244,22 @@ class Connection(asyncio.BufferedProtocol):
         if not head.keep_alive or head.old_http:
             start = start.replace(b"\r\n", self._connection_line(head), 1)
         self._send(start, parts, size, close=not head.keep_alive)
+
+    def respond(self, request: InferRequest, response: Response | None, *, final: bool) -> None:
+        """An answer with outputs of its own; here a request has one, and it ends the request."""
+        if not final:
+            return
+        if response is None:
+            self.fail(request, Internal("the model gave no response"))
+        elif response.error is not None:
+            self.fail(request, response.error)
+        else:
+            given = dict(zip(response.names, response.arrays, strict=True))
+            missing = [name for name in request.plan.outputs if name not in given]
+            if missing:
+                self.fail(request, Internal(f"the model gave no output '{missing[0]}'"))
+            else:
+                self.deliver(request, [given[name] for name in request.plan.outputs])
 
     def fail(self, request: InferRequest, error: Exception) -> None:
         if self.request is not request:

@@ -100,6 +100,7 @@ def _request(
         arrived_ns=arrived,
         form=form,
         priority=form.priority,
+        timeout_ns=form.timeout_ns,
     )
 
 

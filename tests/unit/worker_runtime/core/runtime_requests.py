@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from worker_runtime.types.request import Arrays, InferRequest, Plan
+from worker_runtime.types.request import Arrays, InferRequest, Plan, Response
 
 
 class RecordingSink:
@@ -11,9 +11,13 @@ class RecordingSink:
     def __init__(self) -> None:
         self.delivered: list[tuple[str, Arrays]] = []
         self.failed: list[tuple[str, Exception]] = []
+        self.responded: list[tuple[str, Response | None, bool]] = []
 
     def deliver(self, request: InferRequest, outputs: Arrays) -> None:
         self.delivered.append((request.id, outputs))
+
+    def respond(self, request: InferRequest, response: Response | None, *, final: bool) -> None:
+        self.responded.append((request.id, response, final))
 
     def fail(self, request: InferRequest, error: Exception) -> None:
         self.failed.append((request.id, error))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.unit.worker_runtime.core.runtime_requests import request
-from worker_runtime.core.batching import BatchingConfig, BatchPolicy, Decision
+from worker_runtime.core.scheduling.batching import BatchingConfig, BatchPolicy, Decision
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """The governor of inline execution: only streaks of tiny runs, and back when they turn slow."""
 
-from worker_runtime.core.inline import InlineGovernor
+from worker_runtime.core.scheduling.inline import InlineGovernor
 
 QUICK, SLOW = 10_000, 5_000_000
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.unit.worker_runtime.core.runtime_requests import request
-from worker_runtime.core.queue import QueueConfig, QueuePolicy, RequestQueue
+from worker_runtime.core.scheduling.queue import QueueConfig, QueuePolicy, RequestQueue
 from worker_runtime.errors import QueueFull
 from worker_runtime.types.request import InferRequest
 

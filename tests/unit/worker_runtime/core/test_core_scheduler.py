@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from tests.unit.worker_runtime.core.runtime_requests import RecordingSink
-from worker_runtime.core.batching import BatchingConfig
 from worker_runtime.core.plans import Planner
-from worker_runtime.core.queue import QueueConfig, QueuePolicy
-from worker_runtime.core.scheduler import Scheduler, SchedulerConfig
+from worker_runtime.core.scheduling.batching import BatchingConfig
+from worker_runtime.core.scheduling.dynamic import DynamicScheduler, SchedulerConfig
+from worker_runtime.core.scheduling.queue import QueueConfig, QueuePolicy
 from worker_runtime.core.statistics import FailureReason, Statistics
 from worker_runtime.errors import BackendFailed, Cancelled, QueueFull, QueueTimeout
 from worker_runtime.types.request import InferRequest
@@ -56,7 +56,7 @@ class Harness:
         self.model = model
         self.sink = RecordingSink()
         self.statistics = Statistics()
-        self.scheduler = Scheduler(
+        self.scheduler = DynamicScheduler(
             SIGNATURE, config, model, asyncio.get_running_loop(), self.statistics
         )
         self._planner = Planner(SIGNATURE)
@@ -65,7 +65,8 @@ class Harness:
         plan = self._planner.plan((("x", "FP32", (rows, 2)),), None)
         data = np.full((rows, 2), value, np.float32).tobytes()
         request = InferRequest(plan=plan, inputs=[data], sink=self.sink, id=name)
-        self.scheduler.submit(request, timeout_ns)
+        request.timeout_ns = timeout_ns
+        self.scheduler.submit(request)
         return request
 
     async def answered(self, count: int) -> None:

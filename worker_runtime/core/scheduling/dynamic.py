@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from time import monotonic_ns, thread_time_ns, time_ns
 
 from worker_runtime.backends.base import Instance, LoadedModel
-from worker_runtime.core.batching import BatchingConfig, BatchPolicy
-from worker_runtime.core.inline import InlineGovernor
-from worker_runtime.core.instances import Batch, Executor, InstancePool, Times
-from worker_runtime.core.queue import QueueConfig, RequestQueue
+from worker_runtime.core.execution.executor import Batch, Executor, Times
+from worker_runtime.core.execution.pool import InstancePool
+from worker_runtime.core.scheduling.batching import BatchingConfig, BatchPolicy
+from worker_runtime.core.scheduling.inline import InlineGovernor
+from worker_runtime.core.scheduling.queue import QueueConfig, RequestQueue
 from worker_runtime.core.statistics import FailureReason, Statistics
 from worker_runtime.errors import Cancelled, QueueFull, QueueTimeout, RuntimeFault, Unavailable
 from worker_runtime.types.request import Arrays, InferRequest
@@ -34,7 +35,7 @@ class SchedulerConfig:
     ahead: int = 0
 
 
-class Scheduler:
+class DynamicScheduler:
     def __init__(
         self,
         signature: Signature,
@@ -73,7 +74,7 @@ class Scheduler:
     def busy(self) -> bool:
         return bool(self._in_flight or len(self._queue))
 
-    def submit(self, request: InferRequest, timeout_ns: int = 0) -> None:
+    def submit(self, request: InferRequest) -> None:
         """Take a request in. Raises QueueFull or Unavailable; else its sink is called later."""
         if self._closed:
             raise Unavailable("the model is being unloaded")
@@ -83,7 +84,7 @@ class Scheduler:
             self._run_here([request], self._inline)
             return
         try:
-            self._queue.push(request, now, timeout_ns)
+            self._queue.push(request, now, request.timeout_ns)
         except QueueFull as error:
             self.statistics.failed(FailureReason.REJECTED, now - request.arrived_ns)
             raise error.for_request(request.id) from None
@@ -94,6 +95,7 @@ class Scheduler:
 
     def cancel(self, request: InferRequest) -> bool:
         """Drop a waiting request; False when it is executing or done (its answer is ignored)."""
+        request.cancelled = True
         if not self._queue.remove(request):
             return False
         self.statistics.failed(FailureReason.CANCELED, monotonic_ns() - request.arrived_ns)

@@ -1,0 +1,1 @@
+"""How batches run: threads per instance, tensors gathered and split, answers sent back."""
