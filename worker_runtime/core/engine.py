@@ -7,6 +7,7 @@ from worker_runtime.core.manager import Manager, ModelRecord
 from worker_runtime.core.model import ModelVersion
 from worker_runtime.errors import InvalidArgument, NotFound, RuntimeFault, ShuttingDown, Unavailable
 from worker_runtime.repository.config_json import to_json
+from worker_runtime.types.override import LoadOverride
 from worker_runtime.types.request import InferRequest, Plan
 from worker_runtime.types.states import UNLOADED, ModelState
 
@@ -156,11 +157,13 @@ class Engine:
             rows.extend(_index_rows(name, records.get(name)))
         return [row for row in rows if not ready_only or row.get("state") == ModelState.READY]
 
-    async def load(self, name: str, override: dict[str, Any] | None = None) -> None:
+    async def load(self, name: str, override: LoadOverride | None = None) -> None:
+        """Load or reload; returns when every version is READY. Raises a RuntimeFault."""
         await self._manager.load(name, override)
 
-    async def unload(self, name: str) -> None:
-        await self._manager.unload(name)
+    async def unload(self, name: str, unload_dependents: bool = False) -> None:
+        """Returns when no version is READY any more; running requests end behind our back."""
+        await self._manager.unload(name, unload_dependents=unload_dependents)
 
 
 def _index_rows(name: str, record: ModelRecord | None) -> list[dict[str, Any]]:

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from worker_runtime.backends.base import LoadSpec, Placement
 from worker_runtime.backends.catalog import backend
 from worker_runtime.core.model import Blueprint
@@ -18,6 +20,7 @@ from worker_runtime.repository.normalise import normalise, unsupported_backend, 
 from worker_runtime.repository.pbtxt import parse
 from worker_runtime.repository.validate import validate
 from worker_runtime.types.machine import Machine
+from worker_runtime.types.override import LoadOverride
 from worker_runtime.types.signature import signature_of
 
 _KIND_GPU = 1
@@ -52,18 +55,18 @@ class ModelPlan:
 
 
 def read_plan(
-    directory: ModelDirectory, rules: LoadingRules, override: dict[str, Any] | None = None
+    directory: ModelDirectory, rules: LoadingRules, override: LoadOverride | None = None
 ) -> ModelPlan:
     """Read and normalise the configuration of a model. Raises ConfigInvalid or LoadFailed."""
-    if override is not None:
-        config, found = from_json(override), dict.fromkeys(override, None)
-        where: dict[str, Place] = {}
-        given = "max_batch_size" in found
+    if override and override.config is not None:
+        data = _override_json(override.config)
+        config, where = from_json(data), dict[str, Place]()
+        given = "max_batch_size" in data
     else:
         text = directory.config_text()
         config, where = parse(text), places(text)
         given = "max_batch_size" in where
-    if not rules.auto_complete and override is None and directory.config_path is None:
+    if not rules.auto_complete and not override and directory.config_path is None:
         message = f"model '{directory.name}' has no config.pbtxt, and auto-complete is off"
         raise ConfigInvalid(message, (Problem("ConfigInvalid", message),))
     normalise(config, directory, rules.machine)
@@ -72,6 +75,13 @@ def read_plan(
         raise LoadFailed(unknown.message, unknown)
     versions = versions_to_serve(config, directory)
     return ModelPlan(directory, config, where, versions, given)
+
+
+def _override_json(text: str) -> dict[str, Any]:
+    try:
+        return msgspec.json.decode(text, type=dict[str, Any])
+    except msgspec.DecodeError as error:
+        raise ConfigInvalid(f"parameter 'config' is not a JSON object: {error}") from error
 
 
 def load_version(plan: ModelPlan, version: int, rules: LoadingRules) -> Blueprint:

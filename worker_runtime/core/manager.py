@@ -12,6 +12,7 @@ from worker_runtime.core.loading import LoadingRules, load_version, read_plan
 from worker_runtime.core.model import Blueprint, ModelVersion
 from worker_runtime.errors import Internal, InvalidArgument, LoadFailed, RuntimeFault, Unavailable
 from worker_runtime.repository.layout import ModelDirectory, scan
+from worker_runtime.types.override import LoadOverride
 from worker_runtime.types.states import UNLOADED, ModelState
 
 logger = logging.getLogger(__name__)
@@ -83,7 +84,7 @@ class Manager:
         if record.reason:
             logger.error("%s", record.reason)
 
-    async def load(self, name: str, override: dict[str, Any] | None = None) -> None:
+    async def load(self, name: str, override: LoadOverride | None = None) -> None:
         """Load or reload through the API. The old version serves until the new one is complete."""
         self._check_explicit("load")
         if not name.strip() or "/" in name or ".." in name:
@@ -99,9 +100,10 @@ class Manager:
                 raise InvalidArgument(f"model '{name}' appears in two or more repositories")
             await self._load(record, found[0], override)
 
-    async def unload(self, name: str) -> None:
+    async def unload(self, name: str, *, unload_dependents: bool = False) -> None:
         """Stop serving; returns once the model is no longer READY. Unknown models are no error."""
         self._check_explicit("unload")
+        del unload_dependents  # nothing depends on anything yet
         record = self.records.get(name)
         if record is None:
             return
@@ -109,7 +111,7 @@ class Manager:
             await self._retire(record, list(record.versions))
 
     async def _load(
-        self, record: ModelRecord, directory: ModelDirectory, override: dict[str, Any] | None
+        self, record: ModelRecord, directory: ModelDirectory, override: LoadOverride | None
     ) -> None:
         for warning in directory.warnings:
             logger.warning("model '%s': %s", record.name, warning)

@@ -5,7 +5,6 @@ import logging
 from collections.abc import AsyncIterator, Callable
 from typing import Any, TypeVar
 
-import msgspec
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from tritonclient.grpc import service_pb2 as pb
 from tritonclient.grpc import service_pb2_grpc
@@ -16,6 +15,7 @@ from worker_runtime.protocols.grpc.calls import answer, start
 from worker_runtime.protocols.grpc.errors import code_of
 from worker_runtime.protocols.grpc.statistics import statistics_message
 from worker_runtime.protocols.grpc.stream import serve_stream
+from worker_runtime.types.override import LoadOverride
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -92,7 +92,9 @@ class InferenceServicer(service_pb2_grpc.GRPCInferenceServiceServicer):  # type:
     async def RepositoryModelUnload(self, request: Any, context: Any) -> Any:
         await self._refuse_repository(request, context)
         try:
-            await self._engine.unload(request.model_name)
+            await self._engine.unload(
+                request.model_name, request.parameters["unload_dependents"].bool_param
+            )
         except RuntimeFault as error:
             await context.abort(code_of(error), str(error))
         return pb.RepositoryModelUnloadResponse()
@@ -122,14 +124,12 @@ class HealthServicer(health_pb2_grpc.HealthServicer):  # type: ignore[misc] # no
         return health_pb2.HealthCheckResponse(status=serving if self._engine.ready else not_serving)
 
 
-def _override(parameters: Any) -> dict[str, Any] | None:
+def _override(parameters: Any) -> LoadOverride:
+    config: str | None = None
     for key, value in parameters.items():
         if key.startswith("file:"):
             raise Unsupported("loading model files through the request is not supported")
         if key != "config":
             raise InvalidArgument(f"unrecognized load parameter '{key}'")
-        try:
-            return msgspec.json.decode(value.string_param, type=dict[str, Any])
-        except msgspec.DecodeError as error:
-            raise InvalidArgument(f"parameter 'config' is not a JSON object: {error}") from error
-    return None
+        config = value.string_param
+    return LoadOverride(config)

@@ -17,6 +17,7 @@ from worker_runtime.protocols.http.errors import HttpRefusal
 from worker_runtime.protocols.http.heads import Head, HeadCache
 from worker_runtime.protocols.http.routes import Route, match
 from worker_runtime.protocols.http.statistics import statistics_json
+from worker_runtime.types.override import LoadOverride
 from worker_runtime.types.request import Arrays, InferRequest
 
 logger = logging.getLogger(__name__)
@@ -147,7 +148,8 @@ class HttpApp:
         parameters = _object(body).get("parameters") or {}
         if not isinstance(parameters.get("unload_dependents", False), bool):
             raise InvalidArgument("'unload_dependents' must be a boolean")
-        self._later(connection, self._engine.unload(route.model))
+        dependents = parameters.get("unload_dependents", False)
+        self._later(connection, self._engine.unload(route.model, dependents))
 
     def _not_served(self, _connection: Connection, route: Route, _body: bytes) -> None:
         raise Unsupported(f"{route.model} is not supported")
@@ -179,7 +181,8 @@ def _object(body: bytes) -> dict[str, Any]:
         raise InvalidArgument(f"failed to parse the request JSON buffer: {error}") from error
 
 
-def _override(parameters: dict[str, Any]) -> dict[str, Any] | None:
+def _override(parameters: dict[str, Any]) -> LoadOverride:
+    config: str | None = None
     for key, value in parameters.items():
         if key.startswith("file:"):
             raise Unsupported("loading model files through the request is not supported")
@@ -187,5 +190,5 @@ def _override(parameters: dict[str, Any]) -> dict[str, Any] | None:
             raise InvalidArgument(f"unrecognized load parameter '{key}'")
         if not isinstance(value, str):
             raise InvalidArgument("parameter 'config' must be a string holding JSON")
-        return _object(value.encode())
-    return None
+        config = value
+    return LoadOverride(config)
