@@ -1,0 +1,126 @@
+"""Device memory that another process shares, through the CUDA driver: no toolkit is needed.
+
+Tensors are copied between the device and the host: models here take their inputs from the host.
+"""
+
+import ctypes
+import functools
+import logging
+from typing import Any
+
+from worker_runtime.errors import Internal, InvalidArgument
+
+logger = logging.getLogger(__name__)
+_HANDLE_BYTES = 64
+_LAZY_PEER_ACCESS = 1
+
+
+class CudaUnavailable(Exception):
+    """There is no CUDA driver here, or no GPU."""
+
+
+class _Handle(ctypes.Structure):
+    _fields_ = [("reserved", ctypes.c_char * _HANDLE_BYTES)]  # ctypes' own form
+
+
+@functools.cache
+def _driver() -> Any:
+    """The initialised driver library. Raises CudaUnavailable."""
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError as error:
+        raise CudaUnavailable(str(error)) from error
+    if driver.cuInit(0):
+        raise CudaUnavailable("cuInit failed")
+    driver.cuIpcOpenMemHandle_v2.argtypes = [
+        ctypes.POINTER(ctypes.c_uint64),
+        _Handle,
+        ctypes.c_uint,
+    ]
+    driver.cuMemGetAddressRange_v2.argtypes = [
+        ctypes.POINTER(ctypes.c_uint64),
+        ctypes.POINTER(ctypes.c_size_t),
+        ctypes.c_uint64,
+    ]
+    driver.cuMemcpyDtoH_v2.argtypes = [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_size_t]
+    driver.cuMemcpyHtoD_v2.argtypes = [ctypes.c_uint64, ctypes.c_void_p, ctypes.c_size_t]
+    driver.cuIpcCloseMemHandle.argtypes = [ctypes.c_uint64]
+    driver.cuCtxSetCurrent.argtypes = [ctypes.c_void_p]
+    return driver
+
+
+@functools.cache
+def _context(device_id: int) -> int:
+    """The primary context of a device. Raises CudaUnavailable and InvalidArgument."""
+    driver = _driver()
+    device, context = ctypes.c_int(), ctypes.c_void_p()
+    if driver.cuDeviceGet(ctypes.byref(device), device_id) or driver.cuDevicePrimaryCtxRetain(
+        ctypes.byref(context), device
+    ):
+        raise _refused("no such device", device_id)
+    return int(context.value or 0)
+
+
+def _refused(what: str, code: int) -> InvalidArgument:
+    logger.error("failed to open CUDA IPC handle: %s (%d)", what, code)
+    return InvalidArgument("failed to register shared memory region: invalid args")
+
+
+class DeviceRegion:
+    """Another process's device memory, open here. ``address`` is a device pointer."""
+
+    kind = "cuda"
+
+    def __init__(self, name: str, address: int, device_id: int, byte_size: int) -> None:
+        self._name = name
+        self._address = address
+        self._device_id = device_id
+        self.byte_size = byte_size
+        self.leaving = False
+
+    def status(self) -> dict[str, Any]:
+        return {"name": self._name, "device_id": self._device_id, "byte_size": self.byte_size}
+
+    def view(self, offset: int, byte_size: int) -> memoryview:
+        """A host copy. Raises Internal."""
+        host = bytearray(byte_size)
+        if byte_size:
+            target = (ctypes.c_char * byte_size).from_buffer(host)
+            self._checked("cuMemcpyDtoH_v2", target, self._address + offset, byte_size)
+        return memoryview(host)
+
+    def write(self, offset: int, data: Any) -> None:
+        """Copy a buffer to the device. Raises Internal."""
+        raw = bytes(data)
+        if raw:
+            self._checked("cuMemcpyHtoD_v2", self._address + offset, raw, len(raw))
+
+    def close(self) -> bool:
+        self._checked("cuIpcCloseMemHandle", self._address)
+        return True
+
+    def _checked(self, function: str, *arguments: Any) -> None:
+        driver = _driver()
+        driver.cuCtxSetCurrent(_context(self._device_id))
+        code = getattr(driver, function)(*arguments)
+        if code:
+            raise Internal(f"{function} failed for shared memory region '{self._name}': {code}")
+
+
+def open_handle(name: str, raw_handle: bytes, device_id: int, byte_size: int) -> DeviceRegion:
+    """Open an IPC handle. Raises CudaUnavailable and InvalidArgument."""
+    driver = _driver()
+    if len(raw_handle) != _HANDLE_BYTES:
+        raise _refused("the handle is not 64 bytes", len(raw_handle))
+    driver.cuCtxSetCurrent(_context(device_id))
+    handle = _Handle()
+    ctypes.memmove(ctypes.byref(handle), raw_handle, _HANDLE_BYTES)
+    address, size = ctypes.c_uint64(), ctypes.c_size_t()
+    code = driver.cuIpcOpenMemHandle_v2(ctypes.byref(address), handle, _LAZY_PEER_ACCESS)
+    if code:
+        raise _refused("cuIpcOpenMemHandle", code)
+    code = driver.cuMemGetAddressRange_v2(None, ctypes.byref(size), address)
+    if code or byte_size > size.value:
+        driver.cuIpcCloseMemHandle(address)
+        raise InvalidArgument(f"failed to register shared memory region '{name}': invalid args")
+    return DeviceRegion(name, address.value, device_id, byte_size)

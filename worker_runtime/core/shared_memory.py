@@ -1,0 +1,243 @@
+"""Memory that clients share with the server: regions by name, tensors read and written in place.
+
+Everything runs in the event loop. System and CUDA regions share one namespace. A region that is
+unregistered while a request still holds a view of it stays, name and all, until the last view is
+gone; that is looked at whenever the registry is used, so nobody has to report the end of a request.
+"""
+
+import mmap
+import os
+from typing import Any, Protocol
+
+from worker_runtime.core.cuda_memory import CudaUnavailable, open_handle
+from worker_runtime.errors import AlreadyExists, Internal, InvalidArgument, NotFound, Unsupported
+
+_FOLDER = "/dev/shm"  # noqa: S108 # where Linux keeps POSIX shared memory
+_RESERVED_KEY = "triton_python_backend_shm_region_"
+_LARGEST = 2**64 - 1
+_MAX_KEY = 255
+
+
+class Region(Protocol):
+    """One registered region. ``close`` is False while somebody still holds a view."""
+
+    kind: str  # "system" or "cuda"
+    byte_size: int
+    leaving: bool
+
+    def status(self) -> dict[str, Any]: ...
+
+    def view(self, offset: int, byte_size: int) -> memoryview: ...
+
+    def write(self, offset: int, data: Any) -> None: ...
+
+    def close(self) -> bool: ...
+
+
+class Window:
+    """The part of a region that one output may fill; holding it keeps the region."""
+
+    __slots__ = ("_hold", "_offset", "_region", "byte_size")
+
+    def __init__(self, region: Region, offset: int, byte_size: int) -> None:
+        self._region = region
+        self._offset = offset
+        self.byte_size = byte_size
+        # why: a view counts as use of a system region; a device region is held by itself.
+        self._hold = region.view(offset, byte_size) if region.kind == "system" else None
+
+    def write(self, data: Any) -> None:
+        """Copy ``data``, any C-contiguous buffer of at most ``byte_size`` bytes, to the front."""
+        if self._hold is None:
+            self._region.write(self._offset, data)
+        else:
+            raw = memoryview(data).cast("B")
+            self._hold[: len(raw)] = raw
+
+
+class SystemRegion:
+    """A mapped entry of /dev/shm."""
+
+    kind = "system"
+
+    def __init__(self, name: str, key: str, offset: int, byte_size: int) -> None:
+        self._name = name
+        self._key = key
+        self._offset = offset
+        self.byte_size = byte_size
+        self.leaving = False
+        self._map = _mapped(name, key, offset, byte_size)
+
+    def status(self) -> dict[str, Any]:
+        return {
+            "name": self._name,
+            "key": self._key,
+            "offset": self._offset,
+            "byte_size": self.byte_size,
+        }
+
+    def view(self, offset: int, byte_size: int) -> memoryview:
+        return memoryview(self._map)[offset : offset + byte_size]
+
+    def write(self, offset: int, data: Any) -> None:
+        raw = memoryview(data).cast("B")
+        self._map[offset : offset + len(raw)] = raw
+
+    def close(self) -> bool:
+        try:
+            self._map.close()
+        except BufferError:
+            return False
+        return True
+
+
+class SharedMemory:
+    """The registry. ``enabled`` is what ``--allow-client-shm`` says."""
+
+    def __init__(self, *, enabled: bool = True) -> None:
+        self.enabled = enabled
+        self._regions: dict[str, Region] = {}
+
+    # --- registering -----------------------------------------------------------------------
+
+    def register_system(self, name: str, key: str, offset: int, byte_size: int) -> None:
+        """Map a POSIX object. Raises InvalidArgument, AlreadyExists, Internal, Unsupported."""
+        self.check_enabled()
+        if key.startswith(_RESERVED_KEY):
+            raise InvalidArgument(
+                f"cannot register shared memory region '{name}' with key '{key}' as the key "
+                f"contains the reserved prefix '{_RESERVED_KEY}'"
+            )
+        self._check_free(name)
+        self._regions[name] = SystemRegion(name, key, offset, byte_size)
+
+    def register_cuda(self, name: str, raw_handle: bytes, device_id: int, byte_size: int) -> None:
+        """Open another process's device memory by its 64-byte handle."""
+        self.check_enabled()
+        self._check_free(name)
+        try:
+            self._regions[name] = open_handle(name, raw_handle, device_id, byte_size)
+        except CudaUnavailable as error:
+            raise InvalidArgument(
+                f"failed to register CUDA shared memory region: '{name}', GPUs not supported"
+            ) from error
+
+    def unregister_system(self, name: str = "") -> None:
+        """Let go of one region, or of every system region. Unknown names are no error."""
+        self._unregister(name, "system")
+
+    def unregister_cuda(self, name: str = "") -> None:
+        self._unregister(name, "cuda")
+
+    def system_status(self, name: str = "") -> list[dict[str, Any]]:
+        """``name, key, offset, byte_size`` of one or all. Raises NotFound."""
+        return self._status(name, "system")
+
+    def cuda_status(self, name: str = "") -> list[dict[str, Any]]:
+        """``name, device_id, byte_size`` of one or all. Raises NotFound."""
+        return self._status(name, "cuda")
+
+    # --- using -----------------------------------------------------------------------------
+
+    def view(self, name: str, offset: int, byte_size: int) -> memoryview:
+        """The bytes to read; a copy when they lie on a device. Raises NotFound, InvalidArgument.
+
+        The region stays mapped for as long as the view, or anything made of it, is held.
+        """
+        return self._found(name, offset, byte_size).view(offset, byte_size)
+
+    def window(self, name: str, offset: int, byte_size: int) -> Window:
+        """Where an output goes. Raises NotFound and InvalidArgument."""
+        return Window(self._found(name, offset, byte_size), offset, byte_size)
+
+    def _found(self, name: str, offset: int, byte_size: int) -> Region:
+        self.check_enabled()
+        self._sweep()
+        region = self._regions.get(name)
+        if region is None:
+            raise NotFound(f"Unable to find shared memory region: '{name}'")
+        if offset >= region.byte_size:
+            raise InvalidArgument(f"Invalid offset for shared memory region: '{name}'")
+        if byte_size > _LARGEST - offset:
+            raise InvalidArgument(
+                f"Integer overflow detected: byte_size ({byte_size}) + offset ({offset}) exceeds "
+                f"maximum value ({_LARGEST}) for region '{name}'"
+            )
+        if offset + byte_size > region.byte_size:
+            raise InvalidArgument(f"Invalid offset + byte size for shared memory region: '{name}'")
+        return region
+
+    # --- keeping ---------------------------------------------------------------------------
+
+    def check_enabled(self) -> None:
+        """Raises Unsupported unless clients may share memory."""
+        if not self.enabled:
+            raise Unsupported(
+                "client-provided shared memory is disabled: start the server with "
+                "--allow-client-shm=true"
+            )
+
+    def _check_free(self, name: str) -> None:
+        self._sweep()
+        if name in self._regions:
+            raise AlreadyExists(f"shared memory region '{name}' already in manager")
+
+    def _status(self, name: str, kind: str) -> list[dict[str, Any]]:
+        self._sweep()
+        if not name:
+            return [
+                region.status()
+                for _, region in sorted(self._regions.items())
+                if region.kind == kind
+            ]
+        region = self._regions.get(name)
+        if region is None:
+            raise NotFound(f"Unable to find {kind} shared memory region: '{name}'")
+        if region.kind != kind:
+            shown = {"cuda": "CUDA", "system": "system"}
+            raise NotFound(
+                f"The region named '{name}' is registered as {shown[region.kind]} shared memory, "
+                f"not {shown[kind]} shared memory"
+            )
+        return [region.status()]
+
+    def _unregister(self, name: str, kind: str) -> None:
+        self.check_enabled()
+        for key, region in self._regions.items():
+            if region.kind == kind and (not name or key == name):
+                region.leaving = True
+        self._sweep()
+
+    def _sweep(self) -> None:
+        """Drop what was unregistered and is no longer in use."""
+        gone = [name for name, region in self._regions.items() if region.leaving and region.close()]
+        for name in gone:
+            del self._regions[name]
+
+
+def _mapped(name: str, key: str, offset: int, byte_size: int) -> mmap.mmap:
+    """The bytes of a POSIX shared-memory object. Raises Internal and InvalidArgument."""
+    entry = key.lstrip("/")
+    if not entry or "/" in entry or "\0" in entry or len(entry.encode()) > _MAX_KEY:
+        raise Internal(f"Unable to open shared memory region: '{key}'")
+    try:
+        file = os.open(f"{_FOLDER}/{entry}", os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError as error:
+        raise Internal(f"Unable to open shared memory region: '{key}'") from error
+    try:
+        if offset + byte_size > os.fstat(file).st_size:
+            raise InvalidArgument(f"failed to register shared memory region '{name}': invalid args")
+        # why first: to mmap in Python, a length of 0 means the whole object.
+        if not byte_size or offset % mmap.ALLOCATIONGRANULARITY:
+            raise InvalidArgument(
+                f"failed to register shared memory region '{name}': unable to process address "
+                "spaceInvalid argument"
+            )
+        return mmap.mmap(file, byte_size, offset=offset)
+    except (OSError, ValueError, OverflowError) as error:
+        raise InvalidArgument(
+            f"failed to register shared memory region '{name}': unable to process address "
+            f"space{getattr(error, 'strerror', None) or error}"
+        ) from error
+    finally:
+        os.close(file)
