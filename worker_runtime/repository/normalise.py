@@ -7,6 +7,7 @@ from tritonclient.grpc import model_config_pb2
 from worker_runtime.errors import ConfigInvalid, Problem
 from worker_runtime.repository.layout import ModelDirectory
 from worker_runtime.types.formats import (
+    ENSEMBLE,
     FORMATS,
     SERVED,
     ModelFormat,
@@ -53,7 +54,7 @@ def normalise(config: Any, directory: ModelDirectory, machine: Machine) -> None:
     if not config.version_policy.WhichOneof("policy_choice"):
         config.version_policy.latest.num_versions = 1
     _fill_backend(config, directory)
-    if not config.default_model_filename:
+    if not config.default_model_filename and config.platform != ENSEMBLE:
         known = by_platform(config.platform) or by_backend(config.backend)
         config.default_model_filename = known.filename if known else ""
     fill_instance_groups(config, machine)
@@ -62,6 +63,8 @@ def normalise(config: Any, directory: ModelDirectory, machine: Machine) -> None:
 
 
 def _fill_backend(config: Any, directory: ModelDirectory) -> None:
+    if config.platform == ENSEMBLE:
+        return
     named = by_platform(config.platform) if config.platform else None
     if config.platform and named is None:
         raise _invalid(f"platform '{config.platform}' is not known", field="platform")
@@ -88,7 +91,7 @@ def _fill_backend(config: Any, directory: ModelDirectory) -> None:
 
 def unsupported_backend(config: Any) -> Problem | None:
     """The finding when this runtime has no such backend, None when it has."""
-    if config.backend in SERVED:
+    if config.backend in SERVED or config.platform == ENSEMBLE:
         return None
     return Problem(
         "BackendUnsupported",
@@ -112,6 +115,8 @@ def _detect(config: Any, directory: ModelDirectory) -> ModelFormat | None:
 
 def fill_instance_groups(config: Any, machine: Machine) -> None:
     """Resolve kinds, counts and names. Raises ConfigInvalid for devices that do not exist."""
+    if config.HasField("ensemble_scheduling"):
+        return
     given = bool(config.instance_group)
     if not given:
         config.instance_group.add()

@@ -11,7 +11,6 @@ from worker_runtime.types.tensor import element_count
 def validate(config: Any, places: dict[str, Place], *, complete: bool = True) -> list[Problem]:
     """The findings, in the order of the file. ``complete``: tensors must be described fully."""
     findings = [*_top(config), *_tensors(config, complete=complete), *_batching(config)]
-    findings += list(_unserved(config))
     return [placed(problem, places) for problem in findings]
 
 
@@ -131,31 +130,3 @@ def _batching(config: Any) -> Iterator[Problem]:
                 "dynamic_batching[0].priority_queue_policy",
                 f"priority_queue_policy names level {level}, expected 1 to {levels}",
             )
-
-
-_UNSERVED = {
-    "sequence_batching": "sequence batching",
-    "ensemble_scheduling": "ensembles",
-}
-
-
-def _unserved(config: Any) -> Iterator[Problem]:
-    choice = config.WhichOneof("scheduling_choice")
-    if choice in _UNSERVED:
-        yield _error(choice, f"{_UNSERVED[choice]} are not available here")
-    if config.model_transaction_policy.decoupled:
-        yield _error(
-            "model_transaction_policy",
-            f"backend '{config.backend}' does not support decoupled models",
-        )
-    for field, what in (("batch_input", "batch inputs"), ("batch_output", "batch outputs")):
-        if len(getattr(config, field)):
-            yield _error(field, f"{what} are not available here")
-    for field, what in (
-        ("model_warmup", "model_warmup is not run yet"),
-        ("response_cache", "there is no response cache: every request is executed"),
-    ):
-        value = getattr(config, field)
-        asked = value.enable if field == "response_cache" else len(value)
-        if asked:
-            yield Problem("NotApplied", what, severity="warning", field=field)

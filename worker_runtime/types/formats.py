@@ -17,6 +17,8 @@ class ModelFormat:
 FORMATS = (
     ModelFormat("onnxruntime", "onnxruntime_onnx", "model.onnx", served=True, cpu_instances=2),
     ModelFormat("identity", "", "", served=True),
+    ModelFormat("repeat", "", "", served=True),
+    ModelFormat("square", "", "", served=True),
     ModelFormat("pytorch", "pytorch_libtorch", "model.pt"),
     ModelFormat("pytorch", "torch_aoti", "model.pt2"),
     ModelFormat("tensorrt", "tensorrt_plan", "model.plan"),
@@ -25,6 +27,8 @@ FORMATS = (
     ModelFormat("openvino", "", "model.xml"),
     ModelFormat("python", "", "model.py"),
 )
+
+ENSEMBLE = "ensemble"  # a platform without a backend: the server runs it itself
 
 SERVED = tuple(item.backend for item in FORMATS if item.served)
 

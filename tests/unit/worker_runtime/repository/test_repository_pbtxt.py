@@ -124,7 +124,6 @@ def test_places_survive_broken_text() -> None:
             1,
             "has different size for dims [4] and reshape [3]",
         ),
-        ("sequence_batching {}", "sequence_batching", 1, "sequence batching are not available"),
     ],
 )
 def test_findings_name_field_place_and_expectation(
