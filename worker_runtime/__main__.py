@@ -14,8 +14,11 @@ def main(arguments: list[str]) -> int:
         sys.stdout.write(help_text())
         return 0
     except UsageError as error:
-        sys.stderr.write(f"error: {error}\n")
+        # why the reason last: it stays in sight below the long list, as Triton has it.
+        sys.stderr.write(f"{help_text()}\n{error}\n")
         return 1
+    for line in settings.deprecations:
+        sys.stderr.write(f"{line}\n")
     return serve(settings)
 
 

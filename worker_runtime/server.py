@@ -32,14 +32,10 @@ _GRPC_GRACE_S = 0.5  # for answers that are on their way out
 
 def serve(settings: Settings) -> int:
     """Run a server until a signal ends it; returns the exit code."""
-    level = logging.INFO if settings.log_info else logging.WARNING
-    level = level if settings.log_warning or settings.log_info else logging.ERROR
-    configure(
-        verbose=settings.log_verbose,
-        level=level,
-        iso8601=settings.log_iso8601,
-        file=settings.log_file,
-    )
+    log = settings.log
+    level = logging.INFO if log.info else logging.WARNING
+    level = level if log.warning or log.info else logging.ERROR
+    configure(verbose=log.verbose, level=level, iso8601=log.format == "ISO8601", file=log.file)
     for warning in settings.warnings:
         logger.warning("%s", warning)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
@@ -96,7 +92,7 @@ class Server:
     async def _listen(self) -> None:
         settings, ports = self._settings, {}
         if settings.http.enabled:
-            app = HttpApp(self._engine, settings.max_input_bytes)
+            app = HttpApp(self._engine, settings.http_options.max_input_bytes)
             ports["http_port"] = await self._open_http(app, "HTTP", settings.http)
         if settings.grpc.enabled:
             self._grpc = GrpcServer(self._engine, settings.grpc.address, settings.grpc.port)

@@ -2,7 +2,27 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
+
+from worker_runtime.observability.metrics_config import MetricsConfig
+from worker_runtime.observability.tracing.config import TraceConfig
+from worker_runtime.types.restrictions import Restrictions
+
+PairsByName = Mapping[str, Mapping[str, str]]
+
+
+class ControlMode(StrEnum):
+    NONE = "none"
+    POLL = "poll"
+    EXPLICIT = "explicit"
+
+
+class CompressionLevel(StrEnum):
+    NONE = "none"
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,32 +32,120 @@ class Listener:
     address: str
     port: int
     enabled: bool = True
+    reuse_port: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TlsFiles:
+    """PEM files of the gRPC listener; ``root_cert`` vouches for clients when ``mutual``."""
+
+    server_cert: str = ""
+    server_key: str = ""
+    root_cert: str = ""
+    mutual: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Keepalive:
+    """Of gRPC connections, in milliseconds; None: gRPC's own default (no limit)."""
+
+    time_ms: int = 7_200_000
+    timeout_ms: int = 20_000
+    permit_without_calls: bool = False
+    max_pings_without_data: int = 2
+    min_recv_ping_interval_without_data_ms: int = 300_000
+    max_ping_strikes: int = 2
+    max_connection_age_ms: int | None = None
+    max_connection_age_grace_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GrpcOptions:
+    """``tls`` None: plain text. ``forward_pattern`` "": no metadata become parameters."""
+
+    tls: TlsFiles | None = None
+    compression: CompressionLevel = CompressionLevel.NONE
+    keepalive: Keepalive = Keepalive()
+    forward_pattern: str = ""
+    restrictions: Restrictions = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class HttpOptions:
+    """``forward_pattern`` "": no headers become parameters."""
+
+    max_input_bytes: int = 64 * 1024 * 1024
+    forward_pattern: str = ""
+    restrictions: Restrictions = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RateLimitResource:
+    """``device`` -1: so many on every device."""
+
+    name: str
+    count: int
+    device: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class LogSettings:
+    """``format`` is default, ISO8601 or json; ``access_log`` a file, "-" the console, "" off."""
+
+    verbose: int = 0
+    info: bool = True
+    warning: bool = True
+    error: bool = True
+    format: str = "default"
+    file: str = ""
+    access_log: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Defaults are Triton's. ``load_models`` None means everything (mode none, or ``*``)."""
+    """Defaults are Triton's. ``load_models`` None means everything (mode none, or ``*``).
+
+    ``cache_config``, ``host_policies`` and ``backend_settings`` hold settings by the name of the
+    cache, policy or backend ("" for all backends). ``deprecations`` are for the console at once,
+    ``warnings`` for the log.
+    """
 
     repositories: tuple[Path, ...]
     http: Listener = Listener("0.0.0.0", 8000)  # noqa: S104 # Triton's default
     grpc: Listener = Listener("0.0.0.0", 8001)  # noqa: S104
     metrics: Listener = Listener("0.0.0.0", 8002)  # noqa: S104
+    http_options: HttpOptions = HttpOptions()
+    grpc_options: GrpcOptions = GrpcOptions()
     server_id: str = "triton"
-    explicit: bool = False
+    control_mode: ControlMode = ControlMode.NONE
+    poll_interval_s: int = 15
     load_models: tuple[str, ...] | None = None
     exit_on_error: bool = True
     strict_readiness: bool = True
     auto_complete: bool = True
     config_name: str = ""
+    model_namespacing: bool = False
     load_threads: int = 4
+    load_retries: int = 0
+    load_gpu_limits: Mapping[int, float] = field(default_factory=dict)
     exit_timeout_s: float = 30.0
-    max_input_bytes: int = 64 * 1024 * 1024
+    client_shared_memory: bool = True
+    cache_config: PairsByName = field(default_factory=dict)
+    rate_limit: bool = False
+    rate_limit_resources: tuple[RateLimitResource, ...] = ()
+    host_policies: PairsByName = field(default_factory=dict)
+    backend_settings: PairsByName = field(default_factory=dict)
+    pinned_pool_bytes: int = 1 << 28
     cpu_metrics: bool = True
-    log_verbose: int = 0
-    log_info: bool = True
-    log_warning: bool = True
-    log_iso8601: bool = False
-    log_file: str = ""
+    gpu_metrics: bool = True
+    metrics_interval_ms: int = 2000
+    metrics_config: MetricsConfig = field(default_factory=MetricsConfig)
+    trace: TraceConfig = field(default_factory=TraceConfig)
+    log: LogSettings = LogSettings()
     ready_file: Path | None = None
-    backend_settings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    deprecations: tuple[str, ...] = ()
+
+    @property
+    def explicit(self) -> bool:
+        return self.control_mode is ControlMode.EXPLICIT

@@ -79,7 +79,7 @@ def test_exit_on_error_is_the_default(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [(["--no-such"], "unknown option"), ([], "--model-repository must be specified")],
+    [(["--no-such"], "unrecognized option"), ([], "--model-repository must be specified")],
 )
 def test_a_wrong_command_line_exits_with_1(arguments: list[str], message: str) -> None:
     done = subprocess.run(

@@ -1,12 +1,27 @@
-"""The command line: Triton's spellings, clear refusals."""
+"""The command line: Triton's spellings and words, whole command lines and single values."""
 
+import dataclasses
+import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from worker_runtime.cli import HelpRequested, UsageError, help_text, parse
-from worker_runtime.flags import FLAGS
-from worker_runtime.settings import Settings
+from worker_runtime.flags import FLAGS, GROUPS
+from worker_runtime.observability.metrics_config import MetricsConfig
+from worker_runtime.observability.tracing.config import Level, Mode, TraceConfig
+from worker_runtime.settings import (
+    CompressionLevel,
+    ControlMode,
+    GrpcOptions,
+    Keepalive,
+    LogSettings,
+    RateLimitResource,
+    Settings,
+    TlsFiles,
+)
+from worker_runtime.types.restrictions import Category, Restriction
 
 
 def settings(tmp_path: Path, *arguments: str) -> Settings:
@@ -15,30 +30,214 @@ def settings(tmp_path: Path, *arguments: str) -> Settings:
 
 def test_defaults_are_those_of_triton(tmp_path: Path) -> None:
     found = settings(tmp_path)
+    assert found == Settings(repositories=(tmp_path,))
     assert (found.http.port, found.grpc.port, found.metrics.port) == (8000, 8001, 8002)
     assert found.http.address == "0.0.0.0"
-    assert found.exit_on_error
-    assert found.strict_readiness
-    assert found.load_models is None
 
 
-def test_both_spellings_of_values(tmp_path: Path) -> None:
+def test_shared_memory_of_clients_is_on_unless_told(tmp_path: Path) -> None:
+    assert settings(tmp_path).client_shared_memory
+    assert not settings(tmp_path, "--allow-client-shm=false").client_shared_memory
+
+
+# one line, and what it changes of the default settings
+LINES: list[tuple[str, dict[str, Any]]] = [
+    ("--id me", {"server_id": "me"}),
+    ("--id=--me", {"server_id": "--me"}),
+    ("--id --me", {"server_id": "--me"}),
+    ("--exit-on-error false", {"exit_on_error": False}),
+    ("--exit-on-error=Off", {"exit_on_error": False}),
+    ("--strict-readiness=0", {"strict_readiness": False}),
+    ("--disable-auto-complete-config", {"auto_complete": False}),
+    ("--strict-model-config=true", {"auto_complete": False}),
+    ("--strict-model-config=false --disable-auto-complete-config", {"auto_complete": False}),
+    ("--strict-model-config=false", {}),
+    ("--model-control-mode=NONE", {}),
+    (
+        "--model-control-mode=poll --repository-poll-secs=1",
+        {"control_mode": ControlMode.POLL, "poll_interval_s": 1},
+    ),
+    ("--model-control-mode=explicit", {"control_mode": ControlMode.EXPLICIT, "load_models": ()}),
+    (
+        "--model-control-mode explicit --load-model=a --load-model b --load-model=a",
+        {"control_mode": ControlMode.EXPLICIT, "load_models": ("a", "b")},
+    ),
+    ("--model-control-mode=explicit --load-model=*", {"control_mode": ControlMode.EXPLICIT}),
+    ("--model-config-name=h100", {"config_name": "h100"}),
+    ("--model-namespacing=true", {"model_namespacing": True}),
+    ("--model-load-thread-count=0", {"load_threads": 1}),
+    ("--model-load-retry-count=2", {"load_retries": 2}),
+    (
+        "--model-load-gpu-limit 0:0.4 --model-load-gpu-limit=1:1",
+        {"load_gpu_limits": {0: 0.4, 1: 1}},
+    ),
+    ("--exit-timeout-secs=-1", {"exit_timeout_s": 0}),
+    ("--exit-timeout-secs=120", {"exit_timeout_s": 120}),
+    (
+        "--backend-config=default-max-batch-size=8 --backend-config=onnxruntime,k=v=w",
+        {"backend_settings": {"": {"default-max-batch-size": "8"}, "onnxruntime": {"k": "v=w"}}},
+    ),
+    (
+        "--cache-config local,size=1048576 --cache-config=redis,host=h --cache-config redis,port=1",
+        {
+            "cache_config": {
+                "local": {"size": "1048576"},
+                "redis": {"host": "h", "port": "1"},
+            }
+        },
+    ),
+    ("--response-cache-byte-size=10", {"cache_config": {"local": {"size": "10"}}}),
+    ("--rate-limit=execution_count", {"rate_limit": True}),
+    ("--rate-limit OFF", {}),
+    (
+        "--rate-limit-resource=R1:10 --rate-limit-resource R2:2:3",
+        {"rate_limit_resources": (RateLimitResource("R1", 10), RateLimitResource("R2", 2, 3))},
+    ),
+    (
+        "--host-policy=gpu_0,numa-node=0 --host-policy=gpu_0,cpu-cores=0-1",
+        {"host_policies": {"gpu_0": {"numa-node": "0", "cpu-cores": "0-1"}}},
+    ),
+    ("--allow-cpu-metrics=false", {"cpu_metrics": False}),
+    ("--allow-gpu-metrics=false", {"gpu_metrics": False}),
+    ("--metrics-interval-ms=500", {"metrics_interval_ms": 500}),
+    (
+        "--metrics-config counter_latencies=false --metrics-config=summary_latencies=true "
+        "--metrics-config histogram_latencies=true "
+        "--metrics-config=summary_quantiles=0.4:0.1,0.99:0.001",
+        {
+            "metrics_config": MetricsConfig(
+                counters=False,
+                histograms=True,
+                summaries=True,
+                quantiles=((0.4, 0.1), (0.99, 0.001)),
+            )
+        },
+    ),
+    ("--log-verbose=true", {"log": LogSettings(verbose=1)}),
+    (
+        "--log-verbose 2 --log-info=false --log-warning=false --log-error=false "
+        "--log-format=ISO8601 --log-file=x.log",
+        {
+            "log": LogSettings(
+                verbose=2, info=False, warning=False, error=False, format="ISO8601", file="x.log"
+            )
+        },
+    ),
+    (
+        "--log-format=json --access-log=-",
+        {"log": LogSettings(format="json", access_log="-")},
+    ),
+    (
+        "--trace-config rate=1 --trace-config level=TIMESTAMPS --trace-config=level=TENSORS "
+        "--trace-config count=100 --trace-config mode=triton --trace-config triton,file=t.json "
+        "--trace-config=triton,log-frequency=10",
+        {
+            "trace": TraceConfig(
+                levels=frozenset(Level),
+                rate=1,
+                count=100,
+                file="t.json",
+                log_frequency=10,
+                options=(("file", "t.json"), ("log-frequency", "10")),
+            )
+        },
+    ),
+    ("--trace-config level=TIMESTAMPS --trace-config level=OFF", {}),
+    (
+        "--trace-file=old --trace-level=MAX --trace-rate=2 --trace-count=3 --trace-log-frequency=4",
+        {
+            "trace": TraceConfig(
+                levels=frozenset({Level.TIMESTAMPS}), rate=2, count=3, file="old", log_frequency=4
+            )
+        },
+    ),
+    (
+        "--trace-rate=2 --trace-config rate=5",
+        {"trace": TraceConfig(rate=5)},
+    ),
+    (
+        "--trace-config mode=OpenTelemetry --trace-config=level=TIMESTAMPS "
+        "--trace-config=opentelemetry,url=localhost:10000/v1/traces "
+        "--trace-config=opentelemetry,resource=service.name=a,b --trace-config triton,file=unused",
+        {
+            "trace": TraceConfig(
+                mode=Mode.OPENTELEMETRY,
+                levels=frozenset({Level.TIMESTAMPS}),
+                options=(
+                    ("url", "localhost:10000/v1/traces"),
+                    ("resource", "service.name=a,b"),
+                ),
+            )
+        },
+    ),
+    (
+        "--grpc-keepalive-time=1 --grpc-keepalive-timeout=2 "
+        "--grpc-keepalive-permit-without-calls=1 --grpc-http2-max-pings-without-data=3 "
+        "--grpc-http2-max-ping-strikes=4 "
+        "--grpc-http2-min-recv-ping-interval-without-data=5 --grpc-max-connection-age=6 "
+        "--grpc-max-connection-age-grace=7",
+        {
+            "grpc_options": GrpcOptions(
+                keepalive=Keepalive(
+                    time_ms=1,
+                    timeout_ms=2,
+                    permit_without_calls=True,
+                    max_pings_without_data=3,
+                    min_recv_ping_interval_without_data_ms=5,
+                    max_ping_strikes=4,
+                    max_connection_age_ms=6,
+                    max_connection_age_grace_ms=7,
+                )
+            )
+        },
+    ),
+    (
+        "--grpc-use-ssl=1 --grpc-use-ssl-mutual=1 --grpc-server-cert server.crt "
+        "--grpc-server-key server.key --grpc-root-cert ca.crt",
+        {"grpc_options": GrpcOptions(tls=TlsFiles("server.crt", "server.key", "ca.crt", True))},
+    ),
+    (
+        "--grpc-use-ssl=true --grpc-server-cert=c --grpc-server-key=k",
+        {"grpc_options": GrpcOptions(tls=TlsFiles("c", "k"))},
+    ),
+    (
+        "--grpc-infer-response-compression-level=HIGH --grpc-header-forward-pattern=.*",
+        {"grpc_options": GrpcOptions(compression=CompressionLevel.HIGH, forward_pattern=".*")},
+    ),
+    ("--pinned-memory-pool-byte-size=0", {"pinned_pool_bytes": 0}),
+]
+
+
+@pytest.mark.parametrize(("line", "changes"), LINES, ids=[line for line, _ in LINES])
+def test_what_a_command_line_means(tmp_path: Path, line: str, changes: dict[str, Any]) -> None:
+    found = settings(tmp_path, *shlex.split(line))
+    plain = dataclasses.replace(found, warnings=(), deprecations=())
+    assert plain == dataclasses.replace(settings(tmp_path), **changes)
+
+
+def test_restricted_parts_of_the_api(tmp_path: Path) -> None:
     found = settings(
         tmp_path,
-        "--http-port",
-        "1",
-        "--grpc-port=2",
-        "--id",
-        "me",
-        "--exit-on-error",
-        "false",
-        "--strict-readiness=0",
-        "--disable-auto-complete-config",
+        "--http-restricted-api=model-repository,health:k1=v1",
+        "--http-restricted-api",
+        "inference:k2=v2=w",
+        "--grpc-restricted-protocol=shared-memory:admin-key=x",
     )
-    assert (found.http.port, found.grpc.port, found.server_id) == (1, 2, "me")
-    assert not found.exit_on_error
-    assert not found.strict_readiness
-    assert not found.auto_complete
+    assert found.http_options.restrictions == {
+        Category.MODEL_REPOSITORY: Restriction("k1", "v1"),
+        Category.HEALTH: Restriction("k1", "v1"),
+        Category.INFERENCE: Restriction("k2", "v2=w"),
+    }
+    assert found.grpc_options.restrictions == {
+        Category.SHARED_MEMORY: Restriction("admin-key", "x")
+    }
+
+
+def test_repositories_add_up(tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    found = settings(tmp_path, f"--model-store={other}", f"--model-repository={tmp_path}")
+    assert found.repositories == (tmp_path, other)
 
 
 def test_metrics_listen_where_http_does_unless_told(tmp_path: Path) -> None:
@@ -47,58 +246,143 @@ def test_metrics_listen_where_http_does_unless_told(tmp_path: Path) -> None:
     assert found.metrics.address == "::1"
 
 
-def test_explicit_mode(tmp_path: Path) -> None:
-    explicit = "--model-control-mode=explicit"
-    assert settings(tmp_path, explicit).load_models == ()
-    found = settings(tmp_path, explicit, "--load-model=a", "--load-model", "b")
-    assert (found.explicit, found.load_models) == (True, ("a", "b"))
-    assert settings(tmp_path, explicit, "--load-model=*").load_models is None
+def test_ports_and_who_shares_them(tmp_path: Path) -> None:
+    found = settings(tmp_path, "--http-port", "0", "--grpc-port=0", "--reuse-grpc-port=true")
+    assert (found.http.port, found.grpc.port) == (0, 0)
+    assert (found.http.reuse_port, found.grpc.reuse_port) == (False, True)
+    found = settings(tmp_path, "--http-port=8001", "--allow-grpc=false")
+    assert not found.grpc.enabled
 
 
-def test_backend_config(tmp_path: Path) -> None:
-    found = settings(
-        tmp_path, "--backend-config=default-max-batch-size=8", "--backend-config=onnxruntime,k=v=w"
-    )
-    assert found.backend_settings == {
-        "": {"default-max-batch-size": "8"},
-        "onnxruntime": {"k": "v=w"},
-    }
+def test_flags_may_be_shortened_while_they_stay_unique(tmp_path: Path) -> None:
+    assert settings(tmp_path, "--exit-t", "3").exit_timeout_s == 3
 
 
 def test_flags_without_effect_are_accepted_with_a_warning(tmp_path: Path) -> None:
-    found = settings(tmp_path, "--http-thread-count=8", "--rate-limit", "off")
+    found = settings(tmp_path, "--http-thread-count=8", "--grpc-infer-allocation-pool-size", "4")
     assert found.warnings == (
-        "--http-thread-count has no effect here",
-        "--rate-limit has no effect here",
+        "--http-thread-count has no effect here: one event loop serves all here",
+        "--grpc-infer-allocation-pool-size has no effect here: nothing is pooled here",
     )
+    (warning,) = settings(tmp_path, "--metrics-config=sumary_latencies=true").warnings
+    assert "unknown setting 'sumary_latencies'" in warning
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("flag", "text"),
     [
-        (["--htp-port=1"], "unknown option --htp-port: did you mean --http-port?"),
-        (["--zzzzz"], "unknown option --zzzzz"),
-        (["stray"], "unexpected argument 'stray'"),
-        (["--http-port"], "--http-port needs a value"),
-        (["--http-port=many"], "--http-port: 'many' is not a whole number"),
-        (["--http-port=70000"], "up to 65535"),
-        (["--exit-on-error=maybe"], "'maybe' is not a boolean"),
-        (["--load-model=a"], "--load-model needs --model-control-mode=explicit"),
-        (["--model-control-mode=poll"], "poll is not available"),
         (
-            ["--model-control-mode=explicit", "--load-model=*", "--load-model=a"],
-            "cannot be combined",
+            "--strict-model-config=false",
+            "Warning: '--strict-model-config' has been deprecated! "
+            "Please use '--disable-auto-complete-config' instead.",
         ),
-        (["--grpc-use-ssl=true"], "TLS is the gateway's business"),
-        (["--backend-config=nonsense"], "is not [<backend>,]<key>=<value>"),
-        (["--model-repository=/no/such/place"], "/no/such/place is not a directory"),
+        ("--response-cache-byte-size=7", "'--cache-config=local,size=7'"),
+        ("--trace-file=f", "Please use '--trace-config triton,file=<filepath> instead."),
+        ("--trace-rate=1", "Warning: '--trace-rate' has been deprecated and will be removed"),
     ],
 )
-def test_wrong_command_lines_are_refused(
-    tmp_path: Path, arguments: list[str], message: str
-) -> None:
+def test_deprecated_flags_say_what_to_use(tmp_path: Path, flag: str, text: str) -> None:
+    (line,) = settings(tmp_path, flag).deprecations
+    assert text in line
+
+
+REFUSALS = [
+    ("--htp-port=1", "unrecognized option '--htp-port=1'; did you mean --http-port?"),
+    ("--zzzzz", "unrecognized option '--zzzzz'"),
+    ("--log-", "option '--log-' is ambiguous; possibilities: '--log-verbose'"),
+    ("-x", "invalid option -- 'x'"),
+    ("stray", "Unexpected argument: stray"),
+    ("-- stray", "Unexpected argument: stray"),
+    ("--http-port", "option '--http-port' requires an argument"),
+    ("--disable-auto-complete-config=1", "doesn't allow an argument"),
+    ("--http-port=many", 'Bad option: "--http-port".\nInvalid option value. Got many'),
+    ("--http-port=12ab", "Invalid option value. Got 12ab"),
+    ("--http-port=70000", "Provided option value is out of bound. Got 70000"),
+    ("--grpc-keepalive-time=99999999999", "out of bound. Got 99999999999\nExpected an integer"),
+    ("--min-supported-compute-capability=x", "Invalid option value. Got x\nExpected a number"),
+    (
+        "--exit-on-error=maybe",
+        'Bad option: "--exit-on-error".\ninvalid value for bool option: maybe',
+    ),
+    ("--exit-on-error=yes", "invalid value for bool option: yes"),
+    ("--exit-on-error --log-info=true", "invalid value for bool option: --log-info=true"),
+    (
+        "--load-model=a",
+        "Error: Use of '--load-model' requires setting '--model-control-mode=explicit' as well.",
+    ),
+    ("--model-control-mode=foo", "invalid argument for --model-control-mode"),
+    ("--model-control-mode=explicit --load-model=* --load-model=a", "must be the ONLY"),
+    ("--log-format=iso8601", 'Bad option: "--log-format".\ninvalid argument for --log-format'),
+    ("--rate-limit=x", "invalid argument for --rate-limit"),
+    (
+        "--grpc-infer-response-compression-level=x",
+        "invalid argument for --grpc_infer_response_compression_level",
+    ),
+    ("--rate-limit-resource=a", "--rate-limit-resource option format is '<resource_name>:<count>"),
+    ("--rate-limit-resource=a:1:2:3", "Got a:1:2:3"),
+    ("--rate-limit-resource=a:b", "Invalid option value. Got b"),
+    (
+        "--backend-config=nonsense",
+        "--backend-config option format is '<backend name>,<setting>=<value>'. Got nonsense",
+    ),
+    ("--backend-config=,a=b", "No backend specified. --backend-config option format is"),
+    ("--backend-config=default-max-batch-size=x", "Invalid option value. Got x"),
+    (
+        "--cache-config=foo",
+        "No cache specified. --cache-config option format is "
+        "<cache name>,<setting>=<value>. Got foo",
+    ),
+    ("--cache-config=local,size", "'<cache name>,<setting>=<value>'. Got local,size"),
+    (
+        "--response-cache-byte-size=1 --cache-config=local,size=1",
+        "Error: Incompatible flags --response-cache-byte-size and --cache-config both provided. "
+        "Please provide one or the other.",
+    ),
+    ("--host-policy=x", "--host-policy option format is '<policy name>,<setting>=<value>'. Got x"),
+    ("--model-load-gpu-limit=1", "requires format <first>:<second>. Found: 1"),
+    ("--cuda-memory-pool-byte-size=x", "requires format <first>:<second>. Found: x"),
+    ("--metrics-config=a", "--metrics-config option format is <setting>=<value>. Got a"),
+    (
+        "--metrics-config=summary_quantiles=0.5",
+        "Invalid option: [0.5]. No ':' delimiter found. Expected format is <quantile>:<error>",
+    ),
+    ("--http-restricted-api=foo:k=v", "unknown restricted api 'foo'"),
+    (
+        "--http-restricted-api=health",
+        "--http-restricted-api option format is '<config name>:<setting>=<value>'. Got health",
+    ),
+    ("--http-restricted-api=health:k", "Got health:k"),
+    ("--grpc-restricted-protocol=foo:k=v", "unknown restricted protocol 'foo'"),
+    (
+        "--grpc-restricted-protocol=health:a=b --grpc-restricted-protocol=metadata,health:c=d",
+        "restricted protocol 'health' can not be specified in multiple config groups",
+    ),
+    ("--trace-config=x", "option format is '<trace mode>,<setting>=<value>'. Got x"),
+    ("--trace-config=,a=b", "No trace mode specified."),
+    (
+        "--trace-config=foo,a=b",
+        "invalid value for trace mode option: foo. "
+        'Available options are "triton" and "opentelemetry"',
+    ),
+    (
+        "--trace-config level=BAD",
+        'Bad option: "--trace-config level".\ninvalid value for trace level option: bad',
+    ),
+    ("--trace-config rate=x", 'Bad option: "--trace-config rate".\nInvalid option value. Got x'),
+    ("--trace-level=bad", "invalid value for trace level option: bad"),
+    (
+        "--http-port=8001",
+        "The server cannot listen to HTTP requests and GRPC requests at the same address and port "
+        "0.0.0.0:8001",
+    ),
+    ("--model-repository=/no/such/place", "/no/such/place is not a directory"),
+]
+
+
+@pytest.mark.parametrize(("line", "message"), REFUSALS, ids=[line for line, _ in REFUSALS])
+def test_wrong_command_lines_are_refused(tmp_path: Path, line: str, message: str) -> None:
     with pytest.raises(UsageError) as caught:
-        settings(tmp_path, *arguments)
+        settings(tmp_path, *shlex.split(line))
     assert message in str(caught.value)
 
 
@@ -107,8 +391,9 @@ def test_the_repository_is_required() -> None:
         parse([])
 
 
-def test_help_names_every_flag() -> None:
+def test_help_names_every_flag_in_its_group() -> None:
     with pytest.raises(HelpRequested):
         parse(["--help"])
     text = help_text()
-    assert all(f"--{flag.name}" in text for flag in FLAGS)
+    assert all(f"\n  --{flag.name}" in text for flag in FLAGS)
+    assert all(f"\n{group.title}:\n" in text for group in GROUPS if group.title)

@@ -1,0 +1,228 @@
+"""The checked values of all flags to one Settings."""
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from pathlib import Path
+
+from worker_runtime.cli import pairs, tracing
+from worker_runtime.cli.errors import HelpRequested, UsageError
+from worker_runtime.cli.values import Values
+from worker_runtime.cli.words import split
+from worker_runtime.observability.metrics_config import QUANTILES, MetricsConfig
+from worker_runtime.settings import (
+    CompressionLevel,
+    ControlMode,
+    GrpcOptions,
+    HttpOptions,
+    Keepalive,
+    LogSettings,
+    Settings,
+    TlsFiles,
+)
+
+_METRICS = ("counter_latencies", "histogram_latencies", "summary_latencies", "summary_quantiles")
+
+
+def parse(arguments: Sequence[str]) -> Settings:
+    """Settings from the arguments behind the program's name. Raises UsageError, HelpRequested."""
+    take = Values(split(arguments))
+    if take.given("help"):
+        raise HelpRequested
+    _check_ineffective(take)
+    http = take.listener("http")
+    settings = Settings(
+        repositories=_repositories(take),
+        http=http,
+        grpc=take.listener("grpc"),
+        metrics=take.listener("metrics", http.address),
+        http_options=_http_options(take),
+        grpc_options=_grpc_options(take),
+        server_id=take.text("id"),
+        control_mode=ControlMode(take.choice("model-control-mode", ControlMode)),
+        poll_interval_s=take.number("repository-poll-secs"),
+        load_models=_load_models(take),
+        exit_on_error=take.flag("exit-on-error"),
+        strict_readiness=take.flag("strict-readiness"),
+        auto_complete=not (
+            take.given("disable-auto-complete-config") or take.flag("strict-model-config")
+        ),
+        config_name=take.text("model-config-name"),
+        model_namespacing=take.flag("model-namespacing"),
+        load_threads=max(1, take.number("model-load-thread-count")),
+        load_retries=max(0, take.number("model-load-retry-count")),
+        load_gpu_limits=pairs.gpu_limits(take.many("model-load-gpu-limit")),
+        exit_timeout_s=max(0, take.number("exit-timeout-secs")),
+        client_shared_memory=take.flag("allow-client-shm"),
+        cache_config=_cache_config(take),
+        rate_limit=take.choice("rate-limit", ("execution_count", "off")) != "off",
+        rate_limit_resources=pairs.rate_limit_resources(take.many("rate-limit-resource")),
+        host_policies=pairs.host_policies(take.many("host-policy")),
+        backend_settings=pairs.backend_settings(take.many("backend-config")),
+        pinned_pool_bytes=take.number("pinned-memory-pool-byte-size"),
+        cpu_metrics=take.flag("allow-cpu-metrics") and take.flag("allow-metrics"),
+        gpu_metrics=take.flag("allow-gpu-metrics") and take.flag("allow-metrics"),
+        metrics_interval_ms=max(1, take.number("metrics-interval-ms")),
+        metrics_config=_metrics_config(take),
+        trace=tracing.trace_config(take),
+        log=_log_settings(take),
+        ready_file=Path(take.text("ready-file")) if take.text("ready-file") else None,
+        warnings=tuple(_warnings(take)),
+        deprecations=tuple(_deprecations(take)),
+    )
+    _check_ports(settings)
+    return settings
+
+
+def _repositories(take: Values) -> tuple[Path, ...]:
+    given = (*take.many("model-repository"), *take.many("model-store"))
+    if not given:
+        raise UsageError("--model-repository must be specified")
+    for path in given:
+        if not Path(path).is_dir():
+            raise UsageError(f"--model-repository: {path} is not a directory")
+    return tuple(Path(path) for path in dict.fromkeys(given))
+
+
+def _load_models(take: Values) -> tuple[str, ...] | None:
+    explicit = take.text("model-control-mode").lower() == ControlMode.EXPLICIT
+    names = tuple(dict.fromkeys(take.many("load-model")))
+    if not explicit:
+        if names:
+            raise UsageError(
+                "Error: Use of '--load-model' requires setting "
+                "'--model-control-mode=explicit' as well."
+            )
+        return None
+    if "*" in names:
+        if len(names) > 1:
+            raise UsageError(
+                "Wildcard model name '*' must be the ONLY startup model if specified at all."
+            )
+        return None
+    return names
+
+
+def _http_options(take: Values) -> HttpOptions:
+    return HttpOptions(
+        max_input_bytes=take.number("http-max-input-size"),
+        forward_pattern=take.text("http-header-forward-pattern"),
+        restrictions=pairs.restrictions(
+            "http-restricted-api", "api", take.many("http-restricted-api")
+        ),
+    )
+
+
+def _grpc_options(take: Values) -> GrpcOptions:
+    # why given counts for mutual: in Triton --grpc-use-ssl-mutual=false turns TLS on as well.
+    tls = take.flag("grpc-use-ssl") or take.given("grpc-use-ssl-mutual")
+    files = TlsFiles(
+        server_cert=take.text("grpc-server-cert"),
+        server_key=take.text("grpc-server-key"),
+        root_cert=take.text("grpc-root-cert"),
+        mutual=take.flag("grpc-use-ssl-mutual"),
+    )
+    return GrpcOptions(
+        tls=files if tls else None,
+        compression=CompressionLevel(
+            take.choice("grpc-infer-response-compression-level", CompressionLevel)
+        ),
+        keepalive=Keepalive(
+            time_ms=take.number("grpc-keepalive-time"),
+            timeout_ms=take.number("grpc-keepalive-timeout"),
+            permit_without_calls=take.flag("grpc-keepalive-permit-without-calls"),
+            max_pings_without_data=take.number("grpc-http2-max-pings-without-data"),
+            min_recv_ping_interval_without_data_ms=take.number(
+                "grpc-http2-min-recv-ping-interval-without-data"
+            ),
+            max_ping_strikes=take.number("grpc-http2-max-ping-strikes"),
+            max_connection_age_ms=take.optional_number("grpc-max-connection-age"),
+            max_connection_age_grace_ms=take.optional_number("grpc-max-connection-age-grace"),
+        ),
+        forward_pattern=take.text("grpc-header-forward-pattern"),
+        restrictions=pairs.restrictions(
+            "grpc-restricted-protocol", "protocol", take.many("grpc-restricted-protocol")
+        ),
+    )
+
+
+def _cache_config(take: Values) -> pairs.Pairs:
+    if not take.given("response-cache-byte-size"):
+        return pairs.cache_config(take.many("cache-config"))
+    if take.given("cache-config"):
+        raise UsageError(
+            "Error: Incompatible flags --response-cache-byte-size and --cache-config both "
+            "provided. Please provide one or the other."
+        )
+    return {"local": {"size": str(take.number("response-cache-byte-size"))}}
+
+
+def _metrics_config(take: Values) -> MetricsConfig:
+    found = dict(pairs.metrics_pairs(take.many("metrics-config")))
+    return MetricsConfig(
+        counters=found.get("counter_latencies") != "false",
+        histograms=found.get("histogram_latencies") == "true",
+        summaries=found.get("summary_latencies") == "true",
+        quantiles=(
+            pairs.quantiles(found["summary_quantiles"])
+            if "summary_quantiles" in found
+            else QUANTILES
+        ),
+    )
+
+
+def _log_settings(take: Values) -> LogSettings:
+    verbose = take.text("log-verbose").lower()
+    level = {"true": 1, "false": 0}.get(verbose)
+    return LogSettings(
+        verbose=take.number("log-verbose") if level is None else level,
+        info=take.flag("log-info"),
+        warning=take.flag("log-warning"),
+        error=take.flag("log-error"),
+        format=take.choice("log-format", ("default", "ISO8601", "json"), lower=False),
+        file=take.text("log-file"),
+        access_log=take.text("access-log"),
+    )
+
+
+def _check_ineffective(take: Values) -> None:
+    """Values of flags without effect are checked all the same: a typing error is one."""
+    for name in ("cuda-memory-pool-byte-size", "cuda-virtual-address-size"):
+        pairs.check_pools(name, take.many(name))
+    pairs.check_range("sagemaker-safe-port-range", take.many("sagemaker-safe-port-range"))
+
+
+def _check_ports(settings: Settings) -> None:
+    listeners = (("HTTP", settings.http), ("GRPC", settings.grpc), ("metrics", settings.metrics))
+    for (one, first), (other, second) in combinations(listeners, 2):
+        both = first.enabled and second.enabled and first.port != 0
+        if both and (first.address, first.port) == (second.address, second.port):
+            raise UsageError(
+                f"The server cannot listen to {one} requests and {other} requests at the same "
+                f"address and port {first.address}:{first.port}"
+            )
+
+
+def _warnings(take: Values) -> Iterator[str]:
+    for flag in take.flags:
+        if not flag.effect:
+            yield f"--{flag.name} has no effect here: {flag.text}"
+    for setting, _ in pairs.metrics_pairs(take.many("metrics-config")):
+        if setting not in _METRICS:
+            yield f"--metrics-config: unknown setting '{setting}' (known: {', '.join(_METRICS)})"
+
+
+def _deprecations(take: Values) -> Iterator[str]:
+    if take.given("strict-model-config"):
+        yield (
+            "Warning: '--strict-model-config' has been deprecated! "
+            "Please use '--disable-auto-complete-config' instead."
+        )
+    if take.given("response-cache-byte-size"):
+        size = take.number("response-cache-byte-size")
+        yield (
+            "Warning: '--response-cache-byte-size' has been deprecated! This will default to the "
+            "'local' cache implementation with the provided byte size for its config. Please use "
+            "'--cache-config' instead. The equivalent --cache-config CLI args would be: "
+            f"'--cache-config=local,size={size}'"
+        )
+    yield from tracing.deprecations(take)

@@ -1,0 +1,64 @@
+"""Arguments to flags and their texts, with the rules of GNU getopt_long as Triton uses it."""
+
+import difflib
+from collections.abc import Sequence
+
+from worker_runtime.cli.errors import UsageError
+from worker_runtime.flags import BY_NAME, Flag
+from worker_runtime.flags.flag import Kind
+
+
+def split(arguments: Sequence[str]) -> list[tuple[Flag, str]]:
+    """The flags in order with their values; a switch has none. Raises UsageError.
+
+    A flag may be shortened while one flag alone begins so. Whatever follows a flag is its value,
+    also when it begins with dashes. Words that belong to no flag are refused at the end.
+    """
+    found: list[tuple[Flag, str]] = []
+    stray: list[str] = []
+    todo = list(arguments)
+    while todo:
+        word = todo.pop(0)
+        if word == "--":
+            stray.extend(todo)
+            break
+        if word in ("-h", "--help"):
+            found.append((BY_NAME["help"], ""))
+        elif word.startswith("--"):
+            found.append(_take(word, todo))
+        elif word.startswith("-") and word != "-":
+            raise UsageError(f"invalid option -- '{word[1]}'")
+        else:
+            stray.append(word)
+    if stray:
+        raise UsageError(f"Unexpected argument: {stray[0]}")
+    return found
+
+
+def _take(word: str, todo: list[str]) -> tuple[Flag, str]:
+    name, equals, value = word[2:].partition("=")
+    flag = _flag(name, word)
+    if flag.kind is Kind.SWITCH:
+        if equals:
+            raise UsageError(f"option '--{flag.name}' doesn't allow an argument")
+        return flag, ""
+    if equals:
+        return flag, value
+    if not todo:
+        raise UsageError(f"option '--{flag.name}' requires an argument")
+    return flag, todo.pop(0)
+
+
+def _flag(name: str, word: str) -> Flag:
+    flag = BY_NAME.get(name)
+    if flag is not None:
+        return flag
+    begins = [other for other in BY_NAME if other.startswith(name)]
+    if len(begins) == 1:
+        return BY_NAME[begins[0]]
+    if begins:
+        choices = " ".join(f"'--{other}'" for other in begins)
+        raise UsageError(f"option '--{name}' is ambiguous; possibilities: {choices}")
+    close = difflib.get_close_matches(name, BY_NAME, n=1)
+    hint = f"; did you mean --{close[0]}?" if close else ""
+    raise UsageError(f"unrecognized option '{word}'{hint}")

@@ -1,0 +1,113 @@
+"""Flags of the gRPC front end."""
+
+from worker_runtime.flags.flag import INT32, PORT, Flag, Group, Kind
+
+GRPC = Group(
+    "GRPC",
+    (
+        Flag("allow-grpc", Kind.BOOLEAN, "serve gRPC", "true"),
+        Flag("grpc-address", Kind.TEXT, "address to listen on", "0.0.0.0"),  # noqa: S104
+        Flag("grpc-port", Kind.INTEGER, "port; 0 picks a free one", "8001", low=0, high=PORT),
+        Flag(
+            "reuse-grpc-port",
+            Kind.BOOLEAN,
+            "let several servers listen on the same port, when all have this flag",
+            "false",
+        ),
+        Flag(
+            "grpc-header-forward-pattern",
+            Kind.TEXT,
+            "regular expression: metadata that it matches become request parameters",
+        ),
+        Flag(
+            "grpc-infer-thread-count",
+            Kind.INTEGER,
+            "one event loop serves all here",
+            "2",
+            effect=False,
+        ),
+        Flag(
+            "grpc-infer-allocation-pool-size",
+            Kind.INTEGER,
+            "nothing is pooled here",
+            "8",
+            effect=False,
+        ),
+        Flag(
+            "grpc-max-response-pool-size",
+            Kind.INTEGER,
+            "nothing is pooled here",
+            str(INT32),
+            effect=False,
+        ),
+        Flag("grpc-use-ssl", Kind.BOOLEAN, "serve gRPC over TLS", "false"),
+        Flag(
+            "grpc-use-ssl-mutual",
+            Kind.BOOLEAN,
+            "TLS, and clients must show a certificate that the root certificate vouches for",
+            "false",
+        ),
+        Flag("grpc-server-cert", Kind.TEXT, "PEM file with the server's certificate"),
+        Flag("grpc-server-key", Kind.TEXT, "PEM file with the server's key"),
+        Flag("grpc-root-cert", Kind.TEXT, "PEM file with the root certificate of clients"),
+        Flag(
+            "grpc-infer-response-compression-level",
+            Kind.TEXT,
+            "compress inference responses: none, low, medium or high",
+            "none",
+        ),
+        Flag(
+            "grpc-keepalive-time",
+            Kind.INTEGER,
+            "milliseconds after which a keepalive ping is sent",
+            "7200000",
+        ),
+        Flag(
+            "grpc-keepalive-timeout",
+            Kind.INTEGER,
+            "milliseconds to wait for the answer to a ping before the connection is closed",
+            "20000",
+        ),
+        Flag(
+            "grpc-keepalive-permit-without-calls",
+            Kind.BOOLEAN,
+            "send pings even when no call is in flight",
+            "false",
+        ),
+        Flag(
+            "grpc-http2-max-pings-without-data",
+            Kind.INTEGER,
+            "pings that may be sent while there is no data to send; 0: any number",
+            "2",
+        ),
+        Flag(
+            "grpc-http2-min-recv-ping-interval-without-data",
+            Kind.INTEGER,
+            "milliseconds that a client must leave between pings without data",
+            "300000",
+        ),
+        Flag(
+            "grpc-http2-max-ping-strikes",
+            Kind.INTEGER,
+            "bad pings before the connection is closed; 0: any number",
+            "2",
+        ),
+        Flag(
+            "grpc-max-connection-age",
+            Kind.INTEGER,
+            "milliseconds that a connection may live (default: no limit)",
+        ),
+        Flag(
+            "grpc-max-connection-age-grace",
+            Kind.INTEGER,
+            "milliseconds for running calls at the end of a connection's age (default: no limit)",
+        ),
+        Flag(
+            "grpc-restricted-protocol",
+            Kind.TEXT,
+            "serve these protocols only to calls whose metadata triton-grpc-protocol-<key> has "
+            "this value; names as for --http-restricted-api; may be given several times",
+            shape="<protocol>[,<protocol>...]:<key>=<value>",
+        ),
+    ),
+)

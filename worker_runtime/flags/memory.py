@@ -1,0 +1,57 @@
+"""Flags of memory and devices."""
+
+from worker_runtime.flags.flag import Flag, Group, Kind
+
+MEMORY = Group(
+    "Memory/Device Management",
+    (
+        Flag(
+            "pinned-memory-pool-byte-size",
+            Kind.INTEGER,
+            "bytes of pinned host memory",
+            "268435456",
+            high=2**63 - 1,
+        ),
+        Flag(
+            "cuda-memory-pool-byte-size",
+            Kind.TEXT,
+            "bytes of a GPU's memory pool",
+            shape="<GPU>:<bytes>",
+            effect=False,
+        ),
+        Flag(
+            "cuda-virtual-address-size",
+            Kind.TEXT,
+            "bytes of address space for growing states on a GPU",
+            shape="<GPU>:<bytes>",
+            effect=False,
+        ),
+        Flag(
+            "min-supported-compute-capability",
+            Kind.NUMBER,
+            "the backends decide which GPUs they can use",
+            effect=False,
+        ),
+        Flag(
+            "buffer-manager-thread-count",
+            Kind.INTEGER,
+            "threads for copies: none are needed here",
+            "0",
+            effect=False,
+        ),
+        Flag(
+            "host-policy",
+            Kind.TEXT,
+            "cores of a policy's instances: cpu-cores=<from>-<to>, numa-node=<node>; may be given "
+            "several times",
+            shape="<policy>,<setting>=<value>",
+        ),
+        Flag(
+            "model-load-gpu-limit",
+            Kind.TEXT,
+            "refuse to load onto a GPU of whose memory more than this fraction is used; may be "
+            "given several times",
+            shape="<device>:<fraction>",
+        ),
+    ),
+)

@@ -1,0 +1,53 @@
+"""Flags of the model repository."""
+
+from worker_runtime.flags.flag import Flag, Group, Kind
+
+MODEL_REPOSITORY = Group(
+    "Model Repository",
+    (
+        Flag("model-store", Kind.TEXT, "the same as --model-repository"),
+        Flag("model-repository", Kind.TEXT, "directory of models; may be given several times"),
+        Flag("exit-on-error", Kind.BOOLEAN, "exit when a model cannot be loaded at start", "true"),
+        Flag(
+            "disable-auto-complete-config",
+            Kind.SWITCH,
+            "require complete config.pbtxt files: derive nothing from the models",
+        ),
+        Flag("strict-readiness", Kind.BOOLEAN, "ready only when every model is", "true"),
+        Flag(
+            "model-control-mode",
+            Kind.TEXT,
+            "none: load everything at start; poll: follow the repository's changes; explicit: load "
+            "what --load-model names and what the API asks for",
+            "none",
+        ),
+        Flag(
+            "repository-poll-secs",
+            Kind.INTEGER,
+            "seconds between looks at the repository, with --model-control-mode=poll",
+            "15",
+        ),
+        Flag(
+            "load-model",
+            Kind.TEXT,
+            "with --model-control-mode=explicit: a model to load at start; * alone for all; "
+            "may be given several times",
+        ),
+        Flag("model-config-name", Kind.TEXT, "prefer configs/<name>.pbtxt over config.pbtxt"),
+        Flag("model-load-thread-count", Kind.INTEGER, "models loaded at the same time", "4"),
+        Flag("model-load-retry-count", Kind.INTEGER, "further attempts to load a model", "0"),
+        Flag(
+            "model-namespacing",
+            Kind.BOOLEAN,
+            "serve models of the same name from different repositories",
+            "false",
+        ),
+        Flag(
+            "enable-peer-access",
+            Kind.BOOLEAN,
+            "let GPUs reach one another's memory",
+            "true",
+            effect=False,
+        ),
+    ),
+)

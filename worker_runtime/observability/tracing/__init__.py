@@ -1,0 +1,1 @@
+"""Traces of single requests: Triton's files and OpenTelemetry."""

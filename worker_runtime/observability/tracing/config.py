@@ -1,0 +1,31 @@
+"""What is traced at start, and where traces go."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Mode(StrEnum):
+    TRITON = "triton"
+    OPENTELEMETRY = "opentelemetry"
+
+
+class Level(StrEnum):
+    TIMESTAMPS = "TIMESTAMPS"
+    TENSORS = "TENSORS"
+
+
+@dataclass(frozen=True, slots=True)
+class TraceConfig:
+    """No ``levels``: off. Every ``rate``-th request is traced, ``count`` of them (-1: no limit).
+
+    ``log_frequency`` traces go into one file; 0: all into one, at exit. ``options`` are those of
+    the mode as given (url, resource, bsp_*), in order; resource may come several times.
+    """
+
+    mode: Mode = Mode.TRITON
+    levels: frozenset[Level] = frozenset()
+    rate: int = 1000
+    count: int = -1
+    log_frequency: int = 0
+    file: str = ""
+    options: tuple[tuple[str, str], ...] = ()
