@@ -75,12 +75,31 @@ class BackendRequest(Protocol):
     def timeout_ns(self) -> int: ...
 
     @property
+    def priority(self) -> int: ...
+
+    @property
     def cancelled(self) -> bool:
         """The client has gone: answers are thrown away."""
         ...
 
-    def send(self, response: Response | None, *, final: bool) -> None:
-        """One answer. Raises Internal after the final one; None is only good with ``final``."""
+    def send(
+        self,
+        response: Response | None,
+        *,
+        final: bool,
+        started_ns: int = 0,
+        output_ns: int = 0,
+    ) -> None:
+        """One answer. Raises Internal after the final one; None is only good with ``final``.
+
+        Its arrays belong to the runtime from now on. For the response statistics of decoupled
+        models: when work on this answer began (0: when the one before was sent) and when its
+        outputs began to be written (0: they took no time), in monotonic nanoseconds.
+        """
+        ...
+
+    def skip(self, *, started_ns: int = 0) -> None:
+        """An answer that stays empty: nothing is sent, the response statistics count it."""
         ...
 
 

@@ -57,8 +57,9 @@ class ModelVersion:
 
 def scheduler_config(config: Any) -> SchedulerConfig:
     """The scheduling part of a complete ``inference.ModelConfig``."""
+    decoupled = config.model_transaction_policy.decoupled
     if not config.HasField("dynamic_batching"):
-        return SchedulerConfig(ahead=1)
+        return SchedulerConfig(ahead=1, decoupled=decoupled)
     batching = config.dynamic_batching
     return SchedulerConfig(
         batching=BatchingConfig(
@@ -74,6 +75,7 @@ def scheduler_config(config: Any) -> SchedulerConfig:
             by_level={k: _policy(v) for k, v in batching.priority_queue_policy.items()},
         ),
         preserve_ordering=batching.preserve_ordering,
+        decoupled=decoupled,
     )
 
 

@@ -22,6 +22,31 @@ class BatchCount:
 
 
 @dataclass(slots=True)
+class ResponseCount:
+    """Answers of one index (0 is a request's first) of a decoupled model; sums in nanoseconds."""
+
+    infer_count: int = 0
+    infer_ns: int = 0
+    output_count: int = 0
+    output_ns: int = 0
+    success_count: int = 0
+    success_ns: int = 0
+    fail_count: int = 0
+    fail_ns: int = 0
+    empty_count: int = 0
+    empty_ns: int = 0
+    cancel_count: int = 0
+    cancel_ns: int = 0
+
+
+class ResponseEnd(StrEnum):
+    SUCCESS = "success"
+    FAIL = "fail"
+    EMPTY = "empty"
+    CANCEL = "cancel"
+
+
+@dataclass(slots=True)
 class Statistics:
     """``*_ns`` are sums over requests; the time of a batch counts for each request in it."""
 
@@ -41,6 +66,7 @@ class Statistics:
         default_factory=lambda: dict.fromkeys(FailureReason, 0)
     )
     batches: dict[int, BatchCount] = field(default_factory=dict)
+    responses: dict[int, ResponseCount] = field(default_factory=dict)
 
     def executed(
         self,
@@ -51,8 +77,12 @@ class Statistics:
         queued_sum: int,
         times: tuple[int, int, int, int],
         now_ms: int,
+        batch_rows: int = 0,
     ) -> None:
-        """One batch succeeded; ``times`` are start, input end, compute end, output end (ns)."""
+        """One batch succeeded; ``times`` are start, input end, compute end, output end (ns).
+
+        ``batch_rows`` are the rows that ran when some of them belong to requests that failed.
+        """
         start, input_end, infer_end, end = times
         input_ns, infer_ns, output_ns = input_end - start, infer_end - input_end, end - infer_end
         self.success_count += requests
@@ -64,9 +94,10 @@ class Statistics:
         self.row_count += rows
         self.execution_count += 1
         self.last_inference_ms = now_ms
-        batch = self.batches.get(rows)
+        size = batch_rows or rows
+        batch = self.batches.get(size)
         if batch is None:
-            batch = self.batches[rows] = BatchCount()
+            batch = self.batches[size] = BatchCount()
         batch.count += 1
         batch.input_ns += input_ns
         batch.infer_ns += infer_ns
@@ -77,3 +108,29 @@ class Statistics:
         self.fail_count += 1
         self.fail_ns += duration_ns
         self.failures[reason] += 1
+
+    def responded(self, index: int, end: ResponseEnd, times: tuple[int, int, int]) -> None:
+        """One answer of a decoupled model; ``times`` are start, output start, end (ns)."""
+        start, output_start, stop = times
+        row = self.responses.get(index)
+        if row is None:
+            row = self.responses[index] = ResponseCount()
+        if end is ResponseEnd.CANCEL:
+            row.cancel_count += 1
+            row.cancel_ns += stop - start
+            return
+        row.infer_count += 1
+        if end is ResponseEnd.EMPTY:
+            row.infer_ns += stop - start
+            row.empty_count += 1
+            row.empty_ns += stop - start
+            return
+        row.infer_ns += output_start - start
+        row.output_count += 1
+        row.output_ns += stop - output_start
+        if end is ResponseEnd.SUCCESS:
+            row.success_count += 1
+            row.success_ns += stop - start
+        else:
+            row.fail_count += 1
+            row.fail_ns += stop - start

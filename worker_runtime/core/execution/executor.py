@@ -1,36 +1,76 @@
-"""One batch: inputs gathered into arrays, the model run, its outputs checked."""
+"""One batch: inputs gathered into arrays, the model run, its outputs checked and handed out."""
 
 from time import monotonic_ns
+from typing import Any, Protocol
 
 import numpy as np
 
 from worker_runtime.backends.base import Array, Instance
+from worker_runtime.core.execution.answers import Answers, Times, as_fault
+from worker_runtime.core.statistics import FailureReason
 from worker_runtime.errors import BackendFailed, RuntimeFault
 from worker_runtime.types.request import Arrays, InferRequest
 from worker_runtime.types.signature import Signature
 
 Batch = list[InferRequest]
-Times = tuple[int, int, int, int]  # start, input end, compute end, output end: monotonic ns
+
+
+class BatchExecutor(Protocol):
+    """The way of one kind of instance: ``attempt`` in its thread, then ``settle`` in the loop."""
+
+    @property
+    def open(self) -> int:
+        """Requests whose batch is over and that still send answers."""
+        ...
+
+    def attempt(self, instance: Any, batch: Batch) -> tuple[Any, RuntimeFault | None, Times]:
+        """Run one batch; whatever the model raises comes back as a value."""
+        ...
+
+    def settle(self, batch: Batch, outcome: Any, fault: RuntimeFault | None, times: Times) -> None:
+        """Count the batch and tell the sinks; the arguments are what ``attempt`` returned."""
+        ...
 
 
 class Executor:
-    """Turns a batch into arrays, runs it, and checks what came back."""
+    """For models that take a whole batch: turns it into arrays and splits what comes back."""
 
-    def __init__(self, signature: Signature) -> None:
+    open = 0
+
+    def __init__(self, signature: Signature, answers: Answers) -> None:
         self._batched = signature.max_batch_size > 0
         self._specs = {spec.name: spec for spec in signature.outputs}
+        self._answers = answers
 
     def attempt(
         self, instance: Instance, batch: Batch
-    ) -> tuple[Arrays | None, Exception | None, Times]:
-        """Run one batch; whatever the model raises comes back as a value."""
+    ) -> tuple[Arrays | None, RuntimeFault | None, Times]:
         start = monotonic_ns()
         try:
             outputs, times = self.run(instance, batch, start)
         except Exception as error:  # why so wide: a model's errors belong to its requests
             now = monotonic_ns()
-            return None, _as_fault(error), (start, start, now, now)
+            return None, as_fault(error), (start, start, now, now)
         return outputs, None, times
+
+    def settle(
+        self, batch: Batch, outcome: Arrays | None, fault: RuntimeFault | None, times: Times
+    ) -> None:
+        answers = self._answers
+        if outcome is None:
+            fault = fault or BackendFailed("the model gave no outputs")
+            for request in batch:
+                answers.fail(request, fault, FailureReason.BACKEND)
+            return
+        answers.count(batch, times)
+        if len(batch) == 1:
+            answers.deliver(batch[0], outcome)
+            return
+        start = 0
+        for request in batch:
+            stop = start + request.plan.rows
+            answers.deliver(request, [array[start:stop] for array in outcome])
+            start = stop
 
     def run(self, instance: Instance, batch: Batch, start: int) -> tuple[Arrays, Times]:
         first = batch[0].plan
@@ -69,7 +109,7 @@ class Executor:
                 "batched input row; set max_batch_size to 0 if the model does not batch"
             )
         if spec.reshape is not None:
-            array = _restored(array, spec.dims, spec.reshape, batched=self._batched)
+            array = restored(array, spec.dims, spec.reshape, batched=self._batched)
         return array if array.flags.c_contiguous else np.ascontiguousarray(array)
 
 
@@ -86,7 +126,7 @@ def _gather(batch: Batch, rows: int) -> dict[str, Array]:
     return feed
 
 
-def _restored(
+def restored(
     array: Array, dims: tuple[int, ...], reshape: tuple[int, ...], *, batched: bool
 ) -> Array:
     """Undo a configured reshape on an output; an array of another shape is left as it is."""
@@ -95,9 +135,3 @@ def _restored(
         return array
     variable = iter([got for want, got in zip(reshape, seen, strict=True) if want == -1])
     return array.reshape((*lead, *(next(variable) if dim == -1 else dim for dim in dims)))
-
-
-def _as_fault(error: Exception) -> Exception:
-    if isinstance(error, RuntimeFault):
-        return error
-    return BackendFailed(str(error) or type(error).__name__)

@@ -8,14 +8,14 @@ from queue import SimpleQueue
 from time import thread_time_ns
 from typing import Any
 
-from worker_runtime.backends.base import Instance
-from worker_runtime.core.execution.executor import Batch, Executor, Times
-from worker_runtime.types.request import Arrays
+from worker_runtime.core.execution.answers import Times
+from worker_runtime.core.execution.executor import Batch, BatchExecutor
+from worker_runtime.errors import RuntimeFault
 
 logger = logging.getLogger(__name__)
-# Called in the event loop with the batch, its outputs or the error, the phase times and the CPU
-# time (ns) that the thread spent on it.
-Done = Callable[[Batch, Arrays | None, Exception | None, Times, int], None]
+# Called in the event loop with the batch, what the executor made of it (outcome, fault, phase
+# times) and the CPU time (ns) that the thread spent on it.
+Done = Callable[[Batch, Any, RuntimeFault | None, Times, int], None]
 
 
 class InstancePool:
@@ -25,7 +25,7 @@ class InstancePool:
         self,
         name: str,
         instances: Sequence[Any],
-        executor: Executor,
+        executor: BatchExecutor,
         loop: asyncio.AbstractEventLoop,
         done: Done,
     ) -> None:
@@ -52,7 +52,7 @@ class InstancePool:
         for thread in self._threads:
             thread.join(timeout_s)
 
-    def _serve(self, instance: Instance) -> None:
+    def _serve(self, instance: Any) -> None:
         take, run, done = self._work.get, self._executor.attempt, self._done
         answer = self._loop.call_soon_threadsafe
         while (batch := take()) is not None:

@@ -5,34 +5,39 @@ there is no task, future or lock per request.
 """
 
 import asyncio
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from time import monotonic_ns, thread_time_ns, time_ns
+from time import monotonic_ns, thread_time_ns
+from typing import Any
 
 from worker_runtime.backends.base import Instance, LoadedModel
-from worker_runtime.core.execution.executor import Batch, Executor, Times
+from worker_runtime.core.execution.answers import Answers, Times
+from worker_runtime.core.execution.choice import executor_for
+from worker_runtime.core.execution.executor import Batch
 from worker_runtime.core.execution.pool import InstancePool
 from worker_runtime.core.scheduling.batching import BatchingConfig, BatchPolicy
 from worker_runtime.core.scheduling.inline import InlineGovernor
 from worker_runtime.core.scheduling.queue import QueueConfig, RequestQueue
 from worker_runtime.core.statistics import FailureReason, Statistics
 from worker_runtime.errors import Cancelled, QueueFull, QueueTimeout, RuntimeFault, Unavailable
-from worker_runtime.types.request import Arrays, InferRequest
+from worker_runtime.types.request import InferRequest
 from worker_runtime.types.signature import Signature
 
-logger = logging.getLogger(__name__)
 _HERE_PER_TURN = 32
 
 
 @dataclass(frozen=True, slots=True)
 class SchedulerConfig:
-    """``ahead`` batches may wait behind the instances, so that a thread never runs dry."""
+    """``ahead`` batches may wait behind the instances, so that a thread never runs dry.
+
+    ``decoupled`` models may answer a request any number of times, and after its batch is over.
+    """
 
     batching: BatchingConfig = field(default_factory=BatchingConfig)
     queue: QueueConfig = field(default_factory=QueueConfig)
     preserve_ordering: bool = False
     ahead: int = 0
+    decoupled: bool = False
 
 
 class DynamicScheduler:
@@ -48,7 +53,10 @@ class DynamicScheduler:
         self._loop = loop
         self._queue = RequestQueue(config.queue)
         self._policy = BatchPolicy(config.batching)
-        self._executor = Executor(signature)
+        self._answers = Answers(statistics)
+        self._executor = executor_for(
+            signature, loaded, self._answers, loop, self._signal_idle, decoupled=config.decoupled
+        )
         self._pool = InstancePool(
             signature.model, loaded.instances, self._executor, loop, self._finished
         )
@@ -72,7 +80,7 @@ class DynamicScheduler:
 
     @property
     def busy(self) -> bool:
-        return bool(self._in_flight or len(self._queue))
+        return bool(self._in_flight or len(self._queue) or self._executor.open)
 
     def submit(self, request: InferRequest) -> None:
         """Take a request in. Raises QueueFull or Unavailable; else its sink is called later."""
@@ -118,7 +126,7 @@ class DynamicScheduler:
         if self._timer is not None:
             self._timer.cancel()
         for request in self._queue.clear():
-            self._fail(request, Unavailable("the model was unloaded"), FailureReason.OTHER)
+            self._answers.fail(request, Unavailable("the model was unloaded"), FailureReason.OTHER)
         self._pool.close()
 
     def _plan_pump(self) -> None:
@@ -173,22 +181,23 @@ class DynamicScheduler:
 
     def _expire(self, now: int) -> None:
         for request in self._queue.sweep(now):
-            self._fail(request, QueueTimeout("Request timeout expired"), FailureReason.REJECTED)
+            fault = QueueTimeout("Request timeout expired").for_request(request.id)
+            self._answers.fail(request, fault, FailureReason.REJECTED)
 
     def _run_here(self, batch: Batch, instance: Instance) -> None:
         """Execute and answer in the loop: cheaper than a hand-over while the model is tiny."""
         governor = self._governor
         before = thread_time_ns() if governor.doubtful else 0
-        outputs, error, times = self._executor.attempt(instance, batch)
+        outcome, fault, times = self._executor.attempt(instance, batch)
         cpu_ns = thread_time_ns() - before if before else 0
         governor.ran_inline(times[3] - times[0], cpu_ns)
-        self._settle(batch, outputs, error, times)
+        self._executor.settle(batch, outcome, fault, times)
 
     def _finished(
         self,
         batch: Batch,
-        outputs: Arrays | None,
-        error: Exception | None,
+        outcome: Any,
+        fault: RuntimeFault | None,
         times: Times,
         cpu_ns: int,
     ) -> None:
@@ -198,58 +207,15 @@ class DynamicScheduler:
             self._governor.ran_in_thread(cpu_ns)
         if len(self._queue):
             self._pump()  # why first: the instance works on while we write the answers
+        settle = self._executor.settle
         if self._order is None:
-            self._settle(batch, outputs, error, times)
+            settle(batch, outcome, fault, times)
         else:
-            self._held[id(batch)] = lambda: self._settle(batch, outputs, error, times)
+            self._held[id(batch)] = lambda: settle(batch, outcome, fault, times)
             while self._order and id(self._order[0]) in self._held:
                 self._held.pop(id(self._order.pop(0)))()
         if self._idle is not None:
             self._signal_idle()
-
-    def _settle(
-        self, batch: Batch, outputs: Arrays | None, error: Exception | None, times: Times
-    ) -> None:
-        if outputs is None:
-            fault = error if isinstance(error, RuntimeFault) else RuntimeFault(str(error))
-            for request in batch:
-                self._fail(request, fault, FailureReason.BACKEND)
-            return
-        rows = arrived = queued = 0
-        for request in batch:
-            rows += request.plan.rows
-            arrived += request.arrived_ns
-            queued += request.queued_ns
-            request.timings = times
-        self.statistics.executed(
-            requests=len(batch),
-            rows=rows,
-            arrived_sum=arrived,
-            queued_sum=queued,
-            times=times,
-            now_ms=time_ns() // 1_000_000,
-        )
-        if len(batch) == 1:
-            self._deliver(batch[0], outputs)
-            return
-        start = 0
-        for request in batch:
-            stop = start + request.plan.rows
-            self._deliver(request, [array[start:stop] for array in outputs])
-            start = stop
-
-    def _deliver(self, request: InferRequest, outputs: Arrays) -> None:
-        try:
-            request.sink.deliver(request, outputs)
-        except Exception:  # why: one broken connection must not cost the others their answers
-            logger.exception("an answer of model %s could not be written", request.plan.outputs)
-
-    def _fail(self, request: InferRequest, fault: RuntimeFault, reason: FailureReason) -> None:
-        self.statistics.failed(reason, monotonic_ns() - request.arrived_ns)
-        try:
-            request.sink.fail(request, fault.for_request(request.id))
-        except Exception:
-            logger.exception("an error could not be written")
 
     def _signal_idle(self) -> None:
         if self._idle is not None and not self.busy:

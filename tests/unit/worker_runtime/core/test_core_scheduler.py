@@ -128,7 +128,7 @@ async def test_an_error_fails_its_batch_and_the_next_one_works() -> None:
     (name, error) = harness.sink.failed[0]
     assert name == "a"
     assert isinstance(error, BackendFailed)
-    assert str(error) == "[request id: a] no such luck"
+    assert str(error) == "no such luck"  # the words of a backend pass as they are
     assert harness.statistics.failures[FailureReason.BACKEND] == 1
     harness.model.error = None
     harness.submit("b", 1)

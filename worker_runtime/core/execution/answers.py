@@ -1,0 +1,68 @@
+"""How requests end: counted, then told to their sinks. Everything here runs in the event loop."""
+
+import logging
+from collections.abc import Sequence
+from time import monotonic_ns, time_ns
+
+from worker_runtime.core.statistics import FailureReason, Statistics
+from worker_runtime.errors import BackendFailed, RuntimeFault
+from worker_runtime.types.request import Arrays, InferRequest, Response
+
+logger = logging.getLogger(__name__)
+Times = tuple[int, int, int, int]  # start, input end, compute end, output end: monotonic ns
+
+
+def as_fault(error: Exception) -> RuntimeFault:
+    """Whatever a model raised, as a fact that clients may see."""
+    if isinstance(error, RuntimeFault):
+        return error
+    return BackendFailed(str(error) or type(error).__name__)
+
+
+class Answers:
+    """The ends of one model version's requests. A broken sink never costs others their answers."""
+
+    def __init__(self, statistics: Statistics) -> None:
+        self.statistics = statistics
+
+    def count(self, done: Sequence[InferRequest], times: Times, batch_rows: int = 0) -> None:
+        """The requests of one execution that succeeded; ``batch_rows`` when others did not."""
+        rows = arrived = queued = 0
+        for request in done:
+            rows += request.plan.rows
+            arrived += request.arrived_ns
+            queued += request.queued_ns
+            request.timings = times
+        self.statistics.executed(
+            requests=len(done),
+            rows=rows,
+            arrived_sum=arrived,
+            queued_sum=queued,
+            times=times,
+            now_ms=time_ns() // 1_000_000,
+            batch_rows=batch_rows,
+        )
+
+    def deliver(self, request: InferRequest, outputs: Arrays) -> None:
+        try:
+            request.sink.deliver(request, outputs)
+        except Exception:  # why: one broken connection must not cost the others their answers
+            logger.exception("an answer with %s could not be written", request.plan.outputs)
+
+    def respond(self, request: InferRequest, response: Response | None, *, final: bool) -> None:
+        try:
+            request.sink.respond(request, response, final=final)
+        except Exception:
+            logger.exception("an answer with %s could not be written", request.plan.outputs)
+
+    def fail(self, request: InferRequest, fault: RuntimeFault, reason: FailureReason) -> None:
+        """Count the failure and tell it."""
+        self.statistics.failed(reason, monotonic_ns() - request.arrived_ns)
+        self.tell(request, fault)
+
+    def tell(self, request: InferRequest, fault: RuntimeFault) -> None:
+        """Tell a failure that is counted already, or does not count."""
+        try:
+            request.sink.fail(request, fault)
+        except Exception:
+            logger.exception("an error could not be written")

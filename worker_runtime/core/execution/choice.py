@@ -1,0 +1,36 @@
+"""Which executor a loaded model needs."""
+
+import asyncio
+from collections.abc import Callable
+
+from worker_runtime.backends.base import LoadedModel
+from worker_runtime.core.execution.answers import Answers
+from worker_runtime.core.execution.executor import BatchExecutor, Executor
+from worker_runtime.core.execution.requests import RequestExecutor
+from worker_runtime.errors import LoadFailed
+from worker_runtime.types.signature import Signature
+
+
+def executor_for(
+    signature: Signature,
+    loaded: LoadedModel,
+    answers: Answers,
+    loop: asyncio.AbstractEventLoop,
+    idle: Callable[[], None],
+    *,
+    decoupled: bool,
+) -> BatchExecutor:
+    """``idle`` is called in the loop when the last decoupled request has sent its final answer.
+
+    Raises LoadFailed when a decoupled model has a backend that answers batches.
+    """
+    if takes_requests(loaded):
+        return RequestExecutor(signature, answers, loop, idle, decoupled=decoupled)
+    if decoupled:
+        raise LoadFailed(f"the backend of model '{signature.model}' cannot serve decoupled models")
+    return Executor(signature, answers)
+
+
+def takes_requests(loaded: LoadedModel) -> bool:
+    """Its instances are of the `RequestInstance` kind."""
+    return any(hasattr(instance, "execute_requests") for instance in loaded.instances)

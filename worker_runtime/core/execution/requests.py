@@ -1,0 +1,315 @@
+"""Batches for models that take their requests apart, and may answer each of them many times."""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from time import monotonic_ns
+from typing import NamedTuple
+
+import numpy as np
+
+from worker_runtime.backends.base import Array, RequestInstance
+from worker_runtime.core.execution.answers import Answers, Times, as_fault
+from worker_runtime.core.execution.executor import Batch, restored
+from worker_runtime.core.statistics import FailureReason, ResponseEnd
+from worker_runtime.errors import Cancelled, Internal, RuntimeFault
+from worker_runtime.types.request import InferRequest, ParameterValue, Response, SequencePart
+from worker_runtime.types.signature import Signature, TensorSpec
+
+logger = logging.getLogger(__name__)
+_BRAIN_FLOAT = np.dtype("<u2")  # numpy has no BF16: its bits travel as integers
+_NO_PARAMETERS: Mapping[str, ParameterValue] = {}
+
+
+class ActiveRequest:
+    """One request in the hands of a model: what `BackendRequest` promises."""
+
+    __slots__ = (
+        "_inputs",
+        "_owner",
+        "answer",
+        "ended",
+        "index",
+        "last_ns",
+        "over",
+        "raised",
+        "released",
+        "request",
+    )
+
+    def __init__(self, request: InferRequest, owner: "RequestExecutor", now_ns: int) -> None:
+        self.request = request
+        self._owner = owner
+        self._inputs: dict[str, Array] | None = None
+        self.over = False  # the model's side has sent the final answer
+        self.ended = False  # the loop's side has told the sink so
+        self.released = False  # the batch is over
+        self.raised: RuntimeFault | None = None  # why it failed without an answer of its own
+        self.answer: Response | None = None  # the one of a model that is not decoupled
+        self.index = 0
+        self.last_ns = now_ns
+
+    @property
+    def id(self) -> str:
+        return self.request.id
+
+    @property
+    def inputs(self) -> Mapping[str, Array]:
+        if self._inputs is None:
+            self._inputs = _arrays(self.request)
+        return self._inputs
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        return self.request.plan.outputs
+
+    @property
+    def parameters(self) -> Mapping[str, ParameterValue]:
+        return self.request.parameters or _NO_PARAMETERS
+
+    @property
+    def sequence(self) -> SequencePart | None:
+        return self.request.sequence
+
+    @property
+    def timeout_ns(self) -> int:
+        return self.request.timeout_ns
+
+    @property
+    def priority(self) -> int:
+        return self.request.priority
+
+    @property
+    def cancelled(self) -> bool:
+        return self.request.cancelled
+
+    def send(
+        self,
+        response: Response | None,
+        *,
+        final: bool,
+        started_ns: int = 0,
+        output_ns: int = 0,
+    ) -> None:
+        if self.over:
+            raise Internal("a response was sent after the final one")
+        if response is None and not final:
+            raise Internal("a response without outputs and without an error can only be the final")
+        self.over = final
+        self._owner.answered(
+            self, response, final=final, started_ns=started_ns, output_ns=output_ns
+        )
+
+    def skip(self, *, started_ns: int = 0) -> None:
+        self._owner.skipped(self, started_ns)
+
+
+class _Letter(NamedTuple):
+    """From a model's thread to the loop: one answer, and how it counts (None: it does not)."""
+
+    call: ActiveRequest
+    response: Response | None
+    final: bool
+    end: ResponseEnd | None
+    number: int
+    times: tuple[int, int, int]
+
+
+class RequestExecutor:
+    """``attempt`` runs in instance threads, answers may come from any thread, the rest is loop.
+
+    Models that are not decoupled answer when their batch is over, all requests at once. Those
+    that are may answer before and after: letters to the loop, one wake-up for many.
+    """
+
+    def __init__(
+        self,
+        signature: Signature,
+        answers: Answers,
+        loop: asyncio.AbstractEventLoop,
+        idle: Callable[[], None],
+        *,
+        decoupled: bool,
+    ) -> None:
+        self.open = 0
+        self._idle = idle  # called when ``open`` falls to 0
+        self._silent = Internal(
+            f"model '{signature.model}' ended the execution without a final response"
+        )
+        self._batched = signature.max_batch_size > 0
+        self._specs = {spec.name: spec for spec in signature.outputs}
+        self._answers = answers
+        self._loop = loop
+        self._decoupled = decoupled
+        self._letters: deque[_Letter] = deque()
+        self._woken = False
+
+    # --- in threads ------------------------------------------------------------------------
+
+    def attempt(
+        self, instance: RequestInstance, batch: Batch
+    ) -> tuple[list[ActiveRequest], None, Times]:
+        start = monotonic_ns()
+        calls = [ActiveRequest(request, self, start) for request in batch]
+        try:
+            instance.execute_requests(calls)
+        except Exception as error:  # why so wide: a model's errors belong to its requests
+            fault = as_fault(error)
+            for call in calls:
+                if not call.over:
+                    call.over, call.raised = True, fault
+        if not self._decoupled:
+            for call in calls:
+                if not call.over:
+                    call.over, call.raised = True, self._silent
+        now = monotonic_ns()
+        return calls, None, (start, start, now, now)
+
+    def answered(
+        self,
+        call: ActiveRequest,
+        response: Response | None,
+        *,
+        final: bool,
+        started_ns: int,
+        output_ns: int,
+    ) -> None:
+        """An answer of ``call``; the times are those of `BackendRequest.send`."""
+        if response is not None and response.error is None:
+            response = self._wanted(call.request, response)
+        if not self._decoupled:
+            if response is not None:
+                if call.answer is not None:
+                    response = Response(error=Internal("expected a single response, got 2"))
+                call.answer = response
+            return
+        end = None
+        if response is not None:
+            end = _kind(call, response)
+        self._post(call, response, final, end, started_ns, output_ns)
+
+    def skipped(self, call: ActiveRequest, started_ns: int) -> None:
+        if self._decoupled:
+            self._post(call, None, False, ResponseEnd.EMPTY, started_ns, 0)
+
+    def _post(
+        self,
+        call: ActiveRequest,
+        response: Response | None,
+        final: bool,
+        end: ResponseEnd | None,
+        started_ns: int,
+        output_ns: int,
+    ) -> None:
+        now, index = monotonic_ns(), call.index
+        times = (started_ns or call.last_ns, output_ns or now, now)
+        if end is not None:
+            call.index, call.last_ns = index + 1, now
+        self._letters.append(_Letter(call, response, final, end, index, times))
+        if not self._woken:
+            self._woken = True
+            try:
+                self._loop.call_soon_threadsafe(self._read)
+            except RuntimeError:  # the loop is closed: the process is going away
+                logger.debug("an answer came after the event loop had ended")
+
+    def _wanted(self, request: InferRequest, response: Response) -> Response:
+        """The response with the outputs that were asked for, in their wire shapes."""
+        names, arrays = [], []
+        for name, array in zip(response.names, response.arrays, strict=True):
+            if name in request.plan.outputs:
+                names.append(name)
+                arrays.append(self._on_wire(self._specs[name], array))
+        return Response(tuple(names), arrays, response.parameters)
+
+    def _on_wire(self, spec: TensorSpec, array: Array) -> Array:
+        if array.dtype.kind in "US" and not spec.datatype.item_size:
+            array = array.astype(object)
+        if spec.reshape is not None:
+            array = restored(array, spec.dims, spec.reshape, batched=self._batched)
+        return array if array.flags.c_contiguous else np.ascontiguousarray(array)
+
+    # --- in the loop -------------------------------------------------------------------------
+
+    def settle(
+        self,
+        batch: Batch,
+        outcome: Sequence[ActiveRequest],
+        fault: RuntimeFault | None,  # noqa: ARG002 # what a batch raised is with its requests
+        times: Times,
+    ) -> None:
+        answers = self._answers
+        done = [call.request for call in outcome if call.raised is None]
+        answers.count(done, times, sum([request.plan.rows for request in batch]))
+        for call in outcome:
+            if self._decoupled:
+                self._release(call)
+            elif call.raised is not None:
+                answers.fail(call.request, call.raised, FailureReason.BACKEND)
+            else:
+                self._answer(call)
+
+    def _answer(self, call: ActiveRequest) -> None:
+        """The one answer of a request whose model is not decoupled."""
+        request, response = call.request, call.answer
+        if response is not None and response.error is not None:
+            self._answers.tell(request, response.error)
+        elif response is not None and self._plain(request, response):
+            self._answers.deliver(request, response.arrays)
+        else:
+            self._answers.respond(request, response, final=True)
+
+    def _plain(self, request: InferRequest, response: Response) -> bool:
+        """It can go the short way: all that was asked for, in order, as configured."""
+        return (
+            not response.parameters
+            and response.names == request.plan.outputs
+            and all(
+                array.dtype == (self._specs[name].datatype.dtype or _BRAIN_FLOAT)
+                for name, array in zip(response.names, response.arrays, strict=True)
+            )
+        )
+
+    def _release(self, call: ActiveRequest) -> None:
+        """The batch of a decoupled request is over; the request may not be."""
+        call.released = True
+        if call.raised is not None and not call.ended:
+            call.ended = True
+            self._answers.fail(call.request, call.raised, FailureReason.BACKEND)
+        elif not call.ended:
+            self.open += 1
+
+    def _read(self) -> None:
+        self._woken = False
+        letters, statistics = self._letters, self._answers.statistics
+        while letters:
+            call, response, final, end, number, times = letters.popleft()
+            if end is not None:
+                statistics.responded(number, end, times)
+            if call.ended or (response is None and not final):
+                continue
+            if final:
+                call.ended = True
+            self._answers.respond(call.request, response, final=final)
+            if final and call.released:
+                self.open -= 1
+                if not self.open:
+                    self._idle()
+
+
+def _kind(call: ActiveRequest, response: Response) -> ResponseEnd:
+    if isinstance(response.error, Cancelled) or call.request.cancelled:
+        return ResponseEnd.CANCEL
+    return ResponseEnd.FAIL if response.error is not None else ResponseEnd.SUCCESS
+
+
+def _arrays(request: InferRequest) -> dict[str, Array]:
+    """Views of the request's inputs, in the shapes that the model sees."""
+    feed: dict[str, Array] = {}
+    for item, buffer in zip(request.plan.inputs, request.inputs, strict=True):
+        flat = buffer
+        if not isinstance(buffer, np.ndarray):
+            flat = np.frombuffer(buffer, item.datatype.dtype or _BRAIN_FLOAT)
+        feed[item.name] = flat.reshape(item.shape)
+    return feed
