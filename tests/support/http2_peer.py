@@ -1,0 +1,164 @@
+"""The other end of an HTTP/2 connection: a fake transport, and the h2 library as client."""
+
+from typing import Any
+
+import h2.config
+import h2.connection
+import h2.events
+
+from worker_runtime.protocols.grpc.native.call import Call
+from worker_runtime.protocols.grpc.native.connection import Connection
+from worker_runtime.protocols.grpc.native.keepalive import KeepaliveRules
+
+HEADERS = [
+    (":method", "POST"),
+    (":scheme", "http"),
+    (":path", "/echo"),
+    (":authority", "test"),
+    ("te", "trailers"),
+    ("content-type", "application/grpc"),
+]
+
+
+class FakeTransport:
+    def __init__(self) -> None:
+        self.written: list[bytes] = []
+        self.closed = False
+
+    def write(self, data: bytes) -> None:
+        self.written.append(bytes(data))
+
+    def is_closing(self) -> bool:
+        return self.closed
+
+    def close(self) -> None:
+        self.closed = True
+
+    def taken(self) -> bytes:
+        """What was written since the last time."""
+        data, self.written = b"".join(self.written), []
+        return data
+
+
+class EchoHandler:
+    """Answers each message with itself as soon as it is there."""
+
+    def __init__(self, call: Call) -> None:
+        self.call = call
+        self.messages: list[bytes] = []
+        self.cancelled = 0
+        self.drains = 0
+        self.half_closed = False
+
+    def message(self, data: bytes) -> None:
+        self.messages.append(data)
+
+    def half_close(self) -> None:
+        self.half_closed = True
+        for message in self.messages:
+            self.call.send(message)
+        self.call.finish(0)
+
+    def cancel(self) -> None:
+        self.cancelled += 1
+
+    def drained(self) -> None:
+        self.drains += 1
+
+
+class SilentHandler(EchoHandler):
+    def half_close(self) -> None:
+        self.half_closed = True
+
+
+class Owner:
+    """A server of one connection; ``handlers`` in the order of the calls."""
+
+    def __init__(self, keepalive: KeepaliveRules | None = None, level: str = "") -> None:
+        self.keepalive = keepalive or KeepaliveRules()
+        self.response_level = level
+        self.service = self
+        self.handlers: list[EchoHandler] = []
+        self.members: set[Any] = set()
+
+    def open(self, call: Call) -> EchoHandler | None:
+        kinds = {"/echo": EchoHandler, "/silent": SilentHandler}
+        kind = kinds.get(call.head.path)
+        if kind is None:
+            return None
+        self.handlers.append(kind(call))
+        return self.handlers[-1]
+
+    def joined(self, connection: Connection) -> None:
+        self.members.add(connection)
+
+    def left(self, connection: Connection) -> None:
+        self.members.discard(connection)
+
+
+class Peer:
+    """A client that follows the rules, on the other side of ``connection``."""
+
+    def __init__(self, owner: Owner | None = None, *, greet: bool = True) -> None:
+        self.owner = owner or Owner()
+        self.transport = FakeTransport()
+        self.connection = Connection(self.owner)
+        self.connection.connection_made(self.transport)  # type: ignore[arg-type] # a fake
+        self.client = h2.connection.H2Connection(
+            h2.config.H2Configuration(client_side=True, header_encoding="utf-8")
+        )
+        self.events: list[h2.events.Event] = []
+        if greet:
+            self.client.initiate_connection()
+            self.exchange()
+
+    def exchange(self) -> list[h2.events.Event]:
+        """Carry bytes both ways until both are silent; the client's new events."""
+        fresh: list[h2.events.Event] = []
+        while True:
+            out = self.client.data_to_send()
+            if out:
+                self.connection.data_received(out)
+            back = self.transport.taken()
+            if back:
+                fresh += self.client.receive_data(back)
+            if not out and not back:
+                break
+        self.events += fresh
+        return fresh
+
+    def call(self, body: bytes, path: str = "/echo", extra: Any = (), *, end: bool = True) -> int:
+        """Open a call and send ``body`` as it is; the stream's number."""
+        stream = self.client.get_next_available_stream_id()
+        headers = [(k, path if k == ":path" else v) for k, v in HEADERS]
+        self.client.send_headers(stream, [*headers, *extra])
+        if body:
+            self.send(stream, body, end=end)
+        elif end:
+            self.client.end_stream(stream)
+        return stream
+
+    def send(self, stream: int, body: bytes, *, end: bool) -> None:
+        size = self.client.max_outbound_frame_size
+        pieces = [body[i : i + size] for i in range(0, len(body), size)]
+        for number, piece in enumerate(pieces):
+            self.client.send_data(stream, piece, end_stream=end and number == len(pieces) - 1)
+            self.exchange()
+
+    def data(self, stream: int) -> bytes:
+        """Everything that arrived on ``stream``."""
+        return b"".join(
+            event.data
+            for event in self.events
+            if isinstance(event, h2.events.DataReceived) and event.stream_id == stream
+        )
+
+    def trailers(self, stream: int) -> dict[str, str]:
+        """The last headers of ``stream`` (empty before they came)."""
+        kinds = (h2.events.TrailersReceived, h2.events.ResponseReceived)
+        found = [
+            event.headers
+            for event in self.events
+            if isinstance(event, kinds) and event.stream_id == stream
+        ]
+        return {str(k): str(v) for k, v in found[-1]} if found else {}

@@ -1,0 +1,165 @@
+"""Header blocks: HPACK in with a cache of whole blocks, constant blocks out (RFC 7541).
+
+Clients repeat themselves: once their table has settled, call after call has the very same bytes.
+A block that leaves the table as it was means the same as long as the table stays, so its decoded
+form is kept by its bytes. What we send uses no table at all, so it can be made once.
+"""
+
+import hpack
+import msgspec
+
+from worker_runtime.protocols.grpc.native.frames import ConnectionFault, ErrorCode
+
+MAX_HEADER_BYTES = 64 * 1024
+_MAX_CACHED = 256
+_MAX_TIMEOUT_NS = 2**62
+_UNIT_NS = {
+    "H": 3_600_000_000_000,
+    "M": 60_000_000_000,
+    "S": 1_000_000_000,
+    "m": 1_000_000,
+    "u": 1000,
+    "n": 1,
+}
+
+Metadata = tuple[tuple[str, str], ...]
+
+
+class CallHead(msgspec.Struct, frozen=True):
+    """What a request's headers say. ``refusal`` is an HTTP status when they are not gRPC's.
+
+    ``timeout_ns`` is 0 without a deadline. ``metadata`` has the client's own headers, in order.
+    """
+
+    path: str
+    metadata: Metadata
+    timeout_ns: int = 0
+    encoding: str = "identity"
+    accept_encoding: str = ""
+    refusal: int = 0
+
+
+class HeaderDecoder:
+    """The receiving side of one connection's header compression."""
+
+    def __init__(self) -> None:
+        self._decoder = hpack.Decoder(max_header_list_size=MAX_HEADER_BYTES)
+        self._cache: dict[bytes, CallHead] = {}
+
+    def head(self, block: bytes) -> CallHead:
+        """The headers in ``block``. Raises ConnectionFault when it cannot be decoded."""
+        known = self._cache.get(block)
+        if known is not None:
+            return known
+        entries = self._decoder.header_table.dynamic_entries
+        before = (len(entries), entries[0] if entries else None)
+        headers = self._decoded(block)
+        after = (len(entries), entries[0] if entries else None)
+        found = read_head(headers)
+        if before[0] != after[0] or before[1] is not after[1]:
+            self._cache.clear()  # the table moved: indices mean something else now
+        else:
+            if len(self._cache) >= _MAX_CACHED:
+                self._cache.clear()
+            self._cache[block] = found
+        return found
+
+    def skip(self, block: bytes) -> None:
+        """Keep the table in step with a block that nobody reads (trailers of a request)."""
+        self._decoded(block)
+        self._cache.clear()
+
+    def _decoded(self, block: bytes) -> list[tuple[bytes, bytes]]:
+        try:
+            return [
+                (bytes(name), bytes(value)) for name, value in self._decoder.decode(block, raw=True)
+            ]
+        except hpack.OversizedHeaderListError as error:
+            raise ConnectionFault(ErrorCode.ENHANCE_YOUR_CALM, str(error)) from error
+        # why IndexError: hpack reads behind the end of a block that was cut off.
+        except (hpack.HPACKError, IndexError) as error:
+            raise ConnectionFault(ErrorCode.COMPRESSION_ERROR, str(error)) from error
+
+
+def read_head(headers: list[tuple[bytes, bytes]]) -> CallHead:
+    """Sort a request's headers by who reads them."""
+    method = path = content_type = ""
+    timeout_ns, encoding, accept_encoding = 0, "identity", ""
+    metadata: list[tuple[str, str]] = []
+    for raw_name, raw_value in headers:
+        name, value = raw_name.decode("latin-1"), raw_value.decode("latin-1")
+        if name == ":path":
+            path = value
+        elif name == ":method":
+            method = value
+        elif name == "content-type":
+            content_type = value
+        elif name == "grpc-timeout":
+            timeout_ns = read_timeout(value)
+        elif name == "grpc-encoding":
+            encoding = value
+        elif name == "grpc-accept-encoding":
+            accept_encoding = value
+        elif not name.startswith(":") and name != "te":
+            metadata.append((name, value))
+    refusal = 0
+    if not content_type.startswith("application/grpc"):
+        refusal = 415
+    elif method != "POST":
+        refusal = 405
+    return CallHead(path, tuple(metadata), timeout_ns, encoding, accept_encoding, refusal)
+
+
+def read_timeout(text: str) -> int:
+    """``grpc-timeout`` in nanoseconds; 0 (no deadline) for what is not one."""
+    digits, unit = text[:-1], text[-1:]
+    if not digits.isascii() or not digits.isdigit() or len(digits) > 8 or unit not in _UNIT_NS:
+        return 0
+    # why at least 1: a deadline that is already over is still a deadline.
+    return min(max(int(digits) * _UNIT_NS[unit], 1), _MAX_TIMEOUT_NS)
+
+
+def _length(size: int) -> bytes:
+    """An HPACK integer with a prefix of seven bits, without Huffman's flag."""
+    if size < 127:
+        return bytes([size])
+    out, size = bytearray([127]), size - 127
+    while size >= 128:
+        out.append(size % 128 + 128)
+        size //= 128
+    out.append(size)
+    return bytes(out)
+
+
+def literal(name: bytes, value: bytes) -> bytes:
+    """A field that enters no table: ``name`` in lower case."""
+    return b"".join((b"\x00", _length(len(name)), name, _length(len(value)), value))
+
+
+def status_line(status: int) -> bytes:
+    return b"\x88" if status == 200 else literal(b":status", b"%d" % status)
+
+
+def percent_encoded(text: str) -> bytes:
+    """``grpc-message``: printable ASCII as it is, everything else as %XX of its UTF-8."""
+    return b"".join(
+        bytes([byte]) if 0x20 <= byte <= 0x7E and byte != 0x25 else b"%%%02X" % byte
+        for byte in text.encode()
+    )
+
+
+CONTENT_TYPE = literal(b"content-type", b"application/grpc")
+ACCEPT_ENCODING = literal(b"grpc-accept-encoding", b"identity,deflate,gzip")
+RESPONSE = status_line(200) + CONTENT_TYPE + ACCEPT_ENCODING
+OK_TRAILERS = literal(b"grpc-status", b"0")
+
+
+def response_headers(encoding: str = "") -> bytes:
+    """The block in front of a call's first message."""
+    return RESPONSE + literal(b"grpc-encoding", encoding.encode()) if encoding else RESPONSE
+
+
+def trailers(status: int, message: str = "") -> bytes:
+    """The block that ends a call; ``status`` is gRPC's number."""
+    block = literal(b"grpc-status", b"%d" % status)
+    return block + literal(b"grpc-message", percent_encoded(message)) if message else block

@@ -1,0 +1,138 @@
+"""Bytes to frames: the preface, the order of frames, and header blocks made whole (RFC 9113)."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from worker_runtime.protocols.grpc.native import frames as h2
+from worker_runtime.protocols.grpc.native.frames import (
+    MAX_WINDOW,
+    ConnectionFault,
+    ErrorCode,
+    StreamFault,
+)
+from worker_runtime.protocols.grpc.native.header_blocks import MAX_HEADER_BYTES
+
+MAX_FRAME = 1024 * 1024
+_MAX_BLOCK_PARTS = 64
+
+OnFrame = Callable[[int, int, bytes], None]  # flags, stream, payload
+
+
+class FrameHandler(Protocol):
+    """Who acts on whole frames; each may raise ConnectionFault or StreamFault."""
+
+    closed: bool
+
+    def on_data(self, flags: int, stream: int, payload: bytes) -> None: ...
+
+    def on_header_block(self, flags: int, stream: int, block: bytes) -> None: ...
+
+    def on_reset(self, flags: int, stream: int, payload: bytes) -> None: ...
+
+    def on_settings(self, flags: int, stream: int, payload: bytes) -> None: ...
+
+    def on_ping(self, flags: int, stream: int, payload: bytes) -> None: ...
+
+    def on_window(self, flags: int, stream: int, payload: bytes) -> None: ...
+
+    def reset_stream(self, fault: StreamFault) -> None: ...
+
+
+class FrameReader:
+    """The receiving side of one connection, up to whole frames."""
+
+    def __init__(self, handler: FrameHandler) -> None:
+        self._handler = handler
+        self._rest = b""
+        self._greeted = False
+        self._settled = False  # the client's first SETTINGS frame is there
+        self._block: tuple[int, int, list[bytes]] | None = None  # stream, flags, parts
+        self._by_kind: tuple[OnFrame, ...] = (
+            handler.on_data,
+            self._on_headers,
+            self._on_priority,
+            handler.on_reset,
+            handler.on_settings,
+            self._on_push,
+            handler.on_ping,
+            self._on_goaway,
+            handler.on_window,
+            self._on_continuation,
+        )
+
+    def feed(self, data: bytes) -> None:
+        """Act on every whole frame. Raises ConnectionFault."""
+        if self._rest:
+            data = self._rest + data
+            self._rest = b""
+        at, end = 0, len(data)
+        if not self._greeted:
+            if not h2.PREFACE.startswith(data[: len(h2.PREFACE)]):
+                raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, "not an HTTP/2 preface")
+            if end < len(h2.PREFACE):
+                self._rest = data
+                return
+            self._greeted = True
+            at = len(h2.PREFACE)
+        unpack = h2.HEAD.unpack_from
+        while end - at >= h2.HEAD_BYTES and not self._handler.closed:
+            high, low, kind, flags, stream = unpack(data, at)
+            length = high << 8 | low
+            if length > MAX_FRAME:
+                raise ConnectionFault(ErrorCode.FRAME_SIZE_ERROR, f"a frame of {length} bytes")
+            stop = at + h2.HEAD_BYTES + length
+            if stop > end:
+                break
+            payload = data[at + h2.HEAD_BYTES : stop]
+            at = stop
+            try:
+                self._frame(kind, flags, stream & MAX_WINDOW, payload)
+            except StreamFault as fault:
+                self._handler.reset_stream(fault)
+        if at < end:
+            self._rest = data[at:]
+
+    def _frame(self, kind: int, flags: int, stream: int, payload: bytes) -> None:
+        if self._block is not None and kind != h2.CONTINUATION:
+            raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, "a header block was interrupted")
+        if not self._settled:
+            if kind != h2.SETTINGS:
+                raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, "SETTINGS must come first")
+            self._settled = True
+        if kind < len(self._by_kind):  # unknown kinds are ignored, as the RFC wants
+            self._by_kind[kind](flags, stream, payload)
+
+    def _on_headers(self, flags: int, stream: int, payload: bytes) -> None:
+        if flags & (h2.PADDED | h2.WITH_PRIORITY):
+            payload = h2.unpadded(payload, flags)
+        if not stream % 2:
+            raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, f"HEADERS on stream {stream}")
+        if flags & h2.END_HEADERS:
+            self._handler.on_header_block(flags, stream, payload)
+        else:
+            self._block = (stream, flags, [payload])
+
+    def _on_continuation(self, flags: int, stream: int, payload: bytes) -> None:
+        if self._block is None or self._block[0] != stream:
+            raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, "CONTINUATION without HEADERS")
+        _, first_flags, parts = self._block
+        parts.append(payload)
+        if sum(map(len, parts)) > MAX_HEADER_BYTES or len(parts) > _MAX_BLOCK_PARTS:
+            raise ConnectionFault(ErrorCode.ENHANCE_YOUR_CALM, "the header block is too large")
+        if flags & h2.END_HEADERS:
+            self._block = None
+            self._handler.on_header_block(first_flags, stream, b"".join(parts))
+
+    def _on_priority(self, _flags: int, stream: int, payload: bytes) -> None:
+        if not stream:
+            raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, "PRIORITY on stream 0")
+        if len(payload) != 5:
+            raise StreamFault(stream, ErrorCode.FRAME_SIZE_ERROR)
+
+    def _on_push(self, _flags: int, _stream: int, _payload: bytes) -> None:
+        raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, "a client cannot push")
+
+    def _on_goaway(self, _flags: int, stream: int, payload: bytes) -> None:
+        if stream or len(payload) < 8:
+            raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, "a broken GOAWAY")
+        # The client opens no more streams; the running ones end as ever.
