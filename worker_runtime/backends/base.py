@@ -23,7 +23,10 @@ class Placement:
 
 @dataclass(frozen=True, slots=True)
 class LoadSpec:
-    """What to load. ``path`` is the version directory; ``cores`` bounds all CPU instances."""
+    """What to load. ``path`` is the version directory; ``cores`` bounds all CPU instances.
+
+    ``config`` is the normalised ``inference.ModelConfig``, before anything is completed.
+    """
 
     name: str
     version: int
@@ -34,6 +37,7 @@ class LoadSpec:
     cores: int
     graph_level: int = 0
     backend_settings: Mapping[str, str] = field(default_factory=dict)
+    config: Any = None
 
 
 class Instance(Protocol):
@@ -145,3 +149,16 @@ class Backend(Protocol):
     def load(self, spec: LoadSpec) -> LoadedModel:
         """Load one version; blocking. Raises LoadFailed with a text for people."""
         ...
+
+
+class BuiltIn:
+    """A loaded model without a file: nothing but its instances."""
+
+    graph: ModelGraph | None = None
+    inline: Instance | None = None
+
+    def __init__(self, instances: Sequence[RequestInstance]) -> None:
+        self.instances = instances
+
+    def close(self) -> None:
+        self.instances = ()

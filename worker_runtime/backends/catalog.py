@@ -8,6 +8,8 @@ from worker_runtime.errors import LoadFailed, Problem
 CATALOG = {
     "onnxruntime": "worker_runtime.backends.onnxruntime:OnnxRuntimeBackend",
     "identity": "worker_runtime.backends.identity:IdentityBackend",
+    "repeat": "worker_runtime.backends.repeat:RepeatBackend",
+    "square": "worker_runtime.backends.square:SquareBackend",
 }
 
 

@@ -139,4 +139,5 @@ def _load_spec(config: Any, plan: ModelPlan, version: int, rules: LoadingRules) 
         cores=rules.machine.cores,
         graph_level=config.optimization.graph.level,
         backend_settings=rules.backend_settings.get(config.backend, {}),
+        config=config,
     )
