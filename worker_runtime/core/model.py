@@ -6,9 +6,15 @@ from typing import Any
 
 from worker_runtime.backends.base import LoadedModel
 from worker_runtime.core.plans import Planner
+from worker_runtime.core.scheduling.base import Scheduler
 from worker_runtime.core.scheduling.batching import BatchingConfig
+from worker_runtime.core.scheduling.cached import CachedScheduler
 from worker_runtime.core.scheduling.dynamic import DynamicScheduler, SchedulerConfig
+from worker_runtime.core.scheduling.ensemble.scheduler import EnsembleScheduler
 from worker_runtime.core.scheduling.queue import QueueConfig, QueuePolicy
+from worker_runtime.core.scheduling.sequence.config import SequenceConfig
+from worker_runtime.core.scheduling.sequence.scheduler import SequenceScheduler
+from worker_runtime.core.scheduling.surroundings import ALONE, Surroundings
 from worker_runtime.core.statistics import Statistics
 from worker_runtime.types.signature import Signature
 
@@ -23,12 +29,18 @@ class Blueprint:
     signature: Signature
     loaded: LoadedModel
     load_duration_s: float
+    sequence: SequenceConfig | None = None
 
 
 class ModelVersion:
     """Built in the event loop; READY from construction until ``drain``."""
 
-    def __init__(self, blueprint: Blueprint, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self,
+        blueprint: Blueprint,
+        loop: asyncio.AbstractEventLoop,
+        surroundings: Surroundings = ALONE,
+    ) -> None:
         self.name = blueprint.name
         self.version = blueprint.version
         self.config = blueprint.config
@@ -38,16 +50,43 @@ class ModelVersion:
         # For the front ends: a request's raw header to its decoded form. They keep it bounded.
         self.forms: dict[bytes, Any] = {}
         self._loaded = blueprint.loaded
-        self.scheduler = DynamicScheduler(
-            blueprint.signature,
-            scheduler_config(blueprint.config),
-            blueprint.loaded,
-            loop,
-            self.statistics,
+        self._pins = 0
+        self._unpinned = asyncio.Event()
+        self._unpinned.set()
+        scheduler = self._scheduler(blueprint, loop, surroundings)
+        cache = surroundings.cache
+        if cache is not None and self.config.response_cache.enable:
+            ordered = self.config.dynamic_batching.preserve_ordering
+            scheduler = CachedScheduler(scheduler, cache, self.name, self.version, ordered=ordered)
+        self.scheduler: Scheduler = scheduler
+
+    def _scheduler(
+        self, blueprint: Blueprint, loop: asyncio.AbstractEventLoop, surroundings: Surroundings
+    ) -> Scheduler:
+        config, signature = blueprint.config, blueprint.signature
+        if config.HasField("ensemble_scheduling"):
+            return EnsembleScheduler(config, signature, surroundings, self.statistics)
+        if blueprint.sequence is not None:
+            return SequenceScheduler(
+                signature, blueprint.sequence, blueprint.loaded, loop, self.statistics
+            )
+        return DynamicScheduler(
+            signature, scheduler_config(config), blueprint.loaded, loop, self.statistics
         )
+
+    def pin(self) -> None:
+        """Somebody will submit again: keep from draining until ``unpin``."""
+        self._pins += 1
+        self._unpinned.clear()
+
+    def unpin(self) -> None:
+        self._pins -= 1
+        if not self._pins:
+            self._unpinned.set()
 
     async def drain(self) -> None:
         """Finish what was accepted, then give the memory back."""
+        await self._unpinned.wait()
         await self.scheduler.drain()
         await asyncio.get_running_loop().run_in_executor(None, self._loaded.close)
 

@@ -60,6 +60,10 @@ class Statistics:
     output_ns: int = 0
     row_count: int = 0
     execution_count: int = 0
+    cache_hit_count: int = 0
+    cache_hit_ns: int = 0
+    cache_miss_count: int = 0
+    cache_miss_ns: int = 0
     last_inference_ms: int = 0
     load_duration_s: float = 0.0
     failures: dict[FailureReason, int] = field(
@@ -108,6 +112,20 @@ class Statistics:
         self.fail_count += 1
         self.fail_ns += duration_ns
         self.failures[reason] += 1
+
+    def cache_hit(self, *, duration_ns: int, queue_ns: int, lookup_ns: int) -> None:
+        """A request was answered by the response cache: a success that nothing executed."""
+        self.success_count += 1
+        self.success_ns += duration_ns
+        self.queue_ns += queue_ns
+        self.cache_hit_count += 1
+        self.cache_hit_ns += lookup_ns
+
+    def cache_missed(self, duration_ns: int) -> None:
+        """An executed request went into the cache; looking it up and keeping it took so long."""
+        self.success_ns += duration_ns
+        self.cache_miss_count += 1
+        self.cache_miss_ns += duration_ns
 
     def responded(self, index: int, end: ResponseEnd, times: tuple[int, int, int]) -> None:
         """One answer of a decoupled model; ``times`` are start, output start, end (ns)."""

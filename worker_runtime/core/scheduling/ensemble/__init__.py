@@ -1,0 +1,1 @@
+"""Ensembles: ``graph`` and ``flow`` decide and are pure; ``run`` and ``scheduler`` act."""

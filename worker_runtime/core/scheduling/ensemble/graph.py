@@ -1,0 +1,80 @@
+"""The step graph of an ensemble, boiled down from its configuration. Pure, built once per load."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+_MAX_PRUNED = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """``version`` is "" for the highest READY one. The maps go from model names to tensors."""
+
+    index: int
+    model: str
+    version: str
+    inputs: tuple[tuple[str, str], ...]
+    outputs: tuple[tuple[str, str], ...]
+
+    def __str__(self) -> str:
+        return f"step {self.index} ('{self.model}')"
+
+
+class EnsembleGraph:
+    """``consumers``: which steps read a tensor, for every tensor; ``optional``: inputs."""
+
+    def __init__(self, config: Any) -> None:
+        self.name: str = config.name
+        self.steps = tuple(
+            Step(
+                index,
+                step.model_name,
+                "" if step.model_version < 0 else str(step.model_version),
+                tuple(sorted(step.input_map.items())),
+                tuple(sorted(step.output_map.items())),
+            )
+            for index, step in enumerate(config.ensemble_scheduling.step)
+        )
+        self.outputs = tuple(item.name for item in config.output)
+        self.optional = tuple(item.name for item in config.input if item.optional)
+        self._producer = {tensor: step for step in self.steps for _, tensor in step.outputs}
+        readers: dict[str, list[int]] = {
+            name: [] for name in (*(item.name for item in config.input), *self.outputs)
+        }
+        for step in self.steps:
+            for _, tensor in (*step.inputs, *step.outputs):
+                readers.setdefault(tensor, [])
+            for tensor in dict.fromkeys(tensor for _, tensor in step.inputs):
+                readers[tensor].append(step.index)
+        self.consumers: Mapping[str, tuple[int, ...]] = {k: tuple(v) for k, v in readers.items()}
+        self._pruned: dict[tuple[str, ...], Mapping[str, tuple[int, ...]]] = {}
+
+    def consumers_for(self, requested: tuple[str, ...]) -> Mapping[str, tuple[int, ...]]:
+        """``consumers`` without the steps that only unrequested outputs need."""
+        if len(requested) == len(self.outputs):
+            return self.consumers
+        found = self._pruned.get(requested)
+        if found is None:
+            if len(self._pruned) >= _MAX_PRUNED:
+                self._pruned.clear()
+            found = self._pruned[requested] = self._prune(frozenset(requested))
+        return found
+
+    def _prune(self, requested: frozenset[str]) -> Mapping[str, tuple[int, ...]]:
+        """Walk backwards from what nobody wants, dropping steps all of whose outputs are idle."""
+        readers = {tensor: set(steps) for tensor, steps in self.consumers.items()}
+        wanted_outputs = {step.index: len(step.outputs) for step in self.steps}
+        idle = [name for name in self.outputs if name not in requested and not self.consumers[name]]
+        while idle:
+            step = self._producer.get(idle.pop())
+            if step is None:
+                continue  # an input of the ensemble
+            wanted_outputs[step.index] -= 1
+            if wanted_outputs[step.index]:
+                continue
+            for tensor in dict.fromkeys(tensor for _, tensor in step.inputs):
+                readers[tensor].discard(step.index)
+                if not readers[tensor] and tensor not in requested:
+                    idle.append(tensor)
+        return {tensor: tuple(sorted(steps)) for tensor, steps in readers.items()}

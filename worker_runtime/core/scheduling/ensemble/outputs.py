@@ -1,0 +1,70 @@
+"""What an ensemble reads from its steps' answers and makes of their tensors in the end. Pure."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from worker_runtime.core.execution.executor import restored
+from worker_runtime.core.scheduling.ensemble.flow import SequenceNote, Tensor, adapted
+from worker_runtime.errors import InvalidArgument
+from worker_runtime.types.request import ParameterValue
+from worker_runtime.types.signature import TensorSpec
+from worker_runtime.types.tensor import BY_DTYPE, BY_NAME
+
+_NAMES = ("sequence_id", "sequence_start", "sequence_end")
+_BRAIN_FLOAT = np.dtype("<u2")  # numpy has no BF16: its bits travel as integers
+
+
+def sequence_parameters(
+    parameters: Mapping[str, ParameterValue] | None, inherited: SequenceNote
+) -> SequenceNote:
+    """What later steps belong to: ``inherited``, or what a step's answer says.
+
+    Raises InvalidArgument when it says it in a wrong type.
+    """
+    if not parameters or not any(name in parameters for name in _NAMES):
+        return inherited
+    number: Any = parameters.get("sequence_id", inherited[0])
+    if isinstance(number, bool) or not isinstance(number, int | str):
+        raise InvalidArgument(
+            "expected parameter 'sequence_id' to be TRITONSERVER_PARAMETER_INT or "
+            "TRITONSERVER_PARAMETER_STRING"
+        )
+    flags = []
+    for name in ("sequence_start", "sequence_end"):
+        flag = parameters.get(name, False)
+        if not isinstance(flag, bool):
+            raise InvalidArgument(f"expect parameter '{name}' to be TRITONSERVER_PARAMETER_BOOL")
+        flags.append(flag)
+    return number, flags[0], flags[1]
+
+
+def step_output(spec: TensorSpec, array: "np.ndarray[Any, Any]", rows: int) -> Tensor:
+    """An output as it goes on to other steps; ``rows`` 0 when its model does not batch.
+
+    Its type is what the model gave: the next one may find that it is not what it expects.
+    """
+    if not array.flags.c_contiguous:
+        array = np.ascontiguousarray(array)
+    datatype = spec.datatype
+    if datatype.dtype is not None and array.dtype != datatype.dtype:
+        datatype = BY_DTYPE.get(array.dtype, datatype)
+    return Tensor(datatype.name, array.shape, array, rows)
+
+
+def output_array(spec: TensorSpec, tensor: Tensor, rows: int) -> "np.ndarray[Any, Any]":
+    """A tensor in the shape that the ensemble promises; ``rows`` 0 when it does not batch.
+
+    The data is not copied.
+    """
+    batching = rows > 0
+    dims = spec.dims if spec.reshape is None else spec.reshape
+    shape = adapted(dims, tensor.shape, batching=batching, rows=tensor.rows)
+    data = tensor.data
+    if not isinstance(data, np.ndarray):
+        data = np.frombuffer(data, BY_NAME[tensor.datatype].dtype or _BRAIN_FLOAT)
+    array: np.ndarray[Any, Any] = data.reshape(shape)
+    if spec.reshape is not None:
+        array = restored(array, spec.dims, spec.reshape, batched=batching)
+    return array

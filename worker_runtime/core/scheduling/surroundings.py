@@ -1,0 +1,41 @@
+"""What a scheduler may need around its model: other models, and the response cache."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from worker_runtime.core.plans import Planner
+from worker_runtime.core.response_cache import ResponseCache
+from worker_runtime.core.scheduling.base import Scheduler
+from worker_runtime.types.signature import Signature
+
+
+class ServedModel(Protocol):
+    """A READY model version, as others use it."""
+
+    name: str
+    version: int
+    signature: Signature
+    planner: Planner
+    scheduler: Scheduler
+
+    def pin(self) -> None:
+        """Keep it from draining until ``unpin``."""
+        ...
+
+    def unpin(self) -> None: ...
+
+
+def nowhere(name: str, version: str) -> ServedModel:
+    raise LookupError(f"model '{name}' version '{version}': there are no other models here")
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """``resolve`` finds the READY version of a model ("" = the highest); raises a RuntimeFault."""
+
+    resolve: Callable[[str, str], ServedModel] = nowhere
+    cache: ResponseCache | None = None
+
+
+ALONE = Surroundings()
