@@ -11,32 +11,48 @@ _LENGTH = Struct("<I")
 _PREFIX = _LENGTH.size
 
 
-def parse_strings(raw: Any, count: int, name: str, model: str) -> "np.ndarray[Any, Any]":
+def parse_strings(
+    raw: Any, count: int, name: str, model: str, request_id: str = ""
+) -> "np.ndarray[Any, Any]":
     """``count`` elements as a flat object array of bytes. Raises InvalidArgument."""
     data = bytes(raw)
-    end, at, items = len(data), 0, []
+    end, at, items = len(data), 0, list[bytes]()
     unpack = _LENGTH.unpack_from
     while at < end:
+        if len(items) == count:
+            check_strings(count + 1, count, name, model, request_id)
         if at + _PREFIX > end:
             raise InvalidArgument(
                 f"incomplete string length indicator for inference input '{name}' for model "
-                f"'{model}', expecting {_PREFIX} bytes but only {end - at} bytes available"
-            )
+                f"'{model}', expecting {_PREFIX} bytes but only {end - at} bytes available. Please "
+                "make sure the string length indicator is in one buffer."
+            ).for_request(request_id)
         (length,) = unpack(data, at)
         at += _PREFIX
         if at + length > end:
+            # why without the request's id: Triton finds this one further down, in the backend.
             raise InvalidArgument(
-                f"incomplete string data for inference input '{name}' for model '{model}', "
-                f"expecting string of length {length} but only {end - at} bytes available"
+                f"incomplete string data for inference input '{name}', expecting string of length "
+                f"{length} but only {end - at} bytes available"
             )
         items.append(data[at : at + length])
         at += length
-    if len(items) != count:
+    check_strings(len(items), count, name, model, request_id)
+    return string_array(items)
+
+
+def check_strings(found: int, count: int, name: str, model: str, request_id: str = "") -> None:
+    """Raises InvalidArgument unless an input has as many elements as its shape says."""
+    if found > count:
+        raise InvalidArgument(
+            f"unexpected number of string elements {count + 1} for inference input '{name}' for "
+            f"model '{model}', expecting {count}"
+        ).for_request(request_id)
+    if found < count:
         raise InvalidArgument(
             f"expected {count} string elements for inference input '{name}' for model '{model}', "
-            f"got {len(items)}"
-        )
-    return string_array(items)
+            f"got {found}"
+        ).for_request(request_id)
 
 
 def string_array(items: list[Any]) -> "np.ndarray[Any, Any]":
