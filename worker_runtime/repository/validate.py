@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from worker_runtime.errors import Problem
+from worker_runtime.repository.ensembles import check_schedule
 from worker_runtime.repository.locate import Place
 from worker_runtime.types.tensor import element_count
 
@@ -11,6 +12,7 @@ from worker_runtime.types.tensor import element_count
 def validate(config: Any, places: dict[str, Place], *, complete: bool = True) -> list[Problem]:
     """The findings, in the order of the file. ``complete``: tensors must be described fully."""
     findings = [*_top(config), *_tensors(config, complete=complete), *_batching(config)]
+    findings += check_schedule(config)
     return [placed(problem, places) for problem in findings]
 
 
