@@ -11,6 +11,7 @@ READERS = {
     "controlplane/config/celery.py",
     "controlplane/gateway/settings.py",
     "worker_runtime/settings.py",
+    "worker_runtime/core/scheduling/delays.py",
     "worker_runtime/agent/settings.py",
     "shoal/client/discovery.py",
     "shoal/local/settings.py",

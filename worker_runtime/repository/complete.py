@@ -40,6 +40,16 @@ def complete(
     return provenance
 
 
+def reserved_names(config: Any, kind: str) -> set[str]:
+    """The tensors that sequence batching feeds or keeps itself: no client sends or gets them."""
+    batching = config.sequence_batching
+    if kind == "output":
+        return {state.output_name for state in batching.state}
+    return {item.name for item in batching.control_input} | {
+        state.input_name for state in batching.state
+    }
+
+
 def batchable(graph: ModelGraph) -> bool:
     """Every input and output has a variable first dim."""
     tensors = (*graph.inputs, *graph.outputs)
@@ -88,6 +98,7 @@ def _merge(config: Any, kind: str, tensors: tuple[GraphTensor, ...], *, batched:
             provenance = "config+model"
         _fill(config, item, tensor, f"{kind}[{index}]", batched=batched)
     given = {item.name for item in field}
+    tensors = tuple(tensor for tensor in tensors if tensor.name not in reserved_names(config, kind))
     # why only inputs are added to a partial list: outputs that are left out are a choice.
     if kind == "input" or not given:
         for tensor in tensors:

@@ -1,0 +1,70 @@
+"""The direct strategy: slot k of an instance is row k of every batch it executes."""
+
+from typing import Any
+
+from worker_runtime.core.scheduling.sequence.entries import Entry
+from worker_runtime.core.scheduling.sequence.slots import Slots
+from worker_runtime.types.request import InferRequest
+
+
+class DirectLane:
+    """``delay_ns`` and ``utilization`` (0 to 1) let a batch wait for more slots to be ready."""
+
+    def __init__(self, slots: Slots, *, delay_ns: int, utilization: float) -> None:
+        self._slots = slots
+        self._delay_ns = delay_ns
+        self._utilization = utilization
+
+    @property
+    def waiting(self) -> int:
+        return self._slots.waiting
+
+    @property
+    def queued(self) -> int:
+        return self._slots.waiting
+
+    def push(self, slot: int, request: InferRequest | None, now_ns: int) -> None:
+        self._slots.append(slot, request)
+        if request is None:
+            self._slots.front(slot, now_ns)  # why now: a slot that is free is free at once
+
+    def decide(self, now_ns: int) -> tuple[list[Entry], int]:
+        slots = self._slots
+        fronts = [slots.front(slot, now_ns) for slot in range(len(slots.lines))]
+        ready = [(slot, request) for slot, request in enumerate(fronts) if request is not None]
+        if not ready:
+            return [], 0
+        if self._delay_ns and self._utilization:
+            due = min(request.queued_ns for _, request in ready) + self._delay_ns
+            # In single precision, as both sides are in Triton.
+            if now_ns <= due and len(ready) / len(fronts) < self._utilization - 1e-7:
+                return [], due + 1
+        lead_slot, lead = ready[0]
+        lead_state = slots.state(lead_slot, lead)
+        form = self._form(lead_slot, lead)
+        entries: list[Entry] = []
+        for slot, request in enumerate(fronts[: ready[-1][0] + 1]):
+            if request is not None and self._form(slot, request) == form:
+                entries.append(slots.take(slot, request, now_ns))
+            else:
+                entries.append(Entry(lead, slot, ready=False, state=lead_state))
+        return entries, 0
+
+    def finished(self, entries: list[Entry], now_ns: int) -> None:
+        for entry in entries:
+            self._slots.front(entry.slot, now_ns)  # an end may have been behind what has left
+
+    def withdraw(self, request: InferRequest, now_ns: int) -> list[InferRequest]:
+        slot, gone = self._slots.cut(request)
+        if slot >= 0:
+            self._slots.front(slot, now_ns)
+        return gone
+
+    def clear(self) -> list[InferRequest]:
+        return self._slots.clear()
+
+    def _form(self, slot: int, request: InferRequest) -> tuple[Any, ...]:
+        """What must be equal for two requests to share a batch."""
+        state = self._slots.state(slot, request)
+        inputs = tuple((item.name, item.shape) for item in request.plan.inputs)
+        return inputs, state.shapes if state is not None else ()

@@ -1,0 +1,298 @@
+"""The loop part of a model that batches sequences: requests in, batches out to every instance.
+
+Each instance has a thread of its own and at most one batch in flight: a slot belongs to it.
+"""
+
+import asyncio
+import logging
+from functools import partial
+from time import monotonic_ns
+from typing import Any
+
+from worker_runtime.backends.base import LoadedModel
+from worker_runtime.core.execution.answers import Times
+from worker_runtime.core.execution.choice import executor_for, takes_requests
+from worker_runtime.core.execution.controls import Controls
+from worker_runtime.core.execution.executor import Batch
+from worker_runtime.core.execution.pool import InstancePool
+from worker_runtime.core.execution.states import States
+from worker_runtime.core.scheduling.batching import BatchPolicy
+from worker_runtime.core.scheduling.delays import delays
+from worker_runtime.core.scheduling.sequence.config import SequenceConfig
+from worker_runtime.core.scheduling.sequence.direct import DirectLane
+from worker_runtime.core.scheduling.sequence.entries import Entry, EntryFactory, SequenceAnswers
+from worker_runtime.core.scheduling.sequence.oldest import OldestLane
+from worker_runtime.core.scheduling.sequence.slots import Lane, Slots
+from worker_runtime.core.scheduling.sequence.table import SequenceTable
+from worker_runtime.core.statistics import FailureReason, Statistics
+from worker_runtime.errors import (
+    Cancelled,
+    InvalidArgument,
+    QueueTimeout,
+    RuntimeFault,
+    Unavailable,
+)
+from worker_runtime.types.request import InferRequest, SequencePart
+from worker_runtime.types.signature import Signature
+
+logger = logging.getLogger(__name__)
+
+
+class SequenceScheduler:
+    def __init__(
+        self,
+        signature: Signature,
+        config: SequenceConfig,
+        loaded: LoadedModel,
+        loop: asyncio.AbstractEventLoop,
+        statistics: Statistics,
+    ) -> None:
+        self.statistics = statistics
+        self._model = signature.model
+        self._loop = loop
+        self._iterative = config.iterative
+        batched = signature.max_batch_size > 0
+        self._controls = Controls(config.controls, batched=batched)
+        self._factory = EntryFactory(
+            signature, self._controls, States(config.states), merged=not takes_requests(loaded)
+        )
+        self._answers = SequenceAnswers(statistics)
+        self._executor = executor_for(
+            self._factory.signature,
+            loaded,
+            self._answers,
+            loop,
+            self._signal_idle,
+            decoupled=config.decoupled,
+        )
+        self._table = SequenceTable(
+            signature.model,
+            len(loaded.instances),
+            config.slots,
+            config.idle_ns,
+            config.backlog_limit,
+        )
+        self._lanes: list[Lane] = [
+            _lane(config, Slots(self._table, index, config.slots, self._factory.fresh_state))
+            for index in range(len(loaded.instances))
+        ]
+        self._pools = [
+            InstancePool(
+                f"{signature.model}_{index}",
+                [instance],
+                self._executor,
+                loop,
+                partial(self._finished, index),
+            )
+            for index, instance in enumerate(loaded.instances)
+        ]
+        self._flying: list[list[Entry]] = [[] for _ in self._lanes]
+        self._delays = delays()
+        self._held = self._delays.queued > 0 or self._delays.backlog > 0
+        self._planned: set[int] = set()
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_ns = 0
+        self._next_id = 1
+        self._idle: asyncio.Event | None = None
+
+    @property
+    def pending(self) -> int:
+        return self._table.waiting + sum(lane.waiting for lane in self._lanes)
+
+    @property
+    def busy(self) -> bool:
+        return bool(any(self._flying) or self.pending or self._executor.open)
+
+    @property
+    def live_sequences(self) -> int:
+        """Sequences that have begun and not ended."""
+        return self._table.live
+
+    def submit(self, request: InferRequest) -> None:
+        """Raises InvalidArgument, QueueFull or Unavailable; else its sink is called later."""
+        now = request.queued_ns = monotonic_ns()
+        self._check(request)
+        self._admit(request, now)
+
+    def cancel(self, request: InferRequest) -> bool:
+        """End the sequence of a waiting request: what comes behind it in its line fails too."""
+        request.cancelled = True
+        now = monotonic_ns()
+        gone = self._table.withdraw(request)
+        for index, lane in enumerate(self._lanes):
+            if gone:
+                break
+            gone = lane.withdraw(request, now)
+            self._plan(index)
+        for entry in (entry for flying in self._flying for entry in flying):
+            if entry.ready and entry.request is request and entry.turn is not None:
+                entry.turn.cancelled = True
+        for item in gone:
+            item.cancelled = True
+            fault = Cancelled("the request was cancelled").for_request(item.id)
+            self._answers.fail(item, fault, FailureReason.CANCELED)
+        self._signal_idle()
+        return bool(gone)
+
+    def refuse_new(self) -> None:
+        """From now on only sequences that have begun go on."""
+        self._table.closed = True
+
+    async def drain(self) -> None:
+        self.refuse_new()
+        if self.busy:
+            self._idle = asyncio.Event()
+            await self._idle.wait()
+        self.close()
+        for pool in self._pools:
+            await self._loop.run_in_executor(None, pool.join, 5.0)
+
+    def close(self) -> None:
+        self.refuse_new()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        waiting = self._table.clear()
+        for lane in self._lanes:
+            waiting += lane.clear()
+        for request in waiting:
+            self._answers.fail(request, Unavailable("the model was unloaded"), FailureReason.OTHER)
+        for pool in self._pools:
+            pool.close()
+
+    # --- in ------------------------------------------------------------------------------------
+
+    def _check(self, request: InferRequest) -> None:
+        """What the scheduler asks of every request. Raises InvalidArgument."""
+        if request.plan.rows > 1:
+            raise InvalidArgument(
+                f"inference request to model '{self._model}' must specify batch-size 1 due to "
+                "requirements of sequence batcher"
+            )
+        if request.sequence is None:
+            if self._iterative:
+                request.sequence = SequencePart(self._next_id, start=True)
+                self._next_id += 1
+            return
+        expected = self._controls.id_type
+        text = isinstance(request.sequence.id, str)
+        if expected is not None and text is not (not expected.item_size):
+            raise InvalidArgument(
+                f"sequence batching control '{self._controls.id_name}' data-type is "
+                f"'{'BYTES' if text else 'UINT64'}', but model '{self._model}' expects "
+                f"'{expected.name}'"
+            ).for_request(request.id)
+
+    def _admit(self, request: InferRequest, now: int) -> None:
+        seat, conflict = self._table.admit(request, now)
+        if conflict and request.sequence is not None:
+            logger.warning(
+                "sequence %s for model '%s' has a conflict. The previous sequence did not end "
+                "before this sequence start. Previous sequence will be terminated early.",
+                request.sequence.id,
+                self._model,
+            )
+        if seat is not None:
+            self._lanes[seat.instance].push(seat.slot, request, now)
+            self._plan(seat.instance)
+        elif self._held:
+            self._plan(0)
+        self._arm(self._table.next_check(), now)
+
+    # --- out -----------------------------------------------------------------------------------
+
+    def _plan(self, index: int) -> None:
+        # why not at once: what one turn of the loop brings in leaves as one batch.
+        if index not in self._planned:
+            self._planned.add(index)
+            self._loop.call_soon(self._pump, index)
+
+    def _pump(self, index: int) -> None:
+        """Give the instance its next batch if it is free and there is one."""
+        self._planned.discard(index)
+        if self._held and not self._let_go():
+            return
+        lane, now = self._lanes[index], monotonic_ns()
+        if self._flying[index] or not lane.waiting:
+            return
+        entries, wake_ns = lane.decide(now)
+        if entries:
+            self._flying[index] = entries
+            self._pools[index].put(self._factory.turns(entries))
+            wake_ns = self._table.next_check()
+        self._arm(wake_ns, now)
+
+    def _let_go(self) -> bool:
+        """Whether enough has come for the first batch, as the environment asked."""
+        queued = sum(lane.queued for lane in self._lanes)
+        if queued < self._delays.queued or self._table.waiting < self._delays.backlog:
+            return False
+        self._held = False
+        for index in range(len(self._lanes)):
+            self._plan(index)
+        return True
+
+    def _finished(
+        self,
+        index: int,
+        batch: Batch,
+        outcome: Any,
+        fault: RuntimeFault | None,
+        times: Times,
+        cpu_ns: int,  # noqa: ARG002 # what every pool reports
+    ) -> None:
+        """A batch of instance ``index`` came back (called in the loop)."""
+        entries, self._flying[index] = self._flying[index], []
+        # why before the next batch: it may continue from the states that this one left.
+        self._executor.settle(batch, outcome, fault, times)
+        now = monotonic_ns()
+        if self._iterative:
+            self._end_iterations(index, entries, now)
+        self._lanes[index].finished(entries, now)
+        self._pump(index)
+        self._signal_idle()
+
+    def _end_iterations(self, index: int, entries: list[Entry], now: int) -> None:
+        """A request that the model did not send round again has ended its sequence."""
+        for entry in entries:
+            part = entry.request.sequence
+            if not entry.ready or part is None or part.end:
+                continue
+            seat = self._table.seat_of(part.id)
+            if seat is not None and seat == (entry.slot, index):
+                self._table.forget(part.id, seat)
+                self._lanes[index].push(entry.slot, None, now)
+
+    # --- time ----------------------------------------------------------------------------------
+
+    def _arm(self, wake_ns: int, now: int) -> None:
+        """Look again at ``wake_ns`` (0: no need), or earlier if that was asked for before."""
+        if not wake_ns or (self._timer is not None and self._timer_ns <= wake_ns):
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer_ns = wake_ns
+        self._timer = self._loop.call_later(max(0, wake_ns - now) / 1e9, self._woken)
+
+    def _woken(self) -> None:
+        self._timer = None
+        now = monotonic_ns()
+        for request in self._table.expired(now):
+            fault = QueueTimeout("timeout of the corresponding sequence has been expired")
+            self._answers.fail(request, fault, FailureReason.REJECTED)
+        for seat in self._table.idle(now):
+            self._lanes[seat.instance].push(seat.slot, None, now)
+        for index in range(len(self._lanes)):
+            self._pump(index)
+        self._arm(self._table.next_check(), now)
+        self._signal_idle()
+
+    def _signal_idle(self) -> None:
+        if self._idle is not None and not self.busy:
+            self._idle.set()
+
+
+def _lane(config: SequenceConfig, slots: Slots) -> Lane:
+    if config.oldest is not None:
+        return OldestLane(slots, BatchPolicy(config.oldest))
+    return DirectLane(slots, delay_ns=config.delay_ns, utilization=config.utilization)
