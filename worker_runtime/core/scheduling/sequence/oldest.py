@@ -27,7 +27,8 @@ class OldestLane:
 
     def decide(self, now_ns: int) -> tuple[list[Entry], int]:
         candidates = self._candidates
-        take, wake_ns = self._policy.decide([entry.request for entry in candidates], now_ns)
+        decision = self._policy.decide([entry.request for entry in candidates], now_ns)
+        take = decision.take
         # The policy knows the inputs; states may have shapes of their own.
         for position in range(1, take):
             if _shapes(candidates[position]) != _shapes(candidates[0]):
@@ -35,7 +36,7 @@ class OldestLane:
                 break
         batch = candidates[:take]
         del candidates[:take]
-        return batch, wake_ns
+        return batch, decision.wake_ns
 
     def finished(self, entries: list[Entry], now_ns: int) -> None:
         for entry in entries:
