@@ -1,0 +1,152 @@
+"""The pure parts of ensembles: what is pruned, what is ready, which shapes fit."""
+
+import pytest
+
+from tests.unit.worker_runtime.core.ensemble_models import ensemble_text, parsed, step_text
+from worker_runtime.core.scheduling.ensemble.flow import Flow, Tensor, adapted
+from worker_runtime.core.scheduling.ensemble.graph import EnsembleGraph
+from worker_runtime.core.scheduling.ensemble.limits import StepLimiter
+from worker_runtime.core.scheduling.ensemble.outputs import sequence_parameters
+from worker_runtime.errors import InvalidArgument
+
+DIAMOND = ensemble_text(
+    "diamond",
+    ["IN"],
+    ["OUT", "SIDE"],
+    [
+        step_text("head", {"x": "IN"}, {"y": "A", "z": "B"}),
+        step_text("left", {"x": "A"}, {"y": "L"}),
+        step_text("right", {"x": "B"}, {"y": "R", "z": "SIDE"}, version=3),
+        step_text("tail", {"x": "L", "z": "R"}, {"y": "OUT"}),
+    ],
+)
+
+
+def graph(text: str = DIAMOND) -> EnsembleGraph:
+    return EnsembleGraph(parsed(text))
+
+
+def value(number: int = 0) -> Tensor:
+    return Tensor("FP32", (2,), bytes([number]) * 8, 0)
+
+
+def test_a_graph_knows_who_reads_what() -> None:
+    found = graph()
+    assert found.consumers == {
+        "IN": (0,),
+        "A": (1,),
+        "B": (2,),
+        "L": (3,),
+        "R": (3,),
+        "OUT": (),
+        "SIDE": (),
+    }
+    assert [step.version for step in found.steps] == ["", "", "3", ""]
+    assert str(found.steps[2]) == "step 2 ('right')"
+
+
+@pytest.mark.parametrize(
+    ("requested", "idle"),
+    [
+        (("OUT", "SIDE"), set()),
+        (("OUT",), set()),
+        (("SIDE",), {"A", "L", "R"}),  # the left branch and the tail serve only OUT
+    ],
+)
+def test_steps_that_only_unrequested_outputs_need_are_pruned(
+    requested: tuple[str, ...], idle: set[str]
+) -> None:
+    found = graph()
+    consumers = found.consumers_for(requested)
+    assert {name for name in ("A", "B", "L", "R") if not consumers[name]} == idle
+    assert found.consumers_for(requested) is consumers
+
+
+def test_an_unrequested_output_that_a_step_reads_keeps_its_step() -> None:
+    text = ensemble_text(
+        "chain",
+        ["IN"],
+        ["MID", "OUT"],
+        [step_text("a", {"x": "IN"}, {"y": "MID"}), step_text("b", {"x": "MID"}, {"y": "OUT"})],
+    )
+    assert graph(text).consumers_for(("OUT",)) == {"IN": (0,), "MID": (1,), "OUT": ()}
+    assert graph(text).consumers_for(("MID",)) == {"IN": (0,), "MID": (), "OUT": ()}
+
+
+def test_steps_get_ready_when_all_their_inputs_are_there() -> None:
+    flow = Flow(graph(), ("OUT", "SIDE"))
+    start = [flow.put("IN", value())]
+    assert [(s.index, i) for s, i in flow.ready(start)] == [(0, 0)]
+    flow.take(graph().steps[0], 0)
+    both = [flow.put("A", value(1)), flow.put("B", value(2))]
+    assert [(s.index, i) for s, i in flow.ready(both)] == [(1, 0), (2, 0)]
+    left = [flow.put("L", value(3))]
+    assert flow.ready(left) == []
+    right = [flow.put("R", value(4)), flow.put("SIDE", value(5))]
+    assert [(s.index, i) for s, i in flow.ready(right)] == [(3, 0)]
+    assert flow.answer(right) is None
+    last = [flow.put("OUT", value(6))]
+    assert flow.answer(last) == 0
+    taken = flow.take_answer(0)
+    assert [(name, held.tensor) for name, held in taken] == [("OUT", value(6)), ("SIDE", value(5))]
+
+
+def test_iterations_stay_apart_and_tensors_are_forgotten_with_their_last_reader() -> None:
+    found = graph()
+    flow = Flow(found, ("SIDE",))
+    assert flow.put("A", value()) is None  # nobody reads it when only SIDE is wanted
+    updates = [flow.put("B", value(i)) for i in range(3)]
+    assert updates == [("B", 0), ("B", 1), ("B", 2)]
+    assert [(s.index, i) for s, i in flow.ready(updates)] == [(2, 0), (2, 1), (2, 2)]
+    assert flow.take(found.steps[2], 1)[0][1].tensor == value(1)
+    assert flow.ready([("B", 1)]) == []
+    assert [(s.index, i) for s, i in flow.ready([("B", 2)])] == [(2, 2)]
+
+
+@pytest.mark.parametrize(
+    ("dims", "shape", "batching", "rows", "expected"),
+    [
+        ((16,), (3, 16), True, 3, (3, 16)),  # both batch
+        ((16,), (16,), False, 0, (16,)),  # neither does
+        ((16,), (16,), True, 0, (1, 16)),  # one row for a batching model
+        ((16,), (3, 16), True, 0, (3, 16)),  # already looks like a batch
+        ((-1, 16), (3, 16), False, 3, (3, 16)),  # the batch axis is part of its dims
+        ((16,), (1, 16), False, 1, (16,)),  # one row, and the model wants none
+        ((16,), (3, 16), False, 3, (3, 16)),  # cannot be helped: the model's check will say so
+    ],
+)
+def test_the_batch_axis_is_added_and_taken_off(
+    dims: tuple[int, ...],
+    shape: tuple[int, ...],
+    batching: bool,
+    rows: int,
+    expected: tuple[int, ...],
+) -> None:
+    assert adapted(dims, shape, batching=batching, rows=rows) == expected
+
+
+def test_a_limiter_hands_slots_on_in_order() -> None:
+    limiter: StepLimiter[object] = StepLimiter(2)
+    first, second, third, fourth, fifth = (object() for _ in range(5))
+    taken = [limiter.acquire(item) for item in (first, second, third, fourth, fifth)]
+    assert taken == [True, True, False, False, False]
+    assert limiter.withdraw(fourth)
+    assert not limiter.withdraw(fourth)
+    assert [limiter.release() for _ in range(4)] == [third, fifth, None, None]
+    assert limiter.acquire(first)
+
+
+def test_a_step_says_which_sequence_follows() -> None:
+    inherited = (7, True, False)
+    assert sequence_parameters(None, inherited) == inherited
+    assert sequence_parameters({"other": 1}, inherited) == inherited
+    assert sequence_parameters({"sequence_id": 9}, inherited) == (9, False, False)
+    assert sequence_parameters({"sequence_end": True}, inherited) == (7, False, True)
+    assert sequence_parameters({"sequence_id": "s"}, inherited) == ("s", False, False)
+    with pytest.raises(
+        InvalidArgument,
+        match="expected parameter 'sequence_id' to be TRITONSERVER_PARAMETER_INT or",
+    ):
+        sequence_parameters({"sequence_id": True}, inherited)
+    with pytest.raises(InvalidArgument, match="'sequence_start' to be TRITONSERVER_PARAMETER_BOOL"):
+        sequence_parameters({"sequence_start": 1}, inherited)

@@ -1,0 +1,472 @@
+"""Ensembles over fake models: order, failures, cancellation, counts, several answers."""
+
+import asyncio
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.unit.worker_runtime.core.ensemble_models import (
+    EnsembleHarness,
+    FakeServed,
+    arrays_of,
+    ensemble_text,
+    model_text,
+    parsed,
+    plus,
+    step_text,
+    tensor_text,
+)
+from tests.unit.worker_runtime.core.runtime_requests import RecordingSink
+from worker_runtime.core.statistics import FailureReason
+from worker_runtime.errors import (
+    BackendFailed,
+    Cancelled,
+    InvalidArgument,
+    NotFound,
+    QueueFull,
+    Unavailable,
+)
+from worker_runtime.types.request import Response, SequencePart
+
+CHAIN = ensemble_text(
+    "chain",
+    ["IN"],
+    ["OUT"],
+    [step_text("a", {"x": "IN"}, {"y": "MID"}), step_text("b", {"x": "MID"}, {"y": "OUT"})],
+)
+QUIET = {"sequence_id": 0, "sequence_start": False, "sequence_end": False}
+
+
+def answer_of(sink: RecordingSink) -> dict[str, Any]:
+    """The one answer, which must be final, by output."""
+    [(_, response, final)] = sink.responded
+    assert final
+    assert response is not None
+    return dict(zip(response.names, response.arrays, strict=True))
+
+
+def test_steps_run_one_after_the_other_and_nothing_is_copied_on_the_way() -> None:
+    kept: list[Any] = []
+
+    def remember(request: Any) -> None:
+        kept.append(np.ones(2, np.float32))
+        request.sink.deliver(request, [kept[-1]])
+
+    harness = EnsembleHarness(
+        CHAIN, FakeServed(model_text("a"), remember), FakeServed(model_text("b"), plus(10))
+    )
+    sink = RecordingSink()
+    harness.scheduler.submit(harness.request(sink, IN=[1, 2]))
+    assert answer_of(sink)["OUT"].tolist() == [11, 11]
+    [seen] = harness.models["b"].scheduler.seen
+    assert seen.inputs[0] is kept[0]
+    assert not harness.scheduler.busy
+    assert all(model.pins == 0 for model in harness.models.values())
+
+
+def test_steps_that_do_not_need_each_other_run_at_the_same_time() -> None:
+    text = ensemble_text(
+        "diamond",
+        ["IN"],
+        ["OUT"],
+        [
+            step_text("left", {"x": "IN"}, {"y": "L"}),
+            step_text("right", {"x": "IN"}, {"y": "R"}),
+            step_text("tail", {"x": "L", "z": "R"}, {"y": "OUT"}),
+        ],
+    )
+    left, right = FakeServed(model_text("left")), FakeServed(model_text("right"))
+    tail = FakeServed(model_text("tail", ["x", "z"]), plus(0))
+    harness = EnsembleHarness(text, left, right, tail)
+    sink = RecordingSink()
+    harness.scheduler.submit(harness.request(sink, IN=[1, 2]))
+    assert len(left.scheduler.waiting) == len(right.scheduler.waiting) == 1
+    plus(100)(right.scheduler.waiting[0])
+    assert sink.responded == []
+    plus(1)(left.scheduler.waiting[0])
+    assert answer_of(sink)["OUT"].tolist() == [103, 105]
+
+
+def test_a_step_gets_what_the_request_said() -> None:
+    harness = EnsembleHarness(
+        CHAIN, FakeServed(model_text("a"), plus(0)), FakeServed(model_text("b"), plus(0))
+    )
+    request = harness.request(RecordingSink(), IN=[1, 2])
+    request.sequence = SequencePart(5, start=True)
+    request.priority, request.timeout_ns, request.parameters = 2, 3000, {"key": "value"}
+    harness.scheduler.submit(request)
+    for model in harness.models.values():
+        [seen] = model.scheduler.seen
+        assert (seen.id, seen.priority, seen.timeout_ns) == ("r", 2, 3000)
+        assert seen.sequence == SequencePart(5, start=True)
+        assert seen.parameters == {"key": "value"}
+
+
+def test_a_step_may_move_the_rest_to_another_sequence() -> None:
+    def moved(request: Any) -> None:
+        response = Response(
+            ("y",), [np.zeros(2, np.float32)], {"sequence_id": 9, "sequence_end": True}
+        )
+        request.sink.respond(request, response, final=True)
+
+    harness = EnsembleHarness(
+        CHAIN, FakeServed(model_text("a"), moved), FakeServed(model_text("b"), plus(0))
+    )
+    sink = RecordingSink()
+    harness.scheduler.submit(harness.request(sink, IN=[1, 2]))
+    [seen] = harness.models["b"].scheduler.seen
+    assert seen.sequence == SequencePart(9, end=True)
+    [(_, response, _)] = sink.responded
+    assert response is not None
+    assert response.parameters == {"sequence_id": 9, "sequence_start": False, "sequence_end": True}
+
+
+def test_answers_say_their_sequence_even_without_one() -> None:
+    harness = EnsembleHarness(
+        CHAIN, FakeServed(model_text("a"), plus(0)), FakeServed(model_text("b"), plus(0))
+    )
+    sink = RecordingSink()
+    harness.scheduler.submit(harness.request(sink, IN=[1, 2]))
+    assert sink.responded[0][1] is not None
+    assert sink.responded[0][1].parameters == QUIET
+
+
+@pytest.mark.parametrize(
+    "error", [BackendFailed("words"), InvalidArgument("[request id: r] words")]
+)
+def test_a_failing_step_fails_the_request_in_the_name_of_the_ensemble(error: Exception) -> None:
+    harness = EnsembleHarness(CHAIN, FakeServed(model_text("a")), FakeServed(model_text("b")))
+    sink = RecordingSink()
+    harness.scheduler.submit(harness.request(sink, IN=[1, 2]))
+    [waiting] = harness.models["a"].scheduler.waiting
+    waiting.sink.fail(waiting, error)
+    [(_, fault)] = sink.failed
+    assert type(fault) is type(error)
+    assert str(fault) == f"in ensemble 'chain', {error}"
+    assert harness.models["b"].scheduler.seen == []
+    assert harness.statistics.failures[FailureReason.OTHER] == 2  # its step's, and its own
+    assert all(model.pins == 0 for model in harness.models.values())
+
+
+def test_a_failure_waits_for_the_steps_that_still_run() -> None:
+    text = ensemble_text(
+        "fork",
+        ["IN"],
+        ["L", "R"],
+        [step_text("left", {"x": "IN"}, {"y": "L"}), step_text("right", {"x": "IN"}, {"y": "R"})],
+    )
+    left, right = FakeServed(model_text("left")), FakeServed(model_text("right"))
+    harness = EnsembleHarness(text, left, right)
+    sink = RecordingSink()
+    harness.scheduler.submit(harness.request(sink, IN=[1, 2]))
+    left.scheduler.waiting[0].sink.fail(left.scheduler.waiting[0], BackendFailed("first"))
+    assert sink.failed == []
+    right.scheduler.waiting[0].sink.fail(right.scheduler.waiting[0], BackendFailed("second"))
+    assert [str(error) for _, error in sink.failed] == ["in ensemble 'fork', first"]
+
+
+def test_a_scheduler_that_refuses_a_step_fails_the_request() -> None:
+    full = FakeServed(model_text("a"))
+    full.scheduler.refuse = QueueFull("[request id: r] Exceeds maximum queue size")
+    harness = EnsembleHarness(CHAIN, full, FakeServed(model_text("b")))
+    sink = RecordingSink()
+    harness.scheduler.submit(harness.request(sink, IN=[1, 2]))
+    [(_, fault)] = sink.failed
+    assert isinstance(fault, QueueFull)
+    assert str(fault) == "in ensemble 'chain', [request id: r] Exceeds maximum queue size"
+
+
+def test_a_missing_model_fails_the_request() -> None:
+    harness = EnsembleHarness(CHAIN, FakeServed(model_text("a"), plus(0)))
+    sink = RecordingSink()
+    harness.scheduler.submit(harness.request(sink, IN=[1, 2]))
+    [(_, fault)] = sink.failed
+    assert isinstance(fault, NotFound)
+    assert str(fault) == "in ensemble 'chain', Request for unknown model: 'b' is not found"
+    assert harness.models["a"].pins == 0
+
+
+def test_a_tensor_that_does_not_fit_after_all_names_the_model_behind() -> None:
+    def wide(request: Any) -> None:
+        request.sink.deliver(request, [np.zeros(3, np.float32)])
+
+    text = ensemble_text(
+        "loose",
+        ["IN"],
+        ["OUT"],
+        [step_text("a", {"x": "IN"}, {"y": "MID"}), step_text("b", {"x": "MID"}, {"y": "OUT"})],
+    )
+    loose = FakeServed(model_text("a", ["x"], [tensor_text("output", "y", [-1])]), wide)
+    harness = EnsembleHarness(text, loose, FakeServed(model_text("b"), plus(0)))
+    sink = RecordingSink()
+    harness.scheduler.submit(harness.request(sink, IN=[1, 2]))
+    [(_, fault)] = sink.failed
+    assert isinstance(fault, InvalidArgument)
+    assert str(fault).startswith(
+        "in ensemble 'loose', [request id: r] unexpected shape for input 'x' for model 'b'."
+    )
+
+
+OPTIONAL = ensemble_text(
+    "maybe",
+    ["IN", tensor_text("input", "MORE", [2], optional=True)],
+    ["OUT", "EXTRA"],
+    [
+        step_text("a", {"x": "IN", "z": "MORE"}, {"y": "MID", "w": "GIVEN"}),
+        step_text("b", {"x": "MID", "z": "GIVEN"}, {"y": "OUT", "w": "EXTRA"}),
+    ],
+)
+
+
+def _optional_model(name: str) -> FakeServed:
+    def answer(request: Any) -> None:
+        arrays = arrays_of(request)
+        response = Response(("y",), [arrays["x"] + 1])
+        if "z" in arrays:
+            response = Response(("w", "y"), [arrays["z"] * 2, arrays["x"] + 1])
+        request.sink.respond(request, response, final=True)
+
+    inputs = ["x", tensor_text("input", "z", [2], optional=True)]
+    return FakeServed(model_text(name, inputs, ["y", "w"]), answer)
+
+
+def test_what_was_left_out_is_left_out_all_the_way() -> None:
+    harness = EnsembleHarness(OPTIONAL, _optional_model("a"), _optional_model("b"))
+    sink = RecordingSink()
+    harness.scheduler.submit(harness.request(sink, IN=[1, 2]))
+    assert {k: v.tolist() for k, v in answer_of(sink).items()} == {"OUT": [3, 4]}
+    sink = RecordingSink()
+    harness.scheduler.submit(harness.request(sink, IN=[1, 2], MORE=[5, 6]))
+    assert {k: v.tolist() for k, v in answer_of(sink).items()} == {
+        "OUT": [3, 4],
+        "EXTRA": [20, 24],
+    }
+
+
+def test_rows_pass_through_models_that_do_not_batch() -> None:
+    text = ensemble_text(
+        "mixed",
+        ["IN"],
+        ["OUT"],
+        [step_text("flat", {"x": "IN"}, {"y": "MID"}), step_text("b", {"x": "MID"}, {"y": "OUT"})],
+        batch=4,
+    )
+    dims = [tensor_text("input", "x", [-1, 2])], [tensor_text("output", "y", [-1, 2])]
+    flat = FakeServed(model_text("flat", *dims), plus(1))
+    batching = FakeServed(model_text("b", batch=8), plus(10))
+    harness = EnsembleHarness(text, flat, batching)
+    sink = RecordingSink()
+    harness.scheduler.submit(harness.request(sink, IN=[[1, 2], [3, 4]]))
+    assert answer_of(sink)["OUT"].tolist() == [[12, 13], [14, 15]]
+    assert batching.scheduler.seen[0].plan.rows == 2
+    assert harness.statistics.row_count == 2
+
+
+STREAM = ensemble_text(
+    "stream",
+    ["IN"],
+    ["OUT"],
+    [step_text("many", {"x": "IN"}, {"y": "MID"}), step_text("b", {"x": "MID"}, {"y": "OUT"})],
+)
+
+
+def _stream(limit: int = 0) -> EnsembleHarness:
+    text = STREAM + " model_transaction_policy { decoupled: true }"
+    if limit:
+        text = text.replace(
+            "ensemble_scheduling {", f"ensemble_scheduling {{ max_inflight_requests: {limit} "
+        )
+    return EnsembleHarness(text, FakeServed(model_text("many")), FakeServed(model_text("b")))
+
+
+def _part(value: float) -> Response:
+    return Response(("y",), [np.full(2, value, np.float32)])
+
+
+def test_a_decoupled_step_gives_an_answer_for_each_of_its_own() -> None:
+    harness = _stream()
+    sink = RecordingSink()
+    harness.scheduler.submit(harness.request(sink, IN=[1, 2]))
+    [many] = harness.models["many"].scheduler.waiting
+    for number in range(3):
+        many.sink.respond(many, _part(number), final=False)
+    behind = harness.models["b"].scheduler.waiting
+    assert len(behind) == 3
+    plus(10)(behind[1])
+    many.sink.respond(many, None, final=True)
+    plus(10)(behind[0])
+    plus(10)(behind[2])
+    shown = [(r.arrays[0][0] if r else None, final) for _, r, final in sink.responded]
+    assert shown == [(11, False), (10, False), (12, True)]
+    assert harness.statistics.success_count == 1
+    assert not harness.scheduler.busy
+
+
+def test_a_decoupled_ensemble_may_give_no_answer_at_all() -> None:
+    harness = _stream()
+    sink = RecordingSink()
+    harness.scheduler.submit(harness.request(sink, IN=[1, 2]))
+    [many] = harness.models["many"].scheduler.waiting
+    many.sink.respond(many, None, final=True)
+    assert sink.responded == [("r", None, True)]
+
+
+def test_the_last_answer_may_come_before_the_end_is_known() -> None:
+    harness = _stream()
+    sink = RecordingSink()
+    harness.scheduler.submit(harness.request(sink, IN=[1, 2]))
+    [many] = harness.models["many"].scheduler.waiting
+    many.sink.respond(many, _part(1), final=False)
+    plus(0)(harness.models["b"].scheduler.waiting[0])
+    many.sink.respond(many, None, final=True)
+    assert [(r is None, final) for _, r, final in sink.responded] == [(False, False), (True, True)]
+
+
+async def test_max_inflight_requests_holds_steps_back_in_order() -> None:
+    harness = _stream(limit=2)
+    sink = RecordingSink()
+    harness.scheduler.submit(harness.request(sink, IN=[1, 2]))
+    [many] = harness.models["many"].scheduler.waiting
+    for number in range(4):
+        many.sink.respond(many, _part(number), final=False)
+    many.sink.respond(many, None, final=True)
+    behind = harness.models["b"].scheduler.waiting
+    assert len(behind) == 2
+    while behind:
+        plus(0)(behind.pop(0))
+        await asyncio.sleep(0)  # the next one gets its turn of the loop
+    assert [r.arrays[0][0] for _, r, _ in sink.responded if r] == [0, 1, 2, 3]
+    assert sink.responded[-1][2]
+
+
+def test_a_model_that_gives_nothing_is_a_deadlock() -> None:
+    def silent(request: Any) -> None:
+        request.sink.respond(request, None, final=True)
+
+    harness = EnsembleHarness(
+        CHAIN, FakeServed(model_text("a"), silent), FakeServed(model_text("b"))
+    )
+    sink = RecordingSink()
+    harness.scheduler.submit(harness.request(sink, IN=[1, 2]))
+    assert str(sink.failed[0][1]) == (
+        "in ensemble 'chain', [request id: r] unexpected deadlock, at least one output is not set "
+        "while no more ensemble steps can be made"
+    )
+
+
+def test_an_answer_without_outputs_is_passed_on_as_such() -> None:
+    def empty(request: Any) -> None:
+        request.sink.respond(request, Response(), final=True)
+
+    text = ensemble_text("one", ["IN"], ["OUT"], [step_text("a", {"x": "IN"}, {"y": "OUT"})])
+    harness = EnsembleHarness(text, FakeServed(model_text("a"), empty))
+    sink = RecordingSink()
+    harness.scheduler.submit(harness.request(sink, IN=[1, 2]))
+    assert answer_of(sink) == {}
+    assert sink.responded[0][1] is not None
+    assert sink.responded[0][1].parameters is None
+
+
+def test_cancelling_reaches_the_steps_that_wait() -> None:
+    harness = EnsembleHarness(CHAIN, FakeServed(model_text("a")), FakeServed(model_text("b")))
+    sink = RecordingSink()
+    request = harness.request(sink, IN=[1, 2])
+    harness.scheduler.submit(request)
+    assert harness.scheduler.cancel(request)
+    assert harness.models["a"].scheduler.waiting == []
+    assert len(sink.failed) == 1
+    assert not harness.scheduler.busy
+
+
+def test_nothing_follows_a_step_that_ran_while_its_request_was_cancelled() -> None:
+    harness = EnsembleHarness(CHAIN, FakeServed(model_text("a")), FakeServed(model_text("b")))
+    sink = RecordingSink()
+    request = harness.request(sink, IN=[1, 2])
+    harness.scheduler.submit(request)
+    [running] = harness.models["a"].scheduler.waiting
+    harness.models["a"].scheduler.waiting.clear()  # it executes
+    assert not harness.scheduler.cancel(request)
+    assert running.cancelled
+    plus(0)(running)
+    assert harness.models["b"].scheduler.seen == []
+    assert isinstance(sink.failed[0][1], Cancelled)
+
+
+def test_a_success_counts_the_phases_of_all_steps() -> None:
+    harness = EnsembleHarness(
+        CHAIN, FakeServed(model_text("a"), plus(0)), FakeServed(model_text("b"), plus(0))
+    )
+    harness.scheduler.submit(harness.request(RecordingSink(), IN=[1, 2]))
+    counted = harness.statistics
+    assert (counted.success_count, counted.execution_count, counted.row_count) == (1, 1, 1)
+    assert (counted.input_ns, counted.infer_ns, counted.output_ns) == (20, 40, 60)
+    assert counted.batches[1].infer_ns == 40
+    assert counted.fail_count == 0
+
+
+def test_only_wanted_outputs_are_computed() -> None:
+    text = ensemble_text(
+        "fork",
+        ["IN"],
+        ["L", "R"],
+        [step_text("left", {"x": "IN"}, {"y": "L"}), step_text("right", {"x": "IN"}, {"y": "R"})],
+    )
+    left, right = FakeServed(model_text("left"), plus(1)), FakeServed(model_text("right"), plus(2))
+    harness = EnsembleHarness(text, left, right)
+    sink = RecordingSink()
+    harness.scheduler.submit(harness.request(sink, ("R",), IN=[1, 2]))
+    assert list(answer_of(sink)) == ["R"]
+    assert left.scheduler.seen == []
+
+
+def test_a_long_chain_of_models_that_answer_at_once_does_not_nest() -> None:
+    length = 400
+    steps = [step_text("a", {"x": f"T{i}"}, {"y": f"T{i + 1}"}) for i in range(length)]
+    text = ensemble_text("long", ["T0"], [f"T{length}"], steps)
+    harness = EnsembleHarness(text, FakeServed(model_text("a"), plus(1)))
+    sink = RecordingSink()
+    harness.scheduler.submit(harness.request(sink, T0=[0, 0]))
+    assert answer_of(sink)[f"T{length}"].tolist() == [length, length]
+
+
+async def test_draining_waits_for_the_last_step_and_refuses_new_requests() -> None:
+    harness = EnsembleHarness(
+        CHAIN, FakeServed(model_text("a")), FakeServed(model_text("b"), plus(0))
+    )
+    sink = RecordingSink()
+    harness.scheduler.submit(harness.request(sink, IN=[1, 2]))
+    draining = asyncio.ensure_future(harness.scheduler.drain())
+    await asyncio.sleep(0)
+    assert not draining.done()
+    with pytest.raises(Unavailable):
+        harness.scheduler.submit(harness.request(sink, IN=[1, 2]))
+    plus(0)(harness.models["a"].scheduler.waiting[0])
+    await draining
+    assert len(sink.responded) == 1
+
+
+def test_closing_fails_what_runs_and_ignores_what_comes_later() -> None:
+    harness = EnsembleHarness(CHAIN, FakeServed(model_text("a")), FakeServed(model_text("b")))
+    sink = RecordingSink()
+    harness.scheduler.submit(harness.request(sink, IN=[1, 2]))
+    harness.scheduler.close()
+    assert isinstance(sink.failed[0][1], Unavailable)
+    plus(0)(harness.models["a"].scheduler.waiting[0])
+    assert sink.responded == []
+    assert harness.models["a"].pins == 0
+
+
+def test_an_output_takes_the_shape_that_the_ensemble_promises() -> None:
+    text = parsed(
+        ensemble_text(
+            "shaped",
+            ["IN"],
+            ['output { name: "OUT" data_type: TYPE_FP32 dims: [1, 2] reshape { shape: [2] } }'],
+            [step_text("a", {"x": "IN"}, {"y": "OUT"})],
+        )
+    )
+    harness = EnsembleHarness(str(text), FakeServed(model_text("a"), plus(0)))
+    sink = RecordingSink()
+    harness.scheduler.submit(harness.request(sink, IN=[1, 2]))
+    assert answer_of(sink)["OUT"].tolist() == [[1, 2]]
