@@ -7,6 +7,7 @@ import json
 import logging
 import os
 import signal
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,8 +19,9 @@ from worker_runtime.core.engine import Engine
 from worker_runtime.core.loading import LoadingRules
 from worker_runtime.core.manager import Manager
 from worker_runtime.machine import this_machine
-from worker_runtime.observability.logging import configure
+from worker_runtime.observability.logging import LogControl
 from worker_runtime.observability.metrics import Exposition
+from worker_runtime.observability.tracing.tracer import Tracer
 from worker_runtime.protocols.grpc.server import GrpcServer
 from worker_runtime.protocols.http.app import HttpApp
 from worker_runtime.protocols.http.metrics_app import MetricsApp
@@ -32,18 +34,20 @@ _GRPC_GRACE_S = 0.5  # for answers that are on their way out
 
 def serve(settings: Settings) -> int:
     """Run a server until a signal ends it; returns the exit code."""
-    log = settings.log
-    level = logging.INFO if log.info else logging.WARNING
-    level = level if log.warning or log.info else logging.ERROR
-    configure(verbose=log.verbose, level=level, iso8601=log.format == "ISO8601", file=log.file)
+    log = LogControl(settings.log)
+    try:
+        log.open()
+    except OSError as error:
+        sys.stderr.write(f"error: --log-file: {error}\n")
+        return 1
     for warning in settings.warnings:
         logger.warning("%s", warning)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(Server(settings).run())
+        return runner.run(Server(settings, log).run())
 
 
 class Server:
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, log: LogControl) -> None:
         self._settings = settings
         machine = this_machine()
         rules = LoadingRules(
@@ -59,7 +63,11 @@ class Server:
             load_threads=settings.load_threads,
         )
         self._engine = Engine(
-            self._manager, settings.server_id, strict_readiness=settings.strict_readiness
+            self._manager,
+            settings.server_id,
+            strict_readiness=settings.strict_readiness,
+            tracer=Tracer(settings.trace),
+            log=log,
         )
         logger.info(
             "worker_runtime %s: %d cores, %d GPUs", __version__, machine.cores, machine.gpus
@@ -95,7 +103,13 @@ class Server:
             app = HttpApp(self._engine, settings.http_options.max_input_bytes)
             ports["http_port"] = await self._open_http(app, "HTTP", settings.http)
         if settings.grpc.enabled:
-            self._grpc = GrpcServer(self._engine, settings.grpc.address, settings.grpc.port)
+            self._grpc = GrpcServer(
+                self._engine,
+                settings.grpc.address,
+                settings.grpc.port,
+                settings.grpc_options,
+                reuse_port=settings.grpc.reuse_port,
+            )
             await self._grpc.start()
             ports["grpc_port"] = self._grpc.port
             logger.info("gRPC on %s:%d", settings.grpc.address, self._grpc.port)
@@ -162,6 +176,7 @@ class Server:
             await self._grpc.close(_GRPC_GRACE_S)
         for server in reversed(self._http):
             await server.close()
+        self._engine.tracer.close()
 
 
 def write_ready_file(path: Path, ports: dict[str, int]) -> None:

@@ -5,8 +5,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
+from worker_runtime.observability.logging import LogOptions
 from worker_runtime.observability.metrics_config import MetricsConfig
 from worker_runtime.observability.tracing.config import TraceConfig
+from worker_runtime.types.listening import GrpcOptions
 from worker_runtime.types.restrictions import Restrictions
 
 PairsByName = Mapping[str, Mapping[str, str]]
@@ -18,13 +20,6 @@ class ControlMode(StrEnum):
     EXPLICIT = "explicit"
 
 
-class CompressionLevel(StrEnum):
-    NONE = "none"
-    LOW = "low"
-    MEDIUM = "medium"
-    HIGH = "high"
-
-
 @dataclass(frozen=True, slots=True)
 class Listener:
     """Where to listen; port 0 picks a free one."""
@@ -33,41 +28,6 @@ class Listener:
     port: int
     enabled: bool = True
     reuse_port: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class TlsFiles:
-    """PEM files of the gRPC listener; ``root_cert`` vouches for clients when ``mutual``."""
-
-    server_cert: str = ""
-    server_key: str = ""
-    root_cert: str = ""
-    mutual: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Keepalive:
-    """Of gRPC connections, in milliseconds; None: gRPC's own default (no limit)."""
-
-    time_ms: int = 7_200_000
-    timeout_ms: int = 20_000
-    permit_without_calls: bool = False
-    max_pings_without_data: int = 2
-    min_recv_ping_interval_without_data_ms: int = 300_000
-    max_ping_strikes: int = 2
-    max_connection_age_ms: int | None = None
-    max_connection_age_grace_ms: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class GrpcOptions:
-    """``tls`` None: plain text. ``forward_pattern`` "": no metadata become parameters."""
-
-    tls: TlsFiles | None = None
-    compression: CompressionLevel = CompressionLevel.NONE
-    keepalive: Keepalive = Keepalive()
-    forward_pattern: str = ""
-    restrictions: Restrictions = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,25 +49,13 @@ class RateLimitResource:
 
 
 @dataclass(frozen=True, slots=True)
-class LogSettings:
-    """``format`` is default, ISO8601 or json; ``access_log`` a file, "-" the console, "" off."""
-
-    verbose: int = 0
-    info: bool = True
-    warning: bool = True
-    error: bool = True
-    format: str = "default"
-    file: str = ""
-    access_log: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Settings:
     """Defaults are Triton's. ``load_models`` None means everything (mode none, or ``*``).
 
     ``cache_config``, ``host_policies`` and ``backend_settings`` hold settings by the name of the
     cache, policy or backend ("" for all backends). ``deprecations`` are for the console at once,
-    ``warnings`` for the log.
+    ``warnings`` for the log. ``access_log`` is a file, "-" the
+    console, "" none.
     """
 
     repositories: tuple[Path, ...]
@@ -115,7 +63,7 @@ class Settings:
     grpc: Listener = Listener("0.0.0.0", 8001)  # noqa: S104
     metrics: Listener = Listener("0.0.0.0", 8002)  # noqa: S104
     http_options: HttpOptions = HttpOptions()
-    grpc_options: GrpcOptions = GrpcOptions()
+    grpc_options: GrpcOptions = field(default_factory=GrpcOptions)
     server_id: str = "triton"
     control_mode: ControlMode = ControlMode.NONE
     poll_interval_s: int = 15
@@ -141,7 +89,8 @@ class Settings:
     metrics_interval_ms: int = 2000
     metrics_config: MetricsConfig = field(default_factory=MetricsConfig)
     trace: TraceConfig = field(default_factory=TraceConfig)
-    log: LogSettings = LogSettings()
+    log: LogOptions = field(default_factory=LogOptions)
+    access_log: str = ""
     ready_file: Path | None = None
     warnings: tuple[str, ...] = ()
     deprecations: tuple[str, ...] = ()

@@ -8,17 +8,14 @@ from worker_runtime.cli import pairs, tracing
 from worker_runtime.cli.errors import HelpRequested, UsageError
 from worker_runtime.cli.values import Values
 from worker_runtime.cli.words import split
+from worker_runtime.observability.logging import FORMATS, LogOptions
 from worker_runtime.observability.metrics_config import QUANTILES, MetricsConfig
 from worker_runtime.settings import (
-    CompressionLevel,
     ControlMode,
-    GrpcOptions,
     HttpOptions,
-    Keepalive,
-    LogSettings,
     Settings,
-    TlsFiles,
 )
+from worker_runtime.types.listening import CompressionLevel, GrpcOptions, Keepalive, TlsFiles
 
 _METRICS = ("counter_latencies", "histogram_latencies", "summary_latencies", "summary_quantiles")
 
@@ -64,7 +61,8 @@ def parse(arguments: Sequence[str]) -> Settings:
         metrics_interval_ms=max(1, take.number("metrics-interval-ms")),
         metrics_config=_metrics_config(take),
         trace=tracing.trace_config(take),
-        log=_log_settings(take),
+        log=_log_options(take),
+        access_log=take.text("access-log"),
         ready_file=Path(take.text("ready-file")) if take.text("ready-file") else None,
         warnings=tuple(_warnings(take)),
         deprecations=tuple(_deprecations(take)),
@@ -170,17 +168,16 @@ def _metrics_config(take: Values) -> MetricsConfig:
     )
 
 
-def _log_settings(take: Values) -> LogSettings:
+def _log_options(take: Values) -> LogOptions:
     verbose = take.text("log-verbose").lower()
     level = {"true": 1, "false": 0}.get(verbose)
-    return LogSettings(
+    return LogOptions(
         verbose=take.number("log-verbose") if level is None else level,
         info=take.flag("log-info"),
         warning=take.flag("log-warning"),
         error=take.flag("log-error"),
-        format=take.choice("log-format", ("default", "ISO8601", "json"), lower=False),
+        format=take.choice("log-format", FORMATS, lower=False),
         file=take.text("log-file"),
-        access_log=take.text("access-log"),
     )
 
 

@@ -1,11 +1,18 @@
 """The data plane that every front end calls: find the model, check the request, hand it on."""
 
+from collections.abc import Mapping
 from time import monotonic_ns
 from typing import Any
 
 from worker_runtime.core.manager import Manager, ModelRecord
 from worker_runtime.core.model import ModelVersion
+from worker_runtime.core.shared_memory import SharedMemory
 from worker_runtime.errors import InvalidArgument, NotFound, RuntimeFault, ShuttingDown, Unavailable
+from worker_runtime.observability import log_changes
+from worker_runtime.observability.dialect import Dialect
+from worker_runtime.observability.logging import LogControl
+from worker_runtime.observability.tracing import changes as trace_changes
+from worker_runtime.observability.tracing.tracer import Shown, Tracer
 from worker_runtime.repository.config_json import to_json
 from worker_runtime.types.override import LoadOverride
 from worker_runtime.types.request import InferRequest, Plan
@@ -27,11 +34,23 @@ EXTENSIONS = (
 class Engine:
     """``strict_readiness``: ready only when every model is; ``started`` once loading has ended."""
 
-    def __init__(self, manager: Manager, server_id: str, *, strict_readiness: bool = True) -> None:
+    def __init__(
+        self,
+        manager: Manager,
+        server_id: str,
+        *,
+        strict_readiness: bool = True,
+        tracer: Tracer | None = None,
+        log: LogControl | None = None,
+        shared_memory: SharedMemory | None = None,
+    ) -> None:
         self._manager = manager
         self._ready = manager.ready
         self._strict = strict_readiness
         self.server_id = server_id
+        self.shared_memory = shared_memory or SharedMemory()
+        self.tracer = tracer or Tracer()
+        self.log = log or LogControl()
         self.started = False
         self.stopping = False
 
@@ -64,7 +83,14 @@ class Engine:
         request.model = model
         if not request.arrived_ns:
             request.arrived_ns = monotonic_ns()
-        model.scheduler.submit(request)
+        if request.trace is None:
+            model.scheduler.submit(request)
+            return
+        try:
+            model.scheduler.submit(request)
+        except RuntimeFault:
+            request.trace.abandon(request)
+            raise
 
     def cancel(self, request: InferRequest) -> None:
         """The client has gone: drop the request if it still waits."""
@@ -145,6 +171,43 @@ class Engine:
             return [self.resolve(name, version)]
         self.resolve(name)
         return [model for model in self._manager.versions if model.name == name]
+
+    # --- traces and logs -----------------------------------------------------------------------
+
+    def trace_settings(self, model: str = "") -> Shown:
+        """The trace setting of a model ("" = of all). Raises InvalidArgument: unknown model."""
+        self._check_traced(model)
+        return self.tracer.settings(model)
+
+    def update_trace_settings(
+        self, model: str, changes: Mapping[str, Any], dialect: Dialect = Dialect.JSON
+    ) -> Shown:
+        """Change it as a client asks and give back what is in force then.
+
+        ``changes`` as in a JSON body; with ``Dialect.LISTS`` a list of texts for each name.
+        Raises InvalidArgument, Unsupported or Internal in Triton's words.
+        """
+        self._check_traced(model)
+        self.tracer.update(model, trace_changes.read(changes, dialect))
+        return self.tracer.settings(model)
+
+    def _check_traced(self, model: str) -> None:
+        if model and (model, "") not in self._ready:
+            raise InvalidArgument(f"Request for unknown model : {model}")
+
+    def log_settings(self) -> dict[str, bool | int | str]:
+        return log_changes.shown(self.log.options)
+
+    def update_log_settings(
+        self, changes: Mapping[str, Any], dialect: Dialect = Dialect.JSON
+    ) -> dict[str, bool | int | str]:
+        """Change them as a client asks and give back what is in force then.
+
+        ``changes`` as in a JSON body; with ``Dialect.LISTS`` the typed value that was set for each
+        name. Raises Unsupported, InvalidArgument, Unavailable or Internal in Triton's words.
+        """
+        self.log.change(**log_changes.read(changes, dialect))
+        return log_changes.shown(self.log.options)
 
     # --- repository --------------------------------------------------------------------------
 

@@ -1,44 +1,143 @@
-"""Log lines on stderr in Triton's form: level and time first, people grep for it."""
+"""Log lines in Triton's form (people grep for it), or as JSON; settings can change while it runs.
 
+A record with ``extra={"table": text}`` shows the table below its line, as it is. One that belongs
+to a request carries ``extra={"request_id": id}``, which JSON lines show as a member.
+"""
+
+import json
 import logging
 import os
 import sys
 import time
+from dataclasses import dataclass, replace
 
-_LETTERS = {"DEBUG": "V", "INFO": "I", "WARNING": "W", "ERROR": "E", "CRITICAL": "F"}
+_LETTERS = {"WARNING": "W", "ERROR": "E", "CRITICAL": "E"}  # verbose lines are I in Triton, too
+_ESCAPE_VARIABLE = "TRITON_SERVER_ESCAPE_LOG_MESSAGES"
+FORMATS = ("default", "ISO8601", "json")
+
+
+@dataclass(frozen=True, slots=True)
+class LogOptions:
+    """``verbose`` n shows verbose lines up to level n. ``file`` "": the console."""
+
+    verbose: int = 0
+    info: bool = True
+    warning: bool = True
+    error: bool = True
+    format: str = "default"
+    file: str = ""
 
 
 class TritonFormatter(logging.Formatter):
-    """``I1121 04:25:00.123456 4242 file.py:10] "text"``; ISO 8601 times on request."""
+    """``I1121 04:25:00.123456 4242 file.py:10] "text"``; ISO 8601 times on request.
+
+    The text is escaped as a JSON string: what a client sends cannot fake a line of its own.
+    """
 
     def __init__(self, *, iso8601: bool = False) -> None:
         super().__init__()
         self._iso8601 = iso8601
+        self._escaped = os.environ.get(_ESCAPE_VARIABLE, "").upper() != "FALSE"
 
     def format(self, record: logging.LogRecord) -> str:
-        moment = time.gmtime(record.created)
-        micros = int(record.created % 1 * 1_000_000)
-        level = _LETTERS.get(record.levelname, "I")
-        where = f"{os.getpid()} {record.filename}:{record.lineno}]"
         text = record.getMessage()
+        if text and self._escaped:
+            text = json.dumps(text, ensure_ascii=False)
+        letter = _LETTERS.get(record.levelname, "I")
+        where = f"{record.process} {record.filename}:{record.lineno}]"
+        line = f"{self._begin(record, letter)} {where} {text}"
+        table = getattr(record, "table", None)
+        if table:
+            line = f"{line}\n{table}\n"
         if record.exc_info:
-            text = f"{text}\n{self.formatException(record.exc_info)}"
+            trace = self.formatException(record.exc_info)
+            line += "".join(f"\n    {part}" for part in trace.splitlines())
+        return line
+
+    def _begin(self, record: logging.LogRecord, letter: str) -> str:
+        moment = time.gmtime(record.created)
         if self._iso8601:
-            return (
-                f"{time.strftime('%Y-%m-%dT%H:%M:%S', moment)}.{micros:06}Z {level} {where} {text}"
-            )
-        return f"{level}{time.strftime('%m%d %H:%M:%S', moment)}.{micros:06} {where} {text}"
+            return f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', moment)} {letter}"
+        micros = int(record.created % 1 * 1_000_000)
+        return f"{letter}{time.strftime('%m%d %H:%M:%S', moment)}.{micros:06}"
 
 
-def configure(
-    *, verbose: int = 0, level: int = logging.INFO, iso8601: bool = False, file: str = ""
-) -> None:
-    """Send the runtime's log lines to ``file`` or stderr; ``verbose`` above 0 opens everything."""
-    handler: logging.Handler = (
-        logging.FileHandler(file) if file else logging.StreamHandler(sys.stderr)
-    )
-    handler.setFormatter(TritonFormatter(iso8601=iso8601))
-    root = logging.getLogger("worker_runtime")
-    root.handlers[:] = [handler]
-    root.setLevel(logging.DEBUG if verbose else level)
-    root.propagate = False
+class JsonFormatter(logging.Formatter):
+    """One object a line: time, level, pid, where, message, and what the record knows beside."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
+        shown: dict[str, object] = {
+            "time": f"{moment}.{int(record.created % 1 * 1_000_000):06}Z",
+            "level": "VERBOSE" if record.levelno <= logging.DEBUG else record.levelname,
+            "pid": record.process,
+            "where": f"{record.filename}:{record.lineno}",
+            "message": record.getMessage(),
+        }
+        for name in ("request_id", "model", "table"):
+            value = getattr(record, name, None)
+            if value:
+                shown[name] = value
+        if record.exc_info:
+            shown["exception"] = self.formatException(record.exc_info)
+        return json.dumps(shown, ensure_ascii=False)
+
+
+class _Levels(logging.Filter):
+    """Information, warnings and errors are switched one by one, as Triton does it."""
+
+    def __init__(self, options: LogOptions) -> None:
+        super().__init__()
+        self.options = options
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        options = self.options
+        if record.levelno >= logging.ERROR:
+            return options.error
+        if record.levelno >= logging.WARNING:
+            return options.warning
+        if record.levelno >= logging.INFO:
+            return options.info
+        return logging.DEBUG - record.levelno < options.verbose
+
+
+class LogControl:
+    """The runtime's log: one handler, whose options change while the server runs."""
+
+    def __init__(self, options: LogOptions | None = None) -> None:
+        self.options = options or LogOptions()
+        self._levels = _Levels(self.options)
+        self._handler: logging.Handler | None = None
+
+    def open(self) -> None:
+        """Send the runtime's lines to the file or stderr. Raises OSError."""
+        handler: logging.Handler = (
+            logging.FileHandler(self.options.file)
+            if self.options.file
+            else logging.StreamHandler(sys.stderr)
+        )
+        handler.addFilter(self._levels)
+        self._handler = handler
+        root = logging.getLogger("worker_runtime")
+        root.handlers[:] = [handler]
+        root.propagate = False
+        self._apply(self.options)
+
+    def change(self, **changes: object) -> None:
+        """Replace single options, at once."""
+        self._apply(replace(self.options, **changes))  # type: ignore[arg-type]
+
+    def _apply(self, options: LogOptions) -> None:
+        self.options = self._levels.options = options
+        if self._handler is None:
+            return
+        self._handler.setFormatter(
+            JsonFormatter()
+            if options.format == "json"
+            else TritonFormatter(iso8601=options.format == "ISO8601")
+        )
+        # why so low and no filter alone: isEnabledFor() then spares the work of building a line.
+        lowest = logging.INFO if options.info else logging.WARNING
+        if options.verbose:
+            lowest = max(1, logging.DEBUG - options.verbose + 1)
+        logging.getLogger("worker_runtime").setLevel(lowest)

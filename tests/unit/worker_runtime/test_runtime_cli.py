@@ -9,18 +9,15 @@ import pytest
 
 from worker_runtime.cli import HelpRequested, UsageError, help_text, parse
 from worker_runtime.flags import FLAGS, GROUPS
+from worker_runtime.observability.logging import LogOptions
 from worker_runtime.observability.metrics_config import MetricsConfig
 from worker_runtime.observability.tracing.config import Level, Mode, TraceConfig
 from worker_runtime.settings import (
-    CompressionLevel,
     ControlMode,
-    GrpcOptions,
-    Keepalive,
-    LogSettings,
     RateLimitResource,
     Settings,
-    TlsFiles,
 )
+from worker_runtime.types.listening import CompressionLevel, GrpcOptions, Keepalive, TlsFiles
 from worker_runtime.types.restrictions import Category, Restriction
 
 
@@ -113,19 +110,19 @@ LINES: list[tuple[str, dict[str, Any]]] = [
             )
         },
     ),
-    ("--log-verbose=true", {"log": LogSettings(verbose=1)}),
+    ("--log-verbose=true", {"log": LogOptions(verbose=1)}),
     (
         "--log-verbose 2 --log-info=false --log-warning=false --log-error=false "
         "--log-format=ISO8601 --log-file=x.log",
         {
-            "log": LogSettings(
+            "log": LogOptions(
                 verbose=2, info=False, warning=False, error=False, format="ISO8601", file="x.log"
             )
         },
     ),
     (
         "--log-format=json --access-log=-",
-        {"log": LogSettings(format="json", access_log="-")},
+        {"log": LogOptions(format="json"), "access_log": "-"},
     ),
     (
         "--trace-config rate=1 --trace-config level=TIMESTAMPS --trace-config=level=TENSORS "

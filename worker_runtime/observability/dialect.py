@@ -1,0 +1,10 @@
+"""How a door writes settings down: the same rules, in each protocol's words."""
+
+from enum import Enum, auto
+
+
+class Dialect(Enum):
+    """JSON: values as in a JSON body. LISTS: gRPC's, lists of texts or typed values."""
+
+    JSON = auto()
+    LISTS = auto()

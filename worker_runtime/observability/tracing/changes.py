@@ -1,0 +1,98 @@
+"""Changes of trace settings that clients ask for: Triton's rules and texts."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from worker_runtime.errors import Internal, InvalidArgument, Unsupported
+from worker_runtime.observability.dialect import Dialect
+from worker_runtime.observability.tracing.config import Level
+
+FIELDS = ("trace_level", "trace_rate", "trace_count", "log_frequency")
+# why so lenient: Triton reads "12x" as 12 and "-1" as the greatest unsigned number.
+_NUMBER = re.compile(r"\s*([+-]?)([0-9]+)")
+_UINT32, _INT32 = 2**32 - 1, 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """``values`` are new values by field (a set of levels, or a number), ``clear`` falls back."""
+
+    values: Mapping[str, Any]
+    clear: frozenset[str]
+
+
+def read(changes: Mapping[str, Any], dialect: Dialect) -> Changes:
+    """Check what was asked for. Unknown names are passed over.
+
+    JSON: null clears; ``trace_level`` is an array, the rest are texts. LISTS: an empty list
+    clears. Raises Unsupported, InvalidArgument or Internal in Triton's words.
+    """
+    if "trace_file" in changes:
+        raise Unsupported("trace file location can not be updated through network protocol")
+    values: dict[str, Any] = {}
+    clear = set()
+    for name in FIELDS:
+        if name not in changes:
+            continue
+        given = changes[name]
+        if given is None or (dialect is Dialect.LISTS and not given):
+            clear.add(name)
+        elif name == "trace_level":
+            levels = _levels(given)
+            if levels is not None:
+                values[name] = levels
+        else:
+            values[name] = _number(name, _text(name, given, dialect), dialect)
+    return Changes(values, frozenset(clear))
+
+
+def _levels(given: Any) -> frozenset[Level] | None:
+    """None: nothing that is known was named, so nothing changes."""
+    if not isinstance(given, (list, tuple)):
+        raise Internal("attempt to access JSON non-array as array")
+    found: set[Level] = set()
+    for item in given:
+        if not isinstance(item, str):
+            raise Internal("attempt to access JSON non-string as string")
+        if item == "OFF":
+            if len(given) == 1:
+                return frozenset()
+            raise InvalidArgument("Expect only one trace level 'OFF' is specified")
+        if item in set(Level):
+            found.add(Level(item))
+    return frozenset(found) if found else None
+
+
+def _text(name: str, given: Any, dialect: Dialect) -> str:
+    if dialect is Dialect.LISTS:
+        if len(given) != 1:
+            raise InvalidArgument(f"expect only 1 value for '{name}'")
+        given = given[0]
+    if not isinstance(given, str):
+        raise Internal("attempt to access JSON non-string as string")
+    return given
+
+
+def _number(name: str, text: str, dialect: Dialect) -> int:
+    found = _NUMBER.match(text)
+    if found is None:
+        raise InvalidArgument(f"Unable to parse '{name}', got: {text}")
+    number = int(found[1] + found[2])
+    if name == "trace_count":
+        if not -_INT32 - 1 <= number <= _INT32:
+            raise _out_of_range(name, f"[ -1, {_INT32} ]", text)
+        if number < -1:
+            space = "" if dialect is Dialect.JSON else " "
+            raise InvalidArgument(
+                f"Unable to parse '{name}'. Expecting value >= -1, got:{space}{text}"
+            )
+        return number
+    if not -_UINT32 <= number <= _UINT32:
+        raise _out_of_range(name, f"[ 0, {_UINT32} ]", text)
+    return number & _UINT32
+
+
+def _out_of_range(name: str, bounds: str, text: str) -> InvalidArgument:
+    return InvalidArgument(f"Unable to parse '{name}', value is out of range {bounds}, got: {text}")

@@ -1,0 +1,119 @@
+"""Traces as OpenTelemetry spans, sent by OTLP over HTTP. Imported only when the mode asks for it.
+
+One span for the request at the front end, below it one for each model, below that one for its
+execution; a step's model span stands below that of its ensemble.
+"""
+
+import os
+import time
+from collections.abc import Iterable, Mapping
+
+from opentelemetry import context as contexts
+from opentelemetry import trace as api
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
+from opentelemetry.sdk.trace.sampling import ALWAYS_ON
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+from worker_runtime.observability.tracing.config import TraceConfig
+from worker_runtime.observability.tracing.trace import Group, Trace
+
+DEFAULT_URL = "http://localhost:4318/v1/traces"
+# option, environment variable, default
+BATCHING = (
+    ("bsp_max_export_batch_size", "OTEL_BSP_MAX_EXPORT_BATCH_SIZE", 512),
+    ("bsp_schedule_delay", "OTEL_BSP_SCHEDULE_DELAY", 5000),
+    ("bsp_max_queue_size", "OTEL_BSP_MAX_QUEUE_SIZE", 2048),
+)
+_EXECUTION = ("COMPUTE_START", "COMPUTE_INPUT_END", "COMPUTE_OUTPUT_START", "COMPUTE_END")
+
+Stamps = Iterable[tuple[str, int]]
+
+
+class SpanExport:
+    """Builds the spans when a trace is complete; a thread of the SDK sends them."""
+
+    def __init__(self, config: TraceConfig) -> None:
+        options = dict(config.options)
+        attributes = {"service.name": "triton-inference-server"}
+        for name, value in config.options:
+            if name == "resource":
+                key, _, text = value.partition("=")
+                attributes[key] = text
+        size, delay, queue = (
+            int(options.get(name) or os.environ.get(variable) or default)
+            for name, variable, default in BATCHING
+        )
+        self._provider = TracerProvider(
+            sampler=ALWAYS_ON, resource=Resource(attributes), shutdown_on_exit=False
+        )
+        self._provider.add_span_processor(
+            BatchSpanProcessor(
+                OTLPSpanExporter(endpoint=_url(options.get("url", DEFAULT_URL))),
+                max_queue_size=queue,
+                schedule_delay_millis=delay,
+                max_export_batch_size=min(size, queue),
+            )
+        )
+        self._tracer = self._provider.get_tracer("triton-server")
+        self._propagator = TraceContextTextMapPropagator()
+
+    def export(self, group: Group) -> None:
+        """The spans of a complete trace; monotonic times become wall-clock ones."""
+        offset = time.time_ns() - time.monotonic_ns()
+        first = group.members[0]
+        above = self._propagator.extract(group.headers, context=contexts.Context())
+        stamps = first.door or first.core
+        root = self._span("InferRequest", stamps, offset, above)
+        below = {0: api.set_span_in_context(root, above)}
+        for trace in group.members:
+            self._model(trace, offset, below)
+        root.end(offset + max(ns for _, ns in (*stamps, *first.core)))
+
+    def _model(self, trace: Trace, offset: int, below: dict[int, contexts.Context]) -> None:
+        attributes: dict[str, str | int] = {
+            "triton.model_name": trace.model,
+            "triton.model_version": trace.version,
+            "triton.trace_id": trace.id,
+            "triton.trace_parent_id": trace.parent,
+        }
+        if trace.request_id:
+            attributes["triton.request_id"] = trace.request_id
+        stamps = [stamp for stamp in trace.core if stamp[0] not in _EXECUTION]
+        span = self._span(trace.model, stamps, offset, below[trace.parent], attributes)
+        inside = below[trace.id] = api.set_span_in_context(span, below[trace.parent])
+        execution = [stamp for stamp in trace.core if stamp[0] in _EXECUTION]
+        if execution:
+            compute = self._span("compute", execution, offset, inside)
+            compute.end(offset + execution[-1][1])
+        span.end(offset + max(ns for _, ns in stamps))
+
+    def _span(
+        self,
+        name: str,
+        stamps: Stamps,
+        offset: int,
+        above: contexts.Context,
+        attributes: Mapping[str, str | int] | None = None,
+    ) -> api.Span:
+        ordered = sorted(stamps, key=lambda stamp: stamp[1])
+        span = self._tracer.start_span(
+            name,
+            context=above,
+            kind=api.SpanKind.SERVER,
+            attributes=attributes,
+            start_time=offset + ordered[0][1],
+        )
+        for event, ns in ordered:
+            span.add_event(event, timestamp=offset + ns)
+        return span
+
+    def close(self) -> None:
+        """Send what is left, for a few seconds at most."""
+        self._provider.shutdown()
+
+
+def _url(url: str) -> str:
+    return url if "://" in url else f"http://{url}"

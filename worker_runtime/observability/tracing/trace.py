@@ -1,0 +1,137 @@
+"""The trace of one sampled request, and of the requests that it led to."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from time import monotonic_ns
+from typing import Any
+
+from worker_runtime.observability.tracing.config import Level
+from worker_runtime.observability.tracing.setting import TraceSetting
+from worker_runtime.observability.tracing.tensors import Captured, capture_inputs, capture_outputs
+from worker_runtime.types.request import Arrays, InferRequest, Response, Sink
+
+_COMPUTE = ("COMPUTE_START", "COMPUTE_INPUT_END", "COMPUTE_OUTPUT_START", "COMPUTE_END")
+
+
+@dataclass(slots=True)
+class Group:
+    """A front end's request with everything below it: written when the last member is complete."""
+
+    setting: TraceSetting
+    next_id: Callable[[], int]
+    complete: Callable[["Group"], None]
+    headers: Mapping[str, str]
+    members: list["Trace"] = field(default_factory=list)
+    open: int = 0
+
+
+class Trace:
+    """What one request went through. Times are monotonic nanoseconds.
+
+    ``door`` holds the front end's stamps (and custom ones), ``core`` those of the model,
+    ``tensors`` are captured only where the level asks for them.
+    """
+
+    __slots__ = (
+        "core",
+        "door",
+        "group",
+        "id",
+        "model",
+        "parent",
+        "prefix",
+        "request_id",
+        "tensors",
+        "version",
+    )
+
+    def __init__(self, group: Group, request: InferRequest, parent: int, prefix: str = "") -> None:
+        self.group = group
+        self.id = group.next_id()
+        self.parent = parent
+        self.prefix = prefix
+        self.model = str(request.model.name)
+        self.version = int(request.model.version)
+        self.request_id = request.id
+        self.door: list[tuple[str, int]] = []
+        self.core: list[tuple[str, int]] = [("REQUEST_START", monotonic_ns())]
+        self.tensors: list[Captured] = []
+        group.members.append(self)
+        group.open += 1
+        request.trace = self
+        request.sink = TracedSink(request.sink, self)
+
+    def stamp(self, name: str, ns: int = 0) -> None:
+        """A custom activity, now or at ``ns``."""
+        self.door.append((name, ns or monotonic_ns()))
+
+    def follow(self, request: InferRequest) -> None:
+        """Trace a request that this one leads to (a step of an ensemble, a call of a model)."""
+        Trace(self.group, request, self.id)
+
+    def answered(self, request: InferRequest, names: tuple[str, ...], arrays: Arrays) -> None:
+        """An answer is there and about to be written."""
+        if self.prefix:
+            now = monotonic_ns()
+            self.door.append(("INFER_RESPONSE_COMPLETE", now))
+            self.door.append((f"{self.prefix}_SEND_START", now))
+        if Level.TENSORS in self.group.setting.levels:
+            self.tensors.extend(capture_outputs(names, arrays, request.model))
+
+    def abandon(self, request: InferRequest) -> None:
+        """The request was refused before anybody took it: its sink will not be called."""
+        self.answered(request, (), [])
+        self.finish(request)
+
+    def finish(self, request: InferRequest) -> None:
+        """The request has ended; with the last member the trace is complete."""
+        if self.prefix:
+            self.door.append((f"{self.prefix}_SEND_END", monotonic_ns()))
+        if request.queued_ns:
+            self.core.append(("QUEUE_START", request.queued_ns))
+        if request.timings is not None:
+            self.core.extend(zip(_COMPUTE, request.timings, strict=True))
+        self.core.append(("REQUEST_END", monotonic_ns()))
+        if Level.TENSORS in self.group.setting.levels:
+            executed = request.timings is not None
+            self.tensors[:0] = capture_inputs(request, executed=executed)
+        group = self.group
+        group.open -= 1
+        if not group.open:
+            group.complete(group)
+
+
+class TracedSink:
+    """Stands before a sampled request's sink, so that nobody else need know about traces."""
+
+    __slots__ = ("_sink", "_trace")
+
+    def __init__(self, sink: Sink, trace: Trace) -> None:
+        self._sink = sink
+        self._trace = trace
+
+    def deliver(self, request: InferRequest, outputs: Arrays) -> None:
+        self._trace.answered(request, request.plan.outputs, outputs)
+        try:
+            self._sink.deliver(request, outputs)
+        finally:
+            self._trace.finish(request)
+
+    def fail(self, request: InferRequest, error: Exception) -> None:
+        self._trace.answered(request, (), [])
+        try:
+            self._sink.fail(request, error)
+        finally:
+            self._trace.finish(request)
+
+    def respond(self, request: InferRequest, response: Response | None, *, final: bool) -> None:
+        if response is not None:
+            self._trace.answered(request, response.names, response.arrays)
+        try:
+            self._sink.respond(request, response, final=final)
+        finally:
+            if final:
+                self._trace.finish(request)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._sink, name)

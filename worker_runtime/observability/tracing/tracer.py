@@ -1,0 +1,176 @@
+"""Which requests are traced: settings for all and for single models, and traces under way."""
+
+from collections.abc import Mapping
+from itertools import count
+from typing import Any, Protocol
+
+from worker_runtime.errors import InvalidArgument
+from worker_runtime.observability.tracing.changes import Changes
+from worker_runtime.observability.tracing.config import Level, Mode, TraceConfig
+from worker_runtime.observability.tracing.file import TraceFile
+from worker_runtime.observability.tracing.render import elements
+from worker_runtime.observability.tracing.setting import DISABLED, TraceSetting, Wanted
+from worker_runtime.observability.tracing.trace import Group, Trace
+from worker_runtime.types.request import InferRequest
+
+# as clients call them, and the attributes of Wanted
+_FIELDS = {
+    "trace_level": "levels",
+    "trace_rate": "rate",
+    "trace_count": "count",
+    "log_frequency": "log_frequency",
+}
+_OTEL_DEFAULTS = (
+    ("bsp_max_export_batch_size", "512"),
+    ("bsp_schedule_delay", "5000"),
+    ("bsp_max_queue_size", "2048"),
+)
+_NO_HEADERS: Mapping[str, str] = {}
+
+Shown = dict[str, list[str] | str]
+
+
+class Export(Protocol):
+    def export(self, group: Group) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class Tracer:
+    """``active`` is what the hot path looks at: False while no request can be sampled."""
+
+    def __init__(self, config: TraceConfig | None = None) -> None:
+        self._config = config = config or TraceConfig()
+        self._file = TraceFile(config.file)
+        self._default = Wanted(config.levels, config.rate, config.count, config.log_frequency)
+        self._global = TraceSetting(self._default, config.mode, self._file)
+        self._models: dict[str, TraceSetting] = {}
+        self._ids = count(1)
+        self._export: Export | None = None
+        if config.mode is Mode.OPENTELEMETRY:
+            # why here: the SDK is heavy, and most servers never trace.
+            from worker_runtime.observability.tracing.spans import SpanExport  # noqa: PLC0415
+
+            self._export = SpanExport(config)
+        self.active = self._global.active
+
+    # --- requests ----------------------------------------------------------------------------
+
+    def start(
+        self,
+        request: InferRequest,
+        model: Any,
+        prefix: str,
+        headers: Mapping[str, str] = _NO_HEADERS,
+        received: tuple[int, int] = (0, 0),
+    ) -> None:
+        """Trace this request if it is its turn. To be called right before it is submitted.
+
+        The request's sink is replaced by one that takes notes. ``prefix`` is HTTP or GRPC;
+        ``received`` are the times at which reading began and ended, in monotonic nanoseconds;
+        ``headers`` (names in lower case) may carry a trace context.
+        """
+        request.model = model
+        setting = self._models.get(model.name, self._global)
+        called = self._export is not None and "traceparent" in headers
+        if not (setting.force() if called else setting.sample()):
+            return
+        self._look()
+        group = Group(setting, self._ids.__next__, self._complete, headers)
+        trace = Trace(group, request, 0, prefix)
+        begun, ended = received
+        if begun:
+            read = "RECV" if prefix == "HTTP" else "WAITREAD"
+            trace.door.insert(0, (f"{prefix}_{read}_START", begun))
+            trace.door.insert(1, (f"{prefix}_{read}_END", ended or begun))
+
+    def _complete(self, group: Group) -> None:
+        if self._export is None:
+            group.setting.collect(elements(group))
+        else:
+            self._export.export(group)
+            group.setting.collect([])
+
+    def _look(self) -> None:
+        """``count`` may be used up, or a change may have turned tracing on or off."""
+        self.active = self._global.active or any(s.active for s in self._models.values())
+        if self._export is not None:
+            # why beside active: traced callers are followed whatever rate and count say.
+            self.active = not self._global.reason or any(
+                not setting.reason for setting in self._models.values()
+            )
+
+    # --- settings ----------------------------------------------------------------------------
+
+    def settings(self, model: str = "") -> Shown:
+        """The setting in force for a model ("" = for all), as both protocols show it."""
+        setting = self._models.get(model, self._global)
+        shown: Shown = {
+            "trace_level": [str(level) for level in Level if level in setting.levels] or ["OFF"],
+            "trace_rate": str(setting.rate),
+            "trace_count": str(setting.count),
+        }
+        if self._export is None:
+            shown["log_frequency"] = str(setting.log_frequency)
+            shown["trace_file"] = self._config.file
+        shown["trace_mode"] = str(self._config.mode)
+        if self._export is not None:
+            shown.update(self._config.options)
+            shown.update(pair for pair in _OTEL_DEFAULTS if pair[0] not in shown)
+        return shown
+
+    def update(self, model: str, changes: Changes) -> None:
+        """Change the setting of a model ("" = of all). Raises InvalidArgument.
+
+        What a model does not set itself follows the setting of all.
+        """
+        if model:
+            self._update_model(model, changes)
+        else:
+            self._global = self._changed(self._global, changes, self._default)
+            nothing = Changes({}, frozenset())
+            for name in list(self._models):
+                self._update_model(name, nothing)
+        self._look()
+
+    def _update_model(self, model: str, changes: Changes) -> None:
+        current = self._models.get(model)
+        own = (current.own if current else frozenset()) | changes.values.keys()
+        if not own - changes.clear:
+            if current is not None:
+                del self._models[model]
+                current.retire()
+            return
+        self._models[model] = self._changed(current, changes, self._global.wanted)
+
+    def _changed(
+        self, current: TraceSetting | None, changes: Changes, fallback: Wanted
+    ) -> TraceSetting:
+        own = ((current.own if current else frozenset()) | changes.values.keys()) - changes.clear
+        old = current.wanted if current else fallback
+        values = {
+            name: changes.values.get(name, getattr(old if name in own else fallback, attribute))
+            for name, attribute in _FIELDS.items()
+        }
+        wanted = Wanted(
+            levels=values["trace_level"],
+            rate=values["trace_rate"],
+            count=values["trace_count"],
+            log_frequency=values["log_frequency"],
+            own=frozenset(own),
+        )
+        setting = TraceSetting(wanted, self._config.mode, self._file)
+        if setting.reason not in ("", DISABLED):
+            raise InvalidArgument(f"Attempting to set invalid trace setting :{setting.reason}")
+        if current is not None:
+            current.retire()
+        return setting
+
+    def close(self) -> None:
+        """Write what was collected; to be called when no request runs any more."""
+        self.active = False
+        for setting in (self._global, *self._models.values()):
+            setting.retire()
+        self._file.close()
+        if self._export is not None:
+            self._export.close()
