@@ -1,18 +1,22 @@
 """The batch policy: which waiting requests leave together, and when. Pure: it is fed with time.
 
+A payload is the batch under construction. One that is due and finds every instance busy stays open:
+it grows while it waits, unless it is full. In one look at the queue:
+
 1. Walk from the front. Stop before the request that would exceed max_batch_size or whose batch key
-   (input set and shapes) differs from the first one's: a request is never split.
-2. Remember the longest prefix that adds up to exactly a preferred size, and, when the sum crosses
-   the largest preferred size, the prefix before the crossing.
+   (shapes, and the set of inputs) differs from the payload's: a request is never split.
+2. Remember the longest prefix that makes the payload a preferred size; without one, the prefix
+   before the largest preferred size is crossed (the payload is full then).
 3. A remembered prefix leaves while the oldest request has waited less than the delay.
 4. Otherwise everything walked leaves when the walk was stopped, when the sum reaches the largest
-   preferred size, when there is no delay or when the oldest request has waited for it.
+   preferred size, when there is no delay, when the oldest request has waited for it, or when the
+   payload is due anyway and no preferred size.
 5. Otherwise wait until the delay of the oldest request has passed.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from worker_runtime.types.request import InferRequest
 
@@ -28,14 +32,36 @@ class BatchingConfig:
 
 
 class Decision(NamedTuple):
-    """Send the first ``take`` requests, or (0) look again at ``wake_ns`` (0: on arrival)."""
+    """Send the first ``take`` requests, or (0) look again at ``wake_ns`` (0: on arrival).
+
+    ``full``: the payload, with these, takes no more.
+    """
 
     take: int
     wake_ns: int = 0
+    full: bool = False
 
 
 NOTHING = Decision(0)
-ONE = Decision(1)
+ONE = Decision(1, 0, full=True)
+
+
+class Payload:
+    """A batch that waits for an instance. ``key`` is what its requests have in common."""
+
+    __slots__ = ("full", "key", "requests", "rows")
+
+    def __init__(self) -> None:
+        self.requests: list[InferRequest] = []
+        self.rows = 0
+        self.key: Any = None
+        self.full = False
+
+    def extend(self, requests: list[InferRequest]) -> None:
+        if self.key is None:
+            self.key = requests[0].plan.batch_key
+        self.requests.extend(requests)
+        self.rows += sum([request.plan.rows for request in requests])
 
 
 class BatchPolicy:
@@ -46,51 +72,73 @@ class BatchPolicy:
         self._preferred = frozenset(config.preferred)
         self._largest = max(config.preferred, default=self._max_rows)
 
-    def decide(self, waiting: Iterable[InferRequest], now_ns: int) -> Decision:
-        """What to do with the requests in ``waiting`` (front first) at ``now_ns``."""
-        queue = iter(waiting)
-        first = next(queue, None)
-        if first is None:
-            return NOTHING
+    @property
+    def grows(self) -> bool:
+        """Payloads are made before an instance is free: only a delay makes that visible."""
+        return self._dynamic and self._delay_ns > 0
+
+    def merges(self, payload: Payload, other: Payload) -> bool:
+        """Two payloads that wait behind one another may start as one."""
+        return payload.key is other.key and payload.rows + other.rows <= self._max_rows
+
+    def decide(
+        self,
+        waiting: Iterable[InferRequest],
+        now_ns: int,
+        held_rows: int = 0,
+        held_key: Any = None,
+    ) -> Decision:
+        """What to do with the requests in ``waiting`` (front first) at ``now_ns``.
+
+        ``held_rows`` are in the open payload already (0: there is none), of key ``held_key``.
+        """
         if not self._dynamic:
-            return ONE
-        key, rows, count = first.plan.batch_key, first.plan.rows, 1
-        preferred = 1 if rows in self._preferred else 0
-        stopped, largest = False, self._largest
-        for request in queue:
+            for _ in waiting:
+                return ONE
+            return NOTHING
+        key, rows, count, oldest = held_key, held_rows, 0, 0
+        best, stopped, full = 0, False, False
+        limit, largest, preferred = self._max_rows, self._largest, self._preferred
+        for request in waiting:
             plan = request.plan
-            total = rows + plan.rows
-            if total > self._max_rows or plan.batch_key is not key:
-                stopped = True
-                break
-            if rows <= largest < total:
-                preferred = count
-            rows = total
+            if not rows:
+                key = plan.batch_key
+            else:
+                total = rows + plan.rows
+                if total > largest and not best:
+                    best, full = count, True
+                if total > limit or plan.batch_key is not key:
+                    stopped = full = True
+                    break
+            rows += plan.rows
             count += 1
-            if rows in self._preferred:
-                preferred = count
-        return self._settle(first, count, rows, preferred, stopped=stopped, now_ns=now_ns)
+            if not oldest or request.queued_ns < oldest:
+                oldest = request.queued_ns
+            if rows in preferred:
+                best = count
+        if not count:
+            return Decision(0, 0, full)
+        due = stopped or rows >= largest
+        growing = bool(held_rows and not full and held_rows not in preferred)
+        return self._settle(count, best, oldest, now_ns, due=due, full=full, growing=growing)
 
     def _settle(
         self,
-        first: InferRequest,
         count: int,
-        rows: int,
-        preferred: int,
-        *,
-        stopped: bool,
+        best: int,
+        oldest: int,
         now_ns: int,
+        *,
+        due: bool,
+        full: bool,
+        growing: bool,
     ) -> Decision:
-        if not self._delay_ns:
-            # why not the preferred prefix: nothing is gained by leaving ready requests behind.
-            return Decision(preferred if preferred and self._keeps_preferred(rows) else count)
-        oldest_leaves_ns = first.queued_ns + self._delay_ns
-        if preferred and now_ns < oldest_leaves_ns:
-            return Decision(preferred)
-        if stopped or rows >= self._largest or now_ns >= oldest_leaves_ns:
-            return Decision(count)
-        return Decision(0, oldest_leaves_ns)
-
-    def _keeps_preferred(self, rows: int) -> bool:
-        """With no delay a preferred prefix only cuts off what goes beyond the largest size."""
-        return rows > self._largest
+        delay = self._delay_ns
+        late = delay and now_ns - oldest >= delay
+        if best and not late:
+            return Decision(best, 0, full or not delay)
+        if due:
+            return Decision(count, 0, full=True)
+        if late or not delay or growing:
+            return Decision(count, 0, full)
+        return Decision(0, oldest + delay, full)

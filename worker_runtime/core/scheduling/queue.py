@@ -1,5 +1,6 @@
 """Requests that wait: by priority level, bounded, with deadlines."""
 
+from bisect import insort
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -7,6 +8,8 @@ from itertools import chain
 
 from worker_runtime.errors import QueueFull
 from worker_runtime.types.request import InferRequest
+
+_KEPT_LEVELS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,64 +51,100 @@ class QueueConfig:
         return self.by_level.get(level, self.default)
 
 
+class _Level:
+    """``regular``, and behind it what a timeout moved back."""
+
+    __slots__ = ("delayed", "policy", "regular")
+
+    def __init__(self, policy: QueuePolicy) -> None:
+        self.policy = policy
+        self.regular: deque[InferRequest] = deque()
+        self.delayed: deque[InferRequest] = deque()
+
+    def __iter__(self) -> Iterator[InferRequest]:
+        return chain(self.regular, self.delayed)
+
+    def __bool__(self) -> bool:
+        return bool(self.regular or self.delayed)
+
+
 class RequestQueue:
-    """The waiting line of one model version. Not thread-safe: it lives in the event loop."""
+    """The waiting line of one model version. Not thread-safe: it lives in the event loop.
+
+    Levels are made when something waits in them: a model may have any number.
+    """
 
     def __init__(self, config: QueueConfig | None = None) -> None:
-        self._config = config or QueueConfig()
-        count = max(1, self._config.levels)
-        # Two lines per level: the regular one, and behind it what a timeout moved back.
-        self._lines: list[deque[InferRequest]] = [deque() for _ in range(2 * count)]
-        self._plain = self._lines[0] if count == 1 else None
-        policies = [self._config.policy(level) for level in range(1, count + 1)]
-        self.has_policy = count > 1 or any(p.max_size or p.timeout_ns for p in policies)
+        self._config = config = config or QueueConfig()
+        policies = [config.default, *config.by_level.values()]
+        self.has_policy = config.levels > 1 or any(
+            p.max_size or p.timeout_ns or p.allow_override for p in policies
+        )
         self._has_deadlines = any(policy.timeout_ns for policy in policies)
+        self._levels: dict[int, _Level] = {}
+        self._order: list[int] = []
+        self._plain = self._at(1).regular  # of a queue without policy: the only line
         self._size = 0
 
     def __len__(self) -> int:
         return self._size
 
     def push(self, request: InferRequest, now_ns: int, timeout_ns: int = 0) -> None:
-        """Append. Raises QueueFull; ``timeout_ns`` is what the request asked for."""
+        """Append. Raises QueueFull; ``timeout_ns`` is what the request asked for.
+
+        A ``deadline_ns`` that the request has already (its client will not wait longer) holds too.
+        """
         if not self.has_policy:
-            self._lines[0].append(request)
-            self._size += 1
-            return
-        level = self._config.level(request.priority)
-        policy = self._config.policy(level)
-        regular, delayed = self._lines[2 * level - 2 : 2 * level]
-        if policy.max_size and len(regular) + len(delayed) >= policy.max_size:
+            if not request.deadline_ns:
+                self._plain.append(request)
+                self._size += 1
+                return
+            self.has_policy = self._has_deadlines = True
+        number = self._config.level(request.priority)
+        level = self._at(number)
+        policy = level.policy
+        if policy.max_size and len(level.regular) + len(level.delayed) >= policy.max_size:
             raise QueueFull("Exceeds maximum queue size")
-        request.deadline_ns = policy.deadline(now_ns, timeout_ns)
-        request.priority = level
-        regular.append(request)
+        deadline = policy.deadline(now_ns, timeout_ns)
+        if request.deadline_ns:
+            self._has_deadlines = True
+            deadline = min(deadline or request.deadline_ns, request.deadline_ns)
+        request.deadline_ns = deadline
+        request.priority = number
+        level.regular.append(request)
         self._size += 1
 
     def __iter__(self) -> Iterator[InferRequest]:
         """From the front: level by level, delayed ones behind the regular ones of their level."""
-        if self._plain is not None and not self._lines[1]:
+        if not self.has_policy:
             return iter(self._plain)
-        return chain.from_iterable(self._lines)
+        return chain.from_iterable([self._levels[number] for number in self._order])
 
     def take(self, count: int) -> list[InferRequest]:
         """Remove and return the first ``count``."""
-        taken: list[InferRequest] = []
-        for line in self._lines:
-            while line and len(taken) < count:
-                taken.append(line.popleft())
-            if len(taken) == count:
-                break
+        if not self.has_policy:
+            plain = self._plain
+            taken = [plain.popleft() for _ in range(min(count, self._size))]
+        else:
+            taken = []
+            for number in self._order:
+                level = self._levels[number]
+                for line in (level.regular, level.delayed):
+                    while line and len(taken) < count:
+                        taken.append(line.popleft())
+            self._tidy()
         self._size -= len(taken)
         return taken
 
     def remove(self, request: InferRequest) -> bool:
         """Take a request out of the line; False when it is not (or no longer) in it."""
-        for line in self._lines:
-            for position, waiting in enumerate(line):
-                if waiting is request:
-                    del line[position]
-                    self._size -= 1
-                    return True
+        for level in self._levels.values():
+            for line in (level.regular, level.delayed):
+                for position, waiting in enumerate(line):
+                    if waiting is request:
+                        del line[position]
+                        self._size -= 1
+                        return True
         return False
 
     def sweep(self, now_ns: int) -> list[InferRequest]:
@@ -113,17 +152,16 @@ class RequestQueue:
         if not self._has_deadlines:
             return []
         expired: list[InferRequest] = []
-        for level in range(1, len(self._lines) // 2 + 1):
-            regular, delayed = self._lines[2 * level - 2 : 2 * level]
-            late = [r for r in regular if r.deadline_ns and r.deadline_ns <= now_ns]
+        for level in self._levels.values():
+            late = [r for r in level.regular if r.deadline_ns and r.deadline_ns <= now_ns]
             if not late:
                 continue
             gone = set(map(id, late))
-            kept = [r for r in regular if id(r) not in gone]
-            regular.clear()
-            regular.extend(kept)
-            if self._config.policy(level).delay:
-                delayed.extend(late)
+            kept = [r for r in level.regular if id(r) not in gone]
+            level.regular.clear()
+            level.regular.extend(kept)
+            if level.policy.delay:
+                level.delayed.extend(late)
             else:
                 expired.extend(late)
         self._size -= len(expired)
@@ -134,8 +172,29 @@ class RequestQueue:
         if not self._has_deadlines:
             return 0
         return min(
-            (r.deadline_ns for line in self._lines[::2] for r in line if r.deadline_ns), default=0
+            (
+                request.deadline_ns
+                for level in self._levels.values()
+                for request in level.regular
+                if request.deadline_ns
+            ),
+            default=0,
         )
 
     def clear(self) -> list[InferRequest]:
         return self.take(self._size)
+
+    def _at(self, number: int) -> _Level:
+        level = self._levels.get(number)
+        if level is None:
+            level = self._levels[number] = _Level(self._config.policy(number))
+            insort(self._order, number)
+        return level
+
+    def _tidy(self) -> None:
+        """Forget empty levels once there are many: requests may name any of 2^64."""
+        if len(self._order) <= _KEPT_LEVELS:
+            return
+        for number in [n for n in self._order if n != 1 and not self._levels[n]]:
+            del self._levels[number]
+            self._order.remove(number)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.unit.worker_runtime.core.runtime_requests import request
-from worker_runtime.core.scheduling.batching import BatchingConfig, BatchPolicy, Decision
+from worker_runtime.core.scheduling.batching import BatchingConfig, BatchPolicy, Decision, Payload
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,13 @@ CASES = [
         0,
         {"delay_ns": 100, "preferred": (4,)},
     ),
+    Case(
+        "a preferred size found before the crossing stays the best",
+        [2, 1, 3],
+        1,
+        0,
+        {"delay_ns": 100, "preferred": (2, 4)},
+    ),
     Case("no delay: below the preferred size all leave", [1], 1, 0, {"preferred": (4,)}),
     Case("no delay: the preferred size cuts off the rest", [2, 2, 2], 2, 0, {"preferred": (4,)}),
 ]
@@ -93,7 +100,66 @@ def test_policy(case: Case) -> None:
         request(rows, key=key, at=at)
         for rows, key, at in zip(case.rows, keys, arrivals, strict=True)
     ]
-    assert policy.decide(waiting, case.now) == Decision(case.take, case.wake_ns)
+    decision = policy.decide(waiting, case.now)
+    assert (decision.take, decision.wake_ns) == (case.take, case.wake_ns)
+
+
+@dataclass(frozen=True)
+class Growing:
+    """A payload of ``held`` rows waits for an instance when ``rows`` more arrive at time 0."""
+
+    name: str
+    held: int
+    rows: list[int]
+    expected: Decision
+    config: dict[str, object] = field(default_factory=dict)
+    keys: str = ""
+    now: int = 0
+
+
+GROWING = [
+    Growing("what is due grows at once", 2, [1, 1], Decision(2)),
+    Growing("up to the largest preferred size", 2, [2], Decision(1)),
+    Growing("beyond it once, by what does not fit below", 3, [2], Decision(1, full=True)),
+    Growing("also from exactly that size", 4, [1], Decision(1, full=True)),
+    Growing("never beyond max_batch_size", 7, [2], Decision(0, full=True)),
+    Growing("another shape closes it", 2, [1], Decision(0, full=True), keys="b"),
+    Growing(
+        "a smaller preferred size waits for more", 2, [1], Decision(0, 100), {"preferred": (2, 4)}
+    ),
+    Growing("until the delay is over", 2, [1], Decision(1), {"preferred": (2, 4)}, now=100),
+    Growing(
+        "the next preferred size is taken at once",
+        2,
+        [1, 1, 1],
+        Decision(2),
+        {"preferred": (2, 4)},
+    ),
+]
+
+
+@pytest.mark.parametrize("case", GROWING, ids=lambda case: case.name)
+def test_a_payload_that_waits_for_an_instance_grows(case: Growing) -> None:
+    settings = {"max_rows": 8, "dynamic": True, "delay_ns": 100, "preferred": (4,), **case.config}
+    policy = BatchPolicy(BatchingConfig(**settings))  # type: ignore[arg-type]
+    waiting = [
+        request(rows, key=key) for rows, key in zip(case.rows, case.keys or "aaa", strict=False)
+    ]
+    key = request(key="a").plan.batch_key
+    assert policy.decide(waiting, case.now, case.held, key) == case.expected
+
+
+def test_payloads_behind_one_another_start_as_one_when_they_fit() -> None:
+    policy = BatchPolicy(BatchingConfig(max_rows=8, dynamic=True, delay_ns=100))
+
+    def payload(rows: int, key: str = "a") -> Payload:
+        made = Payload()
+        made.extend([request(rows, key=key)])
+        return made
+
+    assert policy.merges(payload(5), payload(3))
+    assert not policy.merges(payload(5), payload(4))
+    assert not policy.merges(payload(1), payload(1, "b"))
 
 
 @given(

@@ -1,6 +1,8 @@
 """The waiting line: order, bounds and deadlines."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.unit.worker_runtime.core.runtime_requests import request
 from worker_runtime.core.scheduling.queue import QueueConfig, QueuePolicy, RequestQueue
@@ -84,3 +86,56 @@ def test_removing_takes_exactly_that_request() -> None:
     assert not queue.remove(second)
     assert list(queue) == [first]
     assert queue.take(1)[0] is first
+
+
+def test_levels_are_sparse_and_forgotten_when_empty() -> None:
+    last = 2**64 - 1
+    queue = RequestQueue(QueueConfig(levels=last, default_level=5))
+    for priority in range(100, 0, -1):
+        queue.push(request(name=f"{priority},", priority=priority), 0)
+    queue.push(request(name="last,", priority=last), 0)
+    taken = names(queue.take(101)).split(",")[:-1]
+    assert taken == [*map(str, range(1, 101)), "last"]
+    assert len(queue) == 0
+    queue.push(request(name="again", priority=7), 0)
+    assert names(list(queue)) == "again"
+
+
+def test_a_deadline_of_the_client_holds_without_any_policy() -> None:
+    queue = RequestQueue()
+    queue.push(request(name="a"), 0)
+    hurried = request(name="b")
+    hurried.deadline_ns = 50
+    queue.push(hurried, 0)
+    queue.push(request(name="c"), 0)
+    assert queue.next_deadline() == 50
+    assert names(queue.sweep(50)) == "b"
+    assert names(queue.take(2)) == "ac"
+
+
+@given(
+    levels=st.integers(0, 4),
+    arrivals=st.lists(
+        st.tuples(st.integers(0, 5), st.integers(0, 30), st.integers(0, 3)), max_size=40
+    ),
+    delay=st.booleans(),
+)
+def test_nothing_is_lost_and_each_level_keeps_its_order(
+    levels: int, arrivals: list[tuple[int, int, int]], delay: bool
+) -> None:
+    config = QueueConfig(levels, 1, QueuePolicy(timeout_ns=20, delay=delay))
+    queue = RequestQueue(config)
+    now, pushed, out, expired = 0, 0, [], []
+    for priority, pause, take in arrivals:
+        now += pause
+        queue.push(request(name=f"{pushed}", priority=priority, at=now), now)
+        pushed += 1
+        expired += queue.sweep(now)
+        out += queue.take(take)
+    out += queue.clear()
+    assert sorted(int(r.id) for r in [*out, *expired]) == list(range(pushed))
+    assert not (delay and expired)
+    if not delay:
+        for level in {r.priority for r in out}:
+            numbers = [int(r.id) for r in out if r.priority == level]
+            assert numbers == sorted(numbers)
