@@ -7,17 +7,21 @@ from typing import Any
 
 import msgspec
 
-from worker_runtime.backends.base import LoadSpec, Placement
+from worker_runtime.backends.base import LoadedModel, LoadSpec, Placement
 from worker_runtime.backends.catalog import backend
 from worker_runtime.core.model import Blueprint
+from worker_runtime.core.scheduling.ensemble.loaded import ComposedModel
+from worker_runtime.core.scheduling.sequence.config import sequence_config
 from worker_runtime.errors import ConfigInvalid, LoadFailed, Problem, RuntimeFault
 from worker_runtime.repository.complete import DEFAULT_MAX_BATCH_SIZE, complete
 from worker_runtime.repository.config_json import from_json
+from worker_runtime.repository.ensembles import is_ensemble
 from worker_runtime.repository.labels import read_labels
 from worker_runtime.repository.layout import ModelDirectory
 from worker_runtime.repository.locate import Place, places
 from worker_runtime.repository.normalise import normalise, unsupported_backend, versions_to_serve
 from worker_runtime.repository.pbtxt import parse
+from worker_runtime.repository.sequence_rules import check_sequence_tensors
 from worker_runtime.repository.validate import validate
 from worker_runtime.types.machine import Machine
 from worker_runtime.types.override import LoadOverride
@@ -89,7 +93,10 @@ def load_version(plan: ModelPlan, version: int, rules: LoadingRules) -> Blueprin
     started = time.monotonic()
     config = type(plan.config)()
     config.CopyFrom(plan.config)
-    loaded = backend(config.backend).load(_load_spec(config, plan, version, rules))
+    if is_ensemble(config):
+        loaded: LoadedModel = ComposedModel()
+    else:
+        loaded = backend(config.backend).load(_load_spec(config, plan, version, rules))
     try:
         if rules.auto_complete and loaded.graph is not None:
             complete(
@@ -98,16 +105,19 @@ def load_version(plan: ModelPlan, version: int, rules: LoadingRules) -> Blueprin
                 max_batch_given=plan.max_batch_given,
                 default_max_batch_size=rules.default_max_batch_size,
             )
+        if loaded.graph is not None:
+            check_sequence_tensors(config, loaded.graph)
         errors = [p for p in validate(config, plan.places) if p.severity == "error"]
         if errors:
             raise ConfigInvalid("; ".join(described(p) for p in errors), tuple(errors))
         signature = signature_of(config, read_labels(config, plan.directory.path))
         _check_types(config)
+        sequence = sequence_config(config, plan.directory.path)
     except RuntimeFault:
         loaded.close()
         raise
     duration = time.monotonic() - started
-    return Blueprint(config.name, version, config, signature, loaded, duration)
+    return Blueprint(config.name, version, config, signature, loaded, duration, sequence)
 
 
 def described(problem: Problem) -> str:

@@ -18,6 +18,7 @@ from worker_runtime.types.formats import (
 from worker_runtime.types.machine import Machine
 
 Group = model_config_pb2.ModelInstanceGroup
+_SEQUENCE_IDLE_US = 1_000_000
 
 
 def versions_to_serve(config: Any, directory: ModelDirectory) -> tuple[int, ...]:
@@ -60,6 +61,8 @@ def normalise(config: Any, directory: ModelDirectory, machine: Machine) -> None:
     fill_instance_groups(config, machine)
     if config.HasField("dynamic_batching"):
         _fill_dynamic_batching(config)
+    if config.HasField("sequence_batching"):
+        _fill_sequence_batching(config)
 
 
 def _fill_backend(config: Any, directory: ModelDirectory) -> None:
@@ -162,6 +165,16 @@ def _fill_dynamic_batching(config: Any) -> None:
     batching = config.dynamic_batching
     if not batching.preferred_batch_size and config.max_batch_size > 0:
         batching.preferred_batch_size.append(config.max_batch_size)
+
+
+def _fill_sequence_batching(config: Any) -> None:
+    batching = config.sequence_batching
+    if not batching.max_sequence_idle_microseconds:
+        batching.max_sequence_idle_microseconds = _SEQUENCE_IDLE_US
+    if batching.HasField("oldest") and config.max_batch_size > 0:
+        oldest = batching.oldest
+        if not oldest.preferred_batch_size:
+            oldest.preferred_batch_size.append(config.max_batch_size)
 
 
 def _invalid(message: str, *, field: str) -> ConfigInvalid:
