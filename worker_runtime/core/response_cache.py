@@ -6,19 +6,21 @@ the requested outputs, and the parameters.
 """
 
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 
+from worker_runtime.errors import Internal, InvalidArgument
 from worker_runtime.types.request import InferRequest, ParameterValue
 
 _ENTRY_BYTES = 256  # key, links and the entry itself
 _TENSOR_BYTES = 64  # name, type and shape
 _OBJECT_BYTES = 8  # a pointer in an array of strings
 _DIGEST_BYTES = 32
+_SMALLEST_BYTES = 136  # Triton's cannot even describe itself in less
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,42 @@ class ResponseCache:
         self._entries[key] = CachedAnswer(tuple(names), tuple(map(_frozen, given)), size)
         self.used_bytes += size
         return True
+
+
+def cache_from(config: Mapping[str, Mapping[str, str]]) -> ResponseCache | None:
+    """The cache that ``--cache-config`` describes, by implementation and setting; None without.
+
+    Raises InvalidArgument and Internal with Triton's text.
+    """
+    if len(config) > 1:
+        raise InvalidArgument(
+            "found multiple cache configurations, but only a single cache is currently supported"
+        )
+    for name, settings in config.items():
+        if name != "local":
+            raise InvalidArgument(
+                f"unable to find 'libtritoncache_{name}.so' for cache. Searched: the cache 'local' "
+                "is part of this server, there are no others"
+            )
+        return ResponseCache(_local_size(settings))
+    return None
+
+
+def _local_size(settings: Mapping[str, str]) -> int:
+    failed = "Failed to initialize LocalCache:"
+    if "size" not in settings:
+        raise InvalidArgument(f"{failed} config didn't contain a valid 'size' field.")
+    try:
+        size = int(settings["size"])
+    except ValueError:
+        raise Internal(f"{failed} stoull") from None
+    if size < 0:
+        raise Internal(f"{failed} failed to allocate buffer")
+    if size < _SMALLEST_BYTES:
+        raise Internal(
+            f"{failed} Could not initialize buffer in basic_managed_external_buffer constructor"
+        )
+    return size
 
 
 def request_key(load: tuple[str, int, int], request: InferRequest) -> bytes:

@@ -8,9 +8,9 @@ import pytest
 from tests.unit.worker_runtime.core.ensemble_models import FakeServed, model_text, plus
 from tests.unit.worker_runtime.core.runtime_requests import RecordingSink
 from worker_runtime.core.plans import Planner
-from worker_runtime.core.response_cache import ResponseCache, request_key
+from worker_runtime.core.response_cache import ResponseCache, cache_from, request_key
 from worker_runtime.core.scheduling.cached import CachedScheduler
-from worker_runtime.errors import BackendFailed, QueueFull
+from worker_runtime.errors import BackendFailed, Internal, InvalidArgument, QueueFull
 from worker_runtime.types.request import InferRequest, Response
 from worker_runtime.types.signature import Signature, TensorSpec
 from worker_runtime.types.tensor import BY_NAME
@@ -230,3 +230,42 @@ def test_cancelling_a_miss_fails_it_for_its_own_sink() -> None:
     request = harness.submit("r", 1)
     assert harness.scheduler.cancel(request)
     assert len(harness.sink.failed) == 1
+
+
+def test_a_cache_is_made_from_the_command_line() -> None:
+    assert cache_from({}) is None
+    cache = cache_from({"local": {"size": "1048576"}})
+    assert cache is not None
+    assert cache.byte_size == 1 << 20
+
+
+@pytest.mark.parametrize(
+    ("config", "kind", "expected"),
+    [
+        (
+            {"local": {"size": "9999"}, "redis": {}},
+            InvalidArgument,
+            "found multiple cache configurations, but only a single cache is currently supported",
+        ),
+        ({"redis": {}}, InvalidArgument, "unable to find 'libtritoncache_redis.so' for cache."),
+        (
+            {"local": {}},
+            InvalidArgument,
+            "Failed to initialize LocalCache: config didn't contain a valid 'size' field.",
+        ),
+        ({"local": {"size": "abc"}}, Internal, "Failed to initialize LocalCache: stoull"),
+        ({"local": {"size": "-5"}}, Internal, "Failed to initialize LocalCache: failed to allo"),
+        (
+            {"local": {"size": "100"}},
+            Internal,
+            "Failed to initialize LocalCache: Could not initialize buffer in basic_managed_exter",
+        ),
+    ],
+)
+def test_a_cache_that_cannot_be(
+    config: dict[str, dict[str, str]], kind: type[Exception], expected: str
+) -> None:
+    with pytest.raises(kind) as caught:
+        cache_from(config)
+    assert type(caught.value) is kind
+    assert str(caught.value).startswith(expected)
