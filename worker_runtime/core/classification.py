@@ -24,8 +24,8 @@ def classify(
     spec = next(item for item in signature.outputs if item.name == name)
     if spec.datatype.name not in _CLASSIFIABLE:
         raise InvalidArgument(
-            f"class result not available for output '{name}' due to unsupported type "
-            f"{spec.datatype.name}"
+            "class result not available for output due to unsupported type "
+            f"'{spec.datatype.name}'"
         )
     batched = signature.max_batch_size > 0 and array.ndim > 0
     rows = array.shape[0] if batched else 1

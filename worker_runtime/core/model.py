@@ -45,6 +45,7 @@ class ModelVersion:
         self.version = blueprint.version
         self.config = blueprint.config
         self.signature = blueprint.signature
+        self.decoupled: bool = blueprint.config.model_transaction_policy.decoupled
         self.statistics = Statistics(load_duration_s=blueprint.load_duration_s)
         self.planner = Planner(blueprint.signature)
         # For the front ends: a request's raw header to its decoded form. They keep it bounded.

@@ -17,23 +17,33 @@ def statistics_message(model: ModelVersion) -> Any:
         execution_count=stats.execution_count,
     )
     done, total = stats.success_count, message.inference_stats
+    computed = done - stats.cache_hit_count
     for target, count, ns in (
         (total.success, done, stats.success_ns),
         (total.fail, stats.fail_count, stats.fail_ns),
         (total.queue, done, stats.queue_ns),
-        (total.compute_input, done, stats.input_ns),
-        (total.compute_infer, done, stats.infer_ns),
-        (total.compute_output, done, stats.output_ns),
-        (total.cache_hit, 0, 0),
-        (total.cache_miss, 0, 0),
+        (total.compute_input, computed, stats.input_ns),
+        (total.compute_infer, computed, stats.infer_ns),
+        (total.compute_output, computed, stats.output_ns),
+        (total.cache_hit, stats.cache_hit_count, stats.cache_hit_ns),
+        (total.cache_miss, stats.cache_miss_count, stats.cache_miss_ns),
     ):
-        target.count, target.ns = count, ns
+        _set(target, count, ns)
     for size, batch in sorted(stats.batches.items()):
         row = message.batch_stats.add(batch_size=size)
-        for target, ns in (
-            (row.compute_input, batch.input_ns),
-            (row.compute_infer, batch.infer_ns),
-            (row.compute_output, batch.output_ns),
-        ):
-            target.count, target.ns = batch.count, ns
+        _set(row.compute_input, batch.count, batch.input_ns)
+        _set(row.compute_infer, batch.count, batch.infer_ns)
+        _set(row.compute_output, batch.count, batch.output_ns)
+    for index, answers in sorted(stats.responses.items()):
+        entry = message.response_stats[str(index)]
+        _set(entry.compute_infer, answers.infer_count, answers.infer_ns)
+        _set(entry.compute_output, answers.output_count, answers.output_ns)
+        _set(entry.success, answers.success_count, answers.success_ns)
+        _set(entry.fail, answers.fail_count, answers.fail_ns)
+        _set(entry.empty_response, answers.empty_count, answers.empty_ns)
+        _set(entry.cancel, answers.cancel_count, answers.cancel_ns)
     return message
+
+
+def _set(target: Any, count: int, ns: int) -> None:
+    target.count, target.ns = count, ns

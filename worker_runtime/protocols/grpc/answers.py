@@ -1,0 +1,167 @@
+"""Outputs to ModelInferResponse, in bytes: raw contents, one entry per output, in order."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from tritonclient.grpc import service_pb2 as pb
+
+from worker_runtime.core.classification import classify
+from worker_runtime.core.model import ModelVersion
+from worker_runtime.errors import InvalidArgument
+from worker_runtime.protocols.grpc.regions import fill
+from worker_runtime.protocols.grpc.requests import Form
+from worker_runtime.protocols.grpc.wire import answer_id, raw_field, streamed_head
+from worker_runtime.types.request import Arrays, InferRequest, ParameterValue
+from worker_runtime.types.strings import write_strings
+from worker_runtime.types.tensor import BY_DTYPE
+
+Parts = list[Any]  # bytes and C-contiguous arrays, to be joined
+
+FINAL = "triton_final_response"
+_LARGEST = 2**31 - 1
+_INT64 = 1 << 63
+_MAX_HEADS = 64
+
+
+def _final_parameter(*, final: bool) -> bytes:
+    message = pb.ModelInferResponse()
+    message.parameters[FINAL].bool_param = final
+    return bytes(message.SerializeToString())
+
+
+_FINAL = _final_parameter(final=True)
+_NOT_FINAL = _final_parameter(final=False)
+
+
+def aligned(request: InferRequest, outputs: Arrays) -> Parts:
+    """The one answer of a usual model. Raises a RuntimeFault when an output cannot be written."""
+    form: Form = request.form
+    if form.outputs:
+        return answer(request, request.plan.outputs, outputs)
+    shapes = tuple([array.shape for array in outputs])
+    known = form.heads.get(shapes)
+    if known is None:
+        known = _heads(request, outputs)
+        if known is None:
+            return answer(request, request.plan.outputs, outputs)
+        if len(form.heads) >= _MAX_HEADS:
+            form.heads.clear()
+        form.heads[shapes] = known
+    start, fields = known
+    parts: Parts = [start, answer_id(request.id)] if request.id else [start]
+    for field, array in zip(fields, outputs, strict=True):
+        parts.append(field)
+        parts.append(array)
+    return parts
+
+
+def answer(
+    request: InferRequest,
+    names: Sequence[str],
+    arrays: Sequence["np.ndarray[Any, Any]"],
+    parameters: "dict[str, ParameterValue] | None" = None,
+) -> Parts:
+    """An answer that names its outputs. Raises a RuntimeFault when one cannot be written."""
+    reply = _reply(request)
+    form: Form = request.form
+    raw: Parts = []
+    model: ModelVersion = request.model
+    for name, array in zip(names, arrays, strict=True):
+        wanted = form.outputs.get(name)
+        shown = array
+        if wanted is not None and wanted.classes:
+            shown = classify(model.signature, name, array, wanted.classes)
+        datatype = _datatype(model, name, shown)
+        reply.outputs.add(name=name, datatype=datatype, shape=shown.shape)
+        data: Any = write_strings(shown) if datatype == "BYTES" else np.ascontiguousarray(shown)
+        size = len(data) if isinstance(data, bytes) else data.nbytes
+        if wanted is not None and wanted.window is not None:
+            if size:
+                fill(wanted.window, name, data, size)
+            size, data = 0, b""
+        raw.append(raw_field(size))
+        raw.append(data)
+    if parameters:
+        _set_parameters(reply, parameters)
+    return [reply.SerializeToString(), answer_id(request.id), *raw]
+
+
+def whole(parts: Parts) -> bytes:
+    """One ModelInferResponse. Raises InvalidArgument when it is too large for gRPC."""
+    _size(parts)
+    return b"".join(parts)
+
+
+def streamed(parts: Parts, *, final: bool) -> bytes:
+    """One ModelStreamInferResponse. Raises InvalidArgument when it is too large for gRPC."""
+    parts.append(_FINAL if final else _NOT_FINAL)
+    return b"".join([streamed_head(_size(parts)), *parts])
+
+
+def empty_final(name: str, version: str, request_id: str) -> bytes:
+    """What tells a stream that a request is over when its last answer did not."""
+    message = pb.ModelStreamInferResponse()
+    reply = message.infer_response
+    reply.model_name, reply.model_version, reply.id = name, version, request_id
+    reply.parameters[FINAL].bool_param = True
+    return bytes(message.SerializeToString())
+
+
+def failure(
+    text: str, request_id: str, *, final: bool = True, name: str = "", version: str = ""
+) -> bytes:
+    """An error in a stream, which stays open. ``name`` and ``version`` are as requested."""
+    message = pb.ModelStreamInferResponse(error_message=text)
+    reply = message.infer_response
+    reply.model_name, reply.model_version, reply.id = name, version, request_id
+    reply.parameters[FINAL].bool_param = final
+    return bytes(message.SerializeToString())
+
+
+def _heads(request: InferRequest, outputs: Arrays) -> tuple[bytes, list[bytes]] | None:
+    """What is the same in every answer of these shapes; None when sizes differ (BYTES)."""
+    reply, fields = _reply(request), []
+    for name, array in zip(request.plan.outputs, outputs, strict=True):
+        if array.dtype.hasobject:
+            return None
+        datatype = _datatype(request.model, name, array)
+        reply.outputs.add(name=name, datatype=datatype, shape=array.shape)
+        fields.append(raw_field(array.nbytes))
+    return reply.SerializeToString(), fields
+
+
+def _reply(request: InferRequest) -> Any:
+    model: ModelVersion = request.model
+    return pb.ModelInferResponse(model_name=model.name, model_version=str(model.version))
+
+
+def _datatype(model: ModelVersion, name: str, array: "np.ndarray[Any, Any]") -> str:
+    """The wire name of an output's type; numpy has none for BF16, whose bits come as integers."""
+    if array.dtype.itemsize == 2 and array.dtype.kind == "u":
+        for spec in model.signature.outputs:
+            if spec.name == name and spec.datatype.dtype is None:
+                return spec.datatype.name
+    return "BYTES" if array.dtype.kind in "OSU" else BY_DTYPE[array.dtype].name
+
+
+def _size(parts: Parts) -> int:
+    size = sum([len(part) if type(part) is bytes else part.nbytes for part in parts])
+    if size > _LARGEST:
+        raise InvalidArgument(
+            f"Response has byte size {size} which exceeds gRPC's byte size limit {_LARGEST}."
+        )
+    return size
+
+
+def _set_parameters(reply: Any, parameters: "dict[str, ParameterValue]") -> None:
+    for key, value in parameters.items():
+        target = reply.parameters[key]
+        if isinstance(value, bool):
+            target.bool_param = value
+        elif isinstance(value, int) and -_INT64 <= value < _INT64:
+            target.int64_param = value
+        elif isinstance(value, str):
+            target.string_param = value
+        else:
+            target.double_param = float(value)

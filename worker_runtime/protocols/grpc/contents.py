@@ -1,0 +1,99 @@
+"""Where the data of an input is: raw, in a typed field, or in shared memory."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from worker_runtime.core.shared_memory import SharedMemory
+from worker_runtime.errors import InvalidArgument
+from worker_runtime.protocols.grpc.regions import region_of
+from worker_runtime.types.strings import string_array
+from worker_runtime.types.tensor import BY_NAME
+
+_UNKNOWN_TYPE = "<invalid>"  # how Triton writes the name of a data type that it does not know
+
+# The typed fields in the order in which they are looked at: the data types that each one carries,
+# the one it is named after last.
+_FIELDS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("bool_contents", ("BOOL",)),
+    ("int_contents", ("INT8", "INT16", "INT32")),
+    ("int64_contents", ("INT64",)),
+    ("uint_contents", ("UINT8", "UINT16", "UINT32")),
+    ("uint64_contents", ("UINT64",)),
+    ("fp32_contents", ("FP32",)),
+    ("fp64_contents", ("FP64",)),
+    ("bytes_contents", ("BYTES",)),
+)
+# Fields narrower than their values: what does not fit is cut off, as a C cast would.
+_NARROWED = {"INT8": "<i4", "INT16": "<i4", "UINT8": "<u4", "UINT16": "<u4"}
+
+
+def known_type(name: str) -> str:
+    """A data type's name as the core sees it."""
+    return name if name in BY_NAME else _UNKNOWN_TYPE
+
+
+def gather(message: Any, raw: Sequence[Any], memory: SharedMemory) -> list[Any]:
+    """A buffer for each input, in the order of the message; typed BYTES are object arrays.
+
+    ``raw`` are its raw tensors. Raises InvalidArgument, and what shared memory raises.
+    """
+    used, buffers = 0, list[Any]()
+    for item in message.inputs:
+        region = region_of(item.name, item.parameters) if item.parameters else None
+        typed = item.HasField("contents")
+        if region is not None:
+            if typed:
+                raise InvalidArgument(
+                    "unexpected 'content' provided when using shared memory for input tensor "
+                    f"'{item.name}' for model '{message.model_name}'"
+                )
+            buffers.append(memory.view(region.name, region.offset, region.byte_size))
+        elif typed:
+            if raw:
+                raise InvalidArgument(
+                    "contents field must not be specified when using raw_input_contents for "
+                    f"'{item.name}' for model '{message.model_name}'"
+                )
+            buffers.append(_typed(item, message.model_name))
+        elif used < len(raw):
+            buffers.append(raw[used])
+            used += 1
+        else:
+            raise InvalidArgument(
+                f"unable to find data for input tensor '{item.name}' for model "
+                f"'{message.model_name}' in request."
+            )
+    return buffers
+
+
+def _typed(item: Any, model: str) -> Any:
+    """What the typed fields of an input hold. Raises InvalidArgument."""
+    found: Any = b""
+    expected = known_type(item.datatype)
+    for field, carried in _FIELDS:
+        values = getattr(item.contents, field)
+        if not values:
+            continue
+        prefix = (
+            f"unexpected explicit tensor data for input tensor '{item.name}' for model '{model}'"
+        )
+        if found:
+            raise InvalidArgument(f"{prefix}, binary data was already supplied.")
+        if expected not in carried:
+            raise InvalidArgument(
+                f"{prefix} of type '{carried[-1]}', expected datatype '{expected}'"
+            )
+        found = _packed(values, expected)
+    return found
+
+
+def _packed(values: Any, datatype: str) -> Any:
+    if datatype == "BYTES":
+        return string_array(list(values))
+    dtype = BY_NAME[datatype].dtype
+    wide = _NARROWED.get(datatype)
+    if wide is not None:
+        return np.array(values, wide).astype(dtype).tobytes()
+    return np.array(values, dtype).tobytes()

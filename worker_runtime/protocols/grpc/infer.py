@@ -1,0 +1,104 @@
+"""ModelInfer: one request, one answer."""
+
+from worker_runtime.core.engine import Engine
+from worker_runtime.errors import Internal, RuntimeFault, ShuttingDown, Unsupported
+from worker_runtime.protocols.grpc.answers import Parts, aligned, answer, whole
+from worker_runtime.protocols.grpc.requests import Decoder, incoming
+from worker_runtime.protocols.grpc.status import status_of
+from worker_runtime.protocols.grpc.transport import Call
+from worker_runtime.types.request import Arrays, InferRequest, Response
+
+STOPPING = "GRPC server is shutting down and has stopped accepting new requests."
+
+
+class UnaryInfer:
+    """The handler of one call, and the sink of its request."""
+
+    __slots__ = ("_call", "_decoder", "_engine", "_held", "_request")
+
+    def __init__(self, engine: Engine, decoder: Decoder, call: Call) -> None:
+        self._engine = engine
+        self._decoder = decoder
+        self._call: Call | None = call
+        self._request: InferRequest | None = None
+        self._held: Response | None = None  # an answer that did not say it was the last
+
+    # --- for the transport -----------------------------------------------------------------------
+
+    def message(self, data: bytes) -> None:
+        call = self._call
+        if call is None or self._request is not None:
+            return  # a unary call has one message; a further one means nothing
+        engine, decoder = self._engine, self._decoder
+        try:
+            if engine.stopping:
+                raise ShuttingDown(STOPPING)
+            request = incoming(data)
+            model = decoder.model(request)
+            if model.decoupled:
+                raise Unsupported(
+                    "ModelInfer RPC doesn't support models with decoupled transaction policy"
+                )
+            self._request = decoded = decoder.decode(model, request, self, call.head)
+            engine.submit(model, decoded)
+        except RuntimeFault as error:
+            self._finish(error)
+
+    def half_close(self) -> None:
+        if self._request is None and self._call is not None:
+            self._finish(Internal("the call ended without a message"))
+
+    def cancel(self) -> None:
+        request, self._call = self._request, None
+        if request is not None:
+            self._engine.cancel(request)
+        self._request = None
+
+    def drained(self) -> None:
+        return
+
+    # --- for the engine --------------------------------------------------------------------------
+
+    def deliver(self, request: InferRequest, outputs: Arrays) -> None:
+        if self._call is None:
+            return  # the client has gone
+        try:
+            self._answer(aligned(request, outputs))
+        except RuntimeFault as error:
+            self._finish(error)
+
+    def fail(self, request: InferRequest, error: Exception) -> None:  # noqa: ARG002 # a Sink's shape
+        self._finish(error)
+
+    def respond(self, request: InferRequest, response: Response | None, *, final: bool) -> None:
+        if response is not None and self._held is not None:
+            response = Response(error=Internal("expected a single response, got 2"))
+        if not final:
+            self._held = response
+            return
+        if response is None:
+            response = self._held
+        self._held = None
+        if self._call is None:
+            return
+        try:
+            if response is None:
+                raise Internal("received an unexpected null response")
+            if response.error is not None:
+                raise response.error
+            self._answer(answer(request, response.names, response.arrays, response.parameters))
+        except RuntimeFault as error:
+            self._finish(error)
+
+    # --- ends ------------------------------------------------------------------------------------
+
+    def _answer(self, parts: Parts) -> None:
+        message = whole(parts)
+        call, self._call, self._request = self._call, None, None
+        if call is not None:
+            call.answer(message)
+
+    def _finish(self, error: Exception) -> None:
+        call, self._call, self._request = self._call, None, None
+        if call is not None:
+            call.finish(status_of(error), str(error))

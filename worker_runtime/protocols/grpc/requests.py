@@ -1,0 +1,202 @@
+"""ModelInferRequest to an inference request, in Triton's order of checks.
+
+What does not change from call to call is checked once and kept as a Form with the model version;
+the sizes of the tensors are checked every time. Forms are found by the bytes of a request's head,
+so a known form costs no protobuf at all.
+"""
+
+from collections.abc import Sequence
+from time import monotonic_ns
+from typing import Any
+
+import msgspec
+import numpy as np
+from google.protobuf.message import DecodeError
+from tritonclient.grpc import service_pb2 as pb
+
+from worker_runtime.core.engine import Engine
+from worker_runtime.core.model import ModelVersion
+from worker_runtime.core.parameters import HeaderForward, RequestParameters, from_typed, joined
+from worker_runtime.errors import InvalidArgument
+from worker_runtime.protocols.grpc.contents import gather, known_type
+from worker_runtime.protocols.grpc.regions import OutputForm, output_forms
+from worker_runtime.protocols.grpc.transport import CallHead
+from worker_runtime.protocols.grpc.versions import version_number
+from worker_runtime.protocols.grpc.wire import cut
+from worker_runtime.types.request import InferRequest, Plan, Sink
+from worker_runtime.types.strings import check_strings, parse_strings
+from worker_runtime.types.tensor import element_count
+
+_MAX_FORMS = 512
+_MAX_FORM_BYTES = 4096
+
+
+class Form(msgspec.Struct):
+    """A checked request head, good for every request whose tensors are raw.
+
+    ``count`` is how many raw tensors belong to it. ``outputs`` says how to write those that are
+    not written as they are. ``heads`` caches heads of answers by the shapes of the outputs.
+    """
+
+    plan: Plan
+    count: int
+    parameters: RequestParameters
+    outputs: dict[str, OutputForm]
+    heads: dict[Any, Any]
+
+
+class Incoming(msgspec.Struct):
+    """A request before its model is known. ``head`` is empty when it cannot be remembered."""
+
+    name: str
+    version: str
+    id: str
+    head: bytes
+    raw: Sequence[Any]
+    message: Any = None  # without the raw tensors when there is a head; None: not parsed yet
+
+
+def incoming(data: bytes) -> Incoming:
+    """Raises InvalidArgument when it is no ModelInferRequest."""
+    parts = cut(data)
+    if parts is not None:
+        return Incoming(parts.name, parts.version, parts.id, parts.head, parts.raw)
+    message = parsed(pb.ModelInferRequest, data)
+    name, version = message.model_name, message.model_version
+    return Incoming(name, version, message.id, b"", message.raw_input_contents, message)
+
+
+def parsed(kind: Any, data: bytes) -> Any:
+    """A message of ``kind``. Raises InvalidArgument."""
+    try:
+        return kind.FromString(data)
+    except DecodeError as error:
+        raise InvalidArgument(f"failed to parse the {kind.DESCRIPTOR.name}: {error}") from error
+
+
+class Decoder:
+    """Stands between messages and the engine; ``forward_pattern`` "" forwards no metadata."""
+
+    def __init__(self, engine: Engine, forward_pattern: str = "") -> None:
+        self._engine = engine
+        self._forward = HeaderForward(forward_pattern) if forward_pattern else None
+
+    def model(self, request: Incoming) -> ModelVersion:
+        """The model version that the request is for. Raises a RuntimeFault."""
+        version = version_number(request.version) if request.version else ""
+        return self._engine.resolve(request.name, version)
+
+    def decode(
+        self,
+        model: ModelVersion,
+        request: Incoming,
+        sink: Sink,
+        head: CallHead,
+    ) -> InferRequest:
+        """A request to be submitted at once. Raises a RuntimeFault.
+
+        ``head`` is of the call that brought it.
+        """
+        arrived = monotonic_ns()
+        form: Form | None = model.forms.get(request.head) if request.head else None
+        if form is not None and len(request.raw) >= form.count:
+            buffers: list[Any] = list(request.raw[: form.count])
+            parameters, sequence = form.parameters, None
+            custom = parameters.custom
+            if self._forward is not None:
+                custom = joined(custom, self._forward.parameters(head.metadata))
+        else:
+            form, buffers, custom = self._read(model, request, head)
+            parameters = form.parameters
+            sequence = parameters.sequence
+        plan = form.plan
+        if plan.order is not None:
+            buffers = [buffers[i] for i in plan.order]
+        for i, item in enumerate(plan.inputs):
+            if item.byte_size != len(buffers[i]):
+                buffers[i] = _sized(plan, i, buffers[i], model, request.id)
+        found = InferRequest(
+            plan=plan,
+            inputs=buffers,
+            sink=sink,
+            id=request.id,
+            arrived_ns=arrived,
+            form=form,
+            priority=parameters.priority,
+            timeout_ns=parameters.timeout_ns,
+            sequence=sequence,
+            parameters=custom,
+        )
+        tracer = self._engine.tracer
+        if tracer.active:
+            tracer.start(found, model, "GRPC", dict(head.metadata), (arrived, monotonic_ns()))
+        return found
+
+    def _read(
+        self, model: ModelVersion, request: Incoming, head: CallHead
+    ) -> tuple[Form, list[Any], Any]:
+        """A form that was not known, the buffers and the custom parameters."""
+        message = request.message
+        if message is None:
+            message = parsed(pb.ModelInferRequest, request.head)
+        parameters = from_typed(_parameters(message.parameters))
+        names = [item.name for item in message.inputs]
+        wanted = [output.name for output in message.outputs]
+        _refuse_twice("input", names, request.id)
+        _refuse_twice("output", wanted, request.id)
+        custom = parameters.custom
+        if self._forward is not None:
+            custom = joined(custom, self._forward.parameters(head.metadata))
+        buffers = gather(message, request.raw, self._engine.shared_memory)
+        outputs = output_forms(message.outputs, self._engine.shared_memory)
+        forms = tuple(
+            [(item.name, known_type(item.datatype), tuple(item.shape)) for item in message.inputs]
+        )
+        plan = self._engine.plan(model, request.id, forms, tuple(wanted) or None)
+        form = Form(plan, len(names), parameters, outputs, {})
+        if _lasting(request, form, message):
+            if len(model.forms) >= _MAX_FORMS:
+                model.forms.clear()
+            model.forms[request.head] = form
+        return form, buffers, custom
+
+
+def _lasting(request: Incoming, form: Form, message: Any) -> bool:
+    """Another request with this head would be read the same way."""
+    return (
+        0 < len(request.head) <= _MAX_FORM_BYTES
+        and form.parameters.sequence is None
+        and not any(item.HasField("contents") or item.parameters for item in message.inputs)
+        and not any(output.window for output in form.outputs.values())
+    )
+
+
+def _parameters(parameters: Any) -> list[tuple[str, str, Any]]:
+    """Each with the name of the field that is set, "" when none is."""
+    found = []
+    for key, value in parameters.items():
+        kind = value.WhichOneof("parameter_choice") or ""
+        found.append((key, kind, getattr(value, kind) if kind else None))
+    return found
+
+
+def _refuse_twice(what: str, names: list[str], request_id: str) -> None:
+    if len(set(names)) != len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InvalidArgument(f"{what} '{twice}' already exists in request").for_request(request_id)
+
+
+def _sized(plan: Plan, index: int, buffer: Any, model: ModelVersion, request_id: str) -> Any:
+    """BYTES as an array of their elements. Raises InvalidArgument for everything else."""
+    item = plan.inputs[index]
+    if item.byte_size >= 0:
+        size = buffer.nbytes if isinstance(buffer, np.ndarray) else len(buffer)
+        raise InvalidArgument(
+            f"input byte size mismatch for input '{item.name}' for model '{model.name}'. "
+            f"Expected {item.byte_size}, got {size}"
+        ).for_request(request_id)
+    count = element_count(item.wire_shape)
+    if isinstance(buffer, np.ndarray):
+        check_strings(len(buffer), count, item.name, model.name, request_id)
+        return buffer
+    return parse_strings(buffer, count, item.name, model.name, request_id)

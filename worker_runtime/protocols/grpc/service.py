@@ -1,0 +1,95 @@
+"""Which handler serves which call: what every gRPC transport is given."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from worker_runtime.core.engine import Engine
+from worker_runtime.protocols.grpc.infer import UnaryInfer
+from worker_runtime.protocols.grpc.memory import Memory
+from worker_runtime.protocols.grpc.queries import Queries
+from worker_runtime.protocols.grpc.repository import Repository
+from worker_runtime.protocols.grpc.requests import Decoder
+from worker_runtime.protocols.grpc.simple import Query, QueryHandler
+from worker_runtime.protocols.grpc.status import Status
+from worker_runtime.protocols.grpc.streaming import StreamInfer
+from worker_runtime.protocols.grpc.switches import Switches
+from worker_runtime.protocols.grpc.transport import Call, Handler
+from worker_runtime.types.restrictions import Category, Restriction, Restrictions
+
+MODEL_INFER = "/inference.GRPCInferenceService/ModelInfer"
+MODEL_STREAM_INFER = "/inference.GRPCInferenceService/ModelStreamInfer"
+HEALTH_CHECK = "/grpc.health.v1.Health/Check"
+_PREFIX = "/inference.GRPCInferenceService/"
+_RESTRICTED_HEADER = "triton-grpc-protocol-"
+
+
+class _Method(NamedTuple):
+    start: Callable[[Call], Handler]
+    restriction: Restriction | None
+
+
+class Service:
+    """``forward_pattern`` "": no metadata become parameters."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        restrictions: Restrictions | None = None,
+        forward_pattern: str = "",
+    ) -> None:
+        decoder = Decoder(engine, forward_pattern)
+        queries = Queries(engine)
+        found = {
+            _PREFIX + name: query
+            for part in (
+                queries,
+                Repository(engine),
+                Memory(engine.shared_memory),
+                Switches(engine),
+            )
+            for name, query in part.by_name().items()
+        }
+        found[HEALTH_CHECK] = queries.health()
+        limits = restrictions or {}
+        inference = limits.get(Category.INFERENCE)
+        self._methods = {
+            path: _Method(_opening(query), limits.get(query.category))
+            for path, query in found.items()
+        }
+        self._methods[MODEL_INFER] = _Method(
+            lambda call: UnaryInfer(engine, decoder, call), inference
+        )
+        self._methods[MODEL_STREAM_INFER] = _Method(
+            lambda call: StreamInfer(engine, decoder, call), inference
+        )
+
+    @property
+    def paths(self) -> list[str]:
+        return list(self._methods)
+
+    def open(self, call: Call) -> Handler | None:
+        """The handler of a new call. None: there is no such method, or the call is over already."""
+        method = self._methods.get(call.head.path)
+        if method is None:
+            return None
+        if method.restriction is not None and not _allowed(call, method.restriction):
+            header = _RESTRICTED_HEADER + method.restriction.key
+            call.finish(
+                Status.UNAVAILABLE, f"This protocol is restricted, expecting header '{header}'"
+            )
+            return None
+        return method.start(call)
+
+
+def _opening(query: Query) -> Callable[[Call], Handler]:
+    return lambda call: QueryHandler(query, call)
+
+
+def _allowed(call: Call, restriction: Restriction) -> bool:
+    """The first header of that name has the value; names are lower case on the wire."""
+    wanted = (_RESTRICTED_HEADER + restriction.key).lower()
+    for name, value in call.head.metadata:
+        if name == wanted:
+            return value == restriction.value
+    return False

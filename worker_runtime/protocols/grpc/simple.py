@@ -1,0 +1,85 @@
+"""The RPCs that are a question and an answer."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple
+
+from worker_runtime.errors import Internal, RuntimeFault
+from worker_runtime.protocols.grpc.requests import parsed
+from worker_runtime.protocols.grpc.status import status_of
+from worker_runtime.protocols.grpc.transport import Call
+from worker_runtime.types.restrictions import Category
+
+logger = logging.getLogger(__name__)
+
+
+class Query(NamedTuple):
+    """``answer`` makes the reply to a message of type ``kind``; it may be a coroutine function.
+
+    Errors are RuntimeFaults.
+    """
+
+    kind: Any
+    category: Category
+    answer: Callable[[Any], Any | Awaitable[Any]]
+
+
+class QueryHandler:
+    """One call of a query."""
+
+    __slots__ = ("_call", "_query", "_seen")
+
+    def __init__(self, query: Query, call: Call) -> None:
+        self._query = query
+        self._call: Call | None = call
+        self._seen = False
+
+    def message(self, data: bytes) -> None:
+        if self._seen:
+            return  # a unary call has one message; a further one means nothing
+        self._seen = True
+        try:
+            reply = self._query.answer(parsed(self._query.kind, data))
+        except Exception as error:  # why so wide: a call must end, whatever happened
+            self._fail(error)
+            return
+        if asyncio.iscoroutine(reply):
+            # why kept and never cancelled: a load goes on when its client has gone.
+            task = asyncio.get_running_loop().create_task(reply)
+            _RUNNING.add(task)
+            task.add_done_callback(self._done)
+        else:
+            self._reply(reply)
+
+    def half_close(self) -> None:
+        if not self._seen:
+            self._fail(Internal("the call ended without a message"))
+
+    def cancel(self) -> None:
+        self._call = None
+
+    def drained(self) -> None:
+        return
+
+    def _done(self, task: "asyncio.Task[Any]") -> None:
+        _RUNNING.discard(task)
+        if task.cancelled():
+            self._fail(Internal("the server is going away"))
+        elif (error := task.exception()) is not None:
+            self._fail(error)
+        else:
+            self._reply(task.result())
+
+    def _reply(self, reply: Any) -> None:
+        if self._call is not None:
+            self._call.answer(reply.SerializeToString())
+
+    def _fail(self, error: BaseException) -> None:
+        if not isinstance(error, RuntimeFault):
+            logger.error("a call of %s failed", self._query.kind.DESCRIPTOR.name, exc_info=error)
+        if self._call is not None:
+            self._call.finish(status_of(error), str(error))
+
+
+_RUNNING: set["asyncio.Task[Any]"] = set()

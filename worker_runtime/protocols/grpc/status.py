@@ -1,0 +1,45 @@
+"""The one map from facts to gRPC status codes."""
+
+from enum import IntEnum
+
+from worker_runtime.errors import (
+    AlreadyExists,
+    Cancelled,
+    Internal,
+    InvalidArgument,
+    NotFound,
+    RuntimeFault,
+    Unavailable,
+    Unsupported,
+)
+
+
+class Status(IntEnum):
+    """The codes of gRPC that are used here."""
+
+    OK = 0
+    CANCELLED = 1
+    UNKNOWN = 2
+    INVALID_ARGUMENT = 3
+    NOT_FOUND = 5
+    ALREADY_EXISTS = 6
+    UNIMPLEMENTED = 12
+    INTERNAL = 13
+    UNAVAILABLE = 14
+
+
+_CODES: tuple[tuple[type[Exception], Status], ...] = (
+    (InvalidArgument, Status.INVALID_ARGUMENT),
+    (NotFound, Status.NOT_FOUND),
+    (Unavailable, Status.UNAVAILABLE),
+    (Unsupported, Status.UNIMPLEMENTED),
+    (AlreadyExists, Status.ALREADY_EXISTS),
+    (Cancelled, Status.CANCELLED),
+    (Internal, Status.INTERNAL),
+    (RuntimeFault, Status.UNKNOWN),
+)
+
+
+def status_of(error: BaseException) -> Status:
+    """The status of a fact; INTERNAL for what is no fact."""
+    return next((code for kind, code in _CODES if isinstance(error, kind)), Status.INTERNAL)

@@ -1,0 +1,241 @@
+"""ModelStreamInfer: any number of requests and models on one call.
+
+Errors travel inside the stream, which goes on. Requests of ordinary models are answered in the
+order in which they came, those of decoupled models whenever their model has something to say.
+"""
+
+from collections import deque
+
+from worker_runtime.core.engine import Engine
+from worker_runtime.errors import Internal, RuntimeFault, ShuttingDown
+from worker_runtime.protocols.grpc.answers import (
+    aligned,
+    answer,
+    empty_final,
+    failure,
+    streamed,
+)
+from worker_runtime.protocols.grpc.infer import STOPPING
+from worker_runtime.protocols.grpc.requests import Decoder, Form, Incoming, incoming
+from worker_runtime.protocols.grpc.status import status_of
+from worker_runtime.protocols.grpc.transport import Call
+from worker_runtime.types.request import Arrays, InferRequest, Response
+
+_STRICT = ("triton_grpc_error", "true")
+_MAX_AHEAD = 1024  # requests of one stream that may be in the works
+
+
+class StreamInfer:
+    """The handler of one stream."""
+
+    def __init__(self, engine: Engine, decoder: Decoder, call: Call) -> None:
+        self.engine = engine
+        self._decoder = decoder
+        self._call: Call | None = call
+        self._strict = _STRICT in call.head.metadata
+        self._order: deque[StreamedRequest] = deque()  # ordinary requests that are not answered
+        self._open: set[StreamedRequest] = set()
+        self._half_closed = False
+        self._paused = False
+
+    # --- for the transport -----------------------------------------------------------------------
+
+    def message(self, data: bytes) -> None:
+        call = self._call
+        if call is None:
+            return
+        try:
+            request = incoming(data)
+        except RuntimeFault as error:
+            self._end(Internal(str(error)))
+            return
+        streamed_request = StreamedRequest(self, request)
+        self._open.add(streamed_request)
+        self._submit(streamed_request, request, call)
+        if self._call is not None and (len(self._open) >= _MAX_AHEAD or call.congested):
+            self._paused = True
+            call.pause()
+
+    def half_close(self) -> None:
+        self._half_closed = True
+        self._finish_if_done()
+
+    def cancel(self) -> None:
+        self._call = None
+        self._abandon()
+
+    def drained(self) -> None:
+        self._read_on()
+
+    # --- for its requests ------------------------------------------------------------------------
+
+    def write(self, request: "StreamedRequest", data: bytes) -> None:
+        """Send an answer: at once from a decoupled model, else when it is its turn."""
+        if self._call is None:
+            return
+        if request.ordered:
+            request.answers.append(data)
+            self._send_in_order()
+        else:
+            self._call.send(data)
+
+    def done(self, request: "StreamedRequest") -> None:
+        """A request has had its last answer."""
+        self._open.discard(request)
+        if self._call is None:
+            return
+        if request.ordered:
+            request.complete = True
+            self._send_in_order()
+        self._finish_if_done()
+        self._read_on()
+
+    def failed(self, request: "StreamedRequest", error: Exception, *, final: bool) -> None:
+        """A model, or a queue, has an error for an answer."""
+        if self._call is None:
+            return
+        if self._strict:
+            request.fault = error
+            if not request.ordered or request is self._order[0]:
+                self._end(error)
+            return
+        self.write(request, request.failure(error, final=final))
+
+    # --- inside ----------------------------------------------------------------------------------
+
+    def _submit(self, request: "StreamedRequest", message: Incoming, call: Call) -> None:
+        engine = self.engine
+        try:
+            if engine.stopping:
+                raise ShuttingDown(STOPPING)
+            model = self._decoder.model(message)
+            request.ordered = not model.decoupled
+            if request.ordered:
+                self._order.append(request)
+            request.request = self._decoder.decode(model, message, request, call.head)
+            engine.submit(model, request.request)
+        except RuntimeFault as error:
+            # why not the strict way: like Triton, which ends a stream only for what comes later.
+            if request.ordered and (not self._order or self._order[-1] is not request):
+                self._order.append(request)
+            request.refuse(error)
+
+    def _send_in_order(self) -> None:
+        order, call = self._order, self._call
+        while order and call is not None:
+            first = order[0]
+            for data in first.answers:
+                call.send(data)
+            first.answers.clear()
+            if first.fault is not None:
+                self._end(first.fault)
+                return
+            if not first.complete:
+                return
+            order.popleft()
+
+    def _read_on(self) -> None:
+        call = self._call
+        if (
+            self._paused
+            and call is not None
+            and len(self._open) < _MAX_AHEAD
+            and not call.congested
+        ):
+            self._paused = False
+            call.resume()
+
+    def _finish_if_done(self) -> None:
+        if self._half_closed and not self._open and self._call is not None:
+            call, self._call = self._call, None
+            call.finish(0)
+
+    def _end(self, error: Exception) -> None:
+        """End the stream with an error, and everything that is in flight."""
+        call, self._call = self._call, None
+        if call is not None:
+            call.finish(status_of(error), str(error))
+        self._abandon()
+
+    def _abandon(self) -> None:
+        waiting, self._open = self._open, set()
+        self._order.clear()
+        for request in waiting:
+            request.cancel()
+
+
+class StreamedRequest:
+    """One request of a stream, and the sink of its answers."""
+
+    __slots__ = (
+        "_id",
+        "_name",
+        "_stream",
+        "_version",
+        "answers",
+        "complete",
+        "fault",
+        "ordered",
+        "request",
+    )
+
+    def __init__(self, stream: StreamInfer, message: Incoming) -> None:
+        self._stream = stream
+        self._id, self._name, self._version = message.id, message.name, message.version
+        self.ordered = True
+        self.answers: list[bytes] = []  # those of an ordinary model that are not sent yet
+        self.complete = False
+        self.fault: Exception | None = None  # the stream ends with it
+        self.request: InferRequest | None = None
+
+    def deliver(self, request: InferRequest, outputs: Arrays) -> None:
+        try:
+            data = streamed(aligned(request, outputs), final=True)
+        except RuntimeFault as error:
+            self.fail(request, error)
+            return
+        self.request = None
+        self._stream.write(self, data)
+        self._stream.done(self)
+
+    def fail(self, request: InferRequest, error: Exception) -> None:  # noqa: ARG002 # a Sink's shape
+        self.request = None
+        self._stream.failed(self, error, final=True)
+        self._stream.done(self)
+
+    def respond(self, request: InferRequest, response: Response | None, *, final: bool) -> None:
+        stream = self._stream
+        if final:
+            self.request = None
+        if response is not None:
+            try:
+                if response.error is not None:
+                    raise response.error
+                parts = answer(request, response.names, response.arrays, response.parameters)
+                stream.write(self, streamed(parts, final=final))
+            except RuntimeFault as error:
+                stream.failed(self, error, final=final)
+        elif self.ordered:
+            if final and not self.answers:
+                silent = Internal("received an unexpected null response")
+                stream.failed(self, silent, final=True)
+        elif final:
+            form: Form = request.form
+            if form.parameters.empty_final:
+                stream.write(self, empty_final(self._name, self._version, self._id))
+        if final:
+            stream.done(self)
+
+    def refuse(self, error: RuntimeFault) -> None:
+        """The request was never taken in."""
+        self.request = None
+        self._stream.write(self, failure(str(error), self._id))
+        self._stream.done(self)
+
+    def failure(self, error: Exception, *, final: bool) -> bytes:
+        return failure(str(error), self._id, final=final, name=self._name, version=self._version)
+
+    def cancel(self) -> None:
+        request, self.request = self.request, None
+        if request is not None:
+            self._stream.engine.cancel(request)

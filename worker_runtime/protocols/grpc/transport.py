@@ -1,0 +1,68 @@
+"""What the services of this folder and the transports that carry calls know of one another.
+
+A transport (grpcio, our own HTTP/2) makes a ``Call``, asks the ``Service`` for its ``Handler`` and
+feeds that. Nothing here or in the services knows which transport it is. Messages are serialised.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+
+class CallHead(Protocol):
+    """``path`` is ``/package.Service/Method``; metadata names are lower case."""
+
+    @property
+    def path(self) -> str: ...
+
+    @property
+    def metadata(self) -> Sequence[tuple[str, str]]: ...
+
+
+class Call(Protocol):
+    """One call as its handler sees it. Whatever is sent after the end is dropped."""
+
+    @property
+    def head(self) -> CallHead: ...
+
+    @property
+    def congested(self) -> bool:
+        """The client reads slower than it is answered; ``Handler.drained`` tells of the end."""
+        ...
+
+    def answer(self, message: bytes) -> None:
+        """The one answer of a unary call, and its good end."""
+        ...
+
+    def send(self, message: bytes) -> None:
+        """One answer of a streaming call."""
+        ...
+
+    def finish(self, status: int, message: str = "") -> None:
+        """The end, with a gRPC status code."""
+        ...
+
+    def pause(self) -> None:
+        """Let the client wait with further messages until ``resume``."""
+        ...
+
+    def resume(self) -> None: ...
+
+
+class Handler(Protocol):
+    """What a service makes of one call. Everything is called in the event loop."""
+
+    def message(self, data: bytes) -> None:
+        """One whole, uncompressed request message."""
+        ...
+
+    def half_close(self) -> None:
+        """The client has said everything."""
+        ...
+
+    def cancel(self) -> None:
+        """The client hung up or its deadline passed: nothing that is sent will arrive."""
+        ...
+
+    def drained(self) -> None:
+        """A call that was ``congested`` can take answers again."""
+        ...
