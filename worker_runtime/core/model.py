@@ -46,6 +46,8 @@ class ModelVersion:
         self.config = blueprint.config
         self.signature = blueprint.signature
         self.decoupled: bool = blueprint.config.model_transaction_policy.decoupled
+        # Ensembles do not: their phases are the sums over their steps.
+        self.executes = not blueprint.config.HasField("ensemble_scheduling")
         self.statistics = Statistics(load_duration_s=blueprint.load_duration_s)
         self.planner = Planner(blueprint.signature)
         # For the front ends: a request's raw header to its decoded form. They keep it bounded.

@@ -89,7 +89,7 @@ class Trace:
             self.door.append((f"{self.prefix}_SEND_END", monotonic_ns()))
         if request.queued_ns:
             self.core.append(("QUEUE_START", request.queued_ns))
-        if request.timings is not None:
+        if request.timings is not None and getattr(request.model, "executes", True):
             self.core.extend(zip(_COMPUTE, request.timings, strict=True))
         self.core.append(("REQUEST_END", monotonic_ns()))
         if Level.TENSORS in self.group.setting.levels:

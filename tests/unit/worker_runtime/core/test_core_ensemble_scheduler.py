@@ -470,3 +470,31 @@ def test_an_output_takes_the_shape_that_the_ensemble_promises() -> None:
     sink = RecordingSink()
     harness.scheduler.submit(harness.request(sink, IN=[1, 2]))
     assert answer_of(sink)["OUT"].tolist() == [[1, 2]]
+
+
+class Follower:
+    """A trace that notes which requests were traced below it, and which were given up."""
+
+    def __init__(self) -> None:
+        self.followed: list[Any] = []
+        self.abandoned: list[Any] = []
+
+    def follow(self, request: Any) -> None:
+        self.followed.append(request)
+        request.trace = self
+
+    def abandon(self, request: Any) -> None:
+        self.abandoned.append(request)
+
+
+def test_steps_are_traced_below_their_request() -> None:
+    harness = EnsembleHarness(
+        CHAIN, FakeServed(model_text("a"), plus(0)), FakeServed(model_text("b"), plus(0))
+    )
+    refusing = harness.models["b"].scheduler
+    refusing.refuse = QueueFull("full")
+    request = harness.request(RecordingSink(), IN=[1, 2])
+    request.trace = trace = Follower()
+    harness.scheduler.submit(request)
+    assert [item.model.name for item in trace.followed] == ["a", "b"]
+    assert trace.abandoned == [trace.followed[1]]

@@ -228,10 +228,14 @@ class EnsembleRun:
             return
         request = call.request
         request.arrived_ns = monotonic_ns()
+        if self.request.trace is not None:
+            self.request.trace.follow(request)
         try:
             call.model.scheduler.submit(request)
         except RuntimeFault as error:
             self.failed(call, error)
+            if request.trace is not None:
+                request.trace.abandon(request)
 
     def _limiter(self, step: Step) -> StepLimiter[StepCall] | None:
         limiters = self._ensemble.limiters
@@ -324,7 +328,7 @@ class EnsembleRun:
             )
 
     def _cancelled(self) -> RuntimeFault:
-        return Cancelled("Request cancelled").for_request(self.request.id)
+        return Cancelled("the request was cancelled")
 
     def _deadlock(self) -> RuntimeFault:
         return InvalidArgument(
