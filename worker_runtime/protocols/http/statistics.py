@@ -8,6 +8,7 @@ from worker_runtime.core.model import ModelVersion
 def statistics_json(model: ModelVersion) -> dict[str, Any]:
     stats = model.statistics
     done = stats.success_count
+    computed = done - stats.cache_hit_count
     return {
         "name": model.name,
         "version": str(model.version),
@@ -18,11 +19,11 @@ def statistics_json(model: ModelVersion) -> dict[str, Any]:
             "success": _duration(done, stats.success_ns),
             "fail": _duration(stats.fail_count, stats.fail_ns),
             "queue": _duration(done, stats.queue_ns),
-            "compute_input": _duration(done, stats.input_ns),
-            "compute_infer": _duration(done, stats.infer_ns),
-            "compute_output": _duration(done, stats.output_ns),
-            "cache_hit": _duration(0, 0),
-            "cache_miss": _duration(0, 0),
+            "compute_input": _duration(computed, stats.input_ns),
+            "compute_infer": _duration(computed, stats.infer_ns),
+            "compute_output": _duration(computed, stats.output_ns),
+            "cache_hit": _duration(stats.cache_hit_count, stats.cache_hit_ns),
+            "cache_miss": _duration(stats.cache_miss_count, stats.cache_miss_ns),
         },
         "response_stats": {},
         "batch_stats": [
