@@ -18,6 +18,8 @@ from worker_runtime import __version__
 from worker_runtime.core.engine import Engine
 from worker_runtime.core.loading import LoadingRules
 from worker_runtime.core.manager import Manager
+from worker_runtime.core.response_cache import ResponseCache, cache_from
+from worker_runtime.errors import Internal, RuntimeFault
 from worker_runtime.machine import this_machine
 from worker_runtime.observability.logging import LogControl
 from worker_runtime.observability.metrics import Exposition
@@ -26,7 +28,7 @@ from worker_runtime.protocols.grpc.server import GrpcServer
 from worker_runtime.protocols.http.app import HttpApp
 from worker_runtime.protocols.http.metrics_app import MetricsApp
 from worker_runtime.protocols.http.server import HttpServer
-from worker_runtime.settings import Listener, Settings
+from worker_runtime.settings import ControlMode, Listener, Settings
 
 logger = logging.getLogger(__name__)
 _GRPC_GRACE_S = 0.5  # for answers that are on their way out
@@ -42,12 +44,20 @@ def serve(settings: Settings) -> int:
         return 1
     for warning in settings.warnings:
         logger.warning("%s", warning)
+    try:
+        cache = cache_from(settings.cache_config)
+    except RuntimeFault as error:
+        kind = "Internal" if isinstance(error, Internal) else "Invalid argument"
+        sys.stderr.write(f"error: creating server: {kind} - {error}\n")
+        return 1
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(Server(settings, log).run())
+        return runner.run(Server(settings, log, cache).run())
 
 
 class Server:
-    def __init__(self, settings: Settings, log: LogControl) -> None:
+    def __init__(
+        self, settings: Settings, log: LogControl, cache: ResponseCache | None = None
+    ) -> None:
         self._settings = settings
         machine = this_machine()
         rules = LoadingRules(
@@ -61,6 +71,8 @@ class Server:
             explicit=settings.explicit,
             config_name=settings.config_name,
             load_threads=settings.load_threads,
+            load_retries=settings.load_retries,
+            cache=cache,
         )
         self._engine = Engine(
             self._manager,
@@ -74,6 +86,7 @@ class Server:
         )
         self._http: list[HttpServer] = []
         self._grpc: GrpcServer | None = None
+        self._polling: asyncio.Future[None] | None = None
 
     async def run(self) -> int:
         """Start, serve until a signal, drain. 0 for a clean end, 1 for a failed start."""
@@ -142,21 +155,29 @@ class Server:
         if not loading.done():
             loading.cancel()
             return False
-        loading.result()
+        try:
+            complete = loading.result()
+        except RuntimeFault as error:
+            logger.error("creating server: %s", error)
+            self._engine.broken = True
+            return self._settings.exit_on_error
         logger.info("models after %.1f s:\n%s", time.monotonic() - started, self._table())
         self._engine.started = True
         # why: start-up garbage is long-lived; a full collection would walk it for milliseconds.
         gc.collect()
         gc.freeze()
-        if not self._manager.all_ready and self._settings.exit_on_error:
-            logger.error("a model failed to load and --exit-on-error is true: exiting")
+        if not complete and self._settings.exit_on_error:
+            logger.error("creating server: Internal - failed to load all models: --exit-on-error")
             return True
+        if self._settings.control_mode is ControlMode.POLL and self._settings.poll_interval_s:
+            polling = self._manager.keep_polling(self._settings.poll_interval_s)
+            self._polling = asyncio.ensure_future(polling)
         return False
 
     def _table(self) -> str:
         """The start-up table: model, version, READY or the reason."""
         rows = [("Model", "Version", "Status")]
-        for row in self._engine.index():
+        for row in self._engine.index(failures=True):
             state = row.get("state", "not loaded")
             reason = row.get("reason", "")
             status = f"{state}: {reason}" if reason else str(state)
@@ -169,6 +190,8 @@ class Server:
     async def _stop(self, timeout_s: float) -> None:
         """Refuse new requests (health says so), let running ones end, then close the sockets."""
         self._engine.stopping = True
+        if self._polling is not None:
+            self._polling.cancel()
         finished = await self._manager.close(timeout_s)
         if not finished:
             logger.warning("requests were still running at the end of the exit timeout")

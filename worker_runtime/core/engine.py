@@ -4,10 +4,16 @@ from collections.abc import Mapping
 from time import monotonic_ns
 from typing import Any
 
-from worker_runtime.core.manager import Manager, ModelRecord
+from worker_runtime.core.manager import Manager
 from worker_runtime.core.model import ModelVersion
 from worker_runtime.core.shared_memory import SharedMemory
-from worker_runtime.errors import InvalidArgument, NotFound, RuntimeFault, ShuttingDown, Unavailable
+from worker_runtime.errors import (
+    Internal,
+    InvalidArgument,
+    RuntimeFault,
+    ShuttingDown,
+    Unavailable,
+)
 from worker_runtime.observability import log_changes
 from worker_runtime.observability.dialect import Dialect
 from worker_runtime.observability.logging import LogControl
@@ -16,23 +22,31 @@ from worker_runtime.observability.tracing.tracer import Shown, Tracer
 from worker_runtime.repository.config_json import to_json
 from worker_runtime.types.override import LoadOverride
 from worker_runtime.types.request import InferRequest, Plan
-from worker_runtime.types.states import UNLOADED, ModelState
+from worker_runtime.types.states import ModelState
 
 SERVER_VERSION = "2.73.0"
 EXTENSIONS = (
     "classification",
+    "sequence",
     "model_repository",
     "model_repository(unload_dependents)",
     "schedule_policy",
     "model_configuration",
+    "system_shared_memory",
+    "cuda_shared_memory",
     "binary_tensor_data",
     "parameters",
     "statistics",
+    "trace",
+    "logging",
 )
 
 
 class Engine:
-    """``strict_readiness``: ready only when every model is; ``started`` once loading has ended."""
+    """``strict_readiness``: ready only when every model is; ``started`` once loading has ended.
+
+    ``broken``: there is no usable repository, so the server is up but not even live.
+    """
 
     def __init__(
         self,
@@ -52,6 +66,7 @@ class Engine:
         self.tracer = tracer or Tracer()
         self.log = log or LogControl()
         self.started = False
+        self.broken = False
         self.stopping = False
 
     # --- inference -------------------------------------------------------------------------
@@ -59,9 +74,7 @@ class Engine:
     def resolve(self, name: str, version: str = "") -> ModelVersion:
         """The READY version asked for ("" = the highest). Raises NotFound or Unavailable."""
         model = self._ready.get((name, version))
-        if model is None:
-            raise self._missing(name, version)
-        return model
+        return model if model is not None else self._manager.resolve(name, version)
 
     def plan(
         self,
@@ -109,23 +122,11 @@ class Engine:
             "POST to v2/models/<model>/infer instead of score"
         )
 
-    def _missing(self, name: str, version: str) -> RuntimeFault:
-        prefix = f"Request for unknown model: '{name}'"
-        record = self._manager.records.get(name)
-        if record is None or (not record.versions and not record.reason):
-            return NotFound(f"{prefix} is not found")
-        if version:
-            held = record.versions.get(int(version)) if version.isdigit() else None
-            if held is None:
-                return NotFound(f"{prefix} version {version} is not found")
-            return Unavailable(f"{prefix} version {version} is not at ready state")
-        return Unavailable(f"{prefix} has no available versions")
-
     # --- health and metadata -----------------------------------------------------------------
 
     @property
     def live(self) -> bool:
-        return not self.stopping
+        return not (self.stopping or self.broken)
 
     @property
     def ready(self) -> bool:
@@ -142,8 +143,7 @@ class Engine:
     def model_metadata(self, name: str, version: str = "") -> dict[str, Any]:
         """KServe v2 model metadata as plain data."""
         model = self.resolve(name, version)
-        record = self._manager.records[name]
-        ready = [v for v, s in sorted(record.versions.items()) if s.state is ModelState.READY]
+        ready = self._manager.records[name].ready
         limit = model.signature.max_batch_size
 
         def shown(specs: Any) -> list[dict[str, Any]]:
@@ -164,13 +164,20 @@ class Engine:
         return to_json(self.resolve(name, version).config)
 
     def statistics(self, name: str = "", version: str = "") -> list[ModelVersion]:
-        """The versions whose statistics were asked for; all READY ones without a name."""
+        """The versions whose statistics were asked for; all READY ones without a name.
+
+        Raises InvalidArgument for what is not there, unlike its siblings.
+        """
         if not name:
             return self._manager.versions
+        found = [model for model in self._manager.versions if model.name == name]
+        if not found:
+            raise InvalidArgument(f"requested model '{name}' is not available")
         if version:
-            return [self.resolve(name, version)]
-        self.resolve(name)
-        return [model for model in self._manager.versions if model.name == name]
+            found = [model for model in found if str(model.version) == version]
+        if not found:
+            raise InvalidArgument(f"requested model version is not available for model '{name}'")
+        return found
 
     # --- traces and logs -----------------------------------------------------------------------
 
@@ -211,13 +218,16 @@ class Engine:
 
     # --- repository --------------------------------------------------------------------------
 
-    def index(self, *, ready_only: bool = False) -> list[dict[str, Any]]:
-        """Every model on disk or in memory with its versions' states and reasons."""
-        records = self._manager.records
-        names = sorted({item.name for item in self._manager.directories()} | set(records))
-        rows: list[dict[str, Any]] = []
-        for name in names:
-            rows.extend(_index_rows(name, records.get(name)))
+    def index(self, *, ready_only: bool = False, failures: bool = False) -> list[dict[str, Any]]:
+        """The models on disk with their versions' states and reasons; the keys that are known.
+
+        ``failures`` adds why models could not be read at all, which Triton keeps to its log.
+        Raises Internal when a repository cannot be read.
+        """
+        try:
+            rows = self._manager.index(failures=failures)
+        except OSError as error:
+            raise Internal(f"failed to read the model repository: {error}") from error
         return [row for row in rows if not ready_only or row.get("state") == ModelState.READY]
 
     async def load(self, name: str, override: LoadOverride | None = None) -> None:
@@ -227,19 +237,3 @@ class Engine:
     async def unload(self, name: str, unload_dependents: bool = False) -> None:
         """Returns when no version is READY any more; running requests end behind our back."""
         await self._manager.unload(name, unload_dependents=unload_dependents)
-
-
-def _index_rows(name: str, record: ModelRecord | None) -> list[dict[str, Any]]:
-    if record is None:
-        return [{"name": name}]
-    if not record.versions:
-        return [{"name": name, "state": str(ModelState.UNAVAILABLE), "reason": record.reason}]
-    return [
-        {
-            "name": name,
-            "version": str(version),
-            "state": str(held.state),
-            "reason": held.reason or (record.reason if held.reason != UNLOADED else ""),
-        }
-        for version, held in sorted(record.versions.items())
-    ]

@@ -13,16 +13,27 @@ from worker_runtime.core.model import Blueprint
 from worker_runtime.core.scheduling.ensemble.loaded import ComposedModel
 from worker_runtime.core.scheduling.sequence.config import sequence_config
 from worker_runtime.errors import ConfigInvalid, LoadFailed, Problem, RuntimeFault
-from worker_runtime.repository.complete import DEFAULT_MAX_BATCH_SIZE, complete
+from worker_runtime.repository.complete import (
+    DEFAULT_MAX_BATCH_SIZE,
+    check_graph,
+    complete,
+    scalars,
+)
 from worker_runtime.repository.config_json import from_json
 from worker_runtime.repository.ensembles import is_ensemble
 from worker_runtime.repository.labels import read_labels
-from worker_runtime.repository.layout import ModelDirectory
+from worker_runtime.repository.layout import CONFIG_NAME, ModelDirectory
 from worker_runtime.repository.locate import Place, places
 from worker_runtime.repository.normalise import normalise, unsupported_backend, versions_to_serve
 from worker_runtime.repository.pbtxt import parse
 from worker_runtime.repository.sequence_rules import check_sequence_tensors
-from worker_runtime.repository.validate import validate
+from worker_runtime.repository.validation import (
+    check_configuration,
+    check_devices,
+    check_model,
+    placed,
+)
+from worker_runtime.types.graph import ModelGraph
 from worker_runtime.types.machine import Machine
 from worker_runtime.types.override import LoadOverride
 from worker_runtime.types.signature import signature_of
@@ -54,14 +65,18 @@ class ModelPlan:
     directory: ModelDirectory
     config: Any
     places: dict[str, Place]
-    versions: tuple[int, ...]
     max_batch_given: bool
+
+    @property
+    def versions(self) -> tuple[int, ...]:
+        """The versions on disk that the policy lets in. Raises ConfigInvalid: there is none."""
+        return versions_to_serve(self.config, self.directory)
 
 
 def read_plan(
     directory: ModelDirectory, rules: LoadingRules, override: LoadOverride | None = None
 ) -> ModelPlan:
-    """Read and normalise the configuration of a model. Raises ConfigInvalid or LoadFailed."""
+    """Read and normalise the configuration of a model. Raises ConfigInvalid or OSError."""
     if override and override.config is not None:
         data = _override_json(override.config)
         config, where = from_json(data), dict[str, Place]()
@@ -71,14 +86,13 @@ def read_plan(
         config, where = parse(text), places(text)
         given = "max_batch_size" in where
     if not rules.auto_complete and not override and directory.config_path is None:
-        message = f"model '{directory.name}' has no config.pbtxt, and auto-complete is off"
+        # Triton's words: without auto-complete it insists on reading the file.
+        path = directory.path / CONFIG_NAME
+        message = f"failed to open text file for read {path}: No such file or directory"
         raise ConfigInvalid(message, (Problem("ConfigInvalid", message),))
     normalise(config, directory, rules.machine)
-    unknown = unsupported_backend(config)
-    if unknown is not None:
-        raise LoadFailed(unknown.message, unknown)
-    versions = versions_to_serve(config, directory)
-    return ModelPlan(directory, config, where, versions, given)
+    _refuse(check_configuration(config, where))
+    return ModelPlan(directory, config, where, given)
 
 
 def _override_json(text: str) -> dict[str, Any]:
@@ -96,6 +110,8 @@ def load_version(plan: ModelPlan, version: int, rules: LoadingRules) -> Blueprin
     if is_ensemble(config):
         loaded: LoadedModel = ComposedModel()
     else:
+        _check_backend(config)
+        _refuse(check_devices(config, plan.places, rules.machine))
         loaded = backend(config.backend).load(_load_spec(config, plan, version, rules))
     try:
         if rules.auto_complete and loaded.graph is not None:
@@ -105,13 +121,12 @@ def load_version(plan: ModelPlan, version: int, rules: LoadingRules) -> Blueprin
                 max_batch_given=plan.max_batch_given,
                 default_max_batch_size=rules.default_max_batch_size,
             )
+        _refuse(check_model(config, plan.places))
+        labels = read_labels(config, plan.directory.path)
+        signature = signature_of(config, labels)
         if loaded.graph is not None:
-            check_sequence_tensors(config, loaded.graph)
-        errors = [p for p in validate(config, plan.places) if p.severity == "error"]
-        if errors:
-            raise ConfigInvalid("; ".join(described(p) for p in errors), tuple(errors))
-        signature = signature_of(config, read_labels(config, plan.directory.path))
-        _check_types(config)
+            _check_against(config, loaded.graph, plan.places)
+            signature = signature_of(config, labels, scalars(config, loaded.graph))
         sequence = sequence_config(config, plan.directory.path)
     except RuntimeFault:
         loaded.close()
@@ -120,16 +135,36 @@ def load_version(plan: ModelPlan, version: int, rules: LoadingRules) -> Blueprin
     return Blueprint(config.name, version, config, signature, loaded, duration, sequence)
 
 
+def _refuse(problems: list[Problem]) -> None:
+    """Raises ConfigInvalid with the first error's text, as Triton does, and all the findings."""
+    for problem in problems:
+        if problem.severity == "error":
+            raise ConfigInvalid(described(problem), tuple(problems))
+
+
+def _check_against(config: Any, graph: ModelGraph, where: dict[str, Place]) -> None:
+    try:
+        check_sequence_tensors(config, graph)
+        check_graph(config, graph)
+    except ConfigInvalid as error:
+        found = tuple(placed(problem, where) for problem in error.problems)
+        raise ConfigInvalid(described(found[0]), found) from None
+
+
 def described(problem: Problem) -> str:
     """A finding as one line of text, with its place when it has one."""
-    where = f"config.pbtxt:{problem.line}:{problem.column}: " if problem.line else ""
-    return f"{where}{problem.message}"
+    where = f" ({CONFIG_NAME}:{problem.line}:{problem.column})" if problem.line else ""
+    return f"{problem.message}{where}"
 
 
-def _check_types(config: Any) -> None:
-    for item in (*config.input, *config.output):
-        if item.data_type == 14 and config.backend == "onnxruntime":
-            raise ConfigInvalid(f"tensor '{item.name}': BF16 is not available for this backend")
+def _check_backend(config: Any) -> None:
+    unknown = unsupported_backend(config)
+    if unknown is not None:
+        raise LoadFailed(
+            f"unable to find backend library for backend '{config.backend}', try specifying "
+            "runtime on the model configuration.",
+            unknown,
+        )
 
 
 def _load_spec(config: Any, plan: ModelPlan, version: int, rules: LoadingRules) -> LoadSpec:

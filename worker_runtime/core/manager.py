@@ -1,42 +1,44 @@
-"""The life of models: load, swap, unload, index. One bad model never takes the others down."""
+"""The life of models: load, swap, unload, poll, index. One bad model never takes others down.
+
+Reading a repository is serialised; what follows runs in parallel for models that have nothing to
+do with one another, and waits while one of them is being changed by somebody else.
+"""
 
 import asyncio
 import logging
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from worker_runtime.core.loading import LoadingRules, load_version, read_plan
+from worker_runtime.core.lifecycle import dependencies
+from worker_runtime.core.lifecycle.records import Known, ModelRecord
+from worker_runtime.core.lifecycle.serving import Serving
+from worker_runtime.core.lifecycle.survey import Findings, Surveyor, touched
+from worker_runtime.core.loading import LoadingRules, ModelPlan
 from worker_runtime.core.model import Blueprint, ModelVersion
-from worker_runtime.errors import Internal, InvalidArgument, LoadFailed, RuntimeFault, Unavailable
-from worker_runtime.repository.layout import ModelDirectory, scan
+from worker_runtime.core.response_cache import ResponseCache
+from worker_runtime.core.scheduling.surroundings import Surroundings
+from worker_runtime.errors import (
+    Internal,
+    InvalidArgument,
+    LoadFailed,
+    NotFound,
+    RuntimeFault,
+    Unavailable,
+)
+from worker_runtime.repository import ensembles
 from worker_runtime.types.override import LoadOverride
-from worker_runtime.types.states import UNLOADED, ModelState
+from worker_runtime.types.states import ModelState
 
 logger = logging.getLogger(__name__)
+T = TypeVar("T")
 
-
-@dataclass(slots=True)
-class VersionState:
-    state: ModelState
-    reason: str = ""
-    model: ModelVersion | None = None
-
-
-@dataclass(slots=True)
-class ModelRecord:
-    """``versions`` may be empty: a model whose configuration is bad has only a ``reason``."""
-
-    name: str
-    versions: dict[int, VersionState] = field(default_factory=dict)
-    reason: str = ""
-    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+_DUPLICATE = "model appears in two or more repositories"
 
 
 class Manager:
-    """Everything here runs in the event loop; loading itself happens in a few threads."""
+    """``explicit``: models come and go through the API only."""
 
     def __init__(
         self,
@@ -46,206 +48,284 @@ class Manager:
         explicit: bool,
         config_name: str = "",
         load_threads: int = 4,
+        load_retries: int = 0,
+        cache: ResponseCache | None = None,
     ) -> None:
-        self._repositories = repositories
-        self._rules = rules
         self._explicit = explicit
-        self._config_name = config_name
-        self._threads = ThreadPoolExecutor(load_threads, thread_name_prefix="load")
-        self.records: dict[str, ModelRecord] = {}
-        # The data plane's view: (name, "") is the highest READY version, (name, "3") that one.
-        self.ready: dict[tuple[str, str], ModelVersion] = {}
+        self._surveyor = Surveyor(repositories, rules, config_name)
+        self._surroundings = Surroundings(self.resolve, cache)
+        self._serving = Serving(rules, self._build, threads=load_threads, retries=load_retries)
+        self._known: dict[str, Known] = {}
+        # Why the last attempt failed: for people, and for ensembles that need the model.
+        self._failures: dict[str, str] = {}
+        self._unreadable: dict[str, str] = {}
+        self._busy: set[str] = set()
+        self._freed = asyncio.Condition()
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self.records = self._serving.records
+        self.ready = self._serving.ready
 
-    def directories(self) -> list[ModelDirectory]:
-        """What lies in the repositories now. Raises OSError."""
-        return [item for root in self._repositories for item in scan(root, self._config_name)]
+    def _build(self, blueprint: Blueprint) -> ModelVersion:
+        return ModelVersion(blueprint, asyncio.get_running_loop(), self._surroundings)
 
-    async def start(self, names: Sequence[str] | None) -> None:
-        """Load ``names`` (None: every model); failures are recorded, not raised."""
-        found: dict[str, list[ModelDirectory]] = {}
-        for item in self.directories():
-            found.setdefault(item.name, []).append(item)
-        chosen = list(found) if names is None else list(dict.fromkeys(names))
-        for name in chosen:
-            self.records[name] = ModelRecord(name)
-        await asyncio.gather(*(self._start_one(name, found.get(name, [])) for name in chosen))
+    # --- asking --------------------------------------------------------------------------------
 
-    async def _start_one(self, name: str, directories: list[ModelDirectory]) -> None:
-        record = self.records[name]
-        if len(directories) == 1:
-            try:
-                await self._load(record, directories[0], None)
-            except RuntimeFault as error:
-                logger.error("failed to load model '%s': %s", name, error)
-        elif directories:
-            record.reason = f"model '{name}' appears in two or more repositories"
-        else:
-            record.reason = f"failed to load '{name}', failed to poll from model repository"
-        if record.reason:
-            logger.error("%s", record.reason)
+    def resolve(self, name: str, version: str = "") -> ModelVersion:
+        """The READY version asked for ("" = the highest). Raises NotFound or Unavailable."""
+        model = self.ready.get((name, version))
+        if model is None:
+            raise self._missing(name, version)
+        return model
 
-    async def load(self, name: str, override: LoadOverride | None = None) -> None:
-        """Load or reload through the API. The old version serves until the new one is complete."""
-        self._check_explicit("load")
-        if not name.strip() or "/" in name or ".." in name:
-            raise InvalidArgument(f"'{name}' is not a model name")
-        record = self.records.setdefault(name, ModelRecord(name))
-        async with record.lock:
-            found = [item for item in self.directories() if item.name == name]
-            if not found:
-                if not record.versions:
-                    self.records.pop(name, None)
-                raise Internal(f"failed to load '{name}', failed to poll from model repository")
-            if len(found) > 1:
-                raise InvalidArgument(f"model '{name}' appears in two or more repositories")
-            await self._load(record, found[0], override)
-
-    async def unload(self, name: str, *, unload_dependents: bool = False) -> None:
-        """Stop serving; returns once the model is no longer READY. Unknown models are no error."""
-        self._check_explicit("unload")
-        del unload_dependents  # nothing depends on anything yet
+    def _missing(self, name: str, version: str) -> RuntimeFault:
+        prefix = f"Request for unknown model: '{name}'"
         record = self.records.get(name)
         if record is None:
-            return
-        async with record.lock:
-            await self._retire(record, list(record.versions))
-
-    async def _load(
-        self, record: ModelRecord, directory: ModelDirectory, override: LoadOverride | None
-    ) -> None:
-        for warning in directory.warnings:
-            logger.warning("model '%s': %s", record.name, warning)
-        run = asyncio.get_running_loop().run_in_executor
-        try:
-            plan = await run(self._threads, read_plan, directory, self._rules, override)
-        except Exception as error:  # why so wide: one bad model must never end the others
-            if not isinstance(error, RuntimeFault | OSError | UnicodeDecodeError):
-                logger.exception("reading the configuration of model '%s' failed", record.name)
-            record.reason = _reason(error)
-            raise LoadFailed(f"failed to load '{record.name}': {error}") from error
-        record.reason = ""
-        for version in plan.versions:
-            held = record.versions.get(version)
-            if held is None or held.state is not ModelState.READY:
-                record.versions[version] = VersionState(ModelState.LOADING)
-        results = await asyncio.gather(
-            *(run(self._threads, load_version, plan, v, self._rules) for v in plan.versions),
-            return_exceptions=True,
-        )
-        await self._settle(record, plan.versions, results)
-
-    async def _settle(
-        self, record: ModelRecord, versions: Sequence[int], results: Sequence[Any]
-    ) -> None:
-        """Swap all new versions in, or, if any failed, none of them."""
-        failures = {
-            v: r for v, r in zip(versions, results, strict=True) if isinstance(r, BaseException)
-        }
-        if failures:
-            for version, result in zip(versions, results, strict=True):
-                if isinstance(result, Blueprint):
-                    result.loaded.close()
-                held = record.versions[version]
-                if held.state is not ModelState.READY:
-                    reason = failures.get(version, "another version of the model failed to load")
-                    record.versions[version] = VersionState(ModelState.UNAVAILABLE, _reason(reason))
-            causes = "".join(
-                f"version {v} is at UNAVAILABLE state: {_reason(error)};"
-                for v, error in failures.items()
-            )
-            raise LoadFailed(f"load failed for model '{record.name}': {causes}")
-        loop = asyncio.get_running_loop()
-        old = {v: s.model for v, s in record.versions.items() if s.model is not None}
-        gone = [version for version in record.versions if version not in versions]
-        for version, blueprint in zip(versions, results, strict=True):
-            model = ModelVersion(blueprint, loop)
-            record.versions[version] = VersionState(ModelState.READY, model=model)
-        self._refresh(record)
-        for version in versions:
-            if version in old:
-                self._drain_later(old[version])
-        await self._retire(record, gone)
-        logger.info("model '%s' is READY, versions %s", record.name, list(versions))
-
-    async def _retire(self, record: ModelRecord, versions: Sequence[int]) -> None:
-        draining = []
-        for version in versions:
-            held = record.versions[version]
-            if held.model is not None:
-                draining.append((version, held.model))
-                record.versions[version] = VersionState(ModelState.UNLOADING)
-            elif held.state is not ModelState.UNLOADING:
-                record.versions[version] = VersionState(ModelState.UNAVAILABLE, UNLOADED)
-        self._refresh(record)
-        for version, model in draining:
-            self._drain_later(model, lambda version=version: self._unloaded(record, version))
-
-    def _unloaded(self, record: ModelRecord, version: int) -> None:
-        held = record.versions.get(version)
-        if held is not None and held.state is ModelState.UNLOADING:
-            record.versions[version] = VersionState(ModelState.UNAVAILABLE, UNLOADED)
-
-    def _drain_later(self, model: ModelVersion, done: Any = None) -> None:
-        task = asyncio.get_running_loop().create_task(model.drain())
-        _BACKGROUND.add(task)
-        task.add_done_callback(_BACKGROUND.discard)
-        if done is not None:
-            task.add_done_callback(lambda _: done())
-
-    def _refresh(self, record: ModelRecord) -> None:
-        """Rebuild the data plane's entries of one model."""
-        for key in [key for key in self.ready if key[0] == record.name]:
-            del self.ready[key]
-        live = {v: s.model for v, s in sorted(record.versions.items()) if s.model is not None}
-        for version, model in live.items():
-            self.ready[record.name, str(version)] = model
-        if live:
-            self.ready[record.name, ""] = live[max(live)]
-
-    def _check_explicit(self, verb: str) -> None:
-        if not self._explicit:
-            raise Unavailable(
-                f"explicit model load / unload is not allowed if polling is enabled: {verb} needs "
-                "--model-control-mode=explicit"
-            )
+            return NotFound(f"{prefix} is not found")
+        if not version:
+            return NotFound(f"{prefix} has no available versions")
+        if version.isdigit() and int(version) in record.versions:
+            return Unavailable(f"{prefix} version {int(version)} is not at ready state")
+        return NotFound(f"{prefix} version {version} is not found")
 
     @property
     def all_ready(self) -> bool:
-        """Every known version is READY, or was unloaded on purpose."""
-        return all(
-            not record.reason
-            and all(
-                held.state is ModelState.READY or held.reason == UNLOADED
-                for held in record.versions.values()
-            )
-            for record in self.records.values()
-        )
+        """Every model that was to be served has versions, all READY or unloaded on purpose."""
+        return self._serving.all_ready
 
     @property
     def versions(self) -> list[ModelVersion]:
         """The READY versions, by name and number."""
-        pairs = sorted((key for key in self.ready if key[1]), key=lambda key: (key[0], int(key[1])))
-        return [self.ready[key] for key in pairs]
+        return self._serving.versions
+
+    def index(self, *, failures: bool = False) -> list[dict[str, str]]:
+        """The models on disk, with the states and reasons of their versions. Raises OSError.
+
+        ``failures`` adds why models could not even be read, which the protocol keeps to the log.
+        """
+        rows: list[dict[str, str]] = []
+        for name, paths in sorted(self._surveyor.paths().items()):
+            unavailable = {"name": name, "state": str(ModelState.UNAVAILABLE)}
+            record = self.records.get(name)
+            if len(paths) > 1:
+                rows.append({**unavailable, "reason": _DUPLICATE})
+            elif record is not None:
+                rows.extend(_rows(record))
+            elif not failures:
+                rows.append({"name": name})
+            reason = self._unreadable.get(name) or self._failures.get(name)
+            if failures and reason and len(paths) == 1 and (record is None or not record.versions):
+                rows.append({**unavailable, "reason": reason})
+            elif failures and record is None and not reason:
+                rows.append({"name": name})
+        return rows
+
+    # --- changing ------------------------------------------------------------------------------
+
+    async def start(self, names: Sequence[str] | None) -> bool:
+        """Load ``names`` (None: every model); True when all of them serve.
+
+        Raises InvalidArgument or Internal when a repository cannot be used.
+        """
+        self._surveyor.check()
+        if names is None:
+            found = await self._change(lambda known: self._surveyor.everything(known))
+        else:
+            wanted = dict.fromkeys(names)
+            found = await self._change(lambda known: self._surveyor.named(wanted, known), names)
+        return not found.failed and all(
+            (record := self.records.get(name)) is not None
+            and record.versions
+            and all(held.state is ModelState.READY for held in record.versions.values())
+            for name in self._known
+        )
+
+    async def load(self, name: str, override: LoadOverride | None = None) -> None:
+        """Load or reload through the API. The old version serves until the new one is complete.
+
+        Raises Unavailable, InvalidArgument, Internal or LoadFailed in Triton's words.
+        """
+        self._check_explicit()
+        _check_name(name)
+        wanted = {name: override}
+        found = await self._unharmed(
+            self._change(lambda known: self._surveyor.named(wanted, known), [name])
+        )
+        failure = self._failures.get(name)
+        if failure and name not in found.failed and name in found.changed:
+            raise LoadFailed(f"load failed for model '{name}': {failure}\n")
+        if found.failed:
+            raise Internal(f"failed to load '{name}', failed to poll from model repository")
+        record = self.records.get(name)
+        if record is None or not record.versions:
+            raise Internal(f"failed to load '{name}', no version is available")
+
+    async def unload(self, name: str, *, unload_dependents: bool = False) -> None:
+        """Stop serving; returns once the model is no longer READY. Unknown models are no error.
+
+        ``unload_dependents`` also unloads what was loaded only because this ensemble needs it.
+        """
+        self._check_explicit()
+
+        def gone(known: Mapping[str, Known]) -> Findings:
+            if name not in known:
+                return Findings()
+            if not unload_dependents:
+                return Findings(gone={name})
+            explicit = {other for other, item in known.items() if item.explicit}
+            return Findings(gone=set(dependencies.with_orphans(name, _configs(known), explicit)))
+
+        await self._unharmed(self._change(gone, [name]))
+
+    async def poll(self) -> None:
+        """Follow the repositories: load what came or changed, unload what has gone."""
+        await self._change(lambda known: self._surveyor.everything(known, settled=True))
+
+    async def keep_polling(self, interval_s: float) -> None:
+        """``poll`` every ``interval_s`` seconds, until cancelled."""
+        while True:
+            await asyncio.sleep(interval_s)
+            try:
+                await self.poll()
+            except Exception:
+                logger.exception("polling the model repository failed")
 
     async def close(self, timeout_s: float) -> bool:
         """Drain every version for at most ``timeout_s`` seconds; False when time ran out."""
-        models = self.versions
-        self.ready.clear()
-        drains = [asyncio.ensure_future(model.drain()) for model in models]
-        finished = True
-        if drains:
-            _, late = await asyncio.wait(drains, timeout=timeout_s)
-            finished = not late
-            for task in late:
-                task.cancel()
-            for model in models:
-                model.close()
-        self._threads.shutdown(wait=False, cancel_futures=True)
-        return finished
+        return await self._serving.close(timeout_s)
+
+    async def _unharmed(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run to the end even when the client that asked goes away."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return await asyncio.shield(task)
+
+    async def _change(
+        self, look: Callable[[Mapping[str, Known]], Findings], names: Iterable[str] = ()
+    ) -> Findings:
+        """Look, and bring about what was found. Waits while somebody changes the same models."""
+        names = set(names)
+        async with self._freed:
+            while True:
+                await self._freed.wait_for(lambda: not names & self._busy)
+                found = await asyncio.to_thread(look, dict(self._known))
+                affected = self._affected(found)
+                if not affected & self._busy:
+                    break
+                await self._freed.wait()
+            self._commit(found)
+            self._busy |= affected
+        try:
+            await self._carry_out(found)
+        finally:
+            async with self._freed:
+                self._busy -= affected
+                self._freed.notify_all()
+        return found
+
+    def _affected(self, found: Findings) -> set[str]:
+        configs = _configs({**self._known, **found.changed})
+        moved = {*found.changed, *found.gone}
+        return moved | found.unchanged | dependencies.downstream(moved, configs)
+
+    def _commit(self, found: Findings) -> None:
+        for name in found.gone:
+            self._known.pop(name, None)
+        for name, known in found.changed.items():
+            before = self._known.get(name)
+            known.explicit = known.explicit or (before is not None and before.explicit)
+            self._known[name] = known
+        for name in {*found.gone, *found.changed}:
+            self._failures.pop(name, None)
+        for name in {*found.gone, *found.changed, *found.unchanged}:
+            self._unreadable.pop(name, None)
+        self._unreadable.update(found.failed)
+
+    async def _carry_out(self, found: Findings) -> None:
+        for name in found.gone:
+            self._serving.unload(name)
+        moved = {*found.changed, *found.gone}
+        pending = set(found.changed)
+        pending |= dependencies.downstream(moved, _configs(self._known)) & set(self._known)
+        while pending:
+            ready = dependencies.next_round(pending, _configs(self._known))
+            await asyncio.gather(*(self._bring_up(name) for name in sorted(ready)))
+            pending -= ready
+
+    async def _bring_up(self, name: str) -> None:
+        """Load one known model, or unload it when it is an ensemble that cannot be any more."""
+        known = self._known[name]
+        plan = known.plan
+        if ensembles.is_ensemble(plan.config):
+            try:
+                plan = self._composed(name, plan)
+            except RuntimeFault as error:
+                logger.error("%s", error)
+                self._failures[name] = str(error)
+                self._serving.unload(name)
+                return
+        try:
+            await self._serving.load(
+                name, plan, lambda version: touched(known.loaded_from, known.seen, version)
+            )
+        except LoadFailed as error:
+            self._failures[name] = str(error)
+        else:
+            self._failures.pop(name, None)
+            known.loaded_from = known.seen
+
+    def _composed(self, name: str, plan: ModelPlan) -> ModelPlan:
+        """The plan of an ensemble, completed by its parts. Raises InvalidArgument."""
+        configs = _configs(self._known)
+        parts = ensembles.composing(plan.config)
+        loaded = {
+            part: list(self.records[part].ready) if part in self.records else [] for part in parts
+        }
+        invalid = {
+            part: self._failures[part]
+            for part in parts
+            if part in self._failures and not loaded[part] and part in configs
+            if ensembles.is_ensemble(configs[part])
+        }
+        reason = (
+            ensembles.missing(plan.config, configs)
+            or ensembles.circular(name, configs)
+            or ensembles.invalid_upstream(plan.config, invalid)
+            or ensembles.unmet(plan.config, loaded, self._failures)
+        )
+        if reason:
+            raise InvalidArgument(reason)
+        config = type(plan.config)()
+        config.CopyFrom(plan.config)
+        ensembles.complete_ensemble(config, {part: self.ready[part, ""].config for part in parts})
+        return replace(plan, config=config)
+
+    def _check_explicit(self) -> None:
+        if not self._explicit:
+            raise Unavailable("explicit model load / unload is not allowed if polling is enabled")
 
 
-_BACKGROUND: set[asyncio.Task[None]] = set()
+def _check_name(name: str) -> None:
+    if not name:
+        raise InvalidArgument("model name must not be empty")
+    if not name.strip(" \t\n\v\f\r"):
+        raise InvalidArgument("model name must not contain only whitespace characters")
+    if ".." in name or "/" in name:
+        raise InvalidArgument(
+            f"invalid model name '{name}', model name must not contain path traversal characters"
+        )
 
 
-def _reason(error: object) -> str:
-    return str(error) or type(error).__name__
+def _configs(known: Mapping[str, Known]) -> dict[str, Any]:
+    return {name: item.plan.config for name, item in known.items()}
+
+
+def _rows(record: ModelRecord) -> list[dict[str, str]]:
+    rows = []
+    for version, held in sorted(record.versions.items()):
+        row = {"name": record.name, "version": str(version), "state": str(held.state)}
+        if held.reason:
+            row["reason"] = held.reason
+        rows.append(row)
+    return rows

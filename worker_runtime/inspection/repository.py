@@ -7,12 +7,13 @@ from worker_runtime.backends.onnxruntime import inspect_graph
 from worker_runtime.core.loading import LoadingRules, ModelPlan, described, read_plan
 from worker_runtime.errors import ConfigInvalid, LoadFailed, Problem, RuntimeFault
 from worker_runtime.inspection.shapes import graph_json, problem_json, tensor_json
-from worker_runtime.repository.complete import complete
+from worker_runtime.repository.complete import check_graph, complete
 from worker_runtime.repository.labels import read_labels
 from worker_runtime.repository.layout import ModelDirectory, scan
+from worker_runtime.repository.normalise import unsupported_backend
 from worker_runtime.repository.onnx_file import NotOnnx, read_header
 from worker_runtime.repository.pbtxt import render
-from worker_runtime.repository.validate import placed, validate
+from worker_runtime.repository.validation import placed, validate
 from worker_runtime.types.formats import FORMATS
 from worker_runtime.types.graph import ModelGraph
 from worker_runtime.types.machine import Machine
@@ -58,18 +59,23 @@ def inspect_model(directory: ModelDirectory) -> tuple[dict[str, Any], list[Probl
     problems: list[Problem] = []
     try:
         plan = read_plan(directory, RULES)
+        versions = plan.versions
+        unknown = unsupported_backend(plan.config)
+        if unknown is not None:
+            raise LoadFailed(unknown.message, unknown)
     except (RuntimeFault, UnicodeDecodeError) as error:
         return model, [*problems, *problems_of(error)]
     model |= {
         "backend": plan.config.backend,
         "platform": plan.config.platform,
-        "versions": list(plan.versions),
+        "versions": list(versions),
     }
     try:
         graph = _graph(plan)
         if graph is not None:
             model["graph"] = graph_json(graph)
             model["provenance"] = complete(plan.config, graph, max_batch_given=plan.max_batch_given)
+            check_graph(plan.config, graph)
         problems.extend(validate(plan.config, plan.places))
         signature = signature_of(plan.config, read_labels(plan.config, directory.path))
     except RuntimeFault as error:

@@ -9,13 +9,17 @@ SIDE_DIRECTORIES = frozenset({"warmup", "initial_state", "configs"})
 
 @dataclass(frozen=True, slots=True)
 class ModelDirectory:
-    """One model on disk. ``versions`` ascend; ``config_path`` is None where there is no file."""
+    """One model on disk. ``versions`` ascend; ``config_path`` is None where there is no file.
+
+    ``keep`` is whatever must live as long as the directory is used.
+    """
 
     name: str
     path: Path
     versions: tuple[int, ...]
     config_path: Path | None
     warnings: tuple[str, ...] = field(default=())
+    keep: object = field(default=None, compare=False)
 
     def config_text(self) -> str:
         return self.config_path.read_text(encoding="utf-8") if self.config_path else ""
@@ -31,8 +35,14 @@ class ModelDirectory:
 
 def scan(repository: Path, config_name: str = "") -> list[ModelDirectory]:
     """The models below ``repository``, sorted by name. Raises OSError when it cannot be read."""
-    entries = sorted(item for item in repository.iterdir() if not item.name.startswith("."))
-    return [read_model(item, config_name) for item in entries if item.is_dir()]
+    return [read_model(repository / name, config_name) for name in model_names(repository)]
+
+
+def model_names(repository: Path) -> list[str]:
+    """The names of the model directories, sorted. Raises OSError when it cannot be read."""
+    return sorted(
+        item.name for item in repository.iterdir() if item.is_dir() and item.name[0] != "."
+    )
 
 
 def read_model(path: Path, config_name: str = "") -> ModelDirectory:

@@ -1,0 +1,236 @@
+"""What is served: versions are loaded beside the old ones, swapped in together, and drained.
+
+Everything runs in the event loop but the loading itself, which has a few threads.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from worker_runtime.core.lifecycle.changes import plan_change
+from worker_runtime.core.lifecycle.memory import give_back
+from worker_runtime.core.lifecycle.records import ModelRecord, VersionState
+from worker_runtime.core.lifecycle.status import status_text
+from worker_runtime.core.loading import LoadingRules, ModelPlan, load_version
+from worker_runtime.core.model import Blueprint, ModelVersion
+from worker_runtime.errors import LoadFailed, RuntimeFault
+from worker_runtime.types.states import UNLOADED, ModelState
+
+logger = logging.getLogger(__name__)
+
+Build = Callable[[Blueprint], ModelVersion]
+
+
+class Serving:
+    """``retries``: how often a version that failed to load is tried again at once."""
+
+    def __init__(
+        self, rules: LoadingRules, build: Build, *, threads: int = 4, retries: int = 0
+    ) -> None:
+        self._rules = rules
+        self._build = build
+        self._retries = retries
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="load")
+        self._background: set[asyncio.Task[None]] = set()
+        self.records: dict[str, ModelRecord] = {}
+        # The data plane's view: (name, "") is the highest READY version, (name, "3") that one.
+        self.ready: dict[tuple[str, str], ModelVersion] = {}
+
+    # --- loading -----------------------------------------------------------------------------
+
+    async def load(self, name: str, plan: ModelPlan, touched: Callable[[int], bool]) -> None:
+        """Serve ``plan``: all of its versions or, when one fails, what was served before.
+
+        ``touched`` tells whether files of a version have changed. Raises LoadFailed, in the words
+        that follow "load failed for model ...: ".
+        """
+        record = self.records.setdefault(name, ModelRecord(name))
+        try:
+            wanted = plan.versions
+        except RuntimeFault as error:
+            logger.error("failed to load model '%s': %s", name, error)
+            raise LoadFailed(str(error)) from error
+        serving = {v: s.plan.config for v, s in record.versions.items() if _serves(s) and s.plan}
+        change = plan_change(
+            serving,
+            wanted,
+            plan.config,
+            lambda version: touched(version) or not self._can_update(record, version, plan),
+        )
+        coming = {version: VersionState(ModelState.LOADING, plan=plan) for version in change.load}
+        for version, state in coming.items():
+            logger.info("loading: %s:%d", name, version)
+            held = record.versions.get(version)
+            if held is None or not _serves(held):
+                record.versions[version] = state
+        outcomes = await asyncio.gather(
+            *(self._load_version(plan, version) for version in change.load),
+            *(self._update_version(record, version, plan) for version in change.update),
+        )
+        failures = {version: text for version, text, _ in outcomes if text}
+        models = {version: model for version, _, model in outcomes if model is not None}
+        if failures:
+            self._give_up(record, coming, models, failures)
+        self._swap(record, coming, models)
+        for version in change.drop:
+            self._retire(name, version, record.versions[version])
+        self._refresh(record)
+        logger.info("successfully loaded '%s'", name)
+
+    async def _load_version(
+        self, plan: ModelPlan, version: int
+    ) -> tuple[int, str, ModelVersion | None]:
+        """The version, why it failed ("" if it did not), and the model."""
+        run = asyncio.get_running_loop().run_in_executor
+        name, text = plan.directory.name, ""
+        for _ in range(self._retries + 1):
+            try:
+                blueprint = await run(self._threads, load_version, plan, version, self._rules)
+                return version, "", self._built(blueprint)
+            except Exception as error:  # why so wide: one bad model must never end the others
+                if not isinstance(error, RuntimeFault | OSError | UnicodeDecodeError):
+                    logger.exception("loading model '%s' failed", name)
+                text = status_text(error)
+            logger.error("failed to load '%s' version %d: %s", name, version, text)
+        return version, text, None
+
+    def _built(self, blueprint: Blueprint) -> ModelVersion:
+        try:
+            return self._build(blueprint)
+        except Exception:
+            blueprint.loaded.close()
+            raise
+
+    def _can_update(self, record: ModelRecord, version: int, plan: ModelPlan) -> bool:
+        held = record.versions[version]
+        return held.plan is not None and (
+            list(held.plan.config.instance_group) == list(plan.config.instance_group)
+        )
+
+    async def _update_version(
+        self, record: ModelRecord, version: int, plan: ModelPlan
+    ) -> tuple[int, str, ModelVersion | None]:
+        record.versions[version].plan = plan
+        return version, "", None
+
+    def _give_up(
+        self,
+        record: ModelRecord,
+        coming: Mapping[int, VersionState],
+        models: Mapping[int, ModelVersion],
+        failures: Mapping[int, str],
+    ) -> None:
+        """Discard what was loaded. Raises LoadFailed with every cause."""
+        for version, state in coming.items():
+            state.state, state.reason = ModelState.UNAVAILABLE, failures.get(version, "")
+            if version in models:
+                state.model = models[version]
+                self._retire(record.name, version, state)
+            else:
+                state.plan = None
+        self._refresh(record)
+        logger.info("failed to load '%s'", record.name)
+        causes = []
+        for version, text in sorted(failures.items()):
+            state = coming.get(version, record.versions[version])
+            causes.append(f"version {version} is at {state.state} state: {text};")
+        raise LoadFailed("".join(causes))
+
+    def _swap(
+        self,
+        record: ModelRecord,
+        coming: Mapping[int, VersionState],
+        models: Mapping[int, ModelVersion],
+    ) -> None:
+        for version, state in coming.items():
+            old = record.versions.get(version)
+            state.model, state.state = models[version], ModelState.READY
+            record.versions[version] = state
+            if old is not None and old is not state and _serves(old):
+                self._retire(record.name, version, old)
+
+    # --- unloading ---------------------------------------------------------------------------
+
+    def unload(self, name: str) -> None:
+        """Serve no version any more; what runs ends behind our back."""
+        record = self.records.get(name)
+        if record is None:
+            return
+        for version, held in record.versions.items():
+            if _serves(held):
+                self._retire(name, version, held)
+        self._refresh(record)
+
+    def _retire(self, name: str, version: int, state: VersionState) -> None:
+        state.state, state.reason = ModelState.UNLOADING, ""
+        self._spawn(self._drain(name, version, state))
+
+    async def _drain(self, name: str, version: int, state: VersionState) -> None:
+        model, state.model = state.model, None
+        try:
+            if model is not None:
+                await model.drain()
+        except Exception:
+            logger.exception("unloading model '%s' version %d failed", name, version)
+        finally:
+            del model
+            state.state, state.reason, state.plan = ModelState.UNAVAILABLE, UNLOADED, None
+            logger.info("successfully unloaded '%s' version %d", name, version)
+        await asyncio.get_running_loop().run_in_executor(None, give_back)
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+
+    # --- looking -----------------------------------------------------------------------------
+
+    def _refresh(self, record: ModelRecord) -> None:
+        """Rebuild the data plane's entries of one model."""
+        for key in [key for key in self.ready if key[0] == record.name]:
+            del self.ready[key]
+        live = record.ready
+        for version, model in live.items():
+            self.ready[record.name, str(version)] = model
+        if live:
+            self.ready[record.name, ""] = live[max(live)]
+
+    @property
+    def all_ready(self) -> bool:
+        """Every model that was to be served has versions, all READY or unloaded on purpose."""
+        return all(
+            record.versions
+            and all(
+                held.state is ModelState.READY or held.reason == UNLOADED
+                for held in record.versions.values()
+            )
+            for record in self.records.values()
+        )
+
+    @property
+    def versions(self) -> list[ModelVersion]:
+        """The READY versions, by name and number."""
+        pairs = sorted((key for key in self.ready if key[1]), key=lambda key: (key[0], int(key[1])))
+        return [self.ready[key] for key in pairs]
+
+    async def close(self, timeout_s: float) -> bool:
+        """Drain every version for at most ``timeout_s`` seconds; False when time ran out."""
+        models = self.versions
+        self.ready.clear()
+        drains = [asyncio.ensure_future(model.drain()) for model in models]
+        finished = True
+        if drains or self._background:
+            _, late = await asyncio.wait([*drains, *self._background], timeout=timeout_s)
+            finished = not late
+            for task in late:
+                task.cancel()
+            for model in models:
+                model.close()
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        return finished
+
+
+def _serves(state: VersionState) -> bool:
+    return state.state is ModelState.READY and state.model is not None

@@ -1,0 +1,180 @@
+"""A look at the repositories: what is there, what has changed, what cannot be read. Blocking."""
+
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from worker_runtime.core.lifecycle.records import Known
+from worker_runtime.core.loading import LoadingRules, read_plan
+from worker_runtime.errors import Internal, InvalidArgument, RuntimeFault
+from worker_runtime.repository.ensembles import composing
+from worker_runtime.repository.fingerprint import Fingerprint, fingerprint
+from worker_runtime.repository.layout import ModelDirectory, model_names, read_model
+from worker_runtime.repository.localise import localise
+from worker_runtime.types.override import LoadOverride
+
+logger = logging.getLogger(__name__)
+
+DUPLICATE = "not unique across all model repositories"
+_SETTLE_S = 0.25
+
+
+@dataclass(slots=True)
+class Findings:
+    """By model: ``changed`` ones to load, ``unchanged``, ``gone``, and why others ``failed``."""
+
+    changed: dict[str, Known] = field(default_factory=dict)
+    unchanged: set[str] = field(default_factory=set)
+    gone: set[str] = field(default_factory=set)
+    failed: dict[str, str] = field(default_factory=dict)
+
+
+class Surveyor:
+    """``settle_s``: how long a change must lie still in poll mode before it counts."""
+
+    def __init__(
+        self,
+        repositories: Sequence[Path],
+        rules: LoadingRules,
+        config_name: str = "",
+        settle_s: float = _SETTLE_S,
+    ) -> None:
+        self._repositories = repositories
+        self._rules = rules
+        self._config_name = config_name
+        self._settle_s = settle_s
+
+    def check(self) -> None:
+        """Raises InvalidArgument or Internal for repositories that cannot be used at all."""
+        for root in self._repositories:
+            scheme = str(root).partition(":/")[0]
+            if scheme in {"s3", "gs", "as"}:
+                raise InvalidArgument(
+                    f"model repository '{scheme}://{str(root)[len(scheme) + 2 :].lstrip('/')}' is "
+                    "a remote one: only local directories are served here, copy it to one first"
+                )
+            if not root.exists():
+                raise Internal(f"failed to stat file {root}")
+            if not root.is_dir():
+                raise InvalidArgument("repository path is not a valid directory")
+
+    def paths(self) -> dict[str, list[Path]]:
+        """Every model directory by name. A repository that cannot be read raises OSError."""
+        found: dict[str, list[Path]] = {}
+        for root in self._repositories:
+            for name in model_names(root):
+                found.setdefault(name, []).append(root / name)
+        return found
+
+    def named(
+        self, names: Mapping[str, LoadOverride | None], known: Mapping[str, Known]
+    ) -> Findings:
+        """Look at ``names``, and at everything that the ensembles among them are made of."""
+        findings = Findings()
+        done: set[str] = set()
+        todo = dict(names)
+        while todo:
+            name, override = todo.popitem()
+            done.add(name)
+            before = known.get(name)
+            roots = [root / name for root in self._repositories if (root / name).exists()]
+            self._examine(name, roots, override, before, findings)
+            current = findings.changed.get(name, before)
+            if name in findings.changed:
+                findings.changed[name].explicit = name in names
+            for part in composing(current.plan.config) if current is not None else ():
+                if part not in done:
+                    todo.setdefault(part, None)
+        return findings
+
+    def everything(self, known: Mapping[str, Known], *, settled: bool = False) -> Findings:
+        """Look at all repositories; ``settled``: leave alone what is being written just now."""
+        try:
+            paths = self.paths()
+        except OSError as error:
+            logger.error("failed to poll model repository: %s", error)
+            return Findings(unchanged=set(known), failed={"": str(error)})
+        findings = Findings()
+        for name, places in sorted(paths.items()):
+            self._examine(name, places, None, known.get(name), findings)
+            if len(places) > 1:
+                findings.gone.add(name)
+                findings.unchanged.discard(name)
+        findings.gone |= set(known) - set(paths)
+        if settled and findings.changed:
+            self._leave_moving_ones(findings, known)
+        return findings
+
+    def _leave_moving_ones(self, findings: Findings, known: Mapping[str, Known]) -> None:
+        time.sleep(self._settle_s)
+        for name, found in list(findings.changed.items()):
+            directory = found.plan.directory
+            if fingerprint(directory.path, directory.config_path) != found.seen:
+                logger.info("model '%s' is still being written: it waits", name)
+                del findings.changed[name]
+                if name in known:
+                    findings.unchanged.add(name)
+
+    def _examine(
+        self,
+        name: str,
+        places: Sequence[Path],
+        override: LoadOverride | None,
+        before: Known | None,
+        findings: Findings,
+    ) -> None:
+        try:
+            found = self._look(name, places, override, before)
+        # why so wide: one bad model must never end the others.
+        except Exception as error:
+            if not isinstance(error, RuntimeFault | OSError | UnicodeDecodeError):
+                logger.exception("looking at model '%s' failed", name)
+            findings.failed[name] = str(error) or type(error).__name__
+            logger.error("failed to poll model '%s': %s", name, findings.failed[name])
+            found = None
+        if found is not None:
+            findings.changed[name] = found
+        elif before is not None:
+            findings.unchanged.add(name)
+
+    def _look(
+        self,
+        name: str,
+        places: Sequence[Path],
+        override: LoadOverride | None,
+        before: Known | None,
+    ) -> Known | None:
+        """The model as it is now, None when it is as ``before``. Raises RuntimeFault, OSError."""
+        last = before.loaded_from if before is not None else None
+        if override and override.files:
+            directory = _localised(name, override)
+            plan = read_plan(directory, self._rules, override)
+            seen = fingerprint(directory.path, None).overridden()
+            return Known(plan, seen, loaded_from=last)
+        if not places:
+            raise InvalidArgument("model not found in any model repository.")
+        if len(places) > 1:
+            raise InvalidArgument(DUPLICATE)
+        directory = read_model(places[0], self._config_name)
+        seen = fingerprint(directory.path, directory.config_path)
+        if override:
+            seen = seen.overridden()
+        elif seen == last:
+            return None
+        for warning in directory.warnings:
+            logger.warning("model '%s': %s", name, warning)
+        plan = read_plan(directory, self._rules, override)
+        return Known(plan, seen, loaded_from=last)
+
+
+def touched(before: Fingerprint | None, now: Fingerprint, version: int) -> bool:
+    """Files of a version are others than those it was loaded from."""
+    return before is None or before.version_changed(now, version)
+
+
+def _localised(name: str, override: LoadOverride) -> ModelDirectory:
+    place = localise(override)
+    found = read_model(place.path)
+    return ModelDirectory(name, found.path, found.versions, None, found.warnings, keep=place)
