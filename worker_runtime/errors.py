@@ -2,11 +2,13 @@
 
 RuntimeFault
 ├── InvalidArgument        the request or the configuration is wrong
+│   ├── Unattributed       what the core tells without naming the request
 │   ├── ConfigInvalid      a config.pbtxt that cannot be used; carries problems
 │   └── LoadFailed         a model that could not be loaded
 ├── NotFound               unknown model, version or route target
 ├── AlreadyExists
 ├── Cancelled              the client went away
+├── Unknown                a model said no more than that
 ├── Internal
 │   └── BackendFailed      the backend raised while it executed a batch
 ├── Unsupported            known to the protocol, not offered here
@@ -59,6 +61,13 @@ class InvalidArgument(RuntimeFault):
     pass
 
 
+class Unattributed(InvalidArgument):
+    """Triton tells a few facts about a request without its id: names that the model lacks."""
+
+    def for_request(self, request_id: str) -> "RuntimeFault":  # noqa: ARG002 # that is the point
+        return self
+
+
 class ConfigInvalid(InvalidArgument):
     """A configuration that cannot be used; ``problems`` says where and why."""
 
@@ -84,6 +93,10 @@ class AlreadyExists(RuntimeFault):
 
 
 class Cancelled(RuntimeFault):
+    pass
+
+
+class Unknown(RuntimeFault):
     pass
 
 

@@ -1,6 +1,6 @@
 """The contract between the core and a backend."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -38,6 +38,70 @@ class LoadSpec:
     graph_level: int = 0
     backend_settings: Mapping[str, str] = field(default_factory=dict)
     config: Any = None
+    host: "Host | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCall:
+    """A request that a model makes of another one; ``inputs`` are name, data type and array.
+
+    ``version`` "" is the highest. Unless ``decoupled`` exactly one answer is wanted.
+    """
+
+    model: str
+    version: str
+    inputs: tuple[tuple[str, str, Array], ...]
+    outputs: tuple[str, ...]
+    id: str = ""
+    sequence: SequencePart | None = None
+    timeout_ns: int = 0
+    parameters: Mapping[str, ParameterValue] | None = None
+    decoupled: bool = False
+
+
+class ModelMetrics(Protocol):
+    """Metrics that models make themselves. Raises InvalidArgument, AlreadyExists or NotFound."""
+
+    def family(self, name: str, text: str, kind: int) -> None:
+        """``kind``: 0 counter, 1 gauge, 2 histogram."""
+        ...
+
+    def make(
+        self, name: str, labels: Mapping[str, str], buckets: Sequence[float] | None
+    ) -> None: ...
+
+    def change(self, name: str, labels: Mapping[str, str], what: str, value: float) -> None:
+        """``what``: increment, set or observe."""
+        ...
+
+    def value(self, name: str, labels: Mapping[str, str]) -> float: ...
+
+
+class Host(Protocol):
+    """What a backend may ask of the server that it runs in. Called from any thread."""
+
+    metrics: ModelMetrics
+
+    def infer(
+        self, call: ModelCall, answer: Callable[[Response | None, bool], None]
+    ) -> Callable[[], None]:
+        """Start ``call``; ``answer`` is called in the event loop, the last time with True.
+
+        What is given back cancels the call. Raises nothing: errors are answers.
+        """
+        ...
+
+    def model_ready(self, name: str, version: str) -> bool:
+        """False too for a model that does not exist."""
+        ...
+
+    def load_model(self, name: str, config: str, files: Mapping[str, bytes]) -> None:
+        """Blocking. Raises a RuntimeFault."""
+        ...
+
+    def unload_model(self, name: str, *, dependents: bool) -> None:
+        """Blocking. Raises a RuntimeFault."""
+        ...
 
 
 class Instance(Protocol):

@@ -7,6 +7,7 @@ from worker_runtime.errors import LoadFailed, Problem
 
 CATALOG = {
     "onnxruntime": "worker_runtime.backends.onnxruntime:OnnxRuntimeBackend",
+    "python": "worker_runtime.backends.python.backend:PythonBackend",
     "identity": "worker_runtime.backends.identity:IdentityBackend",
     "repeat": "worker_runtime.backends.repeat:RepeatBackend",
     "square": "worker_runtime.backends.square:SquareBackend",

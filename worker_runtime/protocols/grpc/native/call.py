@@ -3,7 +3,7 @@
 import asyncio
 from collections import deque
 from time import monotonic_ns
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from worker_runtime.protocols.grpc.native.frames import (
     DATA,
@@ -22,11 +22,27 @@ from worker_runtime.protocols.grpc.native.header_blocks import (
 )
 from worker_runtime.protocols.grpc.native.messages import PREFIX, Assembler, encoding_for, framed
 
-if TYPE_CHECKING:
-    from worker_runtime.protocols.grpc.native.connection import Connection
-
 _DEADLINE_EXCEEDED = 4
 _QUEUE_BYTES = 4 * 1024 * 1024  # answers kept for a slow reader before its handler is told
+
+
+class Link(Protocol):
+    """What a call needs of its connection. Windows and sizes in bytes."""
+
+    closed: bool
+    writes_paused: bool
+    response_level: str
+    send_window: int
+    peer_max_frame: int
+    blocked: "dict[int, Call]"  # calls that wait for a window, or for the socket
+
+    def write(self, data: bytes) -> None: ...
+
+    def refill(self, call: "Call") -> None: ...
+
+    def ended(self, call: "Call") -> None: ...
+
+    def reset(self, call: "Call", code: ErrorCode) -> None: ...
 
 
 class Handler(Protocol):
@@ -74,7 +90,7 @@ class Call:
     )
 
     def __init__(
-        self, connection: "Connection", stream: int, head: CallHead, recv: int, send: int
+        self, connection: Link, stream: int, head: CallHead, recv: int, send: int
     ) -> None:
         self.id = stream
         self.head = head

@@ -1,0 +1,1 @@
+"""Models that are Python code: one process per instance, tensors through shared memory."""

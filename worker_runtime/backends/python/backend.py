@@ -1,0 +1,241 @@
+"""Loads Python models: a process per instance, configured by their own code if they like."""
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+from google.protobuf import json_format
+
+from worker_runtime.backends.base import Instance, LoadSpec, Placement
+from worker_runtime.backends.python.environment import interpreter
+from worker_runtime.backends.python.instance import InstanceSpec, PythonInstance
+from worker_runtime.backends.python.process import Command, Message, StubProcess
+from worker_runtime.backends.python.stub.shoal_stub.channel import Closed
+from worker_runtime.errors import ConfigInvalid, LoadFailed, Problem
+from worker_runtime.types.graph import ModelGraph
+from worker_runtime.types.tensor import BY_NUMBER
+
+_READY_TIMEOUT_S = 5.0
+_MIB = 1 << 20
+EXECUTE_TIMEOUT = "EXECUTE_TIMEOUT_SECONDS"
+MEMORY_LIMIT = "MEMORY_LIMIT_MB"
+SHARED_LIMIT = "SHARED_MEMORY_LIMIT_MB"
+
+
+class PythonModel:
+    """``graph`` is None: what the code says of itself is completed before it is loaded."""
+
+    graph: ModelGraph | None = None
+    inline: Instance | None = None
+
+    def __init__(self, instances: Sequence[PythonInstance]) -> None:
+        self.instances = instances
+
+    def ready(self) -> bool:
+        """Every instance's process lives, and its ``is_ready`` says so. Blocking."""
+        return all(instance.ready(_READY_TIMEOUT_S) for instance in self.instances)
+
+    @property
+    def pids(self) -> list[int]:
+        """The processes, whose memory and CPU time belong to this model."""
+        return [instance.pid for instance in self.instances]
+
+    def close(self) -> None:
+        for instance in self.instances:
+            instance.close()
+
+
+class PythonBackend:
+    def load(self, spec: LoadSpec) -> PythonModel:
+        """Start and initialise every instance. Raises LoadFailed with the model's own words."""
+        host = spec.host
+        if host is None:
+            raise LoadFailed(f"model '{spec.name}': Python models need a server around them")
+        _check_file(spec)
+        python, environment = interpreter(spec)
+        instances: list[PythonInstance] = []
+        try:
+            for place in spec.placements:
+                command = _command(spec, place.name, python, environment)
+                instance = PythonInstance(_instance_spec(spec, place, command), host)
+                instances.append(instance)
+                instance.start()
+        except BaseException:
+            for instance in instances:
+                instance.close()
+            raise
+        return PythonModel(instances)
+
+    def auto_complete(self, spec: LoadSpec) -> None:
+        """Let the model's ``auto_complete_config`` change ``spec.config`` in place.
+
+        It runs in a process of its own whose state is lost. Raises LoadFailed.
+        """
+        _check_file(spec)
+        python, environment = interpreter(spec)
+        found = _Completion()
+        name = f"{spec.name}_{spec.version}_auto_complete"
+        process = StubProcess(
+            _command(spec, name, python, environment), found.on_message, found.on_exit
+        )
+        try:
+            process.send(
+                {
+                    "op": "auto_complete",
+                    "path": str(spec.path),
+                    "file": _file(spec),
+                    "config": _config_json(spec.config),
+                }
+            )
+            reply = found.wait()
+        except Closed:
+            reply = None
+        finally:
+            process.stop(1.0)
+        if reply is None:
+            lines = "\n".join(process.last_lines)
+            raise LoadFailed(f"the model's process ended: {process.end}. {lines}".strip())
+        if reply["op"] == "failed":
+            raise LoadFailed(reply["message"])
+        if reply["config"] is not None:
+            _replace(spec.config, reply["config"])
+
+
+class _Completion:
+    """Waits for the one answer of a process that completes a configuration."""
+
+    def __init__(self) -> None:
+        self._answers: SimpleQueue[Message | None] = SimpleQueue()
+
+    def on_message(self, message: Message) -> None:
+        if message["op"] in ("completed", "failed"):
+            self._answers.put(message)
+
+    def on_exit(self, _process: StubProcess) -> None:
+        self._answers.put(None)
+
+    def wait(self) -> Message | None:
+        return self._answers.get()
+
+
+def _file(spec: LoadSpec) -> str:
+    return spec.filename or "model.py"
+
+
+def _check_file(spec: LoadSpec) -> None:
+    path = spec.path / _file(spec)
+    if not path.is_file():
+        message = f"Python model file not found in '{spec.path.parent / _file(spec)}' or '{path}'"
+        raise LoadFailed(message, Problem("ModelLoadFailed", message, model=spec.name))
+
+
+def _command(
+    spec: LoadSpec, name: str, python: Path | None, environment: dict[str, str]
+) -> Command:
+    return Command(
+        name=name,
+        python=str(python) if python is not None else sys.executable,
+        environment=environment,
+        memory_bytes=_limit(spec, MEMORY_LIMIT) * _MIB,
+        shared_bytes=_limit(spec, SHARED_LIMIT) * _MIB,
+    )
+
+
+def _limit(spec: LoadSpec, key: str) -> int:
+    """A whole number among the model's parameters, 0 without it. Raises ConfigInvalid."""
+    value = spec.parameters.get(key, "")
+    if not value:
+        return 0
+    if not value.isdigit():
+        message = f"parameter '{key}' of model '{spec.name}' is '{value}', expected a whole number"
+        problem = Problem("ConfigInvalid", message, model=spec.name, field="parameters")
+        raise ConfigInvalid(message, (problem,))
+    return int(value)
+
+
+def _instance_spec(spec: LoadSpec, place: Placement, command: Command) -> InstanceSpec:
+    decoupled = bool(spec.config.model_transaction_policy.decoupled)
+    start = {
+        "op": "initialize",
+        "path": str(spec.path),
+        "file": _file(spec),
+        "decoupled": decoupled,
+        "args": {
+            "model_config": _config_json(spec.config),
+            "model_instance_kind": "CPU" if place.gpu is None else "GPU",
+            "model_instance_name": place.name,
+            "model_instance_device_id": str(place.gpu or 0),
+            "model_repository": str(spec.path.parent),
+            "model_version": str(spec.version),
+            "model_name": spec.name,
+        },
+    }
+    timeout = spec.backend_settings.get("stub-timeout-seconds", "")
+    return InstanceSpec(
+        model=spec.name,
+        command=command,
+        start=start,
+        types=_types(spec.config),
+        decoupled=decoupled,
+        start_timeout_s=float(timeout) if timeout else 0.0,
+        execute_timeout_s=float(_limit(spec, EXECUTE_TIMEOUT)),
+    )
+
+
+def _types(config: Any) -> dict[str, str]:
+    """Data types of the inputs, those that a sequence scheduler adds included."""
+    types = {item.name: BY_NUMBER[item.data_type].name for item in config.input}
+    for control in config.sequence_batching.control_input:
+        for part in control.control:
+            number = part.data_type or _control_number(part)
+            types[control.name] = BY_NUMBER[number].name
+    for state in config.sequence_batching.state:
+        types[state.input_name] = BY_NUMBER[state.data_type].name
+    return types
+
+
+def _control_number(part: Any) -> int:
+    """The data type of a START, END or READY control, by the pair of values that it gives."""
+    if part.fp32_false_true:
+        return 11
+    return 1 if part.bool_false_true else 8
+
+
+def _config_json(config: Any) -> str:
+    data = json_format.MessageToDict(
+        config, preserving_proto_field_name=True, always_print_fields_with_no_presence=True
+    )
+    return json.dumps(_with_numbers(data, config.DESCRIPTOR))
+
+
+_LONG = {3, 4, 6, 16, 18}  # descriptor types of 64-bit integers, which JSON has as strings
+
+
+def _with_numbers(data: dict[str, Any], descriptor: Any) -> dict[str, Any]:
+    for field in descriptor.fields:
+        value = data.get(field.name)
+        if value is None:
+            continue
+        if field.type in _LONG:
+            data[field.name] = [int(v) for v in value] if isinstance(value, list) else int(value)
+        elif field.message_type is not None and not field.message_type.GetOptions().map_entry:
+            items = value if isinstance(value, list) else [value]
+            for item in items:
+                if isinstance(item, dict):
+                    _with_numbers(item, field.message_type)
+    return data
+
+
+def _replace(config: Any, data: dict[str, Any]) -> None:
+    """Take over what the model made of its configuration. Raises LoadFailed."""
+    changed = type(config)()
+    try:
+        json_format.ParseDict(data, changed)
+    except json_format.ParseError as error:
+        raise LoadFailed(
+            f"auto_complete_config gave a configuration that is none: {error}"
+        ) from error
+    config.CopyFrom(changed)

@@ -1,0 +1,142 @@
+"""What a model asks of the server while it runs: other models, logs, metrics."""
+
+import base64
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from worker_runtime.backends.base import Host, ModelCall
+from worker_runtime.backends.python.messages import arrays_of, code_of, response_message
+from worker_runtime.backends.python.process import Message, StubProcess
+from worker_runtime.backends.python.stub.shoal_stub.channel import Closed
+from worker_runtime.errors import RuntimeFault
+from worker_runtime.types.request import Response, SequencePart
+
+logger = logging.getLogger(__name__)
+_LEVELS = (logging.INFO, logging.WARNING, logging.ERROR, logging.DEBUG)
+_START, _END = 1, 2
+
+
+class Calls:
+    """``handle`` is called by the thread that receives the process's messages."""
+
+    def __init__(self, model: str, host: Host, process: StubProcess) -> None:
+        self._model = model
+        self._host = host
+        self._process = process
+        self._cancels: dict[int, Callable[[], None]] = {}
+
+    def handle(self, message: Message) -> None:
+        kind = message["op"]
+        if kind == "bls":
+            self._infer(message)
+        elif kind == "bls_cancel":
+            cancel = self._cancels.get(message["call"])
+            if cancel is not None:
+                cancel()
+        elif kind == "log":
+            level = _LEVELS[message["level"] if 0 <= message["level"] < len(_LEVELS) else 0]
+            logger.log(level, "%s: %s", self._model, message["text"])
+        elif kind == "metric":
+            self._answered(message, lambda: self._metric(message))
+        elif kind == "model":
+            # why a thread: a load takes long, and may ask this very model for something.
+            threading.Thread(
+                target=self._answered, args=(message, lambda: self._control(message)), daemon=True
+            ).start()
+        else:
+            logger.error("model %s sent an unknown message '%s'", self._model, kind)
+
+    def abandon(self) -> None:
+        """The process is gone: what it asked for is not needed any more."""
+        cancels, self._cancels = self._cancels, {}
+        for cancel in cancels.values():
+            cancel()
+
+    # --- inference -----------------------------------------------------------------------------
+
+    def _infer(self, message: Message) -> None:
+        number, data = message["call"], message["request"]
+
+        def answer(response: Response | None, final: bool) -> None:
+            if final:
+                self._cancels.pop(number, None)
+            self._reply(number, final=final, response=response)
+
+        try:
+            call = self._call(data, decoupled=message["decoupled"])
+            self._cancels[number] = self._host.infer(call, answer)
+        except RuntimeFault as error:
+            answer(Response(error=error), True)
+
+    def _call(self, data: Mapping[str, Any], *, decoupled: bool) -> ModelCall:
+        names, arrays = arrays_of(data["inputs"], self._process.channel.window, self._model)
+        version, correlation = data["version"], data["corr"]
+        sequence = None
+        if correlation:
+            flags = data["flags"]
+            sequence = SequencePart(correlation, bool(flags & _START), bool(flags & _END))
+        return ModelCall(
+            model=data["model"],
+            version="" if version < 0 else str(version),
+            inputs=tuple(
+                (name, tensor[1], array)
+                for name, tensor, array in zip(names, data["inputs"], arrays, strict=True)
+            ),
+            outputs=tuple(data["outputs"]),
+            id=data["id"],
+            sequence=sequence,
+            timeout_ns=data["timeout"] * 1000,
+            parameters=msgspec.json.decode(data["parameters"]) or None,
+            decoupled=decoupled,
+        )
+
+    def _reply(self, number: int, *, final: bool, response: Response | None) -> None:
+        channel = self._process.channel
+        try:
+            data = response_message(response, channel.arena)
+            channel.send({"op": "reply", "call": number, "final": final, "response": data})
+        except Closed:
+            logger.debug("an answer came after model %s had ended", self._model)
+
+    # --- the rest ------------------------------------------------------------------------------
+
+    def _answered(self, message: Message, work: Callable[[], Mapping[str, Any]]) -> None:
+        """Reply with what ``work`` gives, or with its fault."""
+        reply: Message = {"op": "reply", "call": message["call"], "final": True}
+        try:
+            reply.update(work())
+        except RuntimeFault as error:
+            reply["error"] = [code_of(error), str(error)]
+        try:
+            self._process.send(reply)
+        except Closed:
+            logger.debug("an answer came after model %s had ended", self._model)
+
+    def _metric(self, message: Message) -> Mapping[str, Any]:
+        metrics, name, what = self._host.metrics, message["name"], message["do"]
+        if what == "family":
+            metrics.family(name, message["text"], message["kind"])
+            return {}
+        labels = message["labels"]
+        if what == "make":
+            metrics.make(name, labels, message["buckets"])
+        elif what == "value":
+            return {"value": metrics.value(name, labels)}
+        else:
+            metrics.change(name, labels, what, message["value"])
+        return {}
+
+    def _control(self, message: Message) -> Mapping[str, Any]:
+        host, name, what = self._host, message["name"], message["do"]
+        if what == "is_ready":
+            return {"ready": host.model_ready(name, message["version"])}
+        if what == "load":
+            files = {path: base64.b64decode(data) for path, data in message["files"].items()}
+            host.load_model(name, message["config"], files)
+        else:
+            host.unload_model(name, dependents=message["dependents"])
+        return {}

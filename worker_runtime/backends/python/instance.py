@@ -1,0 +1,289 @@
+"""One model instance: batches to its process, answers back, a new process when it dies."""
+
+import itertools
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+
+from worker_runtime.backends.base import BackendRequest, Host
+from worker_runtime.backends.python.calls import Calls
+from worker_runtime.backends.python.messages import request_message, response_of
+from worker_runtime.backends.python.process import Command, Message, StubProcess
+from worker_runtime.backends.python.stub.shoal_stub.channel import Closed
+from worker_runtime.errors import BackendFailed, LoadFailed, RuntimeFault
+from worker_runtime.types.request import Response
+
+logger = logging.getLogger(__name__)
+_FIRST_PAUSE_S = 0.25
+_LONGEST_PAUSE_S = 30.0
+_FAILED_GRACE_S = 1.0
+_STEADY_S = 60.0  # a process that lived so long earns the short pause again
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceSpec:
+    """``start`` is the message that initialises the process; ``types`` are of the inputs.
+
+    Times in seconds, 0 for no limit.
+    """
+
+    model: str
+    command: Command
+    start: Message
+    types: Mapping[str, str]
+    decoupled: bool
+    start_timeout_s: float = 0.0
+    execute_timeout_s: float = 0.0
+
+
+class PythonInstance:
+    """``execute_requests`` is called by one thread at a time; the process has its own."""
+
+    def __init__(self, spec: InstanceSpec, host: Host) -> None:
+        self._spec = spec
+        self._host = host
+        self._calls: Calls | None = None
+        self._process: StubProcess | None = None
+        self._numbers = itertools.count(1)
+        self._open: dict[int, BackendRequest] = {}
+        self._outcomes: SimpleQueue[Message | None] = SimpleQueue()
+        self._starting: SimpleQueue[Message | None] = SimpleQueue()
+        self._asked: dict[int, SimpleQueue[Message]] = {}
+        self._lock = threading.Lock()
+        self._healthy = threading.Event()
+        self._trouble = ""
+        self._pause_s = _FIRST_PAUSE_S
+        self._closing = False
+        self._up_since = 0.0  # monotonic seconds; 0 while it is not in service
+        self._has_ready = False
+
+    # --- life ------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Start and initialise the process; blocking. Raises LoadFailed with what it said."""
+        self._starting = SimpleQueue()
+        process = StubProcess(self._spec.command, self._on_message, self._on_exit)
+        self._process = process
+        self._calls = Calls(self._spec.model, self._host, process)
+        limit = self._spec.start_timeout_s
+        try:
+            process.send(self._spec.start)
+            reply = self._starting.get(timeout=limit or None)
+        except Closed:
+            reply = None
+        except Empty:
+            reply = {
+                "op": "failed",
+                "message": f"model instance '{self._spec.command.name}' was not initialised "
+                f"within {limit:g} s",
+            }
+        if reply is None or reply["op"] == "failed":
+            process.stop(_FAILED_GRACE_S)
+            raise LoadFailed(reply["message"] if reply is not None else self._death(process))
+        self._has_ready = reply["is_ready"]
+        self._up_since = time.monotonic()
+        self._healthy.set()
+
+    def close(self) -> None:
+        """Finalize the model and end its process; blocking."""
+        self._closing = True
+        self._up_since = 0.0
+        self._healthy.clear()
+        if self._process is not None:
+            self._process.stop()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid if self._process is not None else 0
+
+    def ready(self, timeout_s: float) -> bool:
+        """The process lives and, where the model has ``is_ready``, says yes. Blocking."""
+        if not self._healthy.is_set():
+            return False
+        if not self._has_ready or self._process is None:
+            return True
+        number, answer = next(self._numbers), SimpleQueue[Message]()
+        self._asked[number] = answer
+        try:
+            self._process.send({"op": "is_ready", "n": number})
+            reply = answer.get(timeout=timeout_s)
+        except (Closed, Empty):
+            return False
+        finally:
+            self._asked.pop(number, None)
+        if reply["error"]:
+            logger.warning("is_ready of %s failed: %s", self._spec.command.name, reply["error"])
+        return bool(reply["ready"])
+
+    # --- execution ---------------------------------------------------------------------------
+
+    def execute_requests(self, requests: Sequence[BackendRequest]) -> None:
+        self._wait_until_healthy()
+        process = self._process
+        assert process is not None  # noqa: S101 # it was started
+        numbered = {next(self._numbers): request for request in requests}
+        arena, types = process.channel.arena, self._spec.types
+        message = {
+            "op": "execute",
+            "requests": [
+                request_message(number, request, types, arena)
+                for number, request in numbered.items()
+            ],
+        }
+        if self._spec.decoupled:
+            with self._lock:
+                self._open.update(numbered)
+        else:
+            self._open = numbered
+        while not self._outcomes.empty():
+            self._outcomes.get()  # of a batch that ran out of time before its process died
+        outcome: Message | None = None
+        try:
+            process.send(message)
+            outcome = self._outcomes.get(timeout=self._spec.execute_timeout_s or None)
+        except Closed:
+            logger.debug("%s was gone when a batch came", self._spec.command.name)
+        except Empty:
+            self._run_over(process)
+        if outcome is None:
+            raise BackendFailed(self._death(process))
+        self._settle(outcome, numbered, process)
+
+    def _settle(
+        self, outcome: Message, numbered: dict[int, BackendRequest], process: StubProcess
+    ) -> None:
+        error = outcome.get("error")
+        if error:
+            with self._lock:
+                for number in numbered:
+                    self._open.pop(number, None)
+            raise BackendFailed(
+                "Failed to process the request(s) for model "
+                f"'{self._spec.command.name}', message: {error}"
+            )
+        window = process.channel.window
+        for number, data in outcome.get("answers", ()):
+            numbered[number].send(response_of(data, window, self._spec.model), final=True)
+
+    def _wait_until_healthy(self) -> None:
+        """A process that died is about to be back: wait for it, unless it keeps dying."""
+        if not self._healthy.is_set() and (
+            self._trouble or not self._healthy.wait(_LONGEST_PAUSE_S)
+        ):
+            raise BackendFailed(
+                f"Stub process '{self._spec.command.name}' is not healthy."
+                + (f" {self._trouble}" if self._trouble else "")
+            )
+
+    def _run_over(self, process: StubProcess) -> None:
+        """The batch took too long: its process is killed, and will be started again."""
+        process.kill()
+        raise BackendFailed(
+            f"model instance '{self._spec.command.name}' did not answer within "
+            f"{self._spec.execute_timeout_s:g} s and was restarted"
+        )
+
+    def _death(self, process: StubProcess) -> str:
+        lines = "\n".join(process.last_lines)
+        return f"Stub process '{self._spec.command.name}' is not healthy: {process.end}." + (
+            f" Its last output:\n{lines}" if lines else ""
+        )
+
+    # --- in the process's threads --------------------------------------------------------------
+
+    def _on_message(self, message: Message) -> None:
+        kind = message["op"]
+        if kind == "done":
+            self._outcomes.put(message)
+        elif kind == "response":
+            self._answered(message)
+        elif kind in ("initialized", "failed"):
+            self._starting.put(message)
+        elif kind == "cancelled":
+            self._tell_cancelled(message)
+        elif kind == "is_ready":
+            answer = self._asked.get(message["n"])
+            if answer is not None:
+                answer.put(message)
+        elif kind != "finalized" and self._calls is not None:
+            self._calls.handle(message)
+
+    def _answered(self, message: Message) -> None:
+        """One answer of a decoupled request."""
+        number, final = message["n"], message["final"]
+        request = self._open.get(number)
+        process = self._process
+        if request is None or process is None:
+            return
+        if final:
+            with self._lock:
+                self._open.pop(number, None)
+        data = message["response"]
+        response = None
+        if data is not None:
+            response = self._read(
+                lambda: response_of(data, process.channel.window, self._spec.model)
+            )
+        request.send(response, final=final)
+
+    def _read(self, read: Callable[[], Response]) -> Response:
+        try:
+            return read()
+        except (RuntimeFault, ValueError) as error:
+            return Response(error=BackendFailed(str(error)))
+
+    def _tell_cancelled(self, message: Message) -> None:
+        request = self._open.get(message["n"])
+        gone = request is None or request.cancelled
+        if self._process is not None:
+            self._process.send(
+                {"op": "reply", "call": message["call"], "final": True, "gone": gone}
+            )
+
+    def _on_exit(self, process: StubProcess) -> None:
+        """The process is gone: whoever waits is told; if it was in service it comes back."""
+        self._starting.put(None)
+        if self._calls is not None:
+            self._calls.abandon()
+        lived_s = time.monotonic() - self._up_since
+        in_service, self._up_since = bool(self._up_since), 0.0
+        if self._closing or not in_service:
+            self._fail_open(f"model instance '{self._spec.command.name}' was unloaded")
+            return
+        self._healthy.clear()
+        death = self._death(process)
+        logger.error("%s", death)
+        self._outcomes.put(None)
+        self._fail_open(death)
+        if lived_s > _STEADY_S:
+            self._pause_s = _FIRST_PAUSE_S
+        name = f"{self._spec.command.name}-restart"
+        threading.Thread(target=self._come_back, name=name, daemon=True).start()
+
+    def _fail_open(self, text: str) -> None:
+        """End the decoupled requests that were still being answered."""
+        if not self._spec.decoupled:
+            return
+        with self._lock:
+            orphans, self._open = self._open, {}
+        for request in orphans.values():
+            request.send(Response(error=BackendFailed(text)), final=True)
+
+    def _come_back(self) -> None:
+        """Start again until it works; each failure in a row doubles the pause."""
+        name = self._spec.command.name
+        while not self._closing:
+            time.sleep(self._pause_s)
+            self._pause_s = min(2 * self._pause_s, _LONGEST_PAUSE_S)
+            try:
+                self.start()
+            except (LoadFailed, OSError) as error:
+                self._trouble = str(error)
+                logger.error("model instance %s could not be started again: %s", name, error)
+                continue
+            self._trouble = ""
+            logger.warning("model instance %s was started again", name)
+            return

@@ -1,0 +1,119 @@
+"""Requests and responses as messages: what the two processes tell each other about tensors."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from worker_runtime.backends.base import Array, BackendRequest
+from worker_runtime.backends.python.stub.shoal_stub.memory import Arena, Window
+from worker_runtime.errors import (
+    AlreadyExists,
+    BackendFailed,
+    Cancelled,
+    Internal,
+    InvalidArgument,
+    NotFound,
+    RuntimeFault,
+    Unavailable,
+    Unknown,
+    Unsupported,
+)
+from worker_runtime.types.request import Response
+from worker_runtime.types.strings import parse_strings, write_strings
+from worker_runtime.types.tensor import BY_DTYPE, BY_NAME, element_count
+
+# TRITONSERVER_Error_Code
+_FAULTS: tuple[type[RuntimeFault], ...] = (
+    Unknown, BackendFailed, NotFound, InvalidArgument, Unavailable, Unsupported, AlreadyExists,
+    Cancelled,
+)  # fmt: skip
+_START, _END = 1, 2
+
+
+def fault_of(code: int, text: str) -> RuntimeFault:
+    """A model's error as a fact."""
+    return (_FAULTS[code] if 0 <= code < len(_FAULTS) else Internal)(text)
+
+
+def code_of(error: Exception) -> int:
+    """Triton's number for a fact, for the model that asked."""
+    for code, kind in enumerate(_FAULTS):
+        if isinstance(error, kind):
+            return code
+    return 1
+
+
+def tensor_message(name: str, datatype: str, array: Array, arena: Arena) -> list[Any]:
+    """Put an array into ``arena``. Raises MemoryError."""
+    if datatype == "BYTES":
+        data = write_strings(array)
+        block = arena.put(data, len(data))
+    else:
+        if not array.flags.c_contiguous:
+            array = np.ascontiguousarray(array)
+        block = arena.put(array, array.nbytes)
+    return [name, datatype, array.shape, block]
+
+
+def request_message(
+    number: int, request: BackendRequest, types: Mapping[str, str], arena: Arena
+) -> dict[str, Any]:
+    """One request for the model; ``types`` are the data types of its inputs by name."""
+    message: dict[str, Any] = {
+        "n": number,
+        "id": request.id,
+        "inputs": [
+            tensor_message(name, types[name], array, arena)
+            for name, array in request.inputs.items()
+        ],
+        "outputs": request.outputs,
+    }
+    if request.timeout_ns:
+        message["timeout"] = request.timeout_ns // 1000
+    if request.parameters:
+        message["parameters"] = msgspec.json.encode(request.parameters).decode()
+    sequence = request.sequence
+    if sequence is not None:
+        message["corr"] = sequence.id
+        message["flags"] = sequence.start * _START | sequence.end * _END
+    return message
+
+
+def arrays_of(tensors: Sequence[Any], window: Window, model: str) -> tuple[list[str], list[Array]]:
+    """Names and arrays of described tensors: views of shared memory. Raises InvalidArgument."""
+    names, arrays = [], []
+    for name, datatype, shape, block in tensors:
+        raw = window.look(tuple(block))
+        names.append(name)
+        shape = tuple(shape)
+        if datatype == "BYTES":
+            array = parse_strings(raw.tobytes(), element_count(shape), name, model)
+            arrays.append(array.reshape(shape))
+        else:
+            dtype = BY_NAME[datatype].dtype
+            arrays.append(raw.view("<u2" if dtype is None else dtype).reshape(shape))
+    return names, arrays
+
+
+def response_of(data: Mapping[str, Any], window: Window, model: str) -> Response:
+    """What a model answered."""
+    error = data.get("error")
+    if error is not None:
+        return Response(error=fault_of(error[0], error[1]))
+    names, arrays = arrays_of(data["tensors"], window, model)
+    return Response(tuple(names), arrays, data.get("parameters"))
+
+
+def response_message(response: Response | None, arena: Arena) -> dict[str, Any] | None:
+    """An answer of another model for the one that called it."""
+    if response is None:
+        return None
+    if response.error is not None:
+        return {"error": [code_of(response.error), str(response.error)]}
+    tensors = []
+    for name, array in zip(response.names, response.arrays, strict=True):
+        datatype = BY_DTYPE[array.dtype].name
+        tensors.append(tensor_message(name, datatype, array, arena))
+    return {"tensors": tensors, "parameters": response.parameters}

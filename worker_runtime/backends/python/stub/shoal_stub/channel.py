@@ -1,0 +1,113 @@
+"""Messages between a server and the process of a model: JSON over a socket that keeps boundaries.
+
+The socket is also how each side learns that the other is gone. New memory segments travel beside
+the messages as descriptors; what is too long for the socket travels in the memory itself.
+"""
+
+import array
+import json
+import socket
+import threading
+from typing import Any, Callable, Optional
+
+from .memory import Arena, Window
+
+_MAX_DIRECT = 100_000  # bytes; Linux allows about 200 KB in one packet by default
+_MAX_FDS = 64
+_SOCKET_BYTES = 4 << 20
+
+Dump = Callable[[Any], bytes]
+Load = Callable[[bytes], Any]
+
+
+def dumps(message: Any) -> bytes:
+    return json.dumps(message, separators=(",", ":"), ensure_ascii=False).encode(
+        "utf-8", "surrogatepass"
+    )
+
+
+class Closed(Exception):
+    """The other side is gone."""
+
+
+class Channel:
+    """Both directions. Any thread may send; one thread receives."""
+
+    def __init__(
+        self, connection: socket.socket, dump: Dump = dumps, load: Load = json.loads, limit: int = 0
+    ) -> None:
+        self._socket = connection
+        self._dump = dump
+        self._load = load
+        self._lock = threading.Lock()
+        self.arena = Arena(limit)
+        self.window = Window()
+        for option in (socket.SO_SNDBUF, socket.SO_RCVBUF):
+            connection.setsockopt(socket.SOL_SOCKET, option, _SOCKET_BYTES)
+
+    def send(self, message: "dict[str, Any]") -> None:
+        """Raises Closed when the other side is gone."""
+        with self._lock:
+            freed = self.window.take_released()
+            if freed:
+                message["freed"] = freed
+            data = self._dump(message)
+            if len(data) > _MAX_DIRECT:
+                data = self._dump({"large": self.arena.put(data, len(data))})
+            arena = self.arena
+            fresh: list[tuple[int, int, int]] = []
+            if arena.fresh or arena.gone:
+                fresh, arena.fresh = arena.fresh, []
+                gone, arena.gone = arena.gone, []
+                extra = {"segments": [[n, size] for n, _, size in fresh], "gone": gone}
+                self._write(self._dump(extra), [fd for _, fd, _ in fresh])
+            self._write(data, [])
+
+    def _write(self, data: bytes, descriptors: "list[int]") -> None:
+        ancillary = []
+        if descriptors:
+            packed = array.array("i", descriptors)
+            ancillary = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, packed)]
+        try:
+            self._socket.sendmsg([data], ancillary)
+        except OSError as error:
+            raise Closed(str(error)) from error
+
+    def receive(self) -> "dict[str, Any]":
+        """The next message (blocking). Raises Closed."""
+        while True:
+            message, descriptors = self._read()
+            segments = message.get("segments")
+            if segments is not None:
+                self.window.drop(message["gone"])
+                for (number, size), fd in zip(segments, descriptors):
+                    self.window.add(number, fd, size)
+                continue
+            large = message.get("large")
+            if large is not None:
+                block = (large[0], large[1], large[2])
+                message = self._load(self.window.look(block).tobytes())
+            freed = message.get("freed")
+            if freed:
+                self.arena.free(freed)
+            return message
+
+    def _read(self) -> "tuple[dict[str, Any], list[int]]":
+        try:
+            data, ancillary, _flags, _ = self._socket.recvmsg(
+                2 * _MAX_DIRECT, socket.CMSG_SPACE(_MAX_FDS * 4)
+            )
+        except OSError as error:
+            raise Closed(str(error)) from error
+        if not data:
+            raise Closed("the other side closed the connection")
+        descriptors: Optional[array.array[int]] = None
+        for level, kind, payload in ancillary:
+            if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+                descriptors = array.array("i")
+                descriptors.frombytes(payload[: len(payload) - len(payload) % 4])
+        return self._load(data), list(descriptors or ())
+
+    def close(self) -> None:
+        self._socket.close()
+        self.arena.close()

@@ -1,0 +1,285 @@
+"""The main thread of a model's process: import, initialize, execute, finalize."""
+
+import asyncio
+import importlib
+import inspect
+import json
+import os
+import sys
+import traceback
+from typing import Any, Optional
+
+from . import objects, service
+from .channel import Channel, Closed
+from .model_config import ModelConfig
+from .objects import (
+    RELEASE_RESCHEDULE,
+    InferenceRequest,
+    InferenceResponse,
+    TritonModelException,
+)
+from .session import Session
+
+_READY_TIMEOUT_S = 5.0
+
+
+class Runner:
+    """Works off the messages that the session's receiver puts aside."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._session = Session(channel)
+        self._channel = channel
+        self._model: Any = None
+        self._execute: Any = None
+        self._is_async = False
+        self._tasks: set[asyncio.Task[Any]] = set()
+        objects.use_session(self._session)
+        service.use_session(self._session)
+
+    def run(self) -> int:
+        self._session.start()
+        while True:
+            message = self._session.work.get()
+            if message is None:
+                return 0
+            try:
+                if not self._handle(message):
+                    return 0
+            except Closed:
+                return 0
+
+    def _handle(self, message: "dict[str, Any]") -> bool:
+        kind = message["op"]
+        if kind == "execute":
+            self._run_batch(message)
+        elif kind == "initialize":
+            self._initialize(message)
+        elif kind == "auto_complete":
+            self._auto_complete(message)
+        elif kind == "is_ready":
+            self._is_ready(message)
+        elif kind == "finalize":
+            self._finalize()
+            return False
+        return True
+
+    # --- life --------------------------------------------------------------------------------
+
+    def _import(self, message: "dict[str, Any]") -> Any:
+        """The model's class; sibling imports work by name and relatively, as in Triton."""
+        path, file = message["path"], message["file"]
+        sys.path[:0] = [path, os.path.dirname(path)]
+        version = os.path.basename(path)
+        name = file[:-3] if file.endswith(".py") else file
+        package = importlib.import_module(f"{version}.{name}")
+        found = getattr(package, "TritonPythonModel", None)
+        if found is None:
+            raise TritonModelException(f"{file} does not define the class TritonPythonModel")
+        return found
+
+    def _auto_complete(self, message: "dict[str, Any]") -> None:
+        try:
+            found = self._import(message)
+            complete = getattr(found, "auto_complete_config", None)
+            config: Optional[dict[str, Any]] = None
+            if complete is not None:
+                result = complete(ModelConfig(json.loads(message["config"])))
+                if not isinstance(result, ModelConfig):
+                    raise TritonModelException(
+                        "auto_complete_config function in model "
+                        f"'{os.path.join(message['path'], message['file'])}' must return a valid "
+                        "pb.ModelConfig object."
+                    )
+                config = result.as_dict()
+        except Exception as error:
+            self._channel.send({"op": "failed", "message": described(error)})
+        else:
+            self._channel.send({"op": "completed", "config": config})
+
+    def _initialize(self, message: "dict[str, Any]") -> None:
+        session = self._session
+        args = message["args"]
+        session.model_name = args["model_name"]
+        session.model_version = int(args["model_version"])
+        session.decoupled = message["decoupled"]
+        try:
+            self._model = self._import(message)()
+            if not hasattr(self._model, "execute"):
+                raise TritonModelException(
+                    "Python model file "
+                    f"{os.path.join(message['path'], message['file'])} must implement 'execute' "
+                    "method."
+                )
+            self._execute = self._model.execute
+            self._is_async = inspect.iscoroutinefunction(self._execute)
+            if hasattr(self._model, "initialize"):
+                self._model.initialize(args)
+        except Exception as error:
+            self._channel.send({"op": "failed", "message": described(error)})
+            return
+        session.allow_calls()
+        if self._is_async:
+            session.loop = asyncio.new_event_loop()
+        has_ready = hasattr(self._model, "is_ready")
+        self._channel.send({"op": "initialized", "is_ready": has_ready})
+        if session.loop is not None:
+            session.loop.run_until_complete(self._serve_async())
+
+    def _finalize(self) -> None:
+        if self._model is not None and hasattr(self._model, "finalize"):
+            try:
+                self._model.finalize()
+            except Exception:
+                traceback.print_exc()
+        self._model = self._execute = None
+        self._channel.send({"op": "finalized"})
+
+    def _is_ready(self, message: "dict[str, Any]") -> None:
+        try:
+            ready = self._model.is_ready()
+            if inspect.isawaitable(ready):
+                ready = asyncio.run(_awaited(ready))
+            if not isinstance(ready, bool):
+                raise TritonModelException("is_ready() must return a boolean value")
+            answer = {"ready": ready, "error": ""}
+        except Exception as error:
+            answer = {"ready": False, "error": described(error)}
+        self._channel.send({"op": "is_ready", "n": message["n"], **answer})
+
+    # --- execution ---------------------------------------------------------------------------
+
+    def _run_batch(self, message: "dict[str, Any]") -> None:
+        session = self._session
+        requests = [InferenceRequest.read(item, session) for item in message["requests"]]
+        result: Any = None
+        error = ""
+        try:
+            result = self._execute(requests)
+            answers = self._answers(requests, result)
+        except Exception as failure:
+            answers, error = {}, described(failure)
+        numbers = _rescheduled(requests)
+        # why before sending: memory that only these names hold is free for the server again.
+        del requests, result
+        message.clear()
+        self._done(answers, error, numbers)
+
+    def _done(
+        self, answers: "dict[int, Any]", error: str, rescheduled: "list[int]", batch: int = 0
+    ) -> None:
+        data: dict[str, Any] = {"op": "done", "batch": batch}
+        if error:
+            data["error"] = error
+        if answers:
+            data["answers"] = [[number, answer] for number, answer in answers.items()]
+        if rescheduled:
+            data["again"] = rescheduled
+        self._channel.send(data)
+
+    def _answers(self, requests: "list[InferenceRequest]", result: Any) -> "dict[int, Any]":
+        """What came back from execute, by request. Raises for what no model may return."""
+        session = self._session
+        if session.decoupled:
+            if result is not None:
+                raise TritonModelException(
+                    "Python model '" + session.model_name + "' is using the decoupled mode and the "
+                    "execute function must return None."
+                )
+            return {}
+        sent = session.take_answers()
+        if result is None and (
+            sent or all(r._release_flags == RELEASE_RESCHEDULE for r in requests)
+        ):
+            return sent
+        if not isinstance(result, list):
+            raise TritonModelException(
+                f"Expected a list in the execute return, found type '{type(result).__name__}'."
+            )
+        if len(result) != len(requests):
+            raise TritonModelException(
+                "Number of InferenceResponse objects do not match the number of "
+                f"InferenceRequest objects. InferenceRequest(s) size is:{len(requests)}, and "
+                f"InferenceResponse(s) size is:{len(result)}"
+            )
+        for request, response in zip(requests, result):
+            if response is None:
+                if request._release_flags != RELEASE_RESCHEDULE and request._number not in sent:
+                    raise TritonModelException(
+                        "Expected an 'InferenceResponse' object in the execute function return "
+                        "list, found type 'NoneType'."
+                    )
+                continue
+            if not isinstance(response, InferenceResponse):
+                raise TritonModelException(
+                    "Expected an 'InferenceResponse' object in the execute function return list, "
+                    f"found type '{type(response).__name__}'."
+                )
+            sent[request._number] = response.described(session)
+        return sent
+
+    # --- coroutines --------------------------------------------------------------------------
+
+    async def _serve_async(self) -> None:
+        """Batches of a model with ``async def execute``: decoupled ones may overlap."""
+        loop = asyncio.get_running_loop()
+        while True:
+            message = await loop.run_in_executor(None, self._session.work.get)
+            if message is None:
+                return
+            if message["op"] != "execute":
+                if not self._handle(message):
+                    self._session.work.put(None)
+                    return
+                continue
+            task = loop.create_task(self._run_async(message))
+            if self._session.decoupled:
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
+                self._done({}, "", [])
+            else:
+                await task
+
+    async def _run_async(self, message: "dict[str, Any]") -> None:
+        session = self._session
+        requests = [InferenceRequest.read(item, session) for item in message["requests"]]
+        result: Any = None
+        error = ""
+        answers: dict[int, Any] = {}
+        try:
+            result = await self._execute(requests)
+            answers = self._answers(requests, result)
+        except Exception as failure:
+            error = described(failure)
+        if session.decoupled:
+            for request in requests:
+                if error and not request._answered:
+                    request._answered = True
+                    session.respond(
+                        request,
+                        InferenceResponse(error=objects.TritonError(error)),
+                        final=True,
+                    )
+            return
+        numbers = _rescheduled(requests)
+        del requests, result
+        message.clear()
+        self._done(answers, error, numbers)
+
+
+def _rescheduled(requests: "list[InferenceRequest]") -> "list[int]":
+    return [r._number for r in requests if r._release_flags == RELEASE_RESCHEDULE]
+
+
+async def _awaited(value: Any) -> Any:
+    return await asyncio.wait_for(value, _READY_TIMEOUT_S)
+
+
+def described(error: BaseException) -> str:
+    """Type, message and where: the innermost frame first, as Triton writes it."""
+    lines = [f"{type(error).__name__}: {error}", "", "At:"]
+    frames = traceback.extract_tb(error.__traceback__)
+    own = os.path.dirname(os.path.abspath(__file__))
+    for frame in reversed(frames):
+        if not frame.filename.startswith(own):
+            lines.append(f"  {frame.filename}({frame.lineno}): {frame.name}")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,224 @@
+"""The process's conversation with the server: who waits for which message."""
+
+import asyncio
+import itertools
+import os
+import queue
+import threading
+import time
+from typing import Any, Optional
+
+from .channel import Channel, Closed
+from .objects import InferenceRequest, InferenceResponse, TritonModelException
+
+_LAST_GRACE_S = 5.0
+
+
+class Session:
+    """One thread receives; the main thread executes; any thread may call or answer."""
+
+    def __init__(self, channel: Channel) -> None:
+        self.channel = channel
+        self.model_name = ""
+        self.model_version = 1
+        self.decoupled = False
+        self.loop: Optional[asyncio.AbstractEventLoop] = None
+        self.work: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._waiting: dict[int, _Call] = {}
+        self._numbers = itertools.count(1)
+        self._batch_answers: dict[int, Any] = {}
+        self._can_call = False
+
+    # --- receiving ---------------------------------------------------------------------------
+
+    def start(self) -> None:
+        threading.Thread(target=self._receive, name="shoal-receiver", daemon=True).start()
+
+    def allow_calls(self) -> None:
+        self._can_call = True
+
+    def _receive(self) -> None:
+        try:
+            while True:
+                message = self.channel.receive()
+                kind = message["op"]
+                if kind == "reply":
+                    call = self._waiting.get(message["call"])
+                    if call is not None:
+                        if message["final"]:
+                            del self._waiting[message["call"]]
+                        call.put(message)
+                else:
+                    self.work.put(message)
+        except Closed:
+            self.work.put(None)
+            for call in list(self._waiting.values()):
+                call.put(None)
+            # why: the main thread may be busy for ever, and nobody is left to end it.
+            time.sleep(_LAST_GRACE_S)
+            os._exit(1)
+
+    # --- answering ---------------------------------------------------------------------------
+
+    def respond(
+        self, request: InferenceRequest, response: Optional[InferenceResponse], *, final: bool
+    ) -> None:
+        data = response.described(self) if response is not None else None
+        if self.decoupled:
+            self.channel.send(
+                {"op": "response", "n": request._number, "response": data, "final": final}
+            )
+        elif data is not None:
+            self._batch_answers[request._number] = data
+
+    def take_answers(self) -> "dict[int, Any]":
+        """What response senders of the batch said, by request."""
+        answers, self._batch_answers = self._batch_answers, {}
+        return answers
+
+    # --- calling -----------------------------------------------------------------------------
+
+    def ask(self, message: "dict[str, Any]") -> "dict[str, Any]":
+        """Send a question and wait for its one answer. Raises TritonModelException."""
+        call = _Queued()
+        reply: dict[str, Any] = self._start(message, call).take()
+        error = reply.get("error")
+        if error is not None:
+            raise TritonModelException(error[1])
+        return reply
+
+    def is_cancelled(self, number: int) -> bool:
+        """Ask whether the client of a request has gone."""
+        call = _Queued()
+        return bool(self._start({"op": "cancelled", "n": number}, call).take()["gone"])
+
+    def call(self, request: InferenceRequest, *, decoupled: bool) -> Any:
+        call = _Queued()
+        number = self._send_call(request, call, decoupled=decoupled)
+        if decoupled:
+            return ResponseIterator(self, number, call)
+        return _response(call.take(), self)
+
+    def call_async(self, request: InferenceRequest, *, decoupled: bool) -> Any:
+        """An awaitable of what ``call`` returns."""
+        if decoupled:
+            call = _Queued()
+            number = self._send_call(request, call, decoupled=True)
+            return _done(ResponseIterator(self, number, call))
+        awaited = _Awaited(asyncio.get_running_loop())
+        self._send_call(request, awaited, decoupled=False)
+        return self._wait(awaited)
+
+    async def _wait(self, call: "_Awaited") -> InferenceResponse:
+        return _response(await call.take(), self)
+
+    def _send_call(self, request: InferenceRequest, call: "_Call", *, decoupled: bool) -> int:
+        if not self._can_call:
+            raise TritonModelException("BLS is only supported during the 'execute' function.")
+        message: dict[str, Any] = {
+            "op": "bls",
+            "request": request.described(),
+            "decoupled": decoupled,
+        }
+        self._start(message, call)
+        number: int = message["call"]
+        return number
+
+    def _start(self, message: "dict[str, Any]", call: Any) -> Any:
+        number = next(self._numbers)
+        message["call"] = number
+        self._waiting[number] = call
+        try:
+            self.channel.send(message)
+        except BaseException:
+            self._waiting.pop(number, None)
+            raise
+        return call
+
+    def cancel_call(self, number: int) -> None:
+        if number in self._waiting:
+            self.channel.send({"op": "bls_cancel", "call": number})
+
+
+class _Call:
+    def put(self, message: Any) -> None:
+        raise NotImplementedError
+
+
+class _Queued(_Call):
+    """Answers for a thread that waits."""
+
+    def __init__(self) -> None:
+        self._answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
+
+    def put(self, message: Any) -> None:
+        self._answers.put(message)
+
+    def take(self) -> "dict[str, Any]":
+        return _present(self._answers.get())
+
+
+class _Awaited(_Call):
+    """Answers for a coroutine that waits."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._answers: asyncio.Queue[Any] = asyncio.Queue()
+
+    def put(self, message: Any) -> None:
+        self._loop.call_soon_threadsafe(self._answers.put_nowait, message)
+
+    async def take(self) -> "dict[str, Any]":
+        return _present(await self._answers.get())
+
+
+def _present(message: "Optional[dict[str, Any]]") -> "dict[str, Any]":
+    if message is None:
+        raise TritonModelException("the server has gone")
+    return message
+
+
+def _response(message: "dict[str, Any]", session: Session) -> InferenceResponse:
+    data = message["response"]
+    if data is None:
+        return InferenceResponse()
+    return InferenceResponse.read(data, session)
+
+
+async def _done(value: Any) -> Any:
+    return value
+
+
+class ResponseIterator:
+    """The answers of a decoupled model as they come, for ``for`` and ``async for``."""
+
+    def __init__(self, session: Session, number: int, call: _Queued) -> None:
+        self._session = session
+        self._number = number
+        self._call = call
+        self._over = False
+
+    def __iter__(self) -> "ResponseIterator":
+        return self
+
+    def __next__(self) -> InferenceResponse:
+        if self._over:
+            raise StopIteration
+        message = self._call.take()
+        self._over = message["final"]
+        return _response(message, self._session)
+
+    def __aiter__(self) -> "ResponseIterator":
+        return self
+
+    async def __anext__(self) -> InferenceResponse:
+        if self._over:
+            raise StopAsyncIteration
+        loop = asyncio.get_running_loop()
+        message = await loop.run_in_executor(None, self._call.take)
+        self._over = message["final"]
+        return _response(message, self._session)
+
+    def cancel(self) -> None:
+        """Stop caring about the rest."""
+        self._session.cancel_call(self._number)

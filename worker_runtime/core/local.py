@@ -1,0 +1,101 @@
+"""Calls from inside the process: arrays in, responses out, through the engine of all others.
+
+Models that call others (BLS) and programs that embed the server come this way. Everything runs in
+the event loop.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from worker_runtime.backends.base import Array, ModelCall
+from worker_runtime.core.engine import Engine
+from worker_runtime.errors import Internal, InvalidArgument, RuntimeFault, Unsupported
+from worker_runtime.types.request import Arrays, InferRequest, Response
+from worker_runtime.types.tensor import BY_DTYPE
+
+Answer = Callable[[Response | None, bool], None]
+
+
+class LocalCall:
+    """The sink of one such request. ``answer`` gets each response, the last time with True."""
+
+    __slots__ = ("_answer", "_engine", "_single", "request")
+
+    def __init__(self, engine: Engine, answer: Answer, *, single: bool) -> None:
+        self._engine = engine
+        self._answer = answer
+        self._single = single
+        self.request: InferRequest | None = None
+
+    def deliver(self, request: InferRequest, outputs: Arrays) -> None:
+        self.request = None
+        self._answer(Response(request.plan.outputs, outputs), True)
+
+    def respond(self, request: InferRequest, response: Response | None, *, final: bool) -> None:  # noqa: ARG002 # a Sink's shape
+        if final:
+            self.request = None
+        elif self._single:
+            response = Response(error=Internal("expected a single response, the model gives more"))
+        self._answer(response, final)
+
+    def fail(self, request: InferRequest, error: Exception) -> None:  # noqa: ARG002
+        self.request = None
+        fault = error if isinstance(error, RuntimeFault) else Internal(str(error))
+        self._answer(Response(error=fault), True)
+
+    def cancel(self) -> None:
+        """Nobody waits for the rest."""
+        request = self.request
+        if request is not None:
+            self._engine.cancel(request)
+
+
+def start_call(engine: Engine, call: ModelCall, answer: Answer) -> LocalCall:
+    """Submit ``call``. Raises a RuntimeFault when it is refused at once."""
+    model = engine.resolve(call.model, call.version)
+    if model.decoupled and not call.decoupled:
+        raise Unsupported(
+            f"model '{call.model}' is decoupled: it must be called as such to give any number of "
+            "responses"
+        )
+    forms = tuple([(name, datatype, array.shape) for name, datatype, array in call.inputs])
+    plan = engine.plan(model, call.id, forms, call.outputs or None)
+    arrays = [array for _, _, array in call.inputs]
+    if plan.order is not None:
+        arrays = [arrays[i] for i in plan.order]
+    sink = LocalCall(engine, answer, single=not call.decoupled)
+    request = InferRequest(
+        plan=plan,
+        inputs=arrays,
+        sink=sink,
+        id=call.id,
+        timeout_ns=call.timeout_ns,
+        sequence=call.sequence,
+        parameters=dict(call.parameters) if call.parameters else None,
+    )
+    sink.request = request
+    try:
+        engine.submit(model, request)
+    except RuntimeFault:
+        sink.request = None
+        raise
+    return sink
+
+
+def typed(name: str, array: Array) -> tuple[str, str, Array]:
+    """An input of a call from a numpy array; texts become BYTES. Raises InvalidArgument."""
+    if array.dtype.kind in "US":
+        array = array.astype(object)
+    datatype = BY_DTYPE.get(array.dtype)
+    if datatype is None:
+        known = ", ".join(str(dtype) for dtype in BY_DTYPE)
+        raise InvalidArgument(
+            f"input '{name}' has the numpy type {array.dtype}, expected one of {known}"
+        )
+    if array.dtype == object:
+        flat = [item if isinstance(item, bytes) else str(item).encode() for item in array.flat]
+        texts = np.empty(len(flat), dtype=object)
+        texts[:] = flat
+        array = texts.reshape(array.shape)
+    return name, datatype.name, np.ascontiguousarray(array).reshape(array.shape)
