@@ -16,6 +16,7 @@ import uvloop
 
 from worker_runtime import __version__
 from worker_runtime.core.engine import Engine
+from worker_runtime.core.hosting import ModelHost
 from worker_runtime.core.loading import LoadingRules
 from worker_runtime.core.manager import Manager
 from worker_runtime.core.response_cache import ResponseCache, cache_from
@@ -23,6 +24,7 @@ from worker_runtime.errors import Internal, RuntimeFault
 from worker_runtime.machine import this_machine
 from worker_runtime.observability.logging import LogControl
 from worker_runtime.observability.metrics import Exposition
+from worker_runtime.observability.model_metrics import OwnMetrics
 from worker_runtime.observability.tracing.tracer import Tracer
 from worker_runtime.protocols.grpc.server import GrpcServer
 from worker_runtime.protocols.http.app import HttpApp
@@ -59,11 +61,14 @@ class Server:
         self, settings: Settings, log: LogControl, cache: ResponseCache | None = None
     ) -> None:
         self._settings = settings
+        self._own_metrics = OwnMetrics()
+        self._host = ModelHost(self._own_metrics)
         machine = this_machine()
         rules = LoadingRules(
             machine,
             auto_complete=settings.auto_complete,
             backend_settings=settings.backend_settings,
+            host=self._host,
         )
         self._manager = Manager(
             settings.repositories,
@@ -91,6 +96,7 @@ class Server:
     async def run(self) -> int:
         """Start, serve until a signal, drain. 0 for a clean end, 1 for a failed start."""
         stopped = asyncio.Event()
+        self._host.bind(self._engine, asyncio.get_running_loop())
         with _signals(stopped):
             try:
                 await self._listen()
@@ -128,7 +134,7 @@ class Server:
             logger.info("gRPC on %s:%d", settings.grpc.address, self._grpc.port)
         if settings.metrics.enabled:
             exposition = Exposition(lambda: self._manager.versions, cpu=settings.cpu_metrics)
-            metrics = MetricsApp(exposition.text)
+            metrics = MetricsApp(lambda: exposition.text() + self._own_metrics.text())
             ports["metrics_port"] = await self._open_http(metrics, "metrics", settings.metrics)
         if settings.ready_file is not None:
             write_ready_file(settings.ready_file, ports)

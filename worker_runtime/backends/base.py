@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -212,6 +212,24 @@ class LoadedModel(Protocol):
 class Backend(Protocol):
     def load(self, spec: LoadSpec) -> LoadedModel:
         """Load one version; blocking. Raises LoadFailed with a text for people."""
+        ...
+
+
+@runtime_checkable
+class SelfCompleting(Protocol):
+    """A backend whose models may fill in their own configuration."""
+
+    def auto_complete(self, spec: LoadSpec) -> None:
+        """Change ``spec.config`` in place; blocking. Raises LoadFailed."""
+        ...
+
+
+@runtime_checkable
+class SelfReporting(Protocol):
+    """A loaded model that can be READY and yet not able to answer."""
+
+    def ready(self) -> bool:
+        """Whether it can answer now; blocking, for some seconds at most."""
         ...
 
 

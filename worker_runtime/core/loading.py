@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from worker_runtime.backends.base import LoadedModel, LoadSpec, Placement
+from worker_runtime.backends.base import Host, LoadedModel, LoadSpec, Placement, SelfCompleting
 from worker_runtime.backends.catalog import backend
 from worker_runtime.core.model import Blueprint
 from worker_runtime.core.scheduling.ensemble.loaded import ComposedModel
@@ -48,6 +48,7 @@ class LoadingRules:
     machine: Machine
     auto_complete: bool = True
     backend_settings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    host: Host | None = None  # what models may ask of the server
 
     @property
     def default_max_batch_size(self) -> int:
@@ -112,7 +113,12 @@ def load_version(plan: ModelPlan, version: int, rules: LoadingRules) -> Blueprin
     else:
         _check_backend(config)
         _refuse(check_devices(config, plan.places, rules.machine))
-        loaded = backend(config.backend).load(_load_spec(config, plan, version, rules))
+        chosen, spec = backend(config.backend), _load_spec(config, plan, version, rules)
+        if isinstance(chosen, SelfCompleting):
+            if rules.auto_complete:
+                chosen.auto_complete(spec)
+            _refuse(check_model(config, plan.places))
+        loaded = chosen.load(spec)
     try:
         if rules.auto_complete and loaded.graph is not None:
             complete(
@@ -185,4 +191,5 @@ def _load_spec(config: Any, plan: ModelPlan, version: int, rules: LoadingRules) 
         graph_level=config.optimization.graph.level,
         backend_settings=rules.backend_settings.get(config.backend, {}),
         config=config,
+        host=rules.host,
     )

@@ -49,6 +49,14 @@ class _Family:
             raise InvalidArgument(f"metric '{self.name}': {error}") from error
 
 
+def _without_creation(text: bytes) -> bytes:
+    """Leave out the times at which metrics were made: nobody asked for them."""
+    lines = text.splitlines(keepends=True)
+    return b"".join(
+        line for line in lines if b"_created" not in line.split(b"{")[0].split(b" ")[-1]
+    )
+
+
 class OwnMetrics:
     """A ``ModelMetrics``. prometheus_client locks each value, so any thread may call."""
 
@@ -94,14 +102,18 @@ class OwnMetrics:
             raise Unsupported("TRITONSERVER_METRIC_KIND_HISTOGRAM does not support Value")
         return float(metric._value.get())
 
-    def text(self) -> str:
+    def text(self) -> bytes:
         """In Prometheus' text format."""
-        parts = [
-            generate_latest(registry).decode()
-            for family in self._families.values()
-            for registry in family.registries.values()
-        ]
-        return "".join(parts)
+        parts = []
+        for family in self._families.values():
+            for registry in family.registries.values():
+                text = generate_latest(registry)
+                if family.kind == 0 and not family.name.endswith("_total"):
+                    # The client library adds what Triton's names do not have.
+                    name = family.name.encode()
+                    text = text.replace(name + b"_total", name)
+                parts.append(_without_creation(text))
+        return b"".join(parts)
 
     def _family(self, name: str) -> _Family:
         family = self._families.get(name)
