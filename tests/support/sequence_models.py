@@ -13,7 +13,8 @@ _INT32_FLAG = "int32_false_true: [ 0, 1 ]"
 def controls(corrid: str = "TYPE_UINT64") -> str:
     """START, END and READY as INT32, CORRID as ``corrid``."""
     flags = "".join(
-        f'control_input {{ name: "{name}" control {{ kind: CONTROL_SEQUENCE_{name} {_INT32_FLAG} }} }}\n'
+        f'control_input {{ name: "{name}" control {{ kind: CONTROL_SEQUENCE_{name} '
+        f"{_INT32_FLAG} }} }}\n"
         for name in ("START", "END", "READY")
     )
     return flags + (

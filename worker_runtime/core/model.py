@@ -87,6 +87,17 @@ class ModelVersion:
         if not self._pins:
             self._unpinned.set()
 
+    @property
+    def goes_on(self) -> bool:
+        """Takes requests while the server stops: those of sequences that have begun."""
+        return isinstance(self.scheduler, SequenceScheduler)
+
+    async def wind_down(self) -> None:
+        """Let sequences that have begun come to their end, then drain."""
+        if isinstance(self.scheduler, SequenceScheduler):
+            await self.scheduler.finish_sequences()
+        await self.drain()
+
     async def drain(self) -> None:
         """Finish what was accepted, then give the memory back."""
         await self._unpinned.wait()

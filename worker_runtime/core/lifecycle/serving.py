@@ -218,8 +218,9 @@ class Serving:
     async def close(self, timeout_s: float) -> bool:
         """Drain every version for at most ``timeout_s`` seconds; False when time ran out."""
         models = self.versions
-        self.ready.clear()
-        drains = [asyncio.ensure_future(model.drain()) for model in models]
+        for key in [key for key, model in self.ready.items() if not model.goes_on]:
+            del self.ready[key]
+        drains = [asyncio.ensure_future(model.wind_down()) for model in models]
         finished = True
         if drains or self._background:
             _, late = await asyncio.wait([*drains, *self._background], timeout=timeout_s)
@@ -228,6 +229,7 @@ class Serving:
                 task.cancel()
             for model in models:
                 model.close()
+        self.ready.clear()
         self._threads.shutdown(wait=False, cancel_futures=True)
         return finished
 

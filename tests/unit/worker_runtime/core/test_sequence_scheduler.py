@@ -299,10 +299,13 @@ async def test_draining_ends_running_sequences_but_begins_none() -> None:
     bench = Bench(Recorder(), config())
     bench.send(1, "s", 1)
     await bench.answers(1)
-    bench.scheduler.refuse_new()
+    finishing = asyncio.ensure_future(bench.scheduler.finish_sequences())
+    await asyncio.sleep(0)
     with pytest.raises(Unavailable, match="has stopped accepting new inference requests"):
         bench.send(2, "s")
+    assert not finishing.done()
     bench.send(1, "e", 2)
+    await finishing
     await bench.scheduler.drain()
     assert await bench.answers(2) == {"1s1": 1, "1e2": 2}
 

@@ -94,6 +94,7 @@ class SequenceScheduler:
         self._timer_ns = 0
         self._next_id = 1
         self._idle: asyncio.Event | None = None
+        self._ended: asyncio.Event | None = None
 
     @property
     def pending(self) -> int:
@@ -137,6 +138,13 @@ class SequenceScheduler:
     def refuse_new(self) -> None:
         """From now on only sequences that have begun go on."""
         self._table.closed = True
+
+    async def finish_sequences(self) -> None:
+        """Refuse new sequences and wait until those that have begun are at an end, or idle."""
+        self.refuse_new()
+        if self._table.live:
+            self._ended = asyncio.Event()
+            await self._ended.wait()
 
     async def drain(self) -> None:
         self.refuse_new()
@@ -198,6 +206,7 @@ class SequenceScheduler:
         elif self._held:
             self._plan(0)
         self._arm(self._table.next_check(), now)
+        self._signal_idle()
 
     # --- out -----------------------------------------------------------------------------------
 
@@ -290,6 +299,8 @@ class SequenceScheduler:
     def _signal_idle(self) -> None:
         if self._idle is not None and not self.busy:
             self._idle.set()
+        if self._ended is not None and not self._table.live:
+            self._ended.set()
 
 
 def _lane(config: SequenceConfig, slots: Slots) -> Lane:
