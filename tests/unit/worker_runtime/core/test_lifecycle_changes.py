@@ -1,0 +1,107 @@
+"""What a load has to do, and which models hang together: tables."""
+
+import pytest
+
+from worker_runtime.core.lifecycle.changes import Change, plan_change
+from worker_runtime.core.lifecycle.dependencies import downstream, next_round, with_orphans
+from worker_runtime.core.lifecycle.status import status_text
+from worker_runtime.errors import ConfigInvalid, Internal, NotFound, QueueFull
+from worker_runtime.repository.pbtxt import parse
+
+PLAIN = 'name: "m" max_batch_size: 4'
+ONE = PLAIN + " instance_group { count: 1 kind: KIND_CPU }"
+TWO = PLAIN + " instance_group { count: 2 kind: KIND_CPU } version_policy { all {} }"
+BATCHING = ONE + " dynamic_batching {}"
+ENSEMBLE = 'name: "e" ensemble_scheduling { step { model_name: "m" } }'
+
+
+@pytest.mark.parametrize(
+    ("serving", "wanted", "config", "touched", "change"),
+    [
+        ({}, [1, 3], ONE, [], Change((1, 3), (), ())),
+        ({1: ONE}, [1], ONE, [], Change((), (1,), ())),
+        ({1: ONE}, [1], TWO, [], Change((), (1,), ())),
+        ({1: ONE}, [1], BATCHING, [], Change((1,), (), ())),
+        ({1: ONE}, [1], TWO, [1], Change((1,), (), ())),
+        ({1: ONE, 2: ONE}, [2, 3], ONE, [], Change((3,), (2,), (1,))),
+        ({1: ONE, 2: ONE, 3: ONE}, [3], ONE, [3], Change((3,), (), (1, 2))),
+        ({1: ENSEMBLE}, [1], ENSEMBLE, [], Change((1,), (), ())),
+        ({1: ONE}, [], ONE, [], Change((), (), (1,))),
+    ],
+)
+def test_what_to_load_keep_and_drop(
+    serving: dict[int, str], wanted: list[int], config: str, touched: list[int], change: Change
+) -> None:
+    configs = {version: parse(text) for version, text in serving.items()}
+    assert plan_change(configs, wanted, parse(config), lambda v: v in touched) == change
+
+
+def ensemble(name: str, *parts: str) -> str:
+    steps = "".join(f'step {{ model_name: "{part}" }}' for part in parts)
+    return f'name: "{name}" ensemble_scheduling {{ {steps} }}'
+
+
+CONFIGS = {
+    "a": parse(PLAIN),
+    "b": parse(PLAIN),
+    "ab": parse(ensemble("ab", "a", "b")),
+    "top": parse(ensemble("top", "ab", "a", "missing")),
+    "ring": parse(ensemble("ring", "ring2")),
+    "ring2": parse(ensemble("ring2", "ring")),
+}
+
+
+@pytest.mark.parametrize(
+    ("names", "found"),
+    [
+        (["a"], {"ab", "top"}),
+        (["b"], {"ab", "top"}),
+        (["missing"], {"top"}),
+        (["top"], set()),
+        (["ring"], {"ring", "ring2"}),
+    ],
+)
+def test_everything_downstream(names: list[str], found: set[str]) -> None:
+    assert downstream(names, CONFIGS) == found
+
+
+@pytest.mark.parametrize(
+    ("name", "explicit", "gone"),
+    [
+        ("top", {"top"}, ["top", "ab", "a", "b"]),
+        ("top", {"top", "a"}, ["top", "ab", "b"]),
+        ("top", {"top", "ab"}, ["top"]),
+        ("ab", {"top"}, ["ab", "b"]),
+        ("a", {"a"}, ["a"]),
+        ("unknown", set(), []),
+    ],
+)
+def test_parts_that_nobody_needs_go_too(name: str, explicit: set[str], gone: list[str]) -> None:
+    assert with_orphans(name, CONFIGS, explicit) == gone
+
+
+@pytest.mark.parametrize(
+    ("pending", "ready"),
+    [
+        ({"a", "b", "ab", "top"}, {"a", "b"}),
+        ({"ab", "top"}, {"ab"}),
+        ({"top"}, {"top"}),
+        ({"ring", "ring2"}, {"ring", "ring2"}),
+    ],
+)
+def test_parts_come_first(pending: set[str], ready: set[str]) -> None:
+    assert next_round(pending, CONFIGS) == ready
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (ConfigInvalid("bad"), "Invalid argument: bad"),
+        (NotFound("no file"), "Not found: no file"),
+        (QueueFull("full"), "Unavailable: full"),
+        (Internal("boom"), "Internal: boom"),
+        (ValueError(), "Internal: ValueError"),
+    ],
+)
+def test_reasons_begin_with_their_kind(error: Exception, text: str) -> None:
+    assert status_text(error) == text

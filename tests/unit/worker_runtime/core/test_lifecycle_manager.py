@@ -1,0 +1,482 @@
+"""Load, unload, poll and overrides against a real repository, without any front end."""
+
+import asyncio
+import json
+import os
+import shutil
+from collections.abc import AsyncIterator, Callable
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from worker_runtime.core.lifecycle.survey import Surveyor
+from worker_runtime.core.loading import LoadingRules
+from worker_runtime.core.manager import Manager
+from worker_runtime.errors import Internal, InvalidArgument, LoadFailed, NotFound, Unavailable
+from worker_runtime.types.machine import Machine
+from worker_runtime.types.override import LoadOverride
+
+IDENTITY = """
+backend: "identity"
+input { name: "INPUT0" data_type: TYPE_FP32 dims: [ 4 ] }
+output { name: "OUTPUT0" data_type: TYPE_FP32 dims: [ 4 ] }
+"""
+GROUP = "instance_group { count: %d kind: KIND_CPU }\n"
+WRONG = IDENTITY.replace('"OUTPUT0"', '"OUT"')
+ENSEMBLE = """
+platform: "ensemble"
+input { name: "A" data_type: TYPE_FP32 dims: [ 4 ] }
+output { name: "B" data_type: TYPE_FP32 dims: [ 4 ] }
+ensemble_scheduling { step { model_name: "%s" model_version: -1
+  input_map { key: "INPUT0" value: "A" } output_map { key: "OUTPUT0" value: "B" } } }
+"""
+_TICKS = count(1)
+
+
+def put(root: Path, name: str, config: str = IDENTITY, versions: tuple[int, ...] = (1,)) -> Path:
+    """Write a model; every write has another time than the one before."""
+    path = root / name
+    for version in versions:
+        (path / str(version)).mkdir(parents=True, exist_ok=True)
+    path.mkdir(parents=True, exist_ok=True)
+    (path / "config.pbtxt").write_text(config)
+    stamp(path / "config.pbtxt")
+    return path
+
+
+def stamp(path: Path) -> None:
+    now = 1_000_000_000_000 + next(_TICKS)
+    os.utime(path, ns=(now, now))
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "models").mkdir()
+    return tmp_path / "models"
+
+
+Make = Callable[..., Manager]
+
+
+@pytest.fixture
+async def make(root: Path) -> AsyncIterator[Make]:
+    made: list[Manager] = []
+
+    def build(*more: Path, explicit: bool = True, **options: Any) -> Manager:
+        manager = Manager(
+            (root, *more), LoadingRules(Machine(cores=2)), explicit=explicit, **options
+        )
+        made.append(manager)
+        return manager
+
+    yield build
+    for manager in made:
+        await manager.close(5)
+
+
+def states(manager: Manager) -> dict[str, str]:
+    """``model/version: STATE reason`` of everything in the index."""
+    found = {}
+    for row in manager.index():
+        key = "/".join(filter(None, (row["name"], row.get("version", ""))))
+        found[key] = " ".join(filter(None, (row.get("state", ""), row.get("reason", ""))))
+    return found
+
+
+async def settled(manager: Manager) -> dict[str, str]:
+    while "UNLOADING" in str(states(manager)):
+        await asyncio.sleep(0.005)
+    return states(manager)
+
+
+async def test_explicit_mode_knows_only_what_it_is_told(root: Path, make: Make) -> None:
+    put(root, "a")
+    put(root, "b")
+    manager = make()
+    assert await manager.start(())
+    assert states(manager) == {"a": "", "b": ""}
+    with pytest.raises(NotFound, match="Request for unknown model: 'a' is not found"):
+        manager.resolve("a")
+    await manager.load("a")
+    assert states(manager) == {"a/1": "READY", "b": ""}
+    model = manager.resolve("a")
+    await manager.load("a")
+    assert manager.resolve("a") is model, "nothing has changed"
+    await manager.unload("a")
+    await manager.unload("a")
+    await manager.unload("nobody")
+    assert await settled(manager) == {"a/1": "UNAVAILABLE unloaded", "b": ""}
+    assert manager.all_ready
+    with pytest.raises(NotFound, match="'a' has no available versions"):
+        manager.resolve("a")
+    with pytest.raises(Unavailable, match="'a' version 1 is not at ready state"):
+        manager.resolve("a", "1")
+    with pytest.raises(NotFound, match="'a' version 7 is not found"):
+        manager.resolve("a", "7")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "text"),
+    [
+        ("", InvalidArgument, "model name must not be empty"),
+        (" \t", InvalidArgument, "model name must not contain only whitespace characters"),
+        (
+            "a/b",
+            InvalidArgument,
+            "invalid model name 'a/b', model name must not contain path traversal characters",
+        ),
+        (
+            "..",
+            InvalidArgument,
+            "invalid model name '..', model name must not contain path traversal characters",
+        ),
+        ("nobody", Internal, "failed to load 'nobody', failed to poll from model repository"),
+        ("typo", Internal, "failed to load 'typo', failed to poll from model repository"),
+        (
+            "empty",
+            LoadFailed,
+            "load failed for model 'empty': at least one version must be available under the "
+            "version policy of model 'empty'\n",
+        ),
+        (
+            "wrong",
+            LoadFailed,
+            "load failed for model 'wrong': version 1 is at UNAVAILABLE state: Invalid argument: "
+            "expected output name to follow OUTPUT<index> pattern, got 'OUT';\n",
+        ),
+        (
+            "strange",
+            LoadFailed,
+            "load failed for model 'strange': version 1 is at UNAVAILABLE state: Invalid argument: "
+            "unable to find backend library for backend 'nosuch', try specifying runtime on the "
+            "model configuration.;\n",
+        ),
+    ],
+)
+async def test_what_cannot_be_loaded(
+    root: Path, make: Make, name: str, kind: type[Exception], text: str
+) -> None:
+    put(root, "typo", "no_such_field: 1")
+    put(root, "empty", versions=())
+    put(root, "wrong", WRONG)
+    put(root, "strange", IDENTITY.replace("identity", "nosuch"))
+    manager = make()
+    await manager.start(())
+    for _ in range(2):
+        with pytest.raises(kind) as caught:
+            await manager.load(name)
+        assert str(caught.value) == text
+    assert manager.all_ready is (name not in {"empty", "wrong", "strange"})
+    shown = {row["name"]: row for row in manager.index(failures=True)}
+    assert "no_such_field" in shown["typo"]["reason"] if name == "typo" else True
+
+
+@pytest.mark.parametrize("explicit", [True, False])
+async def test_the_api_needs_explicit_mode(root: Path, make: Make, explicit: bool) -> None:
+    put(root, "a")
+    manager = make(explicit=explicit)
+    assert await manager.start(None)
+    assert states(manager) == {"a/1": "READY"}
+    if not explicit:
+        for call in (manager.load, manager.unload):
+            with pytest.raises(Unavailable) as caught:
+                await call("a")
+            assert str(caught.value) == (
+                "explicit model load / unload is not allowed if polling is enabled"
+            )
+
+
+async def test_a_failed_reload_keeps_what_serves(root: Path, make: Make) -> None:
+    path = put(root, "m")
+    manager = make()
+    await manager.start(["m"])
+    model = manager.resolve("m")
+    for config in ("no_such_field: 1", WRONG):
+        put(root, "m", config)
+        with pytest.raises((Internal, LoadFailed)):
+            await manager.load("m")
+        assert manager.resolve("m") is model
+        assert states(manager) == {"m/1": "READY"}
+    (path / "2").mkdir()
+    put(root, "m", WRONG + "version_policy { all {} }")
+    with pytest.raises(LoadFailed, match=r"version 1 is at UNAVAILABLE state: .*version 2 is at"):
+        await manager.load("m")
+    assert manager.resolve("m") is model
+    assert states(manager)["m/2"].startswith("UNAVAILABLE Invalid argument: expected output")
+    put(root, "m", IDENTITY + "version_policy { all {} }")
+    await manager.load("m")
+    assert await settled(manager) == {"m/1": "READY", "m/2": "READY"}
+    assert manager.resolve("m").version == 2
+
+
+@pytest.mark.parametrize(
+    ("policy", "versions"),
+    [
+        ("", {3}),
+        ("version_policy { latest { num_versions: 2 } }", {2, 3}),
+        ("version_policy { all {} }", {1, 2, 3}),
+        ("version_policy { specific { versions: [1, 3, 9] } }", {1, 3}),
+    ],
+)
+async def test_versions_follow_the_policy(
+    root: Path, make: Make, policy: str, versions: set[int]
+) -> None:
+    path = put(root, "m", IDENTITY, (1, 2, 3))
+    for ignored in ("04", "x", "warmup"):
+        (path / ignored).mkdir()
+    manager = make()
+    await manager.start(["m"])
+    before = manager.resolve("m", "3")
+    put(root, "m", IDENTITY + policy)
+    await manager.load("m")
+    await settled(manager)
+    assert {model.version for model in manager.versions} == versions
+    if 3 in versions:
+        assert manager.resolve("m", "3") is before, "only the policy differs: it serves on"
+
+
+async def test_config_overrides_last_until_the_next_plain_load(root: Path, make: Make) -> None:
+    put(root, "m")
+    manager = make()
+    await manager.start(["m"])
+    data = {
+        "backend": "identity",
+        "max_batch_size": 7,
+        "input": [{"name": "INPUT0", "data_type": "TYPE_FP32", "dims": [4]}],
+        "output": [{"name": "OUTPUT0", "data_type": "TYPE_FP32", "dims": [4]}],
+    }
+    await manager.load("m", LoadOverride(json.dumps(data)))
+    assert manager.resolve("m").config.max_batch_size == 7
+    for bad in ("nonsense", "[]", "", '{"foo": 1}', '{"max_batch_size": "x"}', '{"name": "n"}'):
+        with pytest.raises(Internal, match="failed to poll from model repository"):
+            await manager.load("m", LoadOverride(bad))
+        assert manager.resolve("m").config.max_batch_size == 7
+    await manager.load("m")
+    assert manager.resolve("m").config.max_batch_size == 0
+
+
+async def test_files_replace_the_directory_until_the_next_plain_load(
+    root: Path, make: Make
+) -> None:
+    put(root, "m", IDENTITY, (3,))
+    manager = make()
+    await manager.start(["m"])
+    config = json.dumps(
+        {
+            "backend": "identity",
+            "input": [{"name": "INPUT0", "data_type": "TYPE_FP32", "dims": [4]}],
+            "output": [{"name": "OUTPUT0", "data_type": "TYPE_FP32", "dims": [4]}],
+        }
+    )
+    with pytest.raises(Internal, match="failed to load 'm', failed to poll from"):
+        await manager.load("m", LoadOverride(None, {"1/model.onnx": b"x"}))
+    with pytest.raises(Internal, match="failed to load 'm', failed to poll from"):
+        await manager.load("m", LoadOverride(config, {"../x": b"x"}))
+    assert manager.resolve("m").version == 3
+    await manager.load("m", LoadOverride(config, {"1/model.onnx": b"x"}))
+    await manager.load("elsewhere", LoadOverride(config, {"5/model.onnx": b"x"}))
+    assert manager.resolve("elsewhere").version == 5
+    assert await settled(manager) == {"m/1": "READY", "m/3": "UNAVAILABLE unloaded"}
+    await manager.load("m")
+    assert await settled(manager) == {"m/1": "UNAVAILABLE unloaded", "m/3": "READY"}
+    with pytest.raises(Internal):
+        await manager.load("elsewhere")
+    assert manager.resolve("elsewhere").version == 5
+
+
+async def test_a_model_in_two_repositories_is_served_by_neither(
+    root: Path, tmp_path: Path, make: Make
+) -> None:
+    other = tmp_path / "other"
+    put(root, "m")
+    put(root, "alone")
+    manager = make(other)
+    with pytest.raises(Internal, match="failed to stat file"):
+        await manager.start(None)
+    put(other, "m", IDENTITY, (1, 2))
+    assert not await manager.start(None)
+    duplicate = "UNAVAILABLE model appears in two or more repositories"
+    assert states(manager) == {"alone/1": "READY", "m": duplicate}
+    with pytest.raises(Internal, match="failed to load 'm', failed to poll from"):
+        await manager.load("m")
+    shutil.rmtree(root / "m")
+    await manager.load("m")
+    put(root, "m")
+    with pytest.raises(Internal, match="failed to load 'm', failed to poll from"):
+        await manager.load("m")
+    assert manager.resolve("m").version == 2, "what serves goes on"
+
+
+async def test_polling_follows_the_disk(root: Path, tmp_path: Path, make: Make) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    put(root, "a", IDENTITY + "version_policy { all {} }", (1, 2, 3))
+    put(root, "typo", "no_such_field: 1")
+    manager = make(other, explicit=False)
+    assert not await manager.start(None)
+    assert states(manager) == {"a/1": "READY", "a/2": "READY", "a/3": "READY", "typo": ""}
+    kept = manager.resolve("a", "3")
+    shutil.rmtree(root / "a" / "1")
+    shutil.copytree(root / "a" / "2", root / "a" / "7")
+    put(root, "b")
+    put(root, "typo")
+    await manager.poll()
+    assert await settled(manager) == {
+        "a/1": "UNAVAILABLE unloaded",
+        "a/2": "READY",
+        "a/3": "READY",
+        "a/7": "READY",
+        "b/1": "READY",
+        "typo/1": "READY",
+    }
+    assert manager.resolve("a", "3") is kept
+    put(other, "b", IDENTITY, (1, 3))
+    shutil.rmtree(root / "a")
+    await manager.poll()
+    await settled(manager)
+    assert {(model.name, model.version) for model in manager.versions} == {("typo", 1)}
+    with pytest.raises(NotFound, match="'a' has no available versions"):
+        manager.resolve("a")
+    shutil.rmtree(root / "b")
+    await manager.poll()
+    assert manager.resolve("b").version == 3
+
+
+async def test_polling_retries_what_failed(root: Path, make: Make) -> None:
+    path = put(root, "m", 'backend: "onnxruntime"')
+    manager = make(explicit=False)
+    assert not await manager.start(None)
+    assert not manager.all_ready
+    (path / "config.pbtxt").write_text(IDENTITY)
+    await manager.poll()
+    assert manager.resolve("m").version == 1
+
+
+async def test_what_is_being_written_waits_for_the_next_poll(root: Path, make: Make) -> None:
+    put(root, "m")
+    surveyor = Surveyor((root,), LoadingRules(Machine(cores=2)), settle_s=0.0)
+    real = surveyor._leave_moving_ones
+
+    def meanwhile(findings: Any, known: Any) -> None:
+        (root / "m" / "1" / "more.bin").write_bytes(b"half")
+        real(findings, known)
+
+    surveyor._leave_moving_ones = meanwhile  # type: ignore[method-assign]
+    assert not surveyor.everything({}, settled=True).changed
+    surveyor._leave_moving_ones = real  # type: ignore[method-assign]
+    assert set(surveyor.everything({}, settled=True).changed) == {"m"}
+
+
+async def test_ensembles_come_with_their_parts_and_go_with_them(root: Path, make: Make) -> None:
+    put(root, "part")
+    put(root, "whole", ENSEMBLE % "part")
+    manager = make()
+    await manager.start(())
+    await manager.load("whole")
+    assert states(manager) == {"part/1": "READY", "whole/1": "READY"}
+    await manager.unload("part")
+    unloaded = "UNAVAILABLE unloaded"
+    assert await settled(manager) == {"part/1": unloaded, "whole/1": unloaded}
+    await manager.load("part")
+    assert states(manager) == {"part/1": "READY", "whole/1": "READY"}, "it was not unloaded itself"
+    await manager.unload("whole")
+    await manager.unload("part")
+    await manager.load("part")
+    assert await settled(manager) == {"part/1": "READY", "whole/1": unloaded}
+    await manager.unload("part")
+    await manager.load("whole")
+    await manager.unload("whole")
+    assert await settled(manager) == {"part/1": "READY", "whole/1": unloaded}
+    await manager.unload("part")
+    await manager.load("whole")
+    await manager.unload("whole", unload_dependents=True)
+    assert await settled(manager) == {"part/1": unloaded, "whole/1": unloaded}
+    await manager.load("part")
+    await manager.load("whole")
+    await manager.unload("whole", unload_dependents=True)
+    assert await settled(manager) == {"part/1": "READY", "whole/1": unloaded}, "asked for by name"
+
+
+async def test_an_ensemble_follows_what_it_is_made_of(root: Path, make: Make) -> None:
+    put(root, "part")
+    put(root, "whole", ENSEMBLE % "part")
+    put(root, "orphan", ENSEMBLE % "nobody")
+    put(root, "wrong", WRONG)
+    put(root, "unlucky", ENSEMBLE % "wrong")
+    manager = make()
+    assert not await manager.start(None)
+    assert states(manager)["whole/1"] == "READY"
+    assert (states(manager)["orphan"], states(manager)["unlucky"]) == ("", "")
+    texts = {
+        "orphan": "load failed for model 'orphan': ensemble orphan contains models that are not "
+        "available or ambiguous: nobody\n",
+        "unlucky": "load failed for model 'unlucky': ensemble 'unlucky' depends on 'wrong' which "
+        "has no loaded version. Model 'wrong' loading failed with error: version 1 is at "
+        "UNAVAILABLE state: Invalid argument: expected output name to follow OUTPUT<index> "
+        "pattern, got 'OUT';\n",
+    }
+    for name, text in texts.items():
+        with pytest.raises(LoadFailed) as caught:
+            await manager.load(name)
+        assert str(caught.value) == text
+    before = manager.resolve("whole")
+    put(root, "part", IDENTITY.replace("[ 4 ]", "[ 5 ]"))
+    await manager.load("part")
+    assert (await settled(manager))["whole/1"] == "UNAVAILABLE unloaded", "it does not fit now"
+    put(root, "part")
+    await manager.load("part")
+    assert manager.resolve("whole") is not before
+    put(root, "wrong")
+    await manager.load("wrong")
+    assert states(manager)["unlucky/1"] == "READY"
+
+
+async def test_loads_of_one_model_queue_and_others_do_not_wait(root: Path, make: Make) -> None:
+    slow = IDENTITY + 'parameters { key: "creation_delay_sec" value { string_value: "1" } }\n'
+    put(root, "slow", slow)
+    put(root, "quick")
+    manager = make()
+    await manager.start(())
+    first = asyncio.ensure_future(manager.load("slow"))
+    while not states(manager).get("slow/1"):
+        await asyncio.sleep(0.005)
+    assert states(manager)["slow/1"] == "LOADING"
+    assert not manager.all_ready
+    put(root, "slow", IDENTITY + "max_batch_size: 3")
+    second = asyncio.ensure_future(manager.load("slow"))
+    unload = asyncio.ensure_future(manager.unload("slow"))
+    await manager.load("quick")
+    assert not first.done()
+    first.cancel()  # the client went away: the load goes on
+    await asyncio.gather(second, unload)
+    assert states(manager)["quick/1"] == "READY"
+    assert (await settled(manager))["slow/1"] == "UNAVAILABLE unloaded"
+
+
+async def test_a_failed_load_is_tried_again_at_once(
+    root: Path, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from worker_runtime.core.lifecycle import serving
+
+    tried: list[int] = []
+    real = serving.load_version
+
+    def flaky(*arguments: Any) -> Any:
+        tried.append(1)
+        if len(tried) < 3:
+            raise OSError("not yet")
+        return real(*arguments)
+
+    monkeypatch.setattr(serving, "load_version", flaky)
+    put(root, "m")
+    manager = make(load_retries=2)
+    assert await manager.start(["m"])
+    assert len(tried) == 3
+
+
+@pytest.mark.parametrize("text", ["s3://host:1/bucket/x", "gs://bucket", "as://account/x"])
+async def test_remote_repositories_are_refused(make: Make, text: str) -> None:
+    with pytest.raises(InvalidArgument, match=f"model repository '{text}' is a remote one"):
+        await make(Path(text)).start(None)
