@@ -8,7 +8,7 @@ import h2.events
 
 from worker_runtime.protocols.grpc.native.call import Call
 from worker_runtime.protocols.grpc.native.connection import Connection
-from worker_runtime.protocols.grpc.native.keepalive import KeepaliveRules
+from worker_runtime.types.listening import CompressionLevel, Keepalive
 
 HEADERS = [
     (":method", "POST"),
@@ -74,9 +74,12 @@ class SilentHandler(EchoHandler):
 class Owner:
     """A server of one connection; ``handlers`` in the order of the calls."""
 
-    def __init__(self, keepalive: KeepaliveRules | None = None, level: str = "") -> None:
-        self.keepalive = keepalive or KeepaliveRules()
-        self.response_level = level
+    def __init__(
+        self, keepalive: Keepalive | None = None, level: CompressionLevel = CompressionLevel.NONE
+    ) -> None:
+        self.keepalive = keepalive or Keepalive()
+        self.compression = level
+        self.compressed = {"/echo"}
         self.service = self
         self.handlers: list[EchoHandler] = []
         self.members: set[Any] = set()

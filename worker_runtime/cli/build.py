@@ -9,13 +9,19 @@ from worker_runtime.cli.errors import HelpRequested, UsageError
 from worker_runtime.cli.values import Values
 from worker_runtime.cli.words import split
 from worker_runtime.observability.logging import FORMATS, LogOptions
-from worker_runtime.observability.metrics_config import QUANTILES, MetricsConfig
+from worker_runtime.observability.metrics.config import QUANTILES, MetricsConfig
 from worker_runtime.settings import (
     ControlMode,
     HttpOptions,
     Settings,
 )
-from worker_runtime.types.listening import CompressionLevel, GrpcOptions, Keepalive, TlsFiles
+from worker_runtime.types.listening import (
+    CompressionLevel,
+    GrpcFrontend,
+    GrpcOptions,
+    Keepalive,
+    TlsFiles,
+)
 
 _METRICS = ("counter_latencies", "histogram_latencies", "summary_latencies", "summary_quantiles")
 
@@ -120,6 +126,7 @@ def _grpc_options(take: Values) -> GrpcOptions:
         mutual=take.flag("grpc-use-ssl-mutual"),
     )
     return GrpcOptions(
+        frontend=GrpcFrontend(take.choice("grpc-frontend", GrpcFrontend)),
         tls=files if tls else None,
         compression=CompressionLevel(
             take.choice("grpc-infer-response-compression-level", CompressionLevel)

@@ -40,6 +40,12 @@ GRPC = Group(
             str(INT32),
             effect=False,
         ),
+        Flag(
+            "grpc-frontend",
+            Kind.TEXT,
+            "(ours) what carries gRPC: native, our own HTTP/2, or grpcio",
+            "native",
+        ),
         Flag("grpc-use-ssl", Kind.BOOLEAN, "serve gRPC over TLS", "false"),
         Flag(
             "grpc-use-ssl-mutual",

@@ -5,27 +5,43 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ModelFormat:
-    """``filename`` is what a version directory holds by default."""
+    """``filename`` is what a version directory holds by default.
+
+    A ``family`` is a backend that Triton itself knows: its platform must fit it.
+    """
 
     backend: str
     platform: str
     filename: str
     served: bool = False
     cpu_instances: int = 1
+    family: bool = False
 
 
+# In the order in which files are looked for.
 FORMATS = (
-    ModelFormat("onnxruntime", "onnxruntime_onnx", "model.onnx", served=True, cpu_instances=2),
+    ModelFormat(
+        "tensorflow", "tensorflow_savedmodel", "model.savedmodel", cpu_instances=2, family=True
+    ),
+    ModelFormat(
+        "tensorflow", "tensorflow_graphdef", "model.graphdef", cpu_instances=2, family=True
+    ),
+    ModelFormat("tensorrt", "tensorrt_plan", "model.plan", family=True),
+    ModelFormat(
+        "onnxruntime",
+        "onnxruntime_onnx",
+        "model.onnx",
+        served=True,
+        cpu_instances=2,
+        family=True,
+    ),
+    ModelFormat("openvino", "", "model.xml"),
+    ModelFormat("pytorch", "pytorch_libtorch", "model.pt", family=True),
+    ModelFormat("pytorch", "torch_aoti", "model.pt2", family=True),
+    ModelFormat("python", "", "model.py", served=True),
     ModelFormat("identity", "", "", served=True),
     ModelFormat("repeat", "", "", served=True),
     ModelFormat("square", "", "", served=True),
-    ModelFormat("pytorch", "pytorch_libtorch", "model.pt"),
-    ModelFormat("pytorch", "torch_aoti", "model.pt2"),
-    ModelFormat("tensorrt", "tensorrt_plan", "model.plan"),
-    ModelFormat("tensorflow", "tensorflow_savedmodel", "model.savedmodel"),
-    ModelFormat("tensorflow", "tensorflow_graphdef", "model.graphdef"),
-    ModelFormat("openvino", "", "model.xml"),
-    ModelFormat("python", "", "model.py"),
 )
 
 ENSEMBLE = "ensemble"  # a platform without a backend: the server runs it itself
@@ -43,3 +59,13 @@ def by_platform(platform: str) -> ModelFormat | None:
 
 def by_filename(filename: str) -> ModelFormat | None:
     return next((item for item in FORMATS if item.filename and item.filename == filename), None)
+
+
+def is_family(backend: str) -> bool:
+    return any(item.family and item.backend == backend for item in FORMATS)
+
+
+def family_of_platform(platform: str) -> str:
+    """The backend that a platform belongs to, "" when Triton does not know the platform."""
+    found = by_platform(platform)
+    return found.backend if found is not None and found.family else ""

@@ -6,6 +6,13 @@ from enum import StrEnum
 from worker_runtime.types.restrictions import Restrictions
 
 
+class GrpcFrontend(StrEnum):
+    """``native`` is our own HTTP/2, ``grpcio`` gRPC's."""
+
+    NATIVE = "native"
+    GRPCIO = "grpcio"
+
+
 class CompressionLevel(StrEnum):
     NONE = "none"
     LOW = "low"
@@ -39,8 +46,9 @@ class Keepalive:
 
 @dataclass(frozen=True, slots=True)
 class GrpcOptions:
-    """``tls`` None: plain text. ``forward_pattern`` "": no metadata become parameters."""
+    """``frontend`` carries the calls; ``tls`` None: plain text. ``forward_pattern`` "": no metadata become parameters."""
 
+    frontend: GrpcFrontend = GrpcFrontend.NATIVE
     tls: TlsFiles | None = None
     compression: CompressionLevel = CompressionLevel.NONE
     keepalive: Keepalive = Keepalive()

@@ -2,8 +2,9 @@
 
 from worker_runtime.core.engine import Engine
 from worker_runtime.protocols.grpc.grpcio import GrpcioServer
+from worker_runtime.protocols.grpc.native.server import NativeServer
 from worker_runtime.protocols.grpc.service import Service
-from worker_runtime.types.listening import GrpcOptions
+from worker_runtime.types.listening import GrpcFrontend, GrpcOptions
 
 _DEFAULTS = GrpcOptions()
 
@@ -23,7 +24,8 @@ class GrpcServer:
         service = Service(
             engine, restrictions=options.restrictions, forward_pattern=options.forward_pattern
         )
-        self._transport = GrpcioServer(service, address, port, options, reuse_port=reuse_port)
+        transport = NativeServer if options.frontend is GrpcFrontend.NATIVE else GrpcioServer
+        self._transport = transport(service, address, port, options, reuse_port=reuse_port)
 
     @property
     def port(self) -> int:

@@ -12,8 +12,8 @@ import pytest
 from tests.support.http2_peer import HEADERS, Owner, Peer
 from worker_runtime.protocols.grpc.native import frames as f
 from worker_runtime.protocols.grpc.native.frames import ErrorCode
-from worker_runtime.protocols.grpc.native.keepalive import KeepaliveRules
 from worker_runtime.protocols.grpc.native.messages import framed
+from worker_runtime.types.listening import CompressionLevel, Keepalive
 
 Step = Callable[[Peer], None]
 
@@ -221,7 +221,7 @@ def test_a_message_that_is_cut_off_is_an_error_not_a_message() -> None:
 
 def test_answers_are_compressed_when_the_server_is_told_to() -> None:
     def step() -> None:
-        peer = Peer(Owner(level="high"))
+        peer = Peer(Owner(level=CompressionLevel.LOW))
         stream = peer.call(framed(b"a" * 5000), extra=[("grpc-accept-encoding", "gzip")])
         peer.exchange()
         data = peer.data(stream)
@@ -337,7 +337,7 @@ def test_broken_rules_end_the_connection_with_the_rfcs_code(
 
 def test_pings_are_answered_and_too_many_of_them_end_the_connection() -> None:
     def step() -> None:
-        peer = Peer(Owner(KeepaliveRules(max_ping_strikes=2)))
+        peer = Peer(Owner(Keepalive(max_ping_strikes=2)))
         for _ in range(3):
             peer.client.ping(b"12345678")
             assert any(isinstance(e, h2.events.PingAckReceived) for e in peer.exchange())

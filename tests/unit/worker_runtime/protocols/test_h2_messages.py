@@ -14,6 +14,7 @@ from worker_runtime.protocols.grpc.native.messages import (
     encoding_for,
     framed,
 )
+from worker_runtime.types.listening import CompressionLevel
 
 
 @given(st.lists(st.binary(max_size=60), max_size=8), st.lists(st.integers(1, 25), max_size=60))
@@ -33,7 +34,7 @@ def test_messages_survive_any_cut(messages: list[bytes], cuts: list[int]) -> Non
 @pytest.mark.parametrize("level", ["low", "medium", "high"])
 def test_compressed_both_ways(encoding: str, level: str) -> None:
     message = b"abc" * 1000
-    packed = framed(message, encoding, level)
+    packed = framed(message, encoding, CompressionLevel(level))
     assert packed[0] == 1
     assert len(packed) < 200
     assert Assembler(encoding).feed(packed) == [message]
@@ -63,11 +64,12 @@ def test_what_cannot_be_read_has_a_status(encoding: str, data: bytes, status: in
 @pytest.mark.parametrize(
     ("level", "accepted", "encoding"),
     [
-        ("", "gzip", ""), ("none", "gzip", ""), ("high", "identity,deflate,gzip", "gzip"),
+        ("none", "gzip", ""), ("low", "identity,deflate,gzip", "gzip"),
+        ("high", "identity,deflate,gzip", "deflate"), ("medium", "gzip", "gzip"),
         ("low", "identity, deflate", "deflate"), ("low", "", ""), ("low", "br", ""),
     ],
 )  # fmt: skip
 def test_answers_are_compressed_only_for_who_accepts_it(
     level: str, accepted: str, encoding: str
 ) -> None:
-    assert encoding_for(level, accepted) == encoding
+    assert encoding_for(CompressionLevel(level), accepted) == encoding

@@ -21,6 +21,8 @@ from worker_runtime.protocols.grpc.native.header_blocks import (
     trailers,
 )
 from worker_runtime.protocols.grpc.native.messages import PREFIX, Assembler, encoding_for, framed
+from worker_runtime.protocols.grpc.transport import Handler
+from worker_runtime.types.listening import CompressionLevel
 
 _DEADLINE_EXCEEDED = 4
 _QUEUE_BYTES = 4 * 1024 * 1024  # answers kept for a slow reader before its handler is told
@@ -31,7 +33,6 @@ class Link(Protocol):
 
     closed: bool
     writes_paused: bool
-    response_level: str
     send_window: int
     peer_max_frame: int
     blocked: "dict[int, Call]"  # calls that wait for a window, or for the socket
@@ -43,26 +44,6 @@ class Link(Protocol):
     def ended(self, call: "Call") -> None: ...
 
     def reset(self, call: "Call", code: ErrorCode) -> None: ...
-
-
-class Handler(Protocol):
-    """What a service makes of one call. Everything is called in the event loop."""
-
-    def message(self, data: bytes) -> None:
-        """One whole, uncompressed request message."""
-        ...
-
-    def half_close(self) -> None:
-        """The client has said everything."""
-        ...
-
-    def cancel(self) -> None:
-        """The client hung up or its deadline passed: nothing that is sent will arrive."""
-        ...
-
-    def drained(self) -> None:
-        """A call that was ``congested`` can take answers again."""
-        ...
 
 
 class Call:
@@ -81,6 +62,7 @@ class Call:
         "handler",
         "head",
         "id",
+        "level",
         "paused",
         "recv_window",
         "remote_closed",
@@ -89,12 +71,11 @@ class Call:
         "unacknowledged",
     )
 
-    def __init__(
-        self, connection: Link, stream: int, head: CallHead, recv: int, send: int
-    ) -> None:
+    def __init__(self, connection: Link, stream: int, head: CallHead, recv: int, send: int) -> None:
         self.id = stream
         self.head = head
         self.handler: Handler | None = None
+        self.level = CompressionLevel.NONE  # of what is sent
         self.finished = False
         self.remote_closed = False
         self.paused = False
@@ -133,7 +114,7 @@ class Call:
         if (
             self._outgoing is not None
             or self._started
-            or connection.response_level
+            or self.level is not CompressionLevel.NONE
             or size > self.send_window
             or size > connection.send_window
             or size > connection.peer_max_frame
@@ -166,7 +147,10 @@ class Call:
         if self.finished:
             return
         self._start()
-        self._enqueue(framed(message, self._encoding, self._connection.response_level), last=False)
+        self._enqueue(
+            framed(message, self._encoding, self.level),
+            last=False,
+        )
 
     def finish(self, status: int, message: str = "") -> None:
         """End the call with gRPC's ``status``; queued messages leave first."""
@@ -256,7 +240,7 @@ class Call:
         if self._started:
             return
         self._started = True
-        self._encoding = encoding_for(self._connection.response_level, self.head.accept_encoding)
+        self._encoding = encoding_for(self.level, self.head.accept_encoding)
         block = response_headers(self._encoding)
         self._connection.write(head(len(block), HEADERS, END_HEADERS, self.id) + block)
 

@@ -1,10 +1,11 @@
 """One HTTP/2 connection of a server: frames in order, rules kept, windows refilled (RFC 9113)."""
 
 import asyncio
+from collections.abc import Container
 from typing import Any, Protocol
 
 from worker_runtime.protocols.grpc.native import frames as h2
-from worker_runtime.protocols.grpc.native.call import Call, Handler
+from worker_runtime.protocols.grpc.native.call import Call
 from worker_runtime.protocols.grpc.native.frames import (
     MAX_WINDOW,
     ConnectionFault,
@@ -19,9 +20,11 @@ from worker_runtime.protocols.grpc.native.header_blocks import (
     status_line,
     trailers,
 )
-from worker_runtime.protocols.grpc.native.keepalive import Keepalive, KeepaliveRules
+from worker_runtime.protocols.grpc.native.keepalive import Pings
 from worker_runtime.protocols.grpc.native.messages import ENCODINGS, MessageFault
 from worker_runtime.protocols.grpc.native.reader import MAX_FRAME, FrameReader
+from worker_runtime.protocols.grpc.transport import Handler
+from worker_runtime.types.listening import CompressionLevel, Keepalive
 
 _STREAM_WINDOW = 16 * 1024 * 1024
 _REFILL_STREAM = _STREAM_WINDOW // 2
@@ -49,8 +52,13 @@ class Owner(Protocol):
     """The server that a connection belongs to."""
 
     service: Service
-    keepalive: KeepaliveRules
-    response_level: str  # compression of answers: "", low, medium, high
+    keepalive: Keepalive
+    compression: CompressionLevel
+
+    @property
+    def compressed(self) -> Container[str]:
+        """The paths of the calls whose answers are compressed."""
+        ...
 
     def joined(self, connection: "Connection") -> None: ...
 
@@ -72,8 +80,8 @@ class Connection(asyncio.Protocol):
         self._peer_window = h2.DEFAULT_WINDOW
         self._resets = 0
         self._leaving = False
-        self._keepalive = Keepalive(owner.keepalive, self)
-        self.response_level = owner.response_level
+        self._level = owner.compression
+        self._pings = Pings(owner.keepalive, self)
         self.peer_max_frame = h2.SMALLEST_MAX_FRAME
         self.send_window = h2.DEFAULT_WINDOW
         self.blocked: dict[int, Call] = {}
@@ -86,12 +94,12 @@ class Connection(asyncio.Protocol):
         self._transport = transport
         self._owner.joined(self)
         self._transport.write(_HELLO)
-        self._keepalive.start(self._loop)
+        self._pings.start(self._loop)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 # asyncio's
         self.closed = True
         self._owner.left(self)
-        self._keepalive.stop()
+        self._pings.stop()
         self._transport = None
         calls, self._calls = list(self._calls.values()), {}
         self.blocked.clear()
@@ -122,6 +130,8 @@ class Connection(asyncio.Protocol):
         if self._leaving:
             raise StreamFault(stream, ErrorCode.REFUSED_STREAM)
         call = Call(self, stream, head, _STREAM_WINDOW, self._peer_window)
+        if self._level is not CompressionLevel.NONE and head.path in self._owner.compressed:
+            call.level = self._level
         self._calls[stream] = call
         self._open(call, head)
         if flags & h2.END_STREAM:
@@ -260,9 +270,9 @@ class Connection(asyncio.Protocol):
         if len(payload) != 8:
             raise ConnectionFault(ErrorCode.FRAME_SIZE_ERROR, "PING of a broken length")
         if flags & h2.ACK:
-            self._keepalive.answered()
+            self._pings.answered()
             return
-        self._keepalive.pinged(calls=bool(self._calls))
+        self._pings.pinged(calls=bool(self._calls))
         if self._transport is not None and not self._transport.is_closing():
             self._transport.write(h2.ping(payload, ack=True))
 
@@ -287,7 +297,7 @@ class Connection(asyncio.Protocol):
         # why: uvloop raises on a closed transport instead of ignoring the write.
         if transport is not None and not transport.is_closing():
             transport.write(data)
-            self._keepalive.strikes = 0
+            self._pings.strikes = 0
 
     def _flush(self) -> None:
         """Let every call that waits for a window try again, each in turn."""

@@ -4,28 +4,14 @@ The rules and their names are those of gRPC's channel arguments (the ``--grpc-ke
 """
 
 import asyncio
-from dataclasses import dataclass
 from time import monotonic_ns
 from typing import Protocol
 
 from worker_runtime.protocols.grpc.native.frames import ConnectionFault, ErrorCode
+from worker_runtime.types.listening import Keepalive
 
 _FOREVER_MS = 2**31 - 1
 _WITHOUT_CALLS_NS = 2 * 3600 * 10**9
-
-
-@dataclass(frozen=True, slots=True)
-class KeepaliveRules:
-    """Times in milliseconds; an age of 0 is no limit, strikes of 0 are never counted."""
-
-    time_ms: int = 7_200_000
-    timeout_ms: int = 20_000
-    permit_without_calls: bool = False
-    max_pings_without_data: int = 2
-    min_recv_ping_interval_ms: int = 300_000
-    max_ping_strikes: int = 2
-    max_age_ms: int = 0
-    max_age_grace_ms: int = 0
 
 
 class Peer(Protocol):
@@ -39,10 +25,10 @@ class Peer(Protocol):
     def close(self) -> None: ...
 
 
-class Keepalive:
+class Pings:
     """``strikes`` is set to 0 by whoever sends something: pings in answer to data are welcome."""
 
-    def __init__(self, rules: KeepaliveRules, peer: Peer) -> None:
+    def __init__(self, rules: Keepalive, peer: Peer) -> None:
         self._rules = rules
         self._peer = peer
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -55,8 +41,8 @@ class Keepalive:
         self._loop = loop
         if self._rules.time_ms < _FOREVER_MS:
             self._next = loop.call_later(self._rules.time_ms / 1000, self._ask)
-        if self._rules.max_age_ms:
-            self._age = loop.call_later(self._rules.max_age_ms / 1000, self._grown_old)
+        if self._rules.max_connection_age_ms:
+            self._age = loop.call_later(self._rules.max_connection_age_ms / 1000, self._grown_old)
 
     def stop(self) -> None:
         for timer in (self._next, self._age):
@@ -67,7 +53,7 @@ class Keepalive:
     def pinged(self, *, calls: bool) -> None:
         """The client sent a ping. Raises ConnectionFault when it does so too often."""
         rules, now = self._rules, monotonic_ns()
-        interval = rules.min_recv_ping_interval_ms * 1_000_000
+        interval = rules.min_recv_ping_interval_without_data_ms * 1_000_000
         if not calls and not rules.permit_without_calls:
             interval = max(interval, _WITHOUT_CALLS_NS)
         early = self._last_ping_ns and now < self._last_ping_ns + interval
@@ -94,5 +80,7 @@ class Keepalive:
 
     def _grown_old(self) -> None:
         self._peer.leave("max_age")
-        if self._loop is not None and self._rules.max_age_grace_ms:
-            self._age = self._loop.call_later(self._rules.max_age_grace_ms / 1000, self._peer.close)
+        if self._loop is not None and self._rules.max_connection_age_grace_ms:
+            self._age = self._loop.call_later(
+                self._rules.max_connection_age_grace_ms / 1000, self._peer.close
+            )

@@ -4,10 +4,15 @@ import gzip
 import zlib
 from struct import Struct
 
+from worker_runtime.types.listening import CompressionLevel
+
 PREFIX = Struct(">BI")
 PREFIX_BYTES = 5
 MAX_MESSAGE_BYTES = 2**31 - 1
-_LEVELS = {"low": 1, "medium": 6, "high": 9}
+_LEVELS = {CompressionLevel.LOW: 1, CompressionLevel.MEDIUM: 6, CompressionLevel.HIGH: 9}
+# As in gRPC: the quicker levels take the first of its ranking, the others a later one.
+_RANKING = {CompressionLevel.LOW: ("gzip", "deflate")}
+_LATER = ("deflate", "gzip")
 ENCODINGS = ("identity", "deflate", "gzip")
 
 
@@ -99,7 +104,9 @@ def decompressed(message: bytes, encoding: str) -> bytes:
     return data
 
 
-def framed(message: bytes, encoding: str = "", level: str = "") -> bytes:
+def framed(
+    message: bytes, encoding: str = "", level: CompressionLevel = CompressionLevel.NONE
+) -> bytes:
     """``message`` behind its prefix, compressed where ``encoding`` says so."""
     if not encoding:
         return PREFIX.pack(0, len(message)) + message
@@ -112,9 +119,9 @@ def framed(message: bytes, encoding: str = "", level: str = "") -> bytes:
     return PREFIX.pack(1, len(packed)) + packed
 
 
-def encoding_for(level: str, accepted: str) -> str:
+def encoding_for(level: CompressionLevel, accepted: str) -> str:
     """How to compress answers for a client that accepts ``accepted``; "" for not at all."""
-    if level in ("", "none"):
+    if level is CompressionLevel.NONE:
         return ""
     offered = {item.strip() for item in accepted.split(",")}
-    return next((item for item in ("gzip", "deflate") if item in offered), "")
+    return next((item for item in _RANKING.get(level, _LATER) if item in offered), "")

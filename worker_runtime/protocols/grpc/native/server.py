@@ -3,62 +3,53 @@
 import asyncio
 import contextlib
 import ssl
-from dataclasses import dataclass
-from pathlib import Path
 
 from worker_runtime.protocols.grpc.native.connection import Connection, Service
-from worker_runtime.protocols.grpc.native.keepalive import KeepaliveRules
+from worker_runtime.protocols.grpc.service import MODEL_INFER, MODEL_STREAM_INFER
+from worker_runtime.types.listening import GrpcOptions, TlsFiles
 
 _BACKLOG = 1024
 _BYE = "the server is shutting down"
 
 
-@dataclass(frozen=True, slots=True)
-class TlsFiles:
-    """PEM files; with ``mutual`` clients must show a certificate that ``root`` has signed."""
-
-    certificate: Path
-    key: Path
-    root: Path | None = None
-    mutual: bool = False
-
-
 def tls_context(files: TlsFiles) -> ssl.SSLContext:
     """A server context that speaks h2 only. Raises OSError for files that cannot be used."""
+    if not files.server_cert or not files.server_key:
+        raise OSError("gRPC over TLS needs --grpc-server-cert and --grpc-server-key")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
-    context.load_cert_chain(files.certificate, files.key)
+    context.load_cert_chain(files.server_cert, files.server_key)
     context.set_alpn_protocols(["h2"])
-    if files.root is not None:
-        context.load_verify_locations(files.root)
+    if files.root_cert:
+        context.load_verify_locations(files.root_cert)
     if files.mutual:
         context.verify_mode = ssl.CERT_REQUIRED
     return context
 
 
-class Http2Server:
+class NativeServer:
     """``port`` is the real one after ``start``."""
+
+    compressed = frozenset({MODEL_INFER, MODEL_STREAM_INFER})
 
     def __init__(
         self,
         service: Service,
         address: str,
         port: int,
+        options: GrpcOptions,
         *,
-        keepalive: KeepaliveRules | None = None,
-        response_level: str = "",
-        tls: TlsFiles | None = None,
         reuse_port: bool = False,
     ) -> None:
         self.service = service
-        self.keepalive = keepalive or KeepaliveRules()
-        self.response_level = "" if response_level == "none" else response_level
-        self._connections: set[Connection] = set()
-        self._empty = asyncio.Event()
+        self.keepalive = options.keepalive
+        self.compression = options.compression
         self.port = port
         self._address = address
-        self._tls = tls
+        self._tls = options.tls
         self._reuse_port = reuse_port
+        self._connections: set[Connection] = set()
+        self._empty = asyncio.Event()
         self._server: asyncio.Server | None = None
 
     async def start(self) -> None:
