@@ -12,6 +12,7 @@ from worker_runtime.backends.catalog import backend
 from worker_runtime.core.model import Blueprint
 from worker_runtime.core.scheduling.ensemble.loaded import ComposedModel
 from worker_runtime.core.scheduling.sequence.config import sequence_config
+from worker_runtime.core.warmup import warm_up
 from worker_runtime.errors import ConfigInvalid, LoadFailed, Problem, RuntimeFault
 from worker_runtime.repository.complete import (
     DEFAULT_MAX_BATCH_SIZE,
@@ -34,11 +35,10 @@ from worker_runtime.repository.validation import (
     placed,
 )
 from worker_runtime.types.graph import ModelGraph
+from worker_runtime.types.instances import places_of
 from worker_runtime.types.machine import Machine
 from worker_runtime.types.override import LoadOverride
 from worker_runtime.types.signature import signature_of
-
-_KIND_GPU = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +134,7 @@ def load_version(plan: ModelPlan, version: int, rules: LoadingRules) -> Blueprin
             _check_against(config, loaded.graph, plan.places)
             signature = signature_of(config, labels, scalars(config, loaded.graph))
         sequence = sequence_config(config, plan.directory.path)
+        warm_up(config, signature, loaded, plan.directory.path)
     except RuntimeFault:
         loaded.close()
         raise
@@ -174,19 +175,13 @@ def _check_backend(config: Any) -> None:
 
 
 def _load_spec(config: Any, plan: ModelPlan, version: int, rules: LoadingRules) -> LoadSpec:
-    placements: list[Placement] = []
-    for group in config.instance_group:
-        devices: list[int | None] = list(group.gpus) if group.kind == _KIND_GPU else [None]
-        for device in devices:
-            for _ in range(group.count):
-                placements.append(Placement(f"{group.name}_{len(placements)}", device))
     return LoadSpec(
         name=config.name,
         version=version,
         path=plan.directory.version_path(version),
         filename=config.default_model_filename,
         parameters={key: value.string_value for key, value in config.parameters.items()},
-        placements=tuple(placements),
+        placements=tuple(Placement(place.name, place.device) for place in places_of(config)),
         cores=rules.machine.cores,
         graph_level=config.optimization.graph.level,
         backend_settings=rules.backend_settings.get(config.backend, {}),

@@ -11,6 +11,7 @@ class TensorSpec:
     """One configured tensor. ``dims`` leave the batch axis out when the model batches.
 
     ``reshape`` is the shape that the model itself sees (again without the batch axis), or None.
+    A ``shape_tensor`` has no batch axis. ``ragged``: requests of other shapes may share a batch.
     """
 
     name: str
@@ -19,10 +20,12 @@ class TensorSpec:
     reshape: tuple[int, ...] | None = None
     optional: bool = False
     labels: tuple[str, ...] = ()
+    ragged: bool = False
+    shape_tensor: bool = False
 
     def wire_shape(self, max_batch_size: int) -> list[int]:
         """The shape as metadata shows it: with a leading -1 when the model batches."""
-        return [-1, *self.dims] if max_batch_size > 0 else list(self.dims)
+        return [-1, *self.dims] if max_batch_size > 0 and not self.shape_tensor else [*self.dims]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,23 +36,37 @@ class Signature:
     outputs: tuple[TensorSpec, ...]
 
 
-def signature_of(config: Any, labels: dict[str, tuple[str, ...]] | None = None) -> Signature:
-    """Boil a complete ``inference.ModelConfig`` down; ``labels`` are by output name."""
+def signature_of(
+    config: Any,
+    labels: dict[str, tuple[str, ...]] | None = None,
+    scalars: frozenset[str] = frozenset(),
+) -> Signature:
+    """Boil a complete ``inference.ModelConfig`` down; ``labels`` are by output name.
+
+    ``scalars`` are tensors that have no dims in the model although their configuration, which
+    cannot say so where nothing is batched, has some.
+    """
     labels = labels or {}
 
-    def spec(tensor: Any, *, optional: bool) -> TensorSpec:
+    def spec(tensor: Any, *, optional: bool = False, ragged: bool = False) -> TensorSpec:
+        reshape = tuple(tensor.reshape.shape) if tensor.HasField("reshape") else None
         return TensorSpec(
             name=tensor.name,
             datatype=BY_NUMBER[tensor.data_type],
             dims=tuple(tensor.dims),
-            reshape=tuple(tensor.reshape.shape) if tensor.HasField("reshape") else None,
+            reshape=() if reshape is None and tensor.name in scalars else reshape,
             optional=optional,
             labels=labels.get(tensor.name, ()),
+            ragged=ragged,
+            shape_tensor=tensor.is_shape_tensor,
         )
 
     return Signature(
         model=config.name,
         max_batch_size=config.max_batch_size,
-        inputs=tuple(spec(item, optional=item.optional) for item in config.input),
-        outputs=tuple(spec(item, optional=False) for item in config.output),
+        inputs=tuple(
+            spec(item, optional=item.optional, ragged=item.allow_ragged_batch)
+            for item in config.input
+        ),
+        outputs=tuple(spec(item) for item in config.output),
     )

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from worker_runtime.backends.base import LoadedModel
 from worker_runtime.core.execution.answers import Answers
 from worker_runtime.core.execution.executor import BatchExecutor, Executor
+from worker_runtime.core.execution.ragged import RaggedExecutor
 from worker_runtime.core.execution.requests import RequestExecutor
 from worker_runtime.errors import LoadFailed
+from worker_runtime.types.batch_tensors import BatchTensors
 from worker_runtime.types.signature import Signature
 
 
@@ -19,15 +21,24 @@ def executor_for(
     idle: Callable[[], None],
     *,
     decoupled: bool,
+    tensors: BatchTensors | None = None,
 ) -> BatchExecutor:
-    """``idle`` is called in the loop when the last decoupled request has sent its final answer.
+    """``tensors`` are those about the batch, for models that take whole batches.
 
+    ``idle`` is called in the loop when the last decoupled request has sent its final answer.
     Raises LoadFailed when a decoupled model has a backend that answers batches.
     """
     if takes_requests(loaded):
         return RequestExecutor(signature, answers, loop, idle, decoupled=decoupled)
     if decoupled:
         raise LoadFailed(f"the backend of model '{signature.model}' cannot serve decoupled models")
+    return whole_batches(signature, answers, tensors)
+
+
+def whole_batches(signature: Signature, answers: Answers, tensors: BatchTensors | None) -> Executor:
+    """The executor of models that take a batch as one."""
+    if tensors is not None or any(spec.ragged for spec in signature.inputs):
+        return RaggedExecutor(signature, answers, tensors or BatchTensors())
     return Executor(signature, answers)
 
 

@@ -9,7 +9,7 @@ from worker_runtime.backends.base import Array, Instance
 from worker_runtime.core.execution.answers import Answers, Times, as_fault
 from worker_runtime.core.statistics import FailureReason
 from worker_runtime.errors import BackendFailed, RuntimeFault
-from worker_runtime.types.request import Arrays, InferRequest
+from worker_runtime.types.request import Arrays, InferRequest, PlannedInput
 from worker_runtime.types.signature import Signature
 
 Batch = list[InferRequest]
@@ -40,6 +40,7 @@ class Executor:
     def __init__(self, signature: Signature, answers: Answers) -> None:
         self._batched = signature.max_batch_size > 0
         self._specs = {spec.name: spec for spec in signature.outputs}
+        self._names = tuple(self._specs)
         self._answers = answers
 
     def attempt(
@@ -66,10 +67,15 @@ class Executor:
         if len(batch) == 1:
             answers.deliver(batch[0], outcome)
             return
-        start = 0
+        start, width = 0, len(outcome)
         for request in batch:
-            stop = start + request.plan.rows
-            answers.deliver(request, [array[start:stop] for array in outcome])
+            plan = request.plan
+            stop = start + plan.rows
+            arrays = outcome
+            if len(plan.outputs) != width:  # others asked for more
+                given = dict(zip(union(batch, self._names), outcome, strict=True))
+                arrays = [given[name] for name in plan.outputs]
+            answers.deliver(request, [array[start:stop] for array in arrays])
             start = stop
 
     def run(self, instance: Instance, batch: Batch, start: int) -> tuple[Arrays, Times]:
@@ -86,6 +92,7 @@ class Executor:
         else:
             rows = sum([request.plan.rows for request in batch])
             feed = _gather(batch, rows)
+            outputs = union(batch, self._names)
         fed = monotonic_ns()
         arrays = instance.execute(feed, outputs)
         computed = monotonic_ns()
@@ -113,17 +120,37 @@ class Executor:
         return array if array.flags.c_contiguous else np.ascontiguousarray(array)
 
 
+def union(batch: Batch, configured: tuple[str, ...]) -> tuple[str, ...]:
+    """What the requests of a batch ask for together, in the order of the configuration."""
+    kinds = {request.plan.outputs for request in batch}
+    if len(kinds) == 1:
+        return kinds.pop()
+    wanted = {name for outputs in kinds for name in outputs}
+    return tuple(name for name in configured if name in wanted)
+
+
+def flat(buffer: Any, item: PlannedInput) -> Array:
+    """A request's tensor as one row of elements."""
+    if isinstance(buffer, np.ndarray):
+        return buffer.reshape(-1)
+    return np.frombuffer(buffer, item.datatype.dtype)
+
+
+def joined(parts: list[Any], item: PlannedInput, shape: tuple[int, ...]) -> Array:
+    """The tensors of several requests as one, along the batch axis."""
+    if item.datatype.item_size:
+        return np.frombuffer(b"".join(parts), item.datatype.dtype).reshape(shape)
+    return np.concatenate([part.reshape(-1) for part in parts]).reshape(shape)
+
+
 def _gather(batch: Batch, rows: int) -> dict[str, Array]:
     """Join the inputs of all requests along the batch axis."""
-    feed: dict[str, Array] = {}
-    for index, item in enumerate(batch[0].plan.inputs):
-        shape = (rows, *item.shape[1:])
-        parts = [request.inputs[index] for request in batch]
-        if item.datatype.item_size:
-            feed[item.name] = np.frombuffer(b"".join(parts), item.datatype.dtype).reshape(shape)
-        else:
-            feed[item.name] = np.concatenate([part.reshape(-1) for part in parts]).reshape(shape)
-    return feed
+    return {
+        item.name: joined(
+            [request.inputs[index] for request in batch], item, (rows, *item.shape[1:])
+        )
+        for index, item in enumerate(batch[0].plan.inputs)
+    }
 
 
 def restored(

@@ -5,7 +5,7 @@ import logging
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from time import monotonic_ns
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -20,6 +20,22 @@ from worker_runtime.types.signature import Signature, TensorSpec
 logger = logging.getLogger(__name__)
 _BRAIN_FLOAT = np.dtype("<u2")  # numpy has no BF16: its bits travel as integers
 _NO_PARAMETERS: Mapping[str, ParameterValue] = {}
+
+
+class Owner(Protocol):
+    """Hears what becomes of a request; called from any thread."""
+
+    def answered(
+        self,
+        call: "ActiveRequest",
+        response: Response | None,
+        *,
+        final: bool,
+        started_ns: int,
+        output_ns: int,
+    ) -> None: ...
+
+    def skipped(self, call: "ActiveRequest", started_ns: int) -> None: ...
 
 
 class ActiveRequest:
@@ -38,7 +54,7 @@ class ActiveRequest:
         "request",
     )
 
-    def __init__(self, request: InferRequest, owner: "RequestExecutor", now_ns: int) -> None:
+    def __init__(self, request: InferRequest, owner: Owner, now_ns: int) -> None:
         self.request = request
         self._owner = owner
         self._inputs: dict[str, Array] | None = None
@@ -287,6 +303,8 @@ class RequestExecutor:
             call, response, final, end, number, times = letters.popleft()
             if end is not None:
                 statistics.responded(number, end, times)
+                if not number and statistics.first_response is not None:
+                    statistics.first_response.observe_ns(times[2] - call.request.arrived_ns)
             if call.ended or (response is None and not final):
                 continue
             if final:

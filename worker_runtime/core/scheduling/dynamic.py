@@ -22,6 +22,7 @@ from worker_runtime.core.scheduling.ordering import Ordering
 from worker_runtime.core.scheduling.queue import QueueConfig, RequestQueue
 from worker_runtime.core.statistics import FailureReason, Statistics
 from worker_runtime.errors import Cancelled, QueueFull, QueueTimeout, RuntimeFault, Unavailable
+from worker_runtime.types.batch_tensors import BatchTensors
 from worker_runtime.types.request import InferRequest
 from worker_runtime.types.signature import Signature
 
@@ -41,6 +42,7 @@ class SchedulerConfig:
     preserve_ordering: bool = False
     ahead: int = 0
     decoupled: bool = False
+    tensors: BatchTensors | None = None
 
 
 class DynamicScheduler:
@@ -58,7 +60,13 @@ class DynamicScheduler:
         self._policy = BatchPolicy(config.batching)
         self._answers = Answers(statistics)
         self._executor = executor_for(
-            signature, loaded, self._answers, loop, self._signal_idle, decoupled=config.decoupled
+            signature,
+            loaded,
+            self._answers,
+            loop,
+            self._signal_idle,
+            decoupled=config.decoupled,
+            tensors=config.tensors,
         )
         self._pool = InstancePool(
             signature.model, loaded.instances, self._executor, loop, self._finished

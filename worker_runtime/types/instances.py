@@ -1,0 +1,56 @@
+"""The instances of a model, as its instance groups order them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+_KIND_GPU = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceNeed:
+    """How many units one execution holds; ``shared``: of the whole server, not of the device."""
+
+    name: str
+    count: int
+    shared: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class InstancePlace:
+    """``device`` None: the CPU. A ``passive`` instance is loaded and gets no requests.
+
+    ``priority`` weighs the instance for the rate limiter: 2 gets half the turns of 1.
+    """
+
+    name: str
+    device: int | None = None
+    passive: bool = False
+    priority: int = 1
+    needs: tuple[ResourceNeed, ...] = ()
+
+
+def places_of(config: Any) -> tuple[InstancePlace, ...]:
+    """Every instance of a normalised ``inference.ModelConfig``: by group and number.
+
+    The instances of one group on several devices share their names, as in Triton.
+    """
+    places: list[InstancePlace] = []
+    for group in config.instance_group:
+        limiter = group.rate_limiter
+        needs = tuple(
+            ResourceNeed(item.name, item.count, getattr(item, "global"))
+            for item in limiter.resources
+        )
+        devices: list[int | None] = list(group.gpus) if group.kind == _KIND_GPU else [None]
+        for number in range(group.count):
+            places.extend(
+                InstancePlace(
+                    f"{group.name}_{number}",
+                    device,
+                    group.passive,
+                    max(1, limiter.priority),
+                    needs,
+                )
+                for device in devices
+            )
+    return tuple(places)
