@@ -170,6 +170,13 @@ class BackendRequest(Protocol):
         """An answer that stays empty: nothing is sent, the response statistics count it."""
         ...
 
+    def reschedule(self) -> None:
+        """It is to come again in a later batch; called before the batch ends, not final yet.
+
+        Only models with iterative sequences may: elsewhere the request fails.
+        """
+        ...
+
 
 class RequestInstance(Protocol):
     """One place of execution for models that take requests apart: Python, decoupled ones."""

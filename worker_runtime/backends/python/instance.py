@@ -167,6 +167,10 @@ class PythonInstance:
         window = process.channel.window
         for number, data in outcome.get("answers", ()):
             numbered[number].send(response_of(data, window, self._spec.model), final=True)
+        for number in outcome.get("again", ()):
+            with self._lock:
+                self._open.pop(number, None)
+            numbered[number].reschedule()
 
     def _wait_until_healthy(self) -> None:
         """A process that died is about to be back: wait for it, unless it keeps dying."""

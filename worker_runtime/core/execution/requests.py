@@ -44,6 +44,7 @@ class ActiveRequest:
     __slots__ = (
         "_inputs",
         "_owner",
+        "again",
         "answer",
         "ended",
         "index",
@@ -61,6 +62,7 @@ class ActiveRequest:
         self.over = False  # the model's side has sent the final answer
         self.ended = False  # the loop's side has told the sink so
         self.released = False  # the batch is over
+        self.again = False  # the model wants it in a later batch of its sequence
         self.raised: RuntimeFault | None = None  # why it failed without an answer of its own
         self.answer: Response | None = None  # the one of a model that is not decoupled
         self.index = 0
@@ -120,6 +122,9 @@ class ActiveRequest:
     def skip(self, *, started_ns: int = 0) -> None:
         self._owner.skipped(self, started_ns)
 
+    def reschedule(self) -> None:
+        self.again = True
+
 
 class _Letter(NamedTuple):
     """From a model's thread to the loop: one answer, and how it counts (None: it does not)."""
@@ -149,6 +154,9 @@ class RequestExecutor:
         decoupled: bool,
     ) -> None:
         self.open = 0
+        # Takes what a model wants to see again; a scheduler that can do so sets it.
+        self.again: Callable[[InferRequest], None] | None = None
+        self._model = signature.model
         self._idle = idle  # called when ``open`` falls to 0
         self._silent = Internal(
             f"model '{signature.model}' ended the execution without a final response"
@@ -177,7 +185,7 @@ class RequestExecutor:
                     call.over, call.raised = True, fault
         if not self._decoupled:
             for call in calls:
-                if not call.over:
+                if not (call.over or call.again):
                     call.over, call.raised = True, self._silent
         now = monotonic_ns()
         return calls, None, (start, start, now, now)
@@ -259,12 +267,25 @@ class RequestExecutor:
         done = [call.request for call in outcome if call.raised is None]
         answers.count(done, times, sum([request.plan.rows for request in batch]))
         for call in outcome:
-            if self._decoupled:
+            if call.again and not call.over:
+                self._send_again(call)
+            elif self._decoupled:
                 self._release(call)
             elif call.raised is not None:
                 answers.fail(call.request, call.raised, FailureReason.BACKEND)
             else:
                 self._answer(call)
+
+    def _send_again(self, call: ActiveRequest) -> None:
+        call.ended = True  # whatever is still sent in its name comes too late
+        if self.again is not None:
+            self.again(call.request)
+            return
+        fault = Internal(
+            "Request is released with TRITONSERVER_REQUEST_RELEASE_RESCHEDULE, but model "
+            f"'{self._model}' has no iterative sequences"
+        )
+        self._answers.fail(call.request, fault, FailureReason.BACKEND)
 
     def _answer(self, call: ActiveRequest) -> None:
         """The one answer of a request whose model is not decoupled."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -330,6 +331,70 @@ async def test_an_iterative_request_needs_no_sequence() -> None:
     assert await bench.answers(3) == {"01": 1, "02": 2, "03": 3}
     assert [fed["start"] for fed in bench.model.fed] == [[[1]]] * 3
     await bench.idle()
+    await bench.scheduler.drain()
+
+
+class Countdown(Apart):
+    """Wants to see a request x times: answers x - 1, then less, each but the last not final."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.left: dict[Any, int] = {}
+        self.delay_s = 0.0
+
+    def execute_requests(self, requests: Sequence[BackendRequest]) -> None:
+        time.sleep(self.delay_s)
+        for request in requests:
+            part = request.sequence
+            if part is None or not request.inputs["ready"].item():
+                continue
+            if part.start:
+                self.left[part.id] = int(request.inputs["x"].item())
+            left = self.left[part.id] = self.left[part.id] - 1
+            self.fed.append({"id": part.id, "start": part.start, "left": left})
+            answer = Response(("y",), [np.full((1, 1), left, np.int32)])
+            request.send(answer, final=left == 0)
+            if left:
+                request.reschedule()
+
+
+@pytest.mark.parametrize("strategy", [config, oldest])
+async def test_an_iterative_request_comes_again_until_it_is_done(strategy: Any) -> None:
+    bench = Bench(Countdown(), strategy(slots=2, iterative=True, decoupled=True))
+    for value in (3, 1, 2):
+        bench.send(0, "", value)
+    async with asyncio.timeout(10):
+        while sum(final for _, _, final in bench.sink.responded) < 3:
+            await asyncio.sleep(0.001)
+    by_request: dict[str, list[Any]] = {}
+    for name, response, final in bench.sink.responded:
+        assert response is not None
+        by_request.setdefault(name, []).append((int(response.arrays[0].item()), final))
+    assert by_request == {
+        "03": [(2, False), (1, False), (0, True)],
+        "01": [(0, True)],
+        "02": [(1, False), (0, True)],
+    }
+    await bench.idle()
+    await bench.scheduler.drain()
+
+
+async def test_an_iteration_that_is_late_finds_its_sequence_gone() -> None:
+    bench = Bench(Countdown(), config(iterative=True, decoupled=True, idle_ns=20_000_000))
+    bench.model.delay_s = 0.08
+    bench.send(0, "", 2)
+    await bench.answers(1)
+    ((_, error),) = bench.sink.failed
+    assert "must specify the START flag on the first request of the sequence" in str(error)
+    await bench.scheduler.drain()
+
+
+async def test_only_iterative_sequences_may_come_again() -> None:
+    bench = Bench(Countdown(), config(decoupled=True))
+    bench.send(1, "s", 2)
+    await bench.answers(1)
+    ((_, error),) = bench.sink.failed
+    assert str(error).startswith("Request is released with TRITONSERVER_REQUEST_RELEASE_RESCHEDULE")
     await bench.scheduler.drain()
 
 

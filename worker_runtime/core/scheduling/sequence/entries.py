@@ -34,6 +34,7 @@ class Entry:
     ready: bool = True
     state: SequenceState | None = None
     turn: InferRequest | None = None  # what is executed
+    again: bool = False  # the model wants to see the request once more
     factory: "EntryFactory | None" = None
 
     def deliver(self, request: InferRequest, outputs: Arrays) -> None:

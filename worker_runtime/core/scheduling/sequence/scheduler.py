@@ -15,6 +15,7 @@ from worker_runtime.core.execution.choice import executor_for, takes_requests
 from worker_runtime.core.execution.controls import Controls
 from worker_runtime.core.execution.executor import Batch
 from worker_runtime.core.execution.pool import InstancePool
+from worker_runtime.core.execution.requests import RequestExecutor
 from worker_runtime.core.execution.states import States
 from worker_runtime.core.scheduling.batching import BatchPolicy
 from worker_runtime.core.scheduling.delays import delays
@@ -65,6 +66,8 @@ class SequenceScheduler:
             self._signal_idle,
             decoupled=config.decoupled,
         )
+        if config.iterative and isinstance(self._executor, RequestExecutor):
+            self._executor.again = self._again
         self._table = SequenceTable(
             signature.model,
             len(loaded.instances),
@@ -255,22 +258,35 @@ class SequenceScheduler:
         # why before the next batch: it may continue from the states that this one left.
         self._executor.settle(batch, outcome, fault, times)
         now = monotonic_ns()
-        if self._iterative:
-            self._end_iterations(index, entries, now)
         self._lanes[index].finished(entries, now)
+        if self._iterative:
+            for entry in entries:
+                self._iterate(index, entry, now)
         self._pump(index)
         self._signal_idle()
 
-    def _end_iterations(self, index: int, entries: list[Entry], now: int) -> None:
-        """A request that the model did not send round again has ended its sequence."""
-        for entry in entries:
-            part = entry.request.sequence
-            if not entry.ready or part is None or part.end:
-                continue
-            seat = self._table.seat_of(part.id)
-            if seat is not None and seat == (entry.slot, index):
-                self._table.forget(part.id, seat)
-                self._lanes[index].push(entry.slot, None, now)
+    def _again(self, turn: InferRequest) -> None:
+        """The model wants to see a request once more (called while its batch settles)."""
+        if isinstance(turn.sink, Entry):
+            turn.sink.again = True
+
+    def _iterate(self, index: int, entry: Entry, now: int) -> None:
+        """Send a request round again, or end the sequence that it was."""
+        request, part = entry.request, entry.request.sequence
+        if not entry.ready or part is None:
+            return
+        if entry.again:
+            request.sequence = SequencePart(part.id)
+            request.queued_ns = now
+            try:
+                self._admit(request, now)
+            except RuntimeFault as fault:  # it took too long: its sequence was idle
+                self._answers.fail(request, fault, FailureReason.OTHER)
+            return
+        seat = self._table.seat_of(part.id)
+        if seat == (entry.slot, index) and not part.end:
+            self._table.forget(part.id, seat)
+            self._lanes[index].push(entry.slot, None, now)
 
     # --- time ----------------------------------------------------------------------------------
 
