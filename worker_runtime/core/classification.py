@@ -24,25 +24,30 @@ def classify(
     spec = next(item for item in signature.outputs if item.name == name)
     if spec.datatype.name not in _CLASSIFIABLE:
         raise InvalidArgument(
-            "class result not available for output due to unsupported type "
-            f"'{spec.datatype.name}'"
+            f"class result not available for output due to unsupported type '{spec.datatype.name}'"
         )
     batched = signature.max_batch_size > 0 and array.ndim > 0
     rows = array.shape[0] if batched else 1
-    flat = array.reshape(rows, -1)
-    if flat.shape[1] > _MAX_ELEMENTS:
-        raise InvalidArgument(f"output '{name}' has too many elements to classify: {flat.shape[1]}")
-    k = min(count, flat.shape[1])
+    columns = array.size // rows if rows else 0
+    if columns > _MAX_ELEMENTS:
+        raise InvalidArgument(f"output '{name}' has too many elements to classify: {columns}")
+    k = min(count, columns)
     texts: list[bytes] = []
-    for row in flat:
-        # why stable on the negated float: numpy has no descending stable sort.
-        order = np.argsort(-row.astype(np.float64), kind="stable")[:k]
-        texts.extend(_text(row[i], int(i), spec.labels) for i in order)
+    for row in array.reshape(rows, columns):
+        texts.extend(_text(row[i], int(i), spec.labels) for i in _descending(row)[:k])
     result = string_array(texts)
     return result.reshape(rows, k) if batched else result
 
 
+def _descending(row: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
+    """Positions by value, highest first, equal ones in their order; NaN comes last."""
+    if row.dtype.kind == "f":
+        return np.argsort(-row, kind="stable")
+    # why backwards: there is no stable descending sort, and negated integers overflow.
+    return len(row) - 1 - np.argsort(row[::-1], kind="stable")[::-1]
+
+
 def _text(value: Any, index: int, labels: tuple[str, ...]) -> bytes:
     shown = f"{float(value):.6f}" if value.dtype.kind == "f" else str(int(value))
-    label = f":{labels[index]}" if index < len(labels) else ""
+    label = f":{labels[index]}" if index < len(labels) and labels[index] else ""
     return f"{shown}:{index}{label}".encode()

@@ -2,21 +2,24 @@
 
 A form is everything but the data: names, types, shapes, wanted outputs. Byte sizes of BYTES
 tensors and of the body are checked per request by who holds them.
+
+The order of the checks is Triton's: outputs, number of inputs, batch, then each input; and like
+Triton it looks at the inputs of a request from the last to the first.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from worker_runtime.errors import InvalidArgument
+from worker_runtime.errors import InvalidArgument, Unattributed
 from worker_runtime.types.request import Plan, PlannedInput
 from worker_runtime.types.signature import Signature, TensorSpec
-from worker_runtime.types.tensor import element_count
+from worker_runtime.types.tensor import BY_NAME, element_count
 
 InputForm = tuple[str, str, tuple[int, ...]]  # name, wire data type, shape
 _MAX_PLANS = 1024
 
 _BATCH_NOTE = (
-    " NOTE: Setting a non-zero max_batch_size in the model config requires a batch dimension to be "
+    "NOTE: Setting a non-zero max_batch_size in the model config requires a batch dimension to be "
     "prepended to each input shape. If you want to specify the full shape including the batch dim "
     "in your input dims config, try setting max_batch_size to zero. See the model configuration "
     "docs for more info on max_batch_size."
@@ -28,7 +31,11 @@ class Planner:
 
     def __init__(self, signature: Signature) -> None:
         self._signature = signature
+        self._model = signature.model
+        self._batched = signature.max_batch_size > 0
         self._inputs = {spec.name: spec for spec in signature.inputs}
+        self._positions = {spec.name: i for i, spec in enumerate(signature.inputs)}
+        self._required = [spec.name for spec in signature.inputs if not spec.optional]
         self._outputs = tuple(spec.name for spec in signature.outputs)
         self._plans: dict[Any, Plan] = {}
         self._keys: dict[Any, tuple[Any, ...]] = {}
@@ -46,27 +53,16 @@ class Planner:
         return plan
 
     def _build(self, inputs: tuple[InputForm, ...], outputs: tuple[str, ...] | None) -> Plan:
-        model, batched = self._signature.model, self._signature.max_batch_size > 0
-        specs = [self._spec(name) for name, _, _ in inputs]
-        self._check_names([name for name, _, _ in inputs])
-        rows = self._rows(inputs) if batched else 1
-        planned = []
-        for spec, (name, datatype, shape) in zip(specs, inputs, strict=True):
-            if datatype != spec.datatype.name:
-                raise InvalidArgument(
-                    f"inference input '{name}' data-type is '{datatype}', but model '{model}' "
-                    f"expects '{spec.datatype.name}'"
-                )
-            self._check_shape(spec, shape)
-            seen = (*shape[:1], *reshaped(spec, shape[1:])) if batched else reshaped(spec, shape)
-            size = element_count(shape) * spec.datatype.item_size if spec.datatype.item_size else -1
-            planned.append(PlannedInput(name, spec.datatype, shape, seen, size))
-        positions = {spec.name: i for i, spec in enumerate(self._signature.inputs)}
-        order = sorted(range(len(planned)), key=lambda i: positions[planned[i].name])
-        ordered = tuple(planned[i] for i in order)
+        self._check_twice([name for name, _, _ in inputs])
         wanted = self._wanted(outputs)
-        # why the outputs too: one execution then computes the same set for the whole batch.
-        batch_key = (tuple((p.name, p.shape[1:]) for p in ordered), wanted)
+        self._check_count([name for name, _, _ in inputs])
+        rows = self._rows(inputs) if self._batched else 1
+        planned = {name: self._input(name, kind, shape) for name, kind, shape in reversed(inputs)}
+        if rows == 0:
+            raise self._empty_batch(inputs)
+        order = sorted(range(len(inputs)), key=lambda i: self._positions[inputs[i][0]])
+        ordered = tuple(planned[inputs[i][0]] for i in order)
+        batch_key = tuple((p.name, self._item_shape(p)) for p in ordered)
         return Plan(
             inputs=ordered,
             order=None if order == list(range(len(order))) else tuple(order),
@@ -75,64 +71,10 @@ class Planner:
             outputs=wanted,
         )
 
-    def _spec(self, name: str) -> TensorSpec:
-        spec = self._inputs.get(name)
-        if spec is None:
-            raise InvalidArgument(
-                f"unexpected inference input '{name}' for model '{self._signature.model}'"
-            )
-        return spec
-
-    def _check_names(self, names: Sequence[str]) -> None:
-        model, given = self._signature.model, set(names)
-        if len(given) != len(names):
-            twice = next(name for name in names if list(names).count(name) > 1)
+    def _check_twice(self, names: list[str]) -> None:
+        if len(set(names)) != len(names):
+            twice = next(name for i, name in enumerate(names) if name in names[:i])
             raise InvalidArgument(f"input '{twice}' already exists in request")
-        required = [spec.name for spec in self._signature.inputs if not spec.optional]
-        missing = [name for name in required if name not in given]
-        if missing:
-            total = len(self._signature.inputs)
-            expected = (
-                f"{total}" if total == len(required) else f"between {len(required)} and {total}"
-            )
-            raise InvalidArgument(
-                f"expected {expected} inputs but got {len(names)} inputs for model '{model}'. Got "
-                f"input(s) {list(names)}, but missing required input(s) {missing}. Please provide "
-                "all required input(s)."
-            )
-
-    def _rows(self, inputs: tuple[InputForm, ...]) -> int:
-        model, limit = self._signature.model, self._signature.max_batch_size
-        rows = -1
-        for name, _, shape in inputs:
-            if not shape:
-                raise InvalidArgument(
-                    f"input '{name}' has no shape but model requires batch dimension for '{model}'"
-                )
-            if rows == -1:
-                rows = shape[0]
-            elif rows != shape[0]:
-                raise InvalidArgument(
-                    f"input '{name}' batch size does not match other inputs for '{model}'"
-                )
-        if rows < 1:
-            raise InvalidArgument(f"inference request batch-size must be >= 1 for '{model}'")
-        if rows > limit:
-            raise InvalidArgument(f"inference request batch-size must be <= {limit} for '{model}'")
-        return rows
-
-    def _check_shape(self, spec: TensorSpec, shape: tuple[int, ...]) -> None:
-        batched = self._signature.max_batch_size > 0
-        dims = shape[1:] if batched else shape
-        fits = len(dims) == len(spec.dims) and all(
-            want in (-1, got) for want, got in zip(spec.dims, dims, strict=True)
-        )
-        if not fits or any(dim < 0 for dim in shape):
-            expected = spec.wire_shape(self._signature.max_batch_size)
-            raise InvalidArgument(
-                f"unexpected shape for input '{spec.name}' for model '{self._signature.model}'. "
-                f"Expected {_shown(expected)}, got {_shown(shape)}.{_BATCH_NOTE if batched else ''}"
-            )
 
     def _wanted(self, outputs: tuple[str, ...] | None) -> tuple[str, ...]:
         if outputs is None:
@@ -140,10 +82,115 @@ class Planner:
         wanted = set(outputs)
         for name in outputs:
             if name not in self._outputs:
-                raise InvalidArgument(
-                    f"unexpected inference output '{name}' for model '{self._signature.model}'"
+                raise Unattributed(
+                    f"unexpected inference output '{name}' for model '{self._model}'"
                 )
         return tuple(name for name in self._outputs if name in wanted)
+
+    def _check_count(self, names: list[str]) -> None:
+        most, least, got = len(self._inputs), len(self._required), len(names)
+        if least <= got <= most and self._all_there(names):
+            return
+        expected = (
+            f"expected {most} inputs"
+            if most == least
+            else f"expected number of inputs between {least} and {most}"
+        )
+        missing = [name for name in self._required if name not in names]
+        raise InvalidArgument(
+            f"{expected} but got {got} inputs for model '{self._model}'. Got input(s) "
+            f"[{_quoted(reversed(names))}], but missing required input(s) "
+            # why no opening bracket when nothing is missing: to the letter
+            f"{f'[{_quoted(missing)}' if missing else ''}]. Please provide all required input(s)."
+        )
+
+    def _all_there(self, names: list[str]) -> bool:
+        """No required input is missing, as far as counting cannot tell it."""
+        for name in reversed(names):
+            self._spec(name)
+        return all(name in names for name in self._required)
+
+    def _spec(self, name: str) -> TensorSpec:
+        spec = self._inputs.get(name)
+        if spec is None:
+            raise Unattributed(f"unexpected inference input '{name}' for model '{self._model}'")
+        return spec
+
+    def _rows(self, inputs: tuple[InputForm, ...]) -> int:
+        limit = self._signature.max_batch_size
+        rows = 0
+        for name, _, shape in reversed(inputs):
+            if self._spec(name).shape_tensor:
+                continue
+            if not shape:
+                raise InvalidArgument(
+                    f"input '{name}' has no shape but model requires batch dimension for "
+                    f"'{self._model}'"
+                )
+            if rows == 0:
+                rows = shape[0]
+            elif rows != shape[0]:
+                raise InvalidArgument(
+                    f"input '{name}' batch size does not match other inputs for '{self._model}'"
+                )
+        if rows > limit:
+            raise InvalidArgument(
+                f"inference request batch-size must be <= {limit} for '{self._model}'"
+            )
+        return rows
+
+    def _input(self, name: str, wire_type: str, shape: tuple[int, ...]) -> PlannedInput:
+        spec = self._spec(name)
+        if wire_type != spec.datatype.name:
+            shown = wire_type if wire_type in BY_NAME else "<invalid>"
+            raise InvalidArgument(
+                f"inference input '{name}' data-type is '{shown}', but model '{self._model}' "
+                f"expects '{spec.datatype.name}'"
+            )
+        batched = self._batched and not spec.shape_tensor
+        self._check_shape(spec, shape, batched=batched)
+        seen = (*shape[:1], *reshaped(spec, shape[1:])) if batched else reshaped(spec, shape)
+        size = element_count(shape) * spec.datatype.item_size if spec.datatype.item_size else -1
+        return PlannedInput(name, spec.datatype, shape, seen, size)
+
+    def _check_shape(self, spec: TensorSpec, shape: tuple[int, ...], *, batched: bool) -> None:
+        dims = shape[1:] if batched else shape
+        fits = len(dims) == len(spec.dims)
+        if fits and any(dim < 0 for dim in shape):
+            raise InvalidArgument(
+                f"All input dimensions should be specified for input '{spec.name}' for model "
+                f"'{self._model}', got {_shown(shape)}"
+            )
+        if fits and all(want in (-1, got) for want, got in zip(spec.dims, dims, strict=True)):
+            return
+        expected = [-1, *spec.dims] if batched else list(spec.dims)
+        raise InvalidArgument(
+            f"unexpected shape for input '{spec.name}' for model '{self._model}'. Expected "
+            f"{_shown(expected)}, got {_shown(shape)}. {_BATCH_NOTE if self._batched else ''}"
+        )
+
+    def _empty_batch(self, inputs: tuple[InputForm, ...]) -> InvalidArgument:
+        """Triton takes a batch of 0 for no batch axis at all, and then misses the data of one."""
+        for name, _, shape in reversed(inputs):
+            spec = self._inputs[name]
+            count = element_count(shape[1:])
+            if count and spec.datatype.item_size:
+                return InvalidArgument(
+                    f"input byte size mismatch for input '{name}' for model '{self._model}'. "
+                    f"Expected {count * spec.datatype.item_size}, got 0"
+                )
+            if count:
+                return InvalidArgument(
+                    f"expected {count} string elements for inference input '{name}' for model "
+                    f"'{self._model}', got 0"
+                )
+        return InvalidArgument(f"inference request batch-size must be >= 1 for '{self._model}'")
+
+    def _item_shape(self, item: PlannedInput) -> tuple[int, ...] | None:
+        """What two requests must share to be batched, besides the names; None: nothing more."""
+        if self._inputs[item.name].ragged:
+            return None
+        return item.shape[1:] if self._batched else item.shape
 
 
 def reshaped(spec: TensorSpec, dims: tuple[int, ...]) -> tuple[int, ...]:
@@ -152,6 +199,10 @@ def reshaped(spec: TensorSpec, dims: tuple[int, ...]) -> tuple[int, ...]:
         return dims
     variable = iter([got for want, got in zip(spec.dims, dims, strict=True) if want == -1])
     return tuple(next(variable) if dim == -1 else dim for dim in spec.reshape)
+
+
+def _quoted(names: Iterable[str]) -> str:
+    return ",".join(f"'{name}'" for name in names)
 
 
 def _shown(shape: Sequence[int]) -> str:

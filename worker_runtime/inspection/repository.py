@@ -75,8 +75,9 @@ def inspect_model(directory: ModelDirectory) -> tuple[dict[str, Any], list[Probl
         if graph is not None:
             model["graph"] = graph_json(graph)
             model["provenance"] = complete(plan.config, graph, max_batch_given=plan.max_batch_given)
-            check_graph(plan.config, graph)
         problems.extend(validate(plan.config, plan.places))
+        if graph is not None and not any(item.severity == "error" for item in problems):
+            check_graph(plan.config, graph)
         signature = signature_of(plan.config, read_labels(plan.config, directory.path))
     except RuntimeFault as error:
         problems.extend(placed(problem, plan.places) for problem in problems_of(error))

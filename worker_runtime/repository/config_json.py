@@ -1,4 +1,7 @@
-"""The configuration as JSON in Triton's form: snake_case, defaults printed, 64-bit as numbers."""
+"""The configuration as JSON in Triton's form: snake_case, defaults printed, 64-bit as numbers.
+
+Fields come in the order in which the message declares them, maps in the order of their keys.
+"""
 
 from typing import Any
 
@@ -12,6 +15,12 @@ _WIDE = {
     FieldDescriptor.CPPTYPE_INT64,
     FieldDescriptor.CPPTYPE_UINT64,
 }
+# Where Triton, too, leaves protobuf's strings.
+_LEFT_AS_TEXT = {
+    "inference.ModelSequenceBatching.InitialState.dims",
+    "inference.ModelInstanceGroup.SecondaryDevice.device_id",
+    "inference.ModelOptimizationPolicy.Cuda.GraphSpec.Shape.dim",
+}
 
 
 def to_json(config: Any) -> dict[str, Any]:
@@ -19,8 +28,7 @@ def to_json(config: Any) -> dict[str, Any]:
     data: dict[str, Any] = json_format.MessageToDict(
         config, preserving_proto_field_name=True, always_print_fields_with_no_presence=True
     )
-    _widen(data, config.DESCRIPTOR)
-    return data
+    return _widened(data, config.DESCRIPTOR)
 
 
 def from_json(data: dict[str, Any]) -> Any:
@@ -34,26 +42,24 @@ def from_json(data: dict[str, Any]) -> Any:
     return config
 
 
-def _widen(data: dict[str, Any], descriptor: Any) -> None:
-    """Turn protobuf's strings for 64-bit integers into numbers, in place (map keys stay)."""
-    for name, value in data.items():
-        field = descriptor.fields_by_name[name]
-        if field.cpp_type in _WIDE:
-            data[name] = [int(v) for v in value] if isinstance(value, list) else int(value)
-        elif field.message_type is not None:
-            _widen_message(value, field.message_type)
+def _widened(data: dict[str, Any], descriptor: Any) -> dict[str, Any]:
+    """The same with numbers for protobuf's strings of 64-bit integers (map keys stay)."""
+    return {
+        field.name: _value(data[field.name], field)
+        for field in descriptor.fields
+        if field.name in data
+    }
 
 
-def _widen_message(value: Any, message: Any) -> None:
+def _value(value: Any, field: Any) -> Any:
+    if field.cpp_type in _WIDE and field.full_name not in _LEFT_AS_TEXT:
+        return [int(item) for item in value] if isinstance(value, list) else int(value)
+    message = field.message_type
+    if message is None:
+        return value
     if message.GetOptions().map_entry:
         inner = message.fields_by_name["value"]
-        for key, item in value.items():
-            if inner.message_type is not None:
-                _widen(item, inner.message_type)
-            elif inner.cpp_type in _WIDE:
-                value[key] = int(item)
-    elif isinstance(value, list):
-        for item in value:
-            _widen(item, message)
-    elif isinstance(value, dict):
-        _widen(value, message)
+        return {key: _value(item, inner) for key, item in sorted(value.items())}
+    if isinstance(value, list):
+        return [_widened(item, message) for item in value]
+    return _widened(value, message)

@@ -15,13 +15,18 @@ def read_labels(config: Any, directory: Path) -> dict[str, tuple[str, ...]]:
         path = directory / output.label_filename
         try:
             if not path.resolve().is_relative_to(directory.resolve()):
-                raise OSError("it lies outside the model directory")
-            lines = path.read_text(encoding="utf-8").splitlines()
-        except (OSError, UnicodeDecodeError) as error:
-            message = f"label file '{output.label_filename}' of output '{output.name}': {error}"
-            field = f"output[{index}].label_filename"
-            raise ConfigInvalid(
-                message, (Problem("ConfigInvalid", message, field=field),)
-            ) from error
-        labels[output.name] = tuple(line.strip() for line in lines)
+                raise _unreadable(path, index, "it lies outside the model directory")
+            text = path.read_text(encoding="utf-8")
+        except OSError as error:
+            raise _unreadable(path, index, error.strerror or str(error)) from error
+        except UnicodeDecodeError as error:
+            raise _unreadable(path, index, f"it is not UTF-8: {error}") from error
+        lines = text.removesuffix("\n").split("\n")
+        labels[output.name] = tuple(line.removesuffix("\r") for line in lines)
     return labels
+
+
+def _unreadable(path: Path, index: int, why: str) -> ConfigInvalid:
+    message = f"failed to open text file for read {path}: {why}"
+    problem = Problem("ConfigInvalid", message, field=f"output[{index}].label_filename")
+    return ConfigInvalid(message, (problem,))

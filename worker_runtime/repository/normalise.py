@@ -18,7 +18,7 @@ from worker_runtime.types.formats import (
 from worker_runtime.types.machine import Machine
 
 Group = model_config_pb2.ModelInstanceGroup
-_SEQUENCE_IDLE_US = 1_000_000
+SEQUENCE_IDLE_MICROSECONDS = 1_000_000
 
 
 def versions_to_serve(config: Any, directory: ModelDirectory) -> tuple[int, ...]:
@@ -31,19 +31,24 @@ def versions_to_serve(config: Any, directory: ModelDirectory) -> tuple[int, ...]
     elif choice == "specific":
         chosen = tuple(v for v in available if v in set(policy.specific.versions))
     else:
-        chosen = available[-(policy.latest.num_versions or 1) :]
+        wanted = policy.latest.num_versions if choice else 1
+        chosen = available[max(0, len(available) - wanted) :]
     if not chosen:
         raise _invalid(
             "at least one version must be available under the version policy of model "
-            f"'{directory.name}' (directories with a whole number as name: "
-            f"{', '.join(map(str, available)) or 'none'})",
+            f"'{directory.name}'",
             field="version_policy",
+            detail="directories with a whole number as name: "
+            + (", ".join(map(str, available)) or "none"),
         )
     return chosen
 
 
 def normalise(config: Any, directory: ModelDirectory, machine: Machine) -> None:
-    """Fill defaults in place, as Triton does before it loads the model. Raises ConfigInvalid."""
+    """Fill defaults in place, as Triton does before it loads the model.
+
+    Raises ConfigInvalid when the name is not the directory's, or no backend can be told.
+    """
     if not config.name:
         config.name = directory.name
     elif config.name != directory.name:
@@ -52,44 +57,88 @@ def normalise(config: Any, directory: ModelDirectory, machine: Machine) -> None:
             "directory name must equal model name",
             field="name",
         )
+    _fill_backend(config, directory)
     if not config.version_policy.WhichOneof("policy_choice"):
         config.version_policy.latest.num_versions = 1
-    _fill_backend(config, directory)
-    if not config.default_model_filename and config.platform != ENSEMBLE:
-        known = by_platform(config.platform) or by_backend(config.backend)
-        config.default_model_filename = known.filename if known else ""
+    fill_scheduling(config)
+    if config.HasField("ensemble_scheduling"):
+        return
+    for memory in ("input_pinned_memory", "output_pinned_memory"):
+        if not config.optimization.HasField(memory):
+            getattr(config.optimization, memory).enable = True
     fill_instance_groups(config, machine)
-    if config.HasField("dynamic_batching"):
-        _fill_dynamic_batching(config)
-    if config.HasField("sequence_batching"):
-        _fill_sequence_batching(config)
+
+
+def fill_scheduling(config: Any) -> None:
+    """Defaults of batching; once more after max_batch_size was found out."""
+    choice = config.WhichOneof("scheduling_choice")
+    if choice == "dynamic_batching":
+        _prefer_full_batches(config.dynamic_batching, config.max_batch_size)
+    elif choice == "sequence_batching":
+        batching = config.sequence_batching
+        if not batching.max_sequence_idle_microseconds:
+            batching.max_sequence_idle_microseconds = SEQUENCE_IDLE_MICROSECONDS
+        if batching.HasField("oldest"):
+            _prefer_full_batches(batching.oldest, config.max_batch_size)
+
+
+def _prefer_full_batches(batching: Any, max_batch_size: int) -> None:
+    if not batching.preferred_batch_size and max_batch_size > 0:
+        batching.preferred_batch_size.append(max_batch_size)
 
 
 def _fill_backend(config: Any, directory: ModelDirectory) -> None:
     if config.platform == ENSEMBLE:
         return
-    named = by_platform(config.platform) if config.platform else None
-    if config.platform and named is None:
-        raise _invalid(f"platform '{config.platform}' is not known", field="platform")
-    if named and config.backend and named.backend != config.backend:
+    known = _known_format(config, directory)
+    if known is not None:
+        config.backend = config.backend or known.backend
+        config.platform = config.platform or known.platform
+        if not config.default_model_filename and config.runtime != "model.py":
+            config.default_model_filename = known.filename
+    elif not (config.backend or config.platform or config.default_model_filename):
+        _name_backend(config, directory)
+
+
+def _known_format(config: Any, directory: ModelDirectory) -> ModelFormat | None:
+    """Told by the backend, else by the platform, the file name, or the files that are there."""
+    if config.backend:
+        own = [item for item in FORMATS if item.backend == config.backend]
+        for item in own:
+            if config.platform == item.platform:
+                return item
+        named = [item for item in own if item.filename == config.default_model_filename]
+        there = [item for item in own if _holds(directory, item)]
+        return next(iter((*named, *there, *own)), None)
+    if config.platform:
+        return by_platform(config.platform)
+    if config.default_model_filename:
+        return by_filename(config.default_model_filename)
+    return next((item for item in FORMATS if _holds(directory, item)), None)
+
+
+def _holds(directory: ModelDirectory, item: ModelFormat) -> bool:
+    """The first version directory has such a file."""
+    if not item.filename or not directory.versions:
+        return False
+    return (directory.version_path(directory.versions[0]) / item.filename).exists()
+
+
+def _name_backend(config: Any, directory: ModelDirectory) -> None:
+    """A model called ``x.<backend>`` names its backend itself."""
+    _, dot, backend = directory.name.partition(".")
+    if not dot:
+        looked = ", ".join(item.filename for item in FORMATS if item.filename)
         raise _invalid(
-            f"platform '{config.platform}' belongs to backend '{named.backend}', "
-            f"but backend is '{config.backend}'",
+            "Invalid model name: Could not determine backend for model "
+            f"'{directory.name}' with no backend in model configuration. Expected model name of "
+            "the form 'model.<backend_name>'.",
             field="backend",
+            detail=f"has no known model file: looked for {looked} in the version directory; name "
+            "the file like that, or set backend and default_model_filename",
         )
-    found = named or by_backend(config.backend) or _detect(config, directory)
-    if not config.backend:
-        if found is None:
-            looked = ", ".join(item.filename for item in FORMATS if item.filename)
-            raise _invalid(
-                f"model '{directory.name}' has no known model file: looked for {looked} in the "
-                "version directory; name the file like that, or set backend and "
-                "default_model_filename",
-                field="backend",
-            )
-        config.backend = found.backend
-    if not config.platform and found is not None:
-        config.platform = found.platform
+    config.backend = backend
+    config.default_model_filename = f"model.{backend}"
 
 
 def unsupported_backend(config: Any) -> Problem | None:
@@ -98,84 +147,35 @@ def unsupported_backend(config: Any) -> Problem | None:
         return None
     return Problem(
         "BackendUnsupported",
-        f"backend '{config.backend}' of model '{config.name}' is not available here",
+        f"unable to find backend library for backend '{config.backend}', try specifying runtime on "
+        "the model configuration.",
         model=config.name,
         field="backend",
-        detail="available: " + ", ".join(SERVED),
+        detail=f"backend '{config.backend}' is not available here; available: " + ", ".join(SERVED),
     )
 
 
-def _detect(config: Any, directory: ModelDirectory) -> ModelFormat | None:
-    if config.default_model_filename:
-        return by_filename(config.default_model_filename)
-    if directory.versions:
-        version = directory.version_path(directory.versions[0])
-        for item in FORMATS:
-            if item.filename and (version / item.filename).exists():
-                return item
-    return None
-
-
 def fill_instance_groups(config: Any, machine: Machine) -> None:
-    """Resolve kinds, counts and names. Raises ConfigInvalid for devices that do not exist."""
+    """Resolve kinds, counts, devices and names. Whether devices exist is checked elsewhere."""
     if config.HasField("ensemble_scheduling"):
         return
     given = bool(config.instance_group)
     if not given:
-        config.instance_group.add()
+        config.instance_group.add(name=config.name)
     for index, group in enumerate(config.instance_group):
         if not group.name:
-            group.name = config.name if not given else f"{config.name}_{index}"
+            group.name = f"{config.name}_{index}"
         if group.kind == Group.KIND_AUTO:
             usable = machine.gpus > 0 and all(gpu < machine.gpus for gpu in group.gpus)
             group.kind = Group.KIND_GPU if usable else Group.KIND_CPU
-        if group.kind == Group.KIND_GPU:
-            _check_gpus(config, group, machine)
-        elif group.gpus:
-            raise _invalid(
-                f"instance group '{group.name}' of model '{config.name}' has kind "
-                f"{Group.Kind.Name(group.kind)} but specifies gpus",
-                field=f"instance_group[{index}].gpus",
-            )
+        if group.kind == Group.KIND_GPU and not group.gpus:
+            group.gpus.extend(range(machine.gpus))
         if group.count < 1:
             known = by_backend(config.backend)
             default = known.cpu_instances if known and group.kind == Group.KIND_CPU else 1
             group.count = max(1, min(default, machine.cores))
 
 
-def _check_gpus(config: Any, group: Any, machine: Machine) -> None:
-    if not machine.gpus:
-        raise _invalid(
-            f"instance group '{group.name}' of model '{config.name}' has kind KIND_GPU but no GPUs "
-            "are available",
-            field="instance_group",
-        )
-    if not group.gpus:
-        group.gpus.extend(range(machine.gpus))
-    bad = [gpu for gpu in group.gpus if not 0 <= gpu < machine.gpus]
-    if bad:
-        raise _invalid(
-            f"instance group '{group.name}' of model '{config.name}' specifies invalid or "
-            f"unsupported gpu id {bad[0]}. GPUs available: {list(range(machine.gpus))}",
-            field="instance_group",
-        )
-
-
-def _fill_dynamic_batching(config: Any) -> None:
-    batching = config.dynamic_batching
-    if not batching.preferred_batch_size and config.max_batch_size > 0:
-        batching.preferred_batch_size.append(config.max_batch_size)
-
-
-def _fill_sequence_batching(config: Any) -> None:
-    batching = config.sequence_batching
-    if not batching.max_sequence_idle_microseconds:
-        batching.max_sequence_idle_microseconds = _SEQUENCE_IDLE_US
-    if batching.HasField("oldest") and config.max_batch_size > 0:
-        oldest = batching.oldest
-        if not oldest.preferred_batch_size:
-            oldest.preferred_batch_size.append(config.max_batch_size)
-
-
-def _invalid(message: str, *, field: str) -> ConfigInvalid:
-    return ConfigInvalid(message, (Problem("ConfigInvalid", message, field=field),))
+def _invalid(message: str, *, field: str, detail: str = "") -> ConfigInvalid:
+    problem = Problem("ConfigInvalid", message, field=field, detail=detail)
+    return ConfigInvalid(message, (problem,))

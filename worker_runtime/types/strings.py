@@ -19,8 +19,6 @@ def parse_strings(
     end, at, items = len(data), 0, list[bytes]()
     unpack = _LENGTH.unpack_from
     while at < end:
-        if len(items) == count:
-            check_strings(count + 1, count, name, model, request_id)
         if at + _PREFIX > end:
             raise InvalidArgument(
                 f"incomplete string length indicator for inference input '{name}' for model "
@@ -29,6 +27,10 @@ def parse_strings(
             ).for_request(request_id)
         (length,) = unpack(data, at)
         at += _PREFIX
+        if len(items) == count:
+            check_strings(count + 1, count, name, model, request_id)
+        if at == end and length:  # a length and nothing behind it counts as an element
+            check_strings(len(items) + 1, count, name, model, request_id)
         if at + length > end:
             # why without the request's id: Triton finds this one further down, in the backend.
             raise InvalidArgument(

@@ -88,8 +88,14 @@ def test_a_backend_that_is_not_here(tmp_path: Path) -> None:
     ("text", "line", "column", "message"),
     [
         ("\nmax_batch: 1", 2, 1, 'unknown field "max_batch"'),
-        ('\n\ninput { name: "nope" }', 3, 9, "unexpected input 'nope'"),
-        ("max_batch_size: -4", 1, 1, "max_batch_size is -4, expected 0 or more"),
+        (
+            '\n\ninput [{ name: "nope" data_type: 8 dims: 16 }, '
+            '{ name: "INPUT1" data_type: 8 dims: 16 }]',
+            3,
+            10,
+            "unexpected inference input 'nope', allowed inputs are: INPUT0, INPUT1",
+        ),
+        ("max_batch_size: -4", 1, 1, "'max_batch_size' must be non-negative value for m"),
         ('output { name: "OUTPUT0" label_filename: "../x" }', 1, 26, "outside the model directory"),
     ],
 )
@@ -130,7 +136,11 @@ def test_validate_finds_contradictions_with_the_graph() -> None:
     text = 'input { name: "x" data_type: TYPE_INT8 dims: [3] }'
     (found,) = ask(id=4, op="validate", text=text, model="m", graph=GRAPH)["problems"]
     assert found["field"] == "input[0].data_type"
-    assert "says data_type TYPE_INT8, the model has TYPE_FP32" in found["message"]
+    assert found["message"] == (
+        "unable to load model 'm', configuration expects datatype TYPE_INT8 for input 'x', model "
+        "provides TYPE_FP32"
+    )
+    assert found["hint"] == "got TYPE_INT8; expected TYPE_FP32"
 
 
 def test_render_turns_json_into_text() -> None:

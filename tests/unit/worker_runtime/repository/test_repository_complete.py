@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from worker_runtime.errors import ConfigInvalid
-from worker_runtime.repository.complete import complete
+from worker_runtime.repository.complete import check_graph, complete, scalars
 from worker_runtime.repository.locate import places
 from worker_runtime.repository.pbtxt import parse
 from worker_runtime.types.graph import GraphTensor, ModelGraph
@@ -72,6 +72,7 @@ CASES = [
         "max_batch_size: 32",
         32,
         [3],
+        dynamic=True,
         provenance="config",
     ),
     Case(
@@ -124,31 +125,123 @@ def test_complete(case: Case) -> None:
     assert provenance["max_batch_size"] == case.provenance
 
 
-def test_scalars_get_one_dim_and_an_empty_reshape() -> None:
+def test_nothing_is_completed_when_inputs_and_outputs_are_given() -> None:
+    text = 'input { name: "x" dims: [3] } output { name: "y" data_type: TYPE_FP32 dims: [2] }'
+    config = parse(text)
+    complete(config, model(("N", 3), ("N", 2)), max_batch_given=False)
+    assert config == parse(text)
+
+
+def test_preferred_sizes_and_idle_times_follow_the_size_that_was_found() -> None:
     config = parse("")
-    complete(config, model((), ()), max_batch_given=False)
+    complete(config, model(("N", 3), ("N", 2)), max_batch_given=False)
+    assert list(config.dynamic_batching.preferred_batch_size) == [4]
+
+
+@pytest.mark.parametrize(("text", "batched"), [("", False), ("max_batch_size: 2", True)])
+def test_scalars_get_one_dim(text: str, batched: bool) -> None:
+    config = parse(text)
+    graph = model(("N",), ("N",)) if batched else model((), ())
+    complete(config, graph, max_batch_given=True)
     assert list(config.input[0].dims) == [1]
-    assert config.input[0].HasField("reshape")
-    assert not config.input[0].reshape.shape
+    assert config.input[0].HasField("reshape") == batched
+    assert scalars(config, graph) == (frozenset() if batched else {"x", "y"})
 
 
+def test_what_the_server_feeds_itself_is_not_completed() -> None:
+    graph = ModelGraph(
+        tuple(GraphTensor(n, "FP32", ("N", 1)) for n in ("x", "START", "state_in")),
+        tuple(GraphTensor(n, "FP32", ("N", 1)) for n in ("y", "state_out")),
+    )
+    config = parse(
+        "max_batch_size: 4 sequence_batching { control_input { name: 'START' } "
+        "state { input_name: 'state_in' output_name: 'state_out' } }"
+    )
+    complete(config, graph, max_batch_given=True)
+    check_graph(config, graph)
+    assert [item.name for item in config.input] == ["x"]
+    assert [item.name for item in config.output] == ["y"]
+
+
+Y = 'output { name: "y" data_type: TYPE_FP32 dims: [2] }'
+X = 'input { name: "x" data_type: TYPE_FP32 dims: [3] }'
+# The words of Triton's ONNX Runtime backend.
 BAD = [
-    ('input { name: "z" dims: [3] }', "unexpected input 'z': the model has 'x'"),
     (
-        'input { name: "x" data_type: TYPE_INT8 dims: [3] }',
-        "says data_type TYPE_INT8, the model has TYPE_FP32",
+        'input { name: "z" data_type: TYPE_FP32 dims: [3] }' + Y,
+        "unexpected inference input 'z', allowed inputs are: x",
     ),
-    ('input { name: "x" dims: [4] }', r"the model expects 1 dimensions \(shape \[3\]\) but"),
-    ('input { name: "x" dims: [3, 3, 3] }', "the model expects 1 dimensions"),
+    (
+        X + 'output { name: "z" data_type: TYPE_FP32 dims: [3] }',
+        "unexpected inference output 'z', allowed outputs are: y",
+    ),
+    (
+        X.replace("x", "x2") + X + Y,
+        "unable to load model 'm', configuration expects 2 inputs, model provides 1",
+    ),
+    (
+        'input { name: "x" data_type: TYPE_STRING dims: [3] }' + Y,
+        "unable to load model 'm', configuration expects datatype TYPE_STRING for input 'x', model "
+        "provides TYPE_FP32",
+    ),
+    (
+        X + 'output { name: "y" data_type: TYPE_BF16 dims: [2] }',
+        "unsupported datatype TYPE_BF16 for output 'y' for model 'm'",
+    ),
+    (
+        X.replace("[3]", "[4]") + Y,
+        "model 'm', tensor 'x': the model expects 2 dimensions (shape [-1,3]) but the model "
+        "configuration specifies 2 dimensions (an initial batch dimension because max_batch_size "
+        "> 0 followed by the explicit tensor shape, making complete shape [-1,4])",
+    ),
+    (
+        X.replace("[3]", "[-1]") + Y,
+        "model 'm', tensor 'x': the model expects 2 dimensions (shape [-1,3]) but the model "
+        "configuration specifies 2 dimensions (an initial batch dimension because max_batch_size "
+        "> 0 followed by the explicit tensor shape, making complete shape [-1,-1])",
+    ),
+    (
+        X.replace("}", "optional: true }") + Y,
+        "unable to load model 'm', configuration expects 0 inputs, model provides 1",
+    ),
+    (
+        X.replace("}", "allow_ragged_batch: true }") + Y,
+        "unable to load model 'm', configuration expects model provides input with shape [-1]  for "
+        "ragged input 'x', model provides [-1,3]",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("text", "message"), BAD)
 def test_contradictions_are_refused(text: str, message: str) -> None:
-    with pytest.raises(ConfigInvalid, match=message):
-        complete(parse(text), model(("N", 3), ("N", 2)), max_batch_given=False)
+    config = parse(f'name: "m" max_batch_size: 4 {text}')
+    with pytest.raises(ConfigInvalid) as raised:
+        check_graph(config, model(("N", 3), ("N", 2)))
+    assert str(raised.value) == message
+
+
+def test_contradictions_without_batching() -> None:
+    config = parse(f'name: "m" {X}{Y}')
+    with pytest.raises(ConfigInvalid) as raised:
+        check_graph(config, model(("N", 3), ("N", 2)))
+    assert str(raised.value) == (
+        "model 'm', tensor 'x': the model expects 2 dimensions (shape [-1,3]) but the model "
+        "configuration specifies 1 dimensions (shape [3])"
+    )
+
+
+def test_scalars_are_configured_with_ones() -> None:
+    with pytest.raises(ConfigInvalid, match=r"scalar tensor 'x', should only provide 1 in the"):
+        check_graph(parse(f'name: "m" {X}{Y}'), model((), ()))
 
 
 def test_batching_needs_a_variable_axis() -> None:
-    with pytest.raises(ConfigInvalid, match="max_batch_size is 8, expected 0"):
-        complete(parse("max_batch_size: 8"), model((1, 3), (1, 2)), max_batch_given=True)
+    with pytest.raises(ConfigInvalid) as raised:
+        complete(parse('name: "m" max_batch_size: 8'), model((1, 3), (1, 2)), max_batch_given=True)
+    assert str(raised.value) == (
+        "autofill failed for model 'm': model does not support batching while non-zero "
+        "max_batch_size is specified"
+    )
+    config = parse(f'name: "m" max_batch_size: 8 {X}{Y}')
+    with pytest.raises(ConfigInvalid, match=r"the first dimension must be -1; but shape expected"):
+        check_graph(config, model((1, 3), (1, 2)))

@@ -76,20 +76,78 @@ def test_normalising_fills_name_backend_and_groups(tmp_path: Path) -> None:
     assert config.default_model_filename == "model.onnx"
 
 
+def test_the_name_is_the_directorys(tmp_path: Path) -> None:
+    model = save(tmp_path, "m", add_sub())
+    message = "unexpected directory name 'm' for model 'other', directory name must equal model"
+    with pytest.raises(ConfigInvalid, match=message):
+        normalise(parse('name: "other"'), read_model(model), Machine(cores=2))
+
+
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("name", "file", "text", "backend", "platform", "filename"),
     [
-        ('name: "other"', "unexpected directory name 'm' for model 'other'"),
-        ('platform: "nope"', "platform 'nope' is not known"),
-        ('platform: "onnxruntime_onnx" backend: "python"', "belongs to backend 'onnxruntime'"),
-        ("instance_group { kind: KIND_GPU }", "has kind KIND_GPU but no GPUs are available"),
-        ("instance_group { kind: KIND_CPU gpus: [0] }", "but specifies gpus"),
+        ("m", "model.pt", "", "pytorch", "pytorch_libtorch", "model.pt"),
+        ("m", "model.pt2", "", "pytorch", "torch_aoti", "model.pt2"),
+        ("m", "model.plan", "", "tensorrt", "tensorrt_plan", "model.plan"),
+        ("m", "model.xml", "", "openvino", "", "model.xml"),
+        ("m", "model.py", "", "python", "", "model.py"),
+        ("m", "model.py", 'platform: "python" backend: "python"', "python", "python", "model.py"),
+        ("m", "x", 'default_model_filename: "model.onnx"', "onnxruntime", "onnxruntime_onnx",
+         "model.onnx"),
+        ("m", "x", 'backend: "pytorch"', "pytorch", "pytorch_libtorch", "model.pt"),
+        ("m", "x", 'backend: "identity"', "identity", "", ""),
+        ("m", "x", 'backend: "nope"', "nope", "", ""),
+        ("m", "x", 'platform: "nope"', "", "nope", ""),
+        ("m", "x", 'platform: "ensemble"', "", "ensemble", ""),
+        ("m.identity", "x", "", "identity", "", "model.identity"),
+        ("m.a.b", "x", "", "a.b", "", "model.a.b"),
+    ],
+)  # fmt: skip
+def test_backend_platform_and_file_are_told_from_what_there_is(
+    tmp_path: Path, name: str, file: str, text: str, backend: str, platform: str, filename: str
+) -> None:
+    (tmp_path / name / "1").mkdir(parents=True)
+    (tmp_path / name / "1" / file).touch()
+    config = parse(text)
+    normalise(config, read_model(tmp_path / name), Machine(cores=2))
+    found = (config.backend, config.platform, config.default_model_filename)
+    assert found == (backend, platform, filename)
+
+
+def test_a_model_that_names_no_backend_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "m" / "1").mkdir(parents=True)
+    with pytest.raises(ConfigInvalid) as raised:
+        normalise(parse(""), read_model(tmp_path / "m"), Machine(cores=2))
+    assert str(raised.value) == (
+        "Invalid model name: Could not determine backend for model 'm' with no backend in model "
+        "configuration. Expected model name of the form 'model.<backend_name>'."
+    )
+
+
+@pytest.mark.parametrize(
+    ("policy", "versions"),
+    [
+        ("", (12,)),
+        ("latest { num_versions: 2 }", (3, 12)),
+        ("latest { num_versions: 9 }", (1, 3, 12)),
+        ("all {}", (1, 3, 12)),
+        ("specific { versions: [12, 4, 1] }", (1, 12)),
+        ("latest {}", None),
+        ("specific { versions: [4] }", None),
     ],
 )
-def test_contradictions_are_refused(tmp_path: Path, text: str, message: str) -> None:
-    model = save(tmp_path, "m", add_sub())
+def test_version_policies_as_triton_reads_them(
+    tmp_path: Path, policy: str, versions: tuple[int, ...] | None
+) -> None:
+    for version in (1, 3, 12):
+        (tmp_path / "m" / str(version)).mkdir(parents=True)
+    config = parse(f"version_policy {{ {policy} }}" if policy else "")
+    if versions is not None:
+        assert versions_to_serve(config, read_model(tmp_path / "m")) == versions
+        return
+    message = "at least one version must be available under the version policy of model 'm'$"
     with pytest.raises(ConfigInvalid, match=message):
-        normalise(parse(text), read_model(model), Machine(cores=2))
+        versions_to_serve(config, read_model(tmp_path / "m"))
 
 
 def test_gpus_are_used_when_they_are_there(tmp_path: Path) -> None:
