@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import uvloop
@@ -23,7 +23,11 @@ from worker_runtime.core.response_cache import ResponseCache, cache_from
 from worker_runtime.errors import Internal, RuntimeFault
 from worker_runtime.machine import this_machine
 from worker_runtime.observability.logging import LogControl
-from worker_runtime.observability.metrics import Exposition
+from worker_runtime.observability.metrics.cache import CacheFamilies
+from worker_runtime.observability.metrics.exposition import Exposition, Source
+from worker_runtime.observability.metrics.gpu import GpuFamilies
+from worker_runtime.observability.metrics.host import HostFamilies
+from worker_runtime.observability.metrics.models import ModelFamilies
 from worker_runtime.observability.model_metrics import OwnMetrics
 from worker_runtime.observability.tracing.tracer import Tracer
 from worker_runtime.protocols.grpc.server import GrpcServer
@@ -47,13 +51,24 @@ def serve(settings: Settings) -> int:
     for warning in settings.warnings:
         logger.warning("%s", warning)
     try:
-        cache = cache_from(settings.cache_config)
+        server = prepared(settings, log)
     except RuntimeFault as error:
         kind = "Internal" if isinstance(error, Internal) else "Invalid argument"
         sys.stderr.write(f"error: creating server: {kind} - {error}\n")
         return 1
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(Server(settings, log, cache).run())
+        return runner.run(_until_signal(server))
+
+
+def prepared(settings: Settings, log: LogControl) -> "Server":
+    """A server that is not started. Raises a RuntimeFault for a cache that cannot be made."""
+    return Server(settings, log, cache_from(settings.cache_config))
+
+
+async def _until_signal(server: "Server") -> int:
+    stopped = asyncio.Event()
+    with _signals(stopped):
+        return await server.run(stopped)
 
 
 class Server:
@@ -61,6 +76,7 @@ class Server:
         self, settings: Settings, log: LogControl, cache: ResponseCache | None = None
     ) -> None:
         self._settings = settings
+        self._cache = cache
         self._own_metrics = OwnMetrics()
         self._host = ModelHost(self._own_metrics)
         machine = this_machine()
@@ -78,6 +94,7 @@ class Server:
             load_threads=settings.load_threads,
             load_retries=settings.load_retries,
             cache=cache,
+            metrics=settings.metrics_config,
         )
         self._engine = Engine(
             self._manager,
@@ -93,33 +110,44 @@ class Server:
         self._grpc: GrpcServer | None = None
         self._polling: asyncio.Future[None] | None = None
 
-    async def run(self) -> int:
-        """Start, serve until a signal, drain. 0 for a clean end, 1 for a failed start."""
-        stopped = asyncio.Event()
+    @property
+    def engine(self) -> Engine:
+        return self._engine
+
+    async def run(self, stopped: asyncio.Event, ready: Callable[[], None] | None = None) -> int:
+        """Start, serve until ``stopped``, drain. 0 for a clean end, 1 for a failed start.
+
+        ``ready`` is called once when the models are loaded.
+        """
         self._host.bind(self._engine, asyncio.get_running_loop())
-        with _signals(stopped):
-            try:
-                await self._listen()
-            except OSError as error:
-                logger.error("%s", error)
-                await self._stop(0)
-                return 1
-            failed = await self._load(stopped)
-            if failed:
-                await self._stop(0)
-                return 1
-            await stopped.wait()
-            logger.info(
-                "stopping: at most %g s for running requests", self._settings.exit_timeout_s
-            )
-            await self._stop(self._settings.exit_timeout_s)
+        try:
+            await self._listen()
+        except OSError as error:
+            logger.error("%s", error)
+            await self._stop(0)
+            return 1
+        failed = await self._load(stopped)
+        if failed:
+            await self._stop(0)
+            return 1
+        if ready is not None:
+            ready()
+        await stopped.wait()
+        logger.info("stopping: at most %g s for running requests", self._settings.exit_timeout_s)
+        await self._stop(self._settings.exit_timeout_s)
         logger.info("stopped")
         return 0
 
     async def _listen(self) -> None:
         settings, ports = self._settings, {}
         if settings.http.enabled:
-            app = HttpApp(self._engine, settings.http_options.max_input_bytes)
+            options = settings.http_options
+            app = HttpApp(
+                self._engine,
+                options.max_input_bytes,
+                options.forward_pattern,
+                options.restrictions,
+            )
             ports["http_port"] = await self._open_http(app, "HTTP", settings.http)
         if settings.grpc.enabled:
             self._grpc = GrpcServer(
@@ -133,14 +161,27 @@ class Server:
             ports["grpc_port"] = self._grpc.port
             logger.info("gRPC on %s:%d", settings.grpc.address, self._grpc.port)
         if settings.metrics.enabled:
-            exposition = Exposition(lambda: self._manager.versions, cpu=settings.cpu_metrics)
+            exposition = self._exposition()
             metrics = MetricsApp(lambda: exposition.text() + self._own_metrics.text())
             ports["metrics_port"] = await self._open_http(metrics, "metrics", settings.metrics)
         if settings.ready_file is not None:
             write_ready_file(settings.ready_file, ports)
 
+    def _exposition(self) -> Exposition:
+        settings = self._settings
+        interval_s = settings.metrics_interval_ms / 1000
+        sources: list[Source] = [
+            ModelFamilies(lambda: self._manager.versions, settings.metrics_config),
+            HostFamilies(interval_s, cpu=settings.cpu_metrics),
+        ]
+        if settings.gpu_metrics:
+            sources.append(GpuFamilies(interval_s))
+        if self._cache is not None:
+            sources.append(CacheFamilies(self._cache))
+        return Exposition(sources)
+
     async def _open_http(self, app: HttpApp | MetricsApp, what: str, listener: Listener) -> int:
-        server = HttpServer(app, listener.address, listener.port)
+        server = HttpServer(app, listener.address, listener.port, reuse_port=listener.reuse_port)
         try:
             await server.start()
         except OSError as error:

@@ -6,7 +6,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from worker_runtime.observability.logging import LogOptions
-from worker_runtime.observability.metrics_config import MetricsConfig
+from worker_runtime.observability.metrics.config import MetricsConfig
 from worker_runtime.observability.tracing.config import TraceConfig
 from worker_runtime.types.listening import GrpcOptions
 from worker_runtime.types.restrictions import Restrictions

@@ -27,6 +27,7 @@ from worker_runtime.errors import (
     RuntimeFault,
     Unavailable,
 )
+from worker_runtime.observability.metrics.config import MetricsConfig
 from worker_runtime.repository import ensembles
 from worker_runtime.types.override import LoadOverride
 from worker_runtime.types.states import ModelState
@@ -50,10 +51,11 @@ class Manager:
         load_threads: int = 4,
         load_retries: int = 0,
         cache: ResponseCache | None = None,
+        metrics: MetricsConfig | None = None,
     ) -> None:
         self._explicit = explicit
         self._surveyor = Surveyor(repositories, rules, config_name)
-        self._surroundings = Surroundings(self.resolve, cache)
+        self._surroundings = Surroundings(self.resolve, cache, metrics or MetricsConfig())
         self._serving = Serving(rules, self._build, threads=load_threads, retries=load_retries)
         self._known: dict[str, Known] = {}
         # Why the last attempt failed: for people, and for ensembles that need the model.

@@ -1,6 +1,7 @@
 """One loaded model version: configuration, signature, planner, scheduler and statistics."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,14 @@ from worker_runtime.core.scheduling.sequence.config import SequenceConfig
 from worker_runtime.core.scheduling.sequence.scheduler import SequenceScheduler
 from worker_runtime.core.scheduling.surroundings import ALONE, Surroundings
 from worker_runtime.core.statistics import Statistics
+from worker_runtime.observability.metrics.config import MetricsConfig
+from worker_runtime.observability.metrics.latency import (
+    FIRST_RESPONSE_FAMILY,
+    FIRST_RESPONSE_MS,
+    Histogram,
+    Summaries,
+)
+from worker_runtime.types.batch_tensors import batch_tensors_of
 from worker_runtime.types.signature import Signature
 
 
@@ -49,19 +58,31 @@ class ModelVersion:
         # Ensembles do not: their phases are the sums over their steps.
         self.executes = not blueprint.config.HasField("ensemble_scheduling")
         self.statistics = Statistics(load_duration_s=blueprint.load_duration_s)
+        self._keep(surroundings.metrics)
+        # Labels of its metrics beside name and version.
+        self.metric_labels = {f"_{key}": tag for key, tag in self.config.metric_tags.items()}
         self.planner = Planner(blueprint.signature)
         # For the front ends: a request's raw header to its decoded form. They keep it bounded.
         self.forms: dict[bytes, Any] = {}
-        self._loaded = blueprint.loaded
+        self.loaded = blueprint.loaded
         self._pins = 0
         self._unpinned = asyncio.Event()
         self._unpinned.set()
         scheduler = self._scheduler(blueprint, loop, surroundings)
         cache = surroundings.cache
-        if cache is not None and self.config.response_cache.enable:
+        self.cached = cache is not None and self.config.response_cache.enable
+        if cache is not None and self.cached:
             ordered = self.config.dynamic_batching.preserve_ordering
             scheduler = CachedScheduler(scheduler, cache, self.name, self.version, ordered=ordered)
         self.scheduler: Scheduler = scheduler
+
+    def _keep(self, metrics: MetricsConfig) -> None:
+        """Measure what was asked for beyond the counters."""
+        if metrics.summaries:
+            self.statistics.summaries = Summaries()
+        if metrics.histograms and self.decoupled:
+            bounds = first_response_bounds(self.config)
+            self.statistics.first_response = Histogram(bounds or FIRST_RESPONSE_MS)
 
     def _scheduler(
         self, blueprint: Blueprint, loop: asyncio.AbstractEventLoop, surroundings: Surroundings
@@ -98,21 +119,52 @@ class ModelVersion:
             await self.scheduler.finish_sequences()
         await self.drain()
 
+    @property
+    def resizable(self) -> bool:
+        """Its instances may be other ones from one batch to the next."""
+        return isinstance(self.scheduler, DynamicScheduler)
+
+    async def resize(self, groups: Any, instances: Sequence[Any]) -> list[Any]:
+        """Serve with ``instances``, laid out as the instance ``groups`` say.
+
+        Returns those that left, once they have answered what they were given.
+        """
+        if not isinstance(self.scheduler, DynamicScheduler):
+            raise TypeError(f"the scheduler of model '{self.name}' keeps its instances")
+        wanted = {id(instance) for instance in instances}
+        left = [item for item in self.loaded.instances if id(item) not in wanted]
+        ended = self.scheduler.resize(instances)
+        self.loaded.instances = instances
+        del self.config.instance_group[:]
+        self.config.instance_group.extend(groups)
+        await asyncio.get_running_loop().run_in_executor(None, ended)
+        return left
+
     async def drain(self) -> None:
         """Finish what was accepted, then give the memory back."""
         await self._unpinned.wait()
         await self.scheduler.drain()
-        await asyncio.get_running_loop().run_in_executor(None, self._loaded.close)
+        await asyncio.get_running_loop().run_in_executor(None, self.loaded.close)
 
     def close(self) -> None:
         self.scheduler.close()
+
+
+def first_response_bounds(config: Any) -> tuple[float, ...]:
+    """Buckets that the configuration gives the histogram of first responses; () for none."""
+    for control in config.model_metrics.metric_control:
+        if control.metric_identifier.family == FIRST_RESPONSE_FAMILY:
+            return tuple(control.histogram_options.buckets)
+    return ()
 
 
 def scheduler_config(config: Any) -> SchedulerConfig:
     """The scheduling part of a complete ``inference.ModelConfig``."""
     decoupled = config.model_transaction_policy.decoupled
     if not config.HasField("dynamic_batching"):
-        return SchedulerConfig(ahead=1, decoupled=decoupled)
+        return SchedulerConfig(
+            ahead=1, decoupled=decoupled, tensors=batch_tensors_of(config)
+        )
     batching = config.dynamic_batching
     return SchedulerConfig(
         batching=BatchingConfig(
@@ -129,6 +181,7 @@ def scheduler_config(config: Any) -> SchedulerConfig:
         ),
         preserve_ordering=batching.preserve_ordering,
         decoupled=decoupled,
+        tensors=batch_tensors_of(config),
     )
 
 

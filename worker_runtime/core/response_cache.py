@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from time import monotonic_ns
 from typing import Any
 
 import numpy as np
@@ -39,21 +40,29 @@ class ResponseCache:
         self.byte_size = byte_size
         self.used_bytes = 0
         self.evictions = 0
+        self.hits = self.misses = 0
+        self.lookup_ns = self.insertion_ns = 0
         self._entries: OrderedDict[bytes, CachedAnswer] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._entries)
 
     def lookup(self, key: bytes) -> CachedAnswer | None:
+        before = monotonic_ns()
         found = self._entries.get(key)
-        if found is not None:
+        if found is None:
+            self.misses += 1
+        else:
+            self.hits += 1
             self._entries.move_to_end(key)
+        self.lookup_ns += monotonic_ns() - before
         return found
 
     def insert(
         self, key: bytes, names: Sequence[str], arrays: Iterable["np.ndarray[Any, Any]"]
     ) -> bool:
         """Keep a copy; False when it can never fit."""
+        before = monotonic_ns()
         given = tuple(arrays)
         size = _ENTRY_BYTES + sum(
             len(name) + _array_bytes(array) for name, array in zip(names, given, strict=True)
@@ -69,6 +78,7 @@ class ResponseCache:
             self.evictions += 1
         self._entries[key] = CachedAnswer(tuple(names), tuple(map(_frozen, given)), size)
         self.used_bytes += size
+        self.insertion_ns += monotonic_ns() - before
         return True
 
 

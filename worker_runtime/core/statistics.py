@@ -1,7 +1,14 @@
 """Counters of one model version. Written once per batch in the event loop, read by scrapes."""
 
+from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+
+from worker_runtime.observability.metrics.latency import BOUNDS, Histogram, Latencies, Summaries
+from worker_runtime.types.request import InferRequest
+
+_US = 1000
 
 
 class FailureReason(StrEnum):
@@ -46,9 +53,21 @@ class ResponseEnd(StrEnum):
     CANCEL = "cancel"
 
 
+@dataclass(frozen=True, slots=True)
+class MemoryUsage:
+    """``kind`` is CPU, CPU_PINNED or GPU."""
+
+    kind: str
+    device: int
+    byte_size: int
+
+
 @dataclass(slots=True)
 class Statistics:
-    """``*_ns`` are sums over requests; the time of a batch counts for each request in it."""
+    """``*_ns`` are sums over requests; the time of a batch counts for each request in it.
+
+    ``summaries`` and ``first_response`` are kept only where they were asked for.
+    """
 
     success_count: int = 0
     success_ns: int = 0
@@ -71,6 +90,10 @@ class Statistics:
     )
     batches: dict[int, BatchCount] = field(default_factory=dict)
     responses: dict[int, ResponseCount] = field(default_factory=dict)
+    memory: tuple[MemoryUsage, ...] = ()
+    latencies: Latencies = field(default_factory=Latencies)
+    summaries: Summaries | None = None
+    first_response: Histogram | None = None
 
     def executed(
         self,
@@ -82,10 +105,12 @@ class Statistics:
         times: tuple[int, int, int, int],
         now_ms: int,
         batch_rows: int = 0,
+        each: Sequence[InferRequest] = (),
     ) -> None:
         """One batch succeeded; ``times`` are start, input end, compute end, output end (ns).
 
         ``batch_rows`` are the rows that ran when some of them belong to requests that failed.
+        ``each`` are the requests where there are several: their latencies differ.
         """
         start, input_end, infer_end, end = times
         input_ns, infer_ns, output_ns = input_end - start, infer_end - input_end, end - infer_end
@@ -106,6 +131,37 @@ class Statistics:
         batch.input_ns += input_ns
         batch.infer_ns += infer_ns
         batch.output_ns += output_ns
+        latencies = self.latencies
+        latencies.compute_input[bisect_left(BOUNDS, input_ns)] += requests
+        latencies.compute_infer[bisect_left(BOUNDS, infer_ns)] += requests
+        latencies.compute_output[bisect_left(BOUNDS, output_ns)] += requests
+        if requests == 1:
+            latencies.request[bisect_left(BOUNDS, end - arrived_sum)] += 1
+            latencies.queue[bisect_left(BOUNDS, start - queued_sum)] += 1
+        else:
+            request_counts, queue_counts = latencies.request, latencies.queue
+            for request in each:
+                request_counts[bisect_left(BOUNDS, end - request.arrived_ns)] += 1
+                queue_counts[bisect_left(BOUNDS, start - request.queued_ns)] += 1
+        if self.summaries is not None:
+            pairs = [(arrived_sum, queued_sum)] if requests == 1 else _pairs(each)
+            self._summarise(self.summaries, pairs, start, end, (input_ns, infer_ns, output_ns))
+
+    def _summarise(
+        self,
+        summaries: Summaries,
+        pairs: Sequence[tuple[int, int]],
+        start: int,
+        end: int,
+        computed: tuple[int, int, int],
+    ) -> None:
+        phases = summaries.phases
+        for arrived, queued in pairs:
+            phases["request"].observe(max(0, end - arrived) // _US)
+            phases["queue"].observe(max(0, start - queued) // _US)
+        names = ("compute_input", "compute_infer", "compute_output")
+        for name, duration_ns in zip(names, computed, strict=True):
+            phases[name].observe(max(0, duration_ns) // _US, len(pairs))
 
     def failed(self, reason: FailureReason, duration_ns: int) -> None:
         """One request ended without an answer."""
@@ -120,12 +176,19 @@ class Statistics:
         self.queue_ns += queue_ns
         self.cache_hit_count += 1
         self.cache_hit_ns += lookup_ns
+        self.latencies.request[bisect_left(BOUNDS, duration_ns)] += 1
+        self.latencies.queue[bisect_left(BOUNDS, queue_ns)] += 1
+        if self.summaries is not None:
+            self.summaries.phases["queue"].observe(queue_ns // _US)
+            self.summaries.cache_hit.observe(lookup_ns // _US)
 
     def cache_missed(self, duration_ns: int) -> None:
         """An executed request went into the cache; looking it up and keeping it took so long."""
         self.success_ns += duration_ns
         self.cache_miss_count += 1
         self.cache_miss_ns += duration_ns
+        if self.summaries is not None:
+            self.summaries.cache_miss.observe(duration_ns // _US)
 
     def responded(self, index: int, end: ResponseEnd, times: tuple[int, int, int]) -> None:
         """One answer of a decoupled model; ``times`` are start, output start, end (ns)."""
@@ -152,3 +215,7 @@ class Statistics:
         else:
             row.fail_count += 1
             row.fail_ns += stop - start
+
+
+def _pairs(requests: Sequence[InferRequest]) -> list[tuple[int, int]]:
+    return [(request.arrived_ns, request.queued_ns) for request in requests]

@@ -168,7 +168,7 @@ def test_metrics_follow_the_work(server: Runtime) -> None:
     assert value("shoal_inference_batch_size_total", sizes) == batches + 1
     text = server.metrics()
     assert "# TYPE nv_inference_request_success counter" in text
-    assert f"nv_inference_pending_request_count{labels} 0.0" in text
+    assert f"nv_inference_pending_request_count{labels} 0" in text
     for reason in ("REJECTED", "CANCELED", "BACKEND", "OTHER"):
         assert f'model="simple",reason="{reason}"' in text
     assert "nv_cpu_memory_total_bytes" in text
@@ -225,7 +225,7 @@ def test_sigterm_finishes_what_runs_and_refuses_the_rest(tmp_path: Path) -> None
         for call in calls:
             call.start()
         # One executes, one stands behind it, the third waits: then all three have arrived.
-        pending = 'nv_inference_pending_request_count{model="slow",version="1"} 1.0'
+        pending = 'nv_inference_pending_request_count{model="slow",version="1"} 1'
         wait_until(lambda: pending in server.metrics(), "three accepted requests")
         os.kill(server.process.pid, signal.SIGTERM)
         wait_until(lambda: server.call("v2/health/ready")[0] == 503, "not ready any more")
@@ -249,7 +249,7 @@ def test_backend_errors_reach_the_client_and_count_as_such(server: Runtime) -> N
     body["inputs"][1]["data"] = [4]
     status, answer = server.json("v2/models/raises/infer", body)
     assert (status, answer["outputs"][0]["data"]) == (200, [1, 2, 3, 4])
-    assert 'model="raises",reason="BACKEND",version="1"} 1.0' in server.metrics()
+    assert 'model="raises",reason="BACKEND",version="1"} 1' in server.metrics()
 
 
 def test_large_answers_do_not_disturb_small_ones(server: Runtime) -> None:

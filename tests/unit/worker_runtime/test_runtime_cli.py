@@ -10,7 +10,7 @@ import pytest
 from worker_runtime.cli import HelpRequested, UsageError, help_text, parse
 from worker_runtime.flags import FLAGS, GROUPS
 from worker_runtime.observability.logging import LogOptions
-from worker_runtime.observability.metrics_config import MetricsConfig
+from worker_runtime.observability.metrics.config import MetricsConfig
 from worker_runtime.observability.tracing.config import Level, Mode, TraceConfig
 from worker_runtime.settings import (
     ControlMode,

@@ -41,6 +41,7 @@ class Answers:
             times=times,
             now_ms=time_ns() // 1_000_000,
             batch_rows=batch_rows,
+            each=done,
         )
 
     def deliver(self, request: InferRequest, outputs: Arrays) -> None:

@@ -1,12 +1,13 @@
 """What a scheduler may need around its model: other models, and the response cache."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from worker_runtime.core.plans import Planner
 from worker_runtime.core.response_cache import ResponseCache
 from worker_runtime.core.scheduling.base import Scheduler
+from worker_runtime.observability.metrics.config import MetricsConfig
 from worker_runtime.types.signature import Signature
 
 
@@ -36,6 +37,7 @@ class Surroundings:
 
     resolve: Callable[[str, str], ServedModel] = nowhere
     cache: ResponseCache | None = None
+    metrics: MetricsConfig = field(default_factory=MetricsConfig)
 
 
 ALONE = Surroundings()

@@ -21,6 +21,7 @@ from worker_runtime.core.scheduling.ensemble.outputs import (
 from worker_runtime.core.scheduling.ensemble.steps import StepCall, StepMaker
 from worker_runtime.core.scheduling.surroundings import ServedModel, Surroundings
 from worker_runtime.errors import Cancelled, Internal, InvalidArgument, RuntimeFault
+from worker_runtime.observability.metrics.latency import Histogram
 from worker_runtime.types.request import InferRequest, ParameterValue, Response
 from worker_runtime.types.signature import Signature
 
@@ -40,6 +41,7 @@ class Ensemble:
         decoupled: bool,
         max_inflight: int,
         ended: "Callable[[EnsembleRun], None]",
+        first_response: Histogram | None = None,
     ) -> None:
         self.graph = graph
         self.outputs = {spec.name: spec for spec in signature.outputs}
@@ -50,6 +52,7 @@ class Ensemble:
             [StepLimiter(max_inflight) for _ in graph.steps] if max_inflight else []
         )
         self.ended = ended
+        self.first_response = first_response
 
 
 class EnsembleRun:
@@ -293,6 +296,9 @@ class EnsembleRun:
         self._ensemble.ended(self)
 
     def _send(self, response: Response | None, *, final: bool) -> None:
+        first = self._ensemble.first_response
+        if first is not None and not self._answered and response is not None:
+            first.observe_ns(monotonic_ns() - self.request.arrived_ns)
         self._answered = True
         self._closed = final
         try:

@@ -27,6 +27,7 @@ class EnsembleScheduler:
             decoupled=config.model_transaction_policy.decoupled,
             max_inflight=getattr(config.ensemble_scheduling, "max_inflight_requests", 0),
             ended=self._ended,
+            first_response=statistics.first_response,
         )
         self._runs: dict[int, EnsembleRun] = {}
         self._closed = False

@@ -1,0 +1,290 @@
+"""The families of models, read from their statistics: they come and go with the models."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Protocol
+
+from worker_runtime.observability.metrics.config import MetricsConfig
+from worker_runtime.observability.metrics.latency import BOUNDS, FIRST_RESPONSE_FAMILY, PHASES
+from worker_runtime.observability.metrics.quantiles import SlidingQuantiles
+from worker_runtime.observability.metrics.text import Family, Labels
+
+_US = 1000
+_S = 1e9
+
+# name, help, attribute of the statistics, divisor (nanoseconds to microseconds)
+COUNTERS = (
+    (
+        "nv_inference_request_success",
+        "Number of successful inference requests, all batch sizes",
+        "success_count",
+        1,
+    ),
+    (
+        "nv_inference_count",
+        "Number of inferences performed (does not include cached requests)",
+        "row_count",
+        1,
+    ),
+    (
+        "nv_inference_exec_count",
+        "Number of model executions performed (does not include cached requests)",
+        "execution_count",
+        1,
+    ),
+)
+DURATIONS = (
+    (
+        "nv_inference_request_duration_us",
+        "Cumulative inference request duration in microseconds (includes cached requests)",
+        "success_ns",
+        _US,
+    ),
+    (
+        "nv_inference_queue_duration_us",
+        "Cumulative inference queuing duration in microseconds (includes cached requests)",
+        "queue_ns",
+        _US,
+    ),
+    (
+        "nv_inference_compute_input_duration_us",
+        "Cumulative compute input duration in microseconds (does not include cached requests)",
+        "input_ns",
+        _US,
+    ),
+    (
+        "nv_inference_compute_infer_duration_us",
+        "Cumulative compute inference duration in microseconds (does not include cached requests)",
+        "infer_ns",
+        _US,
+    ),
+    (
+        "nv_inference_compute_output_duration_us",
+        "Cumulative inference compute output duration in microseconds "
+        "(does not include cached requests)",
+        "output_ns",
+        _US,
+    ),
+)
+CACHE = (
+    (
+        "nv_cache_num_hits_per_model",
+        "Number of cache hits per model",
+        "cache_hit_count",
+        1,
+    ),
+    (
+        "nv_cache_num_misses_per_model",
+        "Number of cache misses per model",
+        "cache_miss_count",
+        1,
+    ),
+    (
+        "nv_cache_hit_duration_per_model",
+        "Total cache hit duration per model, in microseconds",
+        "cache_hit_ns",
+        _US,
+    ),
+    (
+        "nv_cache_miss_duration_per_model",
+        "Total cache miss (insert+lookup) duration per model, in microseconds",
+        "cache_miss_ns",
+        _US,
+    ),
+)
+FAILURE = ("nv_inference_request_failure", "Number of failed inference requests, all batch sizes")
+PENDING = (
+    "nv_inference_pending_request_count",
+    "Instantaneous number of pending requests awaiting execution per-model.",
+)
+LOAD = ("nv_model_load_duration_secs", "Model load time in seconds")
+FIRST_RESPONSE = (
+    FIRST_RESPONSE_FAMILY,
+    "Duration from request to first response in milliseconds",
+)
+# by phase
+SUMMARIES = {
+    "request": (
+        "nv_inference_request_summary_us",
+        "Summary of inference request duration in microseconds (includes cached requests)",
+    ),
+    "queue": (
+        "nv_inference_queue_summary_us",
+        "Summary of inference queuing duration in microseconds (includes cached requests)",
+    ),
+    "compute_input": (
+        "nv_inference_compute_input_summary_us",
+        "Summary of inference compute input duration in microseconds "
+        "(does not include cached requests)",
+    ),
+    "compute_infer": (
+        "nv_inference_compute_infer_summary_us",
+        "Summary of inference compute infer duration in microseconds "
+        "(does not include cached requests)",
+    ),
+    "compute_output": (
+        "nv_inference_compute_output_summary_us",
+        "Summary of inference compute output duration in microseconds "
+        "(does not include cached requests)",
+    ),
+}
+CACHE_SUMMARIES = {
+    "cache_hit": (
+        "nv_cache_hit_summary_per_model",
+        "Summary of cache hit counts/durations per model, in microseconds",
+    ),
+    "cache_miss": (
+        "nv_cache_miss_summary_per_model",
+        "Summary of cache miss counts/durations per model, in microseconds.",
+    ),
+}
+BATCH_SIZE = (
+    "shoal_inference_batch_size_total",
+    "Number of model executions by batch size (rows)",
+)
+MEMORY = ("shoal_model_memory_bytes", "Memory of the model version, estimated when it was loaded")
+PHASE_TEXTS = {
+    "request": "Time from a request's arrival to its answer, in seconds",
+    "queue": "Time that a request waited, in seconds",
+    "compute_input": "Time to make a request's batch, in seconds",
+    "compute_infer": "Time of a request's batch in the model, in seconds",
+    "compute_output": "Time to check and split a request's batch of outputs, in seconds",
+}
+# attribute of the statistics with the sum of a phase
+_SUMS = {
+    "request": "success_ns",
+    "queue": "queue_ns",
+    "compute_input": "input_ns",
+    "compute_infer": "infer_ns",
+    "compute_output": "output_ns",
+}
+
+
+class Scheduled(Protocol):
+    @property
+    def pending(self) -> int: ...
+
+
+class ModelSource(Protocol):
+    """What is read of a model version; ``statistics`` has the attributes named above.
+
+    ``metric_labels`` are those beside model and version: tags and namespace. ``cached``: it
+    answers from the response cache.
+    """
+
+    name: str
+    version: int
+    statistics: Any
+    cached: bool
+
+    @property
+    def metric_labels(self) -> Mapping[str, str]: ...
+
+    @property
+    def scheduler(self) -> Scheduled: ...
+
+
+Models = list[tuple[ModelSource, Labels]]
+
+
+class ModelFamilies:
+    """Families from the statistics of the models that are READY now."""
+
+    def __init__(
+        self, models: Callable[[], Iterable[ModelSource]], config: MetricsConfig | None = None
+    ) -> None:
+        self._models = models
+        self._config = config or MetricsConfig()
+
+    def collect(self) -> Iterator[Family]:
+        models: Models = [
+            (m, {"model": m.name, "version": str(m.version), **m.metric_labels})
+            for m in self._models()
+        ]
+        success, *rest = COUNTERS
+        yield self._counter(success, models)
+        yield self._failures(models)
+        for row in (*rest, *(DURATIONS if self._config.counters else ())):
+            yield self._counter(row, models)
+        if self._config.counters:
+            cached = [pair for pair in models if pair[0].cached]
+            for row in CACHE:
+                yield self._counter(row, cached)
+        yield from _gauges(models)
+        yield from _own(models)
+        yield _first_response(models)
+        if self._config.summaries:
+            yield from self._summaries(models)
+
+    def _counter(self, row: tuple[str, str, str, int], models: Models) -> Family:
+        name, text, attribute, divisor = row
+        family = Family(name, text, "counter")
+        for model, labels in models:
+            # why 0 without counters: in Triton they are shown then, and stand still.
+            value = getattr(model.statistics, attribute) if self._config.counters else 0
+            family.add(labels, value // divisor)
+        return family
+
+    def _failures(self, models: Models) -> Family:
+        family = Family(*FAILURE, "counter")
+        for model, labels in models:
+            for reason, count in sorted(model.statistics.failures.items()):
+                counted = count if self._config.counters else 0
+                family.add({**labels, "reason": str(reason)}, counted)
+        return family
+
+    def _summaries(self, models: Models) -> Iterator[Family]:
+        kept = [(m, labels) for m, labels in models if m.statistics.summaries is not None]
+        for phase, (name, text) in SUMMARIES.items():
+            family = Family(name, text, "summary")
+            for model, labels in kept:
+                # why not with the cache: as in Triton, where the figure would mislead.
+                if phase != "request" or not model.cached:
+                    self._summary(family, labels, model.statistics.summaries.phases[phase])
+            yield family
+        for attribute, (name, text) in CACHE_SUMMARIES.items():
+            family = Family(name, text, "summary")
+            for model, labels in kept:
+                if model.cached:
+                    self._summary(family, labels, getattr(model.statistics.summaries, attribute))
+            yield family
+
+    def _summary(self, family: Family, labels: Labels, seen: SlidingQuantiles) -> None:
+        values = [(quantile, seen.value(quantile)) for quantile, _ in self._config.quantiles]
+        family.add_summary(labels, values, seen.count, seen.total)
+
+
+def _gauges(models: Models) -> Iterator[Family]:
+    pending, load = Family(*PENDING, "gauge"), Family(*LOAD, "gauge")
+    for model, labels in models:
+        pending.add(labels, model.scheduler.pending)
+        load.add(labels, model.statistics.load_duration_s)
+    yield from (pending, load)
+
+
+def _own(models: Models) -> Iterator[Family]:
+    """What Triton's users ask for and it does not have."""
+    batches, memory = Family(*BATCH_SIZE, "counter"), Family(*MEMORY, "gauge")
+    for model, labels in models:
+        for size, batch in sorted(model.statistics.batches.items()):
+            batches.add({**labels, "batch_size": str(size)}, batch.count)
+        for usage in model.statistics.memory:
+            where = {"type": usage.kind, "id": str(usage.device)}
+            memory.add({**labels, **where}, usage.byte_size)
+    yield from (batches, memory)
+    bounds = [bound / _S for bound in BOUNDS]
+    for phase in PHASES:
+        family = Family(f"shoal_inference_{phase}_seconds", PHASE_TEXTS[phase], "histogram")
+        for model, labels in models:
+            counts = getattr(model.statistics.latencies, phase)
+            total = getattr(model.statistics, _SUMS[phase]) / _S
+            family.add_histogram(labels, bounds, counts, total)
+        yield family
+
+
+def _first_response(models: Models) -> Family:
+    family = Family(*FIRST_RESPONSE, "histogram")
+    for model, labels in models:
+        seen = model.statistics.first_response
+        if seen is not None:
+            family.add_histogram(labels, seen.bounds, seen.counts, seen.total)
+    return family

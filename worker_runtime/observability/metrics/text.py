@@ -1,0 +1,84 @@
+"""Prometheus text as Triton's library writes it: tools that match text find what they look for.
+
+Labels are sorted, ``le`` and ``quantile`` come last, whole numbers have no fraction, and a family
+without samples is not shown at all.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+Labels = Mapping[str, str]
+_LAST = ("le", "quantile")
+
+
+@dataclass(slots=True)
+class Family:
+    """``kind`` is counter, gauge, histogram or summary; a sample is suffix, labels and value."""
+
+    name: str
+    text: str
+    kind: str
+    samples: list[tuple[str, Labels, float]] = field(default_factory=list)
+
+    def add(self, labels: Labels, value: float, suffix: str = "") -> None:
+        self.samples.append((suffix, labels, value))
+
+    def add_histogram(
+        self, labels: Labels, bounds: Sequence[float], counts: Sequence[int], total: float
+    ) -> None:
+        """``counts`` of the single buckets, with one more than ``bounds`` for the rest."""
+        self.add(labels, sum(counts), "_count")
+        self.add(labels, total, "_sum")
+        reached = 0
+        for bound, count in zip((*bounds, math.inf), counts, strict=True):
+            reached += count
+            self.add({**labels, "le": number(bound)}, reached, "_bucket")
+
+    def add_summary(
+        self, labels: Labels, quantiles: Iterable[tuple[float, float]], count: int, total: float
+    ) -> None:
+        """``quantiles`` are pairs of quantile and value."""
+        self.add(labels, count, "_count")
+        self.add(labels, total, "_sum")
+        for quantile, value in quantiles:
+            self.add({**labels, "quantile": number(quantile)}, value)
+
+
+def render(families: Iterable[Family]) -> bytes:
+    """The whole exposition."""
+    lines: list[str] = []
+    for family in families:
+        if not family.samples:
+            continue
+        lines.append(f"# HELP {family.name} {_escaped(family.text)}")
+        lines.append(f"# TYPE {family.name} {family.kind}")
+        for suffix, labels, value in family.samples:
+            lines.append(f"{family.name}{suffix}{_labels(labels)} {number(value)}")
+    return ("\n".join(lines) + "\n").encode()
+
+
+def number(value: float) -> str:
+    """``24198``, ``0.5``, ``+Inf``, ``Nan``."""
+    if isinstance(value, int):
+        return str(value)
+    if math.isnan(value):
+        return "Nan"
+    if math.isinf(value):
+        return "+Inf" if value > 0 else "-Inf"
+    return f"{value:.16g}"
+
+
+def _labels(labels: Labels) -> str:
+    if not labels:
+        return ""
+    names = sorted(labels, key=lambda name: (name in _LAST, name))
+    return "{" + ",".join(f'{name}="{_quoted(labels[name])}"' for name in names) + "}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("\n", "\\n")
+
+
+def _quoted(text: str) -> str:
+    return _escaped(text).replace('"', '\\"')
