@@ -194,14 +194,15 @@ class RequestInstance(Protocol):
 class LoadedModel(Protocol):
     """A model version in memory; ``graph`` is None when the backend cannot tell.
 
-    ``instances`` are all Instance or all RequestInstance, one per placement, in their order.
+    ``instances`` are all Instance or all RequestInstance, one per placement, in their order. They
+    are replaced when a serving model's instance groups change: by those that stay and those of
+    another load. One that has a ``close`` is then closed alone.
     """
+
+    instances: Sequence[Any]
 
     @property
     def graph(self) -> ModelGraph | None: ...
-
-    @property
-    def instances(self) -> Sequence[Instance | RequestInstance]: ...
 
     @property
     def inline(self) -> Instance | None:

@@ -1,8 +1,8 @@
 """From a directory to a blueprint: read, normalise, load, complete, validate. Blocking."""
 
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
@@ -13,7 +13,7 @@ from worker_runtime.core.model import Blueprint
 from worker_runtime.core.scheduling.ensemble.loaded import ComposedModel
 from worker_runtime.core.scheduling.sequence.config import sequence_config
 from worker_runtime.core.warmup import warm_up
-from worker_runtime.errors import ConfigInvalid, LoadFailed, Problem, RuntimeFault
+from worker_runtime.errors import ConfigInvalid, LoadFailed, Problem
 from worker_runtime.repository.complete import (
     DEFAULT_MAX_BATCH_SIZE,
     check_graph,
@@ -112,7 +112,7 @@ def load_version(plan: ModelPlan, version: int, rules: LoadingRules) -> Blueprin
         loaded: LoadedModel = ComposedModel()
     else:
         _check_backend(config)
-        _refuse(check_devices(config, plan.places, rules.machine))
+        check_instances(plan, rules)
         chosen, spec = backend(config.backend), _load_spec(config, plan, version, rules)
         if isinstance(chosen, SelfCompleting):
             if rules.auto_complete:
@@ -135,7 +135,7 @@ def load_version(plan: ModelPlan, version: int, rules: LoadingRules) -> Blueprin
             signature = signature_of(config, labels, scalars(config, loaded.graph))
         sequence = sequence_config(config, plan.directory.path)
         warm_up(config, signature, loaded, plan.directory.path)
-    except RuntimeFault:
+    except BaseException:
         loaded.close()
         raise
     duration = time.monotonic() - started
@@ -156,6 +156,27 @@ def _check_against(config: Any, graph: ModelGraph, where: dict[str, Place]) -> N
     except ConfigInvalid as error:
         found = tuple(placed(problem, where) for problem in error.problems)
         raise ConfigInvalid(described(found[0]), found) from None
+
+
+def check_instances(plan: ModelPlan, rules: LoadingRules) -> None:
+    """Raises ConfigInvalid when the instances cannot be placed on this machine."""
+    _refuse(check_devices(plan.config, plan.places, rules.machine))
+
+
+def load_instances(
+    plan: ModelPlan, serving: Any, version: int, rules: LoadingRules, numbers: Sequence[int]
+) -> Sequence[Any]:
+    """More instances for a version that serves, in those of the plan's places; blocking.
+
+    ``serving`` is its configuration, completed. Raises LoadFailed.
+    """
+    config = type(serving)()
+    config.CopyFrom(serving)
+    del config.instance_group[:]
+    config.instance_group.extend(plan.config.instance_group)
+    spec = _load_spec(config, plan, version, rules)
+    placements = tuple(spec.placements[number] for number in numbers)
+    return backend(config.backend).load(replace(spec, placements=placements)).instances
 
 
 def described(problem: Problem) -> str:

@@ -122,7 +122,7 @@ class ModelVersion:
     @property
     def resizable(self) -> bool:
         """Its instances may be other ones from one batch to the next."""
-        return isinstance(self.scheduler, DynamicScheduler)
+        return type(self.scheduler) is DynamicScheduler
 
     async def resize(self, groups: Any, instances: Sequence[Any]) -> list[Any]:
         """Serve with ``instances``, laid out as the instance ``groups`` say.

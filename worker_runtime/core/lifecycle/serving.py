@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from worker_runtime.core.lifecycle.changes import plan_change
+from worker_runtime.core.lifecycle.instances import can_resize, resize
 from worker_runtime.core.lifecycle.memory import give_back
 from worker_runtime.core.lifecycle.records import ModelRecord, VersionState
 from worker_runtime.core.lifecycle.status import status_text
@@ -105,14 +106,21 @@ class Serving:
 
     def _can_update(self, record: ModelRecord, version: int, plan: ModelPlan) -> bool:
         held = record.versions[version]
-        return held.plan is not None and (
-            list(held.plan.config.instance_group) == list(plan.config.instance_group)
-        )
+        return held.model is not None and (_same_groups(held, plan) or can_resize(held.model, plan))
 
     async def _update_version(
         self, record: ModelRecord, version: int, plan: ModelPlan
     ) -> tuple[int, str, ModelVersion | None]:
-        record.versions[version].plan = plan
+        """Change a serving version's instances to what ``plan`` says; requests notice nothing."""
+        held = record.versions[version]
+        if held.model is not None and not _same_groups(held, plan):
+            try:
+                await resize(held.model, plan, self._rules, self._threads)
+            except Exception as error:  # why so wide: as for a load
+                if not isinstance(error, RuntimeFault | OSError):
+                    logger.exception("updating model '%s' failed", record.name)
+                return version, status_text(error), None
+        held.plan = plan
         return version, "", None
 
     def _give_up(
@@ -236,3 +244,9 @@ class Serving:
 
 def _serves(state: VersionState) -> bool:
     return state.state is ModelState.READY and state.model is not None
+
+
+def _same_groups(held: VersionState, plan: ModelPlan) -> bool:
+    return held.plan is not None and (
+        list(held.plan.config.instance_group) == list(plan.config.instance_group)
+    )

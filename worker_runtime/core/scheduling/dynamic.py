@@ -6,6 +6,7 @@ there is no task, future or lock per request.
 
 import asyncio
 from collections import deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from time import monotonic_ns, thread_time_ns
 from typing import Any
@@ -23,6 +24,7 @@ from worker_runtime.core.scheduling.queue import QueueConfig, RequestQueue
 from worker_runtime.core.statistics import FailureReason, Statistics
 from worker_runtime.errors import Cancelled, QueueFull, QueueTimeout, RuntimeFault, Unavailable
 from worker_runtime.types.batch_tensors import BatchTensors
+from worker_runtime.types.instances import InstancePlace
 from worker_runtime.types.request import InferRequest
 from worker_runtime.types.signature import Signature
 
@@ -53,9 +55,12 @@ class DynamicScheduler:
         loaded: LoadedModel,
         loop: asyncio.AbstractEventLoop,
         statistics: Statistics,
+        places: Sequence[InstancePlace] = (),
     ) -> None:
         self.statistics = statistics
+        self._name = signature.model
         self._loop = loop
+        self._places = places
         self._queue = RequestQueue(config.queue)
         self._policy = BatchPolicy(config.batching)
         self._answers = Answers(statistics)
@@ -68,12 +73,11 @@ class DynamicScheduler:
             decoupled=config.decoupled,
             tensors=config.tensors,
         )
-        self._pool = InstancePool(
-            signature.model, loaded.instances, self._executor, loop, self._finished
-        )
+        self._pool = self._make_pool(signature.model, self._active(loaded.instances))
         self._inline = loaded.inline
         self._alone = not (config.batching.dynamic or config.preserve_ordering)
         self._governor = InlineGovernor()
+        self._ahead = config.ahead
         self._slots = self._pool.size + config.ahead
         self._in_flight = 0
         self._pump_planned = False
@@ -85,6 +89,16 @@ class DynamicScheduler:
         self._hold_until = delays().queued if config.batching.dynamic else 0
         self._idle: asyncio.Event | None = None
         self._closed = False
+
+    def _make_pool(self, name: str, instances: Sequence[Any]) -> InstancePool:
+        return InstancePool(name, instances, self._executor, self._loop, self._finished)
+
+    def _active(self, instances: Sequence[Any]) -> list[Any]:
+        """Those that take requests: not the passive ones, where places are known."""
+        if len(self._places) != len(instances):
+            return list(instances)
+        pairs = zip(self._places, instances, strict=True)
+        return [instance for place, instance in pairs if not place.passive]
 
     @property
     def pending(self) -> int:
@@ -140,6 +154,14 @@ class DynamicScheduler:
                     return True
         return False
 
+    def resize(self, instances: Sequence[Any]) -> Callable[[], None]:
+        """Execute on ``instances`` from now on; what is given back waits for those that leave."""
+        ended = self._pool.resize(instances)
+        self._slots = self._pool.size + self._ahead
+        if len(self._queue) and not self._pump_planned:
+            self._plan_pump()
+        return ended
+
     async def drain(self) -> None:
         """Refuse new requests and wait until the last answer is out, then end the threads."""
         self._closed = True
@@ -149,7 +171,11 @@ class DynamicScheduler:
                 self._pump()
             await self._idle.wait()
         self.close()
-        await self._loop.run_in_executor(None, self._pool.join, 5.0)
+        await self._loop.run_in_executor(None, self.join, 5.0)
+
+    def join(self, timeout_s: float) -> None:
+        """Wait for the threads to end (blocking: not in the event loop)."""
+        self._pool.join(timeout_s)
 
     def close(self) -> None:
         """End at once: waiting requests fail, executing ones finish behind our back."""
@@ -203,15 +229,18 @@ class DynamicScheduler:
 
     def _start(self, batch: Batch) -> bool:
         """Execute a batch; True when that happened here and now."""
-        if self._ordering is not None:
-            for request in batch:
-                self._ordering.admit(request)
+        self._admit(batch)
         if self._governor.on and self._inline is not None:
             self._run_here(batch, self._inline)
             return True
         self._in_flight += 1
         self._pool.put(batch)
         return False
+
+    def _admit(self, batch: Batch) -> None:
+        if self._ordering is not None:
+            for request in batch:
+                self._ordering.admit(request)
 
     def _gather(self) -> None:
         """Every instance is busy: make payloads of what is due, and let the last one grow."""
@@ -260,6 +289,7 @@ class DynamicScheduler:
         for request in self._queue.sweep(now):
             fault = QueueTimeout("Request timeout expired")
             self._answers.fail(request, fault, FailureReason.REJECTED)
+        self._signal_idle()
 
     def _run_here(self, batch: Batch, instance: Instance) -> None:
         """Execute and answer in the loop: cheaper than a hand-over while the model is tiny."""

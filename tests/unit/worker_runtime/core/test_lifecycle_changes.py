@@ -1,9 +1,12 @@
 """What a load has to do, and which models hang together: tables."""
 
+from typing import Any
+
 import pytest
 
 from worker_runtime.core.lifecycle.changes import Change, plan_change
 from worker_runtime.core.lifecycle.dependencies import downstream, next_round, with_orphans
+from worker_runtime.core.lifecycle.instances import Match, match
 from worker_runtime.core.lifecycle.status import status_text
 from worker_runtime.errors import ConfigInvalid, Internal, NotFound, QueueFull
 from worker_runtime.repository.pbtxt import parse
@@ -105,3 +108,32 @@ def test_parts_come_first(pending: set[str], ready: set[str]) -> None:
 )
 def test_reasons_begin_with_their_kind(error: Exception, text: str) -> None:
     assert status_text(error) == text
+
+
+def grouped(*groups: tuple[str, int, str]) -> Any:
+    """``(name, count, rest)`` of every instance group."""
+    return parse(
+        "".join(
+            f'instance_group {{ name: "{name}" count: {count} {rest} }}'
+            for name, count, rest in groups
+        )
+    )
+
+
+CPU, GPU = "kind: KIND_CPU", "kind: KIND_GPU gpus: [0, 1]"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "found"),
+    [
+        ([("a", 2, CPU)], [("a", 2, CPU)], ((0, 1), ())),
+        ([("a", 1, CPU)], [("b", 3, CPU)], ((0,), (1, 2))),
+        ([("a", 3, CPU)], [("a", 1, CPU)], ((0,), ())),
+        ([("a", 1, CPU), ("b", 1, GPU)], [("b", 1, GPU), ("c", 2, CPU)], ((1, 2, 0), (3,))),
+        ([("a", 1, CPU)], [("a", 1, CPU + ' profile: "1"')], ((), (0,))),
+    ],
+)
+def test_instances_that_match_stay(
+    old: list[tuple[str, int, str]], new: list[tuple[str, int, str]], found: Match
+) -> None:
+    assert match(grouped(*old), grouped(*new)) == found

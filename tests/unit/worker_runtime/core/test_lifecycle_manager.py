@@ -237,6 +237,37 @@ async def test_versions_follow_the_policy(
         assert manager.resolve("m", "3") is before, "only the policy differs: it serves on"
 
 
+def instance_ids(manager: Manager) -> list[int]:
+    return [id(instance) for instance in manager.resolve("m").loaded.instances]
+
+
+async def test_an_update_of_instances_keeps_those_that_match(root: Path, make: Make) -> None:
+    path = put(root, "m", IDENTITY + GROUP % 3)
+    manager = make()
+    await manager.start(["m"])
+    model, three = manager.resolve("m"), instance_ids(manager)
+    put(root, "m", IDENTITY + GROUP % 4)
+    await manager.load("m")
+    four = instance_ids(manager)
+    assert (manager.resolve("m"), four[:3], len(set(four))) == (model, three, 4)
+    assert model.config.instance_group[0].count == 4
+    put(root, "m", IDENTITY + GROUP % 1)
+    await manager.load("m")
+    assert (manager.resolve("m"), instance_ids(manager)) == (model, three[:1])
+    put(root, "m", IDENTITY + "instance_group { kind: KIND_GPU }")
+    with pytest.raises((LoadFailed, Internal)):
+        await manager.load("m")
+    assert (manager.resolve("m"), instance_ids(manager)) == (model, three[:1])
+    put(root, "m", IDENTITY + "max_batch_size: 2\n" + GROUP % 1)
+    await manager.load("m")
+    assert manager.resolve("m") is not model, "more than instances is a load"
+    model = manager.resolve("m")
+    (path / "1" / "weights").write_text("new")
+    put(root, "m", IDENTITY + "max_batch_size: 2\n" + GROUP % 2)
+    await manager.load("m")
+    assert manager.resolve("m") is not model, "the files are others"
+
+
 async def test_config_overrides_last_until_the_next_plain_load(root: Path, make: Make) -> None:
     put(root, "m")
     manager = make()
