@@ -25,6 +25,10 @@ class Answers:
     def __init__(self, statistics: Statistics) -> None:
         self.statistics = statistics
 
+    def awaits(self, request: InferRequest) -> bool:  # noqa: ARG002 # for those that tell apart
+        """Somebody waits for its answer; a scheduler may fill up batches with what nobody sent."""
+        return True
+
     def count(self, done: Sequence[InferRequest], times: Times, batch_rows: int = 0) -> None:
         """The requests of one execution that succeeded; ``batch_rows`` when others did not."""
         rows = arrived = queued = 0

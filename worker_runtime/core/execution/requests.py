@@ -311,7 +311,9 @@ class RequestExecutor:
     def _release(self, call: ActiveRequest) -> None:
         """The batch of a decoupled request is over; the request may not be."""
         call.released = True
-        if call.raised is not None and not call.ended:
+        if not self._answers.awaits(call.request):
+            call.ended = True
+        elif call.raised is not None and not call.ended:
             call.ended = True
             self._answers.fail(call.request, call.raised, FailureReason.BACKEND)
         elif not call.ended:
@@ -322,6 +324,8 @@ class RequestExecutor:
         letters, statistics = self._letters, self._answers.statistics
         while letters:
             call, response, final, end, number, times = letters.popleft()
+            if not self._answers.awaits(call.request):
+                continue
             if end is not None:
                 statistics.responded(number, end, times)
                 if not number and statistics.first_response is not None:

@@ -379,6 +379,25 @@ async def test_an_iterative_request_comes_again_until_it_is_done(strategy: Any) 
     await bench.scheduler.drain()
 
 
+async def test_a_row_that_is_not_ready_needs_no_answer() -> None:
+    bench = Bench(Countdown(), config(decoupled=True))
+
+    async def finals(count: int) -> None:
+        async with asyncio.timeout(10):
+            while len(bench.sink.responded) < count:
+                await asyncio.sleep(0.001)
+
+    bench.send(1, "s", 1)
+    bench.send(2, "s", 1)
+    await finals(2)
+    bench.send(2, "s", 1)  # slot 0 has nothing to do: the model leaves that row alone
+    await finals(3)
+    async with asyncio.timeout(10):
+        await bench.scheduler.drain()
+    assert not bench.sink.failed
+    assert bench.statistics.responses[0].success_count == 3
+
+
 async def test_an_iteration_that_is_late_finds_its_sequence_gone() -> None:
     bench = Bench(Countdown(), config(iterative=True, decoupled=True, idle_ns=20_000_000))
     bench.model.delay_s = 0.08

@@ -157,18 +157,17 @@ class EntryFactory:
 class SequenceAnswers(Answers):
     """Stand-ins fill up batches; they are neither counted nor told anything."""
 
+    def awaits(self, request: InferRequest) -> bool:
+        sink = request.sink
+        return not isinstance(sink, Entry) or sink.ready
+
     def count(self, done: Sequence[InferRequest], times: Times, batch_rows: int = 0) -> None:
         rows = batch_rows or sum([request.plan.rows for request in done])
-        super().count([request for request in done if _counts(request)], times, rows)
+        super().count([request for request in done if self.awaits(request)], times, rows)
 
     def fail(self, request: InferRequest, fault: RuntimeFault, reason: FailureReason) -> None:
-        if _counts(request):
+        if self.awaits(request):
             super().fail(request, fault, reason)
-
-
-def _counts(request: InferRequest) -> bool:
-    sink = request.sink
-    return not isinstance(sink, Entry) or sink.ready
 
 
 def _blanks(plan: Plan) -> list[Any]:
