@@ -20,6 +20,7 @@ from worker_runtime.core.hosting import ModelHost
 from worker_runtime.core.loading import LoadingRules
 from worker_runtime.core.manager import Manager
 from worker_runtime.core.response_cache import ResponseCache, cache_from
+from worker_runtime.core.scheduling.rate_limit import RateLimiter
 from worker_runtime.errors import Internal, RuntimeFault
 from worker_runtime.machine import this_machine
 from worker_runtime.observability.logging import LogControl
@@ -80,11 +81,13 @@ class Server:
         self._own_metrics = OwnMetrics()
         self._host = ModelHost(self._own_metrics)
         machine = this_machine()
+        limiter = rate_limiter(settings)
         rules = LoadingRules(
             machine,
             auto_complete=settings.auto_complete,
             backend_settings=settings.backend_settings,
             host=self._host,
+            limiter=limiter,
         )
         self._manager = Manager(
             settings.repositories,
@@ -95,6 +98,7 @@ class Server:
             load_retries=settings.load_retries,
             cache=cache,
             metrics=settings.metrics_config,
+            limiter=limiter,
         )
         self._engine = Engine(
             self._manager,
@@ -247,6 +251,14 @@ class Server:
         for server in reversed(self._http):
             await server.close()
         self._engine.tracer.close()
+
+
+def rate_limiter(settings: Settings) -> RateLimiter | None:
+    """None unless ``--rate-limit=execution_count``."""
+    if not settings.rate_limit:
+        return None
+    resources = settings.rate_limit_resources
+    return RateLimiter({(item.name, item.device): item.count for item in resources})
 
 
 def write_ready_file(path: Path, ports: dict[str, int]) -> None:
