@@ -9,8 +9,9 @@ import msgspec
 
 from worker_runtime.backends.base import Host, LoadedModel, LoadSpec, Placement, SelfCompleting
 from worker_runtime.backends.catalog import backend
-from worker_runtime.core.model import Blueprint
+from worker_runtime.core.model import Blueprint, own_policy
 from worker_runtime.core.scheduling.ensemble.loaded import ComposedModel
+from worker_runtime.core.scheduling.rate_limit import RateLimiter
 from worker_runtime.core.scheduling.sequence.config import sequence_config
 from worker_runtime.core.warmup import warm_up
 from worker_runtime.errors import ConfigInvalid, LoadFailed, Problem
@@ -49,6 +50,7 @@ class LoadingRules:
     auto_complete: bool = True
     backend_settings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     host: Host | None = None  # what models may ask of the server
+    limiter: RateLimiter | None = None  # its resources bound what can be loaded
 
     @property
     def default_max_batch_size(self) -> int:
@@ -134,6 +136,9 @@ def load_version(plan: ModelPlan, version: int, rules: LoadingRules) -> Blueprin
             _check_against(config, loaded.graph, plan.places)
             signature = signature_of(config, labels, scalars(config, loaded.graph))
         sequence = sequence_config(config, plan.directory.path)
+        own_policy(config.parameters)
+        if rules.limiter is not None:
+            rules.limiter.check(places_of(config))
         warm_up(config, signature, loaded, plan.directory.path)
     except BaseException:
         loaded.close()
@@ -180,9 +185,12 @@ def load_instances(
 
 
 def described(problem: Problem) -> str:
-    """A finding as one line of text, with its place when it has one."""
-    where = f" ({CONFIG_NAME}:{problem.line}:{problem.column})" if problem.line else ""
-    return f"{problem.message}{where}"
+    """A finding as one line: Triton's text, then its place, field, value and what was expected."""
+    if not problem.line:
+        return problem.message
+    about = f" {problem.field}" if problem.field else ""
+    detail = f": {problem.detail}" if problem.detail else ""
+    return f"{problem.message} ({CONFIG_NAME}:{problem.line}:{problem.column}{about}{detail})"
 
 
 def _check_backend(config: Any) -> None:

@@ -18,6 +18,7 @@ from worker_runtime.core.lifecycle.survey import Findings, Surveyor, touched
 from worker_runtime.core.loading import LoadingRules, ModelPlan
 from worker_runtime.core.model import Blueprint, ModelVersion
 from worker_runtime.core.response_cache import ResponseCache
+from worker_runtime.core.scheduling.rate_limit import RateLimiter
 from worker_runtime.core.scheduling.surroundings import Surroundings
 from worker_runtime.errors import (
     Internal,
@@ -52,10 +53,13 @@ class Manager:
         load_retries: int = 0,
         cache: ResponseCache | None = None,
         metrics: MetricsConfig | None = None,
+        limiter: RateLimiter | None = None,
     ) -> None:
         self._explicit = explicit
         self._surveyor = Surveyor(repositories, rules, config_name)
-        self._surroundings = Surroundings(self.resolve, cache, metrics or MetricsConfig())
+        self._surroundings = Surroundings(
+            self.resolve, cache, metrics or MetricsConfig(), limiter
+        )
         self._serving = Serving(rules, self._build, threads=load_threads, retries=load_retries)
         self._known: dict[str, Known] = {}
         # Why the last attempt failed: for people, and for ensembles that need the model.

@@ -12,11 +12,13 @@ from worker_runtime.core.scheduling.batching import BatchingConfig
 from worker_runtime.core.scheduling.cached import CachedScheduler
 from worker_runtime.core.scheduling.dynamic import DynamicScheduler, SchedulerConfig
 from worker_runtime.core.scheduling.ensemble.scheduler import EnsembleScheduler
+from worker_runtime.core.scheduling.limited import LimitedScheduler
 from worker_runtime.core.scheduling.queue import QueueConfig, QueuePolicy
 from worker_runtime.core.scheduling.sequence.config import SequenceConfig
 from worker_runtime.core.scheduling.sequence.scheduler import SequenceScheduler
 from worker_runtime.core.scheduling.surroundings import ALONE, Surroundings
 from worker_runtime.core.statistics import Statistics
+from worker_runtime.errors import ConfigInvalid
 from worker_runtime.observability.metrics.config import MetricsConfig
 from worker_runtime.observability.metrics.latency import (
     FIRST_RESPONSE_FAMILY,
@@ -25,7 +27,11 @@ from worker_runtime.observability.metrics.latency import (
     Summaries,
 )
 from worker_runtime.types.batch_tensors import batch_tensors_of
+from worker_runtime.types.instances import places_of
 from worker_runtime.types.signature import Signature
+
+MAX_QUEUE_SIZE = "shoal_max_queue_size"
+QUEUE_TIMEOUT_US = "shoal_queue_timeout_microseconds"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +100,19 @@ class ModelVersion:
             return SequenceScheduler(
                 signature, blueprint.sequence, blueprint.loaded, loop, self.statistics
             )
+        settings, places = scheduler_config(config), places_of(config)
+        if surroundings.limiter is not None:
+            return LimitedScheduler(
+                signature,
+                settings,
+                blueprint.loaded,
+                loop,
+                self.statistics,
+                places,
+                surroundings.limiter,
+            )
         return DynamicScheduler(
-            signature, scheduler_config(config), blueprint.loaded, loop, self.statistics
+            signature, settings, blueprint.loaded, loop, self.statistics, places
         )
 
     def pin(self) -> None:
@@ -163,7 +180,10 @@ def scheduler_config(config: Any) -> SchedulerConfig:
     decoupled = config.model_transaction_policy.decoupled
     if not config.HasField("dynamic_batching"):
         return SchedulerConfig(
-            ahead=1, decoupled=decoupled, tensors=batch_tensors_of(config)
+            queue=QueueConfig(default=own_policy(config.parameters)),
+            ahead=1,
+            decoupled=decoupled,
+            tensors=batch_tensors_of(config),
         )
     batching = config.dynamic_batching
     return SchedulerConfig(
@@ -182,6 +202,24 @@ def scheduler_config(config: Any) -> SchedulerConfig:
         preserve_ordering=batching.preserve_ordering,
         decoupled=decoupled,
         tensors=batch_tensors_of(config),
+    )
+
+
+def own_policy(parameters: Any) -> QueuePolicy:
+    """Limits for a queue without dynamic batching, where Triton has none: our own parameters.
+
+    Raises ConfigInvalid.
+    """
+    found = {}
+    for name in (MAX_QUEUE_SIZE, QUEUE_TIMEOUT_US):
+        text = parameters[name].string_value if name in parameters else "0"
+        if not text.isdecimal():
+            raise ConfigInvalid(f"parameter '{name}' is '{text}', expected a whole number")
+        found[name] = int(text)
+    return QueuePolicy(
+        max_size=found[MAX_QUEUE_SIZE],
+        timeout_ns=found[QUEUE_TIMEOUT_US] * 1000,
+        allow_override=found[QUEUE_TIMEOUT_US] > 0,
     )
 
 

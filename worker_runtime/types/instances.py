@@ -30,7 +30,7 @@ class InstancePlace:
 
 
 def places_of(config: Any) -> tuple[InstancePlace, ...]:
-    """Every instance of a normalised ``inference.ModelConfig``: by group and number.
+    """Every instance of a normalised ``inference.ModelConfig``: by group, then by device.
 
     The instances of one group on several devices share their names, as in Triton.
     """
@@ -42,7 +42,7 @@ def places_of(config: Any) -> tuple[InstancePlace, ...]:
             for item in limiter.resources
         )
         devices: list[int | None] = list(group.gpus) if group.kind == _KIND_GPU else [None]
-        for number in range(group.count):
+        for device in devices:
             places.extend(
                 InstancePlace(
                     f"{group.name}_{number}",
@@ -51,6 +51,6 @@ def places_of(config: Any) -> tuple[InstancePlace, ...]:
                     max(1, limiter.priority),
                     needs,
                 )
-                for device in devices
+                for number in range(group.count)
             )
     return tuple(places)

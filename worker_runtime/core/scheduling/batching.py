@@ -66,7 +66,7 @@ class Payload:
 
 class BatchPolicy:
     def __init__(self, config: BatchingConfig) -> None:
-        self._dynamic = config.dynamic
+        self.dynamic = config.dynamic
         self._max_rows = max(1, config.max_rows)
         self._delay_ns = config.delay_ns
         self._preferred = frozenset(config.preferred)
@@ -75,7 +75,7 @@ class BatchPolicy:
     @property
     def grows(self) -> bool:
         """Payloads are made before an instance is free: only a delay makes that visible."""
-        return self._dynamic and self._delay_ns > 0
+        return self.dynamic and self._delay_ns > 0
 
     def merges(self, payload: Payload, other: Payload) -> bool:
         """Two payloads that wait behind one another may start as one."""
@@ -92,7 +92,7 @@ class BatchPolicy:
 
         ``held_rows`` are in the open payload already (0: there is none), of key ``held_key``.
         """
-        if not self._dynamic:
+        if not self.dynamic:
             for _ in waiting:
                 return ONE
             return NOTHING

@@ -50,18 +50,26 @@ class RateLimiter:
 
     def check(self, places: Sequence[InstancePlace]) -> None:
         """Whether a model with these instances could ever run. Raises InvalidArgument."""
-        self._plan([*(member.place for member in self._members), *places])
+        places = [*(member.place for member in self._members), *places]
+        _check_kinds([need for place in places for need in place.needs])
+        total = self._units_of(places)
+        for (name, device), needed in _most(places).items():
+            if total[name, device] < needed:
+                raise InvalidArgument(
+                    f'Resource count for "{name}" is limited to {total[name, device]} which will '
+                    "prevent scheduling of one or more model instances, the minimum required "
+                    f"count is {needed}"
+                )
 
     def join(
         self, places: Sequence[InstancePlace], granted: Callable[[Member], None]
     ) -> list[Member]:
-        """Take the instances of a model in. Raises InvalidArgument when they could never run."""
-        total = self._plan([*(member.place for member in self._members), *places])
+        """Take the instances of a model in, which has been checked."""
         joined = [Member(place, granted) for place in places]
         for member in joined:
             member.needs = _units(member.place)
         self._members += joined
-        self._total = total
+        self._total = self._units_of([member.place for member in self._members])
         return joined
 
     def leave(self, members: Sequence[Member]) -> None:
@@ -70,7 +78,7 @@ class RateLimiter:
         self._members = [member for member in self._members if id(member) not in gone]
         self._staged = [item for item in self._staged if id(item[2]) not in gone]
         heapq.heapify(self._staged)
-        self._total = self._plan([member.place for member in self._members])
+        self._total = self._units_of([member.place for member in self._members])
         self._offer()
 
     def stage(self, member: Member) -> None:
@@ -85,6 +93,11 @@ class RateLimiter:
         for unit, needed in member.needs.items():
             self._used[unit] -= needed
         self._offer()
+
+    def give_back(self, member: Member) -> None:
+        """A turn that was not needed after all."""
+        member.executions -= 1
+        self.release(member)
 
     def _offer(self) -> None:
         if self._offering:  # a grant staged or released something: the loop below sees it
@@ -107,30 +120,25 @@ class RateLimiter:
             for unit, needed in member.needs.items()
         )
 
-    def _plan(self, places: Sequence[InstancePlace]) -> dict[Unit, int]:
-        """The units there are of everything. Raises InvalidArgument."""
-        needs = [need for place in places for need in place.needs]
-        _check_kinds(needs)
-        most: dict[Unit, int] = {}
-        for place in places:
-            for unit, needed in _units(place).items():
-                most[unit] = max(most.get(unit, 0), needed)
-        total = {}
-        named = {name for name, _ in self._limits}
-        for unit, needed in most.items():
-            name, device = unit
-            limit = needed
-            if name in named:
-                everywhere = self._limits.get((name, EVERYWHERE), 0)
-                limit = self._limits.get((name, device), everywhere)
-            if limit < needed:
-                raise InvalidArgument(
-                    f'Resource count for "{name}" is limited to {limit} which will prevent '
-                    "scheduling of one or more model instances, the minimum required count is "
-                    f"{needed}"
-                )
-            total[unit] = limit
-        return total
+    def _units_of(self, places: Sequence[InstancePlace]) -> dict[Unit, int]:
+        """The units there are of everything that these instances need."""
+        limits = self._limits
+        named = {name for name, _ in limits}
+        return {
+            (name, device): limits.get((name, device), limits.get((name, EVERYWHERE), 0))
+            if name in named
+            else needed
+            for (name, device), needed in _most(places).items()
+        }
+
+
+def _most(places: Sequence[InstancePlace]) -> dict[Unit, int]:
+    """What the greediest instance needs of each unit."""
+    most: dict[Unit, int] = {}
+    for place in places:
+        for unit, needed in _units(place).items():
+            most[unit] = max(most.get(unit, 0), needed)
+    return most
 
 
 def _units(place: InstancePlace) -> dict[Unit, int]:

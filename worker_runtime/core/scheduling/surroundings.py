@@ -7,6 +7,7 @@ from typing import Protocol
 from worker_runtime.core.plans import Planner
 from worker_runtime.core.response_cache import ResponseCache
 from worker_runtime.core.scheduling.base import Scheduler
+from worker_runtime.core.scheduling.rate_limit import RateLimiter
 from worker_runtime.observability.metrics.config import MetricsConfig
 from worker_runtime.types.signature import Signature
 
@@ -33,11 +34,15 @@ def nowhere(name: str, version: str) -> ServedModel:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """``resolve`` finds the READY version of a model ("" = the highest); raises a RuntimeFault."""
+    """``resolve`` finds the READY version of a model ("" = the highest); raises a RuntimeFault.
+
+    With a ``limiter`` models run when it grants them a turn.
+    """
 
     resolve: Callable[[str, str], ServedModel] = nowhere
     cache: ResponseCache | None = None
     metrics: MetricsConfig = field(default_factory=MetricsConfig)
+    limiter: RateLimiter | None = None
 
 
 ALONE = Surroundings()
