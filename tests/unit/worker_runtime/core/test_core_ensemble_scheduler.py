@@ -1,6 +1,9 @@
 """Ensembles over fake models: order, failures, cancellation, counts, several answers."""
 
 import asyncio
+import gc
+import weakref
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +21,9 @@ from tests.unit.worker_runtime.core.ensemble_models import (
     tensor_text,
 )
 from tests.unit.worker_runtime.core.runtime_requests import RecordingSink
-from worker_runtime.core.statistics import FailureReason
+from worker_runtime.core.scheduling.batching import BatchingConfig
+from worker_runtime.core.scheduling.dynamic import DynamicScheduler, SchedulerConfig
+from worker_runtime.core.statistics import FailureReason, Statistics
 from worker_runtime.errors import (
     BackendFailed,
     Cancelled,
@@ -63,6 +68,35 @@ def test_steps_run_one_after_the_other_and_nothing_is_copied_on_the_way() -> Non
     assert seen.inputs[0] is kept[0]
     assert not harness.scheduler.busy
     assert all(model.pins == 0 for model in harness.models.values())
+
+
+@pytest.mark.parametrize("ending", ["answer", "failure", "cancellation", "refusal"])
+def test_nothing_of_a_request_stays_when_it_is_over(ending: str) -> None:
+    harness = EnsembleHarness(
+        CHAIN, FakeServed(model_text("a"), plus(0)), FakeServed(model_text("b"))
+    )
+    scheduler = harness.models["b"].scheduler
+    if ending == "refusal":
+        scheduler.refuse = QueueFull("full")
+    request = harness.request(RecordingSink(), IN=[1, 2])
+    harness.scheduler.submit(request)
+    if ending == "refusal":
+        [behind] = harness.models["a"].scheduler.seen
+    else:
+        [behind] = scheduler.seen
+    middle = weakref.ref(behind.sink)
+    if ending == "answer":
+        plus(0)(behind)
+    elif ending == "failure":
+        behind.sink.fail(behind, BackendFailed("no"))
+    elif ending == "cancellation":
+        harness.scheduler.cancel(request)
+    for model in harness.models.values():
+        model.scheduler.seen.clear()
+        model.scheduler.waiting.clear()
+    del behind, request
+    gc.collect()
+    assert middle() is None
 
 
 def test_steps_that_do_not_need_each_other_run_at_the_same_time() -> None:
@@ -498,3 +532,50 @@ def test_steps_are_traced_below_their_request() -> None:
     harness.scheduler.submit(request)
     assert [item.model.name for item in trace.followed] == ["a", "b"]
     assert trace.abandoned == [trace.followed[1]]
+
+
+class Doubling:
+    """A loaded model with one thread; it notes the sizes of its batches."""
+
+    graph = inline = None
+
+    def __init__(self) -> None:
+        self.batches: list[int] = []
+        self.instances = [self]
+
+    def execute(self, inputs: dict[str, Any], outputs: Sequence[str]) -> list[Any]:
+        self.batches.append(len(inputs["x"]))
+        return [inputs["x"] * 2 for _ in outputs]
+
+    def close(self) -> None: ...
+
+
+async def test_requests_of_one_turn_share_the_batches_of_every_step() -> None:
+    text = ensemble_text(
+        "chain",
+        ["IN"],
+        ["OUT"],
+        [step_text("a", {"x": "IN"}, {"y": "MID"}), step_text("b", {"x": "MID"}, {"y": "OUT"})],
+        batch=8,
+    )
+    models, loaded = [], {}
+    for name in "ab":
+        served = FakeServed(model_text(name, batch=8))
+        loaded[name] = Doubling()
+        config = SchedulerConfig(BatchingConfig(max_rows=8, dynamic=True))
+        statistics = Statistics()
+        served.scheduler = DynamicScheduler(  # type: ignore[assignment] # the real one
+            served.signature, config, loaded[name], asyncio.get_running_loop(), statistics
+        )
+        models.append(served)
+    harness = EnsembleHarness(text, *models)
+    sinks = [RecordingSink() for _ in range(4)]
+    for number, sink in enumerate(sinks):
+        harness.scheduler.submit(harness.request(sink, IN=[[number, number]]))
+    await harness.scheduler.drain()
+    assert [answer_of(sink)["OUT"].tolist() for sink in sinks] == [
+        [[4 * number, 4 * number]] for number in range(4)
+    ]
+    assert (loaded["a"].batches, loaded["b"].batches) == ([4], [4])
+    for served in models:
+        await served.scheduler.drain()

@@ -18,7 +18,7 @@ from worker_runtime.core.scheduling.ensemble.outputs import (
     sequence_parameters,
     step_output,
 )
-from worker_runtime.core.scheduling.ensemble.steps import StepCall, StepMaker
+from worker_runtime.core.scheduling.ensemble.steps import StepCall, StepMaker, shapes_of
 from worker_runtime.core.scheduling.surroundings import ServedModel, Surroundings
 from worker_runtime.errors import Cancelled, Internal, InvalidArgument, RuntimeFault
 from worker_runtime.observability.metrics.latency import Histogram
@@ -26,7 +26,6 @@ from worker_runtime.types.request import InferRequest, ParameterValue, Response
 from worker_runtime.types.signature import Signature
 
 logger = logging.getLogger(__name__)
-NamedShape = tuple[str, tuple[int, ...]]
 
 
 class Ensemble:
@@ -67,7 +66,8 @@ class EnsembleRun:
         self._flow = Flow(ensemble.graph, request.plan.outputs)
         self._models: dict[tuple[str, str], ServedModel] = {}
         self._maker = StepMaker(request)
-        self._calls: set[StepCall] = set()
+        # why not in the calls themselves: requests are their sinks' ring, this is where it is cut.
+        self._calls: dict[StepCall, InferRequest] = {}
         self._ready: deque[tuple[Step, int]] = deque()
         self._in_flight = 0  # steps that are ready, wait, or run
         self._pumping = False
@@ -93,14 +93,14 @@ class EnsembleRun:
     def cancel(self) -> bool:
         """Drop the steps that wait; True when nothing runs any more and the request has failed."""
         self.request.cancelled = True
-        for call in list(self._calls):
+        for call, request in list(self._calls.items()):
             limiter = self._limiter(call.step)
             if limiter is not None and limiter.withdraw(call):
-                self._calls.discard(call)
+                del self._calls[call]
                 self._in_flight -= 1
                 self._failed(self._cancelled())
             else:
-                call.model.scheduler.cancel(call.request)
+                call.model.scheduler.cancel(request)
         if self.error is not None:
             self._settle(None)
         return self._over
@@ -114,7 +114,9 @@ class EnsembleRun:
 
     # --- what steps say --------------------------------------------------------------------------
 
-    def answered(self, call: StepCall, response: Response | None, *, final: bool) -> None:
+    def answered(
+        self, call: StepCall, request: InferRequest, response: Response | None, *, final: bool
+    ) -> None:
         """One answer of a step, or (None) only that there are no more."""
         if final:
             self._step_over(call)
@@ -122,30 +124,30 @@ class EnsembleRun:
             return
         updates: list[Update] = []
         if response is not None and response.error is not None:
-            self._failed(response.error, call.step, call.shapes)
+            self._failed(response.error, call.step, shapes_of(request))
         elif response is not None and self.error is None:
             try:
-                updates = self._write_outputs(call, response)
+                updates = self._write_outputs(call, request.plan.rows, response)
             except RuntimeFault as error:
-                self._failed(error, call.step, call.shapes)
+                self._failed(error, call.step, shapes_of(request))
         self._advance(updates)
 
-    def failed(self, call: StepCall, error: Exception) -> None:
+    def failed(self, call: StepCall, request: InferRequest, error: Exception) -> None:
         self._step_over(call)
         if self._over:
             return
         fault = error if isinstance(error, RuntimeFault) else Internal(str(error))
-        self._failed(fault, call.step, call.shapes)
+        self._failed(fault, call.step, shapes_of(request))
         self._advance([])
 
     def _step_over(self, call: StepCall) -> None:
-        if call not in self._calls:
+        request = self._calls.pop(call, None)
+        if request is None:
             return
-        self._calls.discard(call)
         self._in_flight -= 1
         self._release(call.step)
-        if call.request.timings is not None:
-            start, fed, computed, end = call.request.timings
+        if request.timings is not None:
+            start, fed, computed, end = request.timings
             self.spent[0] += fed - start
             self.spent[1] += computed - fed
             self.spent[2] += end - computed
@@ -166,10 +168,11 @@ class EnsembleRun:
                 updates.append(self._flow.put(name, None))
         return [update for update in updates if update is not None]
 
-    def _write_outputs(self, call: StepCall, response: Response) -> list[Update]:
+    def _write_outputs(self, call: StepCall, rows: int, response: Response) -> list[Update]:
         """Raises InvalidArgument when its sequence parameters have the wrong type."""
         note = sequence_parameters(response.parameters, call.sequence)
-        rows = call.request.plan.rows if call.model.signature.max_batch_size > 0 else 0
+        if not call.model.signature.max_batch_size:
+            rows = 0
         given = dict(zip(response.names, response.arrays, strict=True))
         specs = call.specs
         updates = []
@@ -211,14 +214,14 @@ class EnsembleRun:
         try:
             if self.request.cancelled:
                 raise self._cancelled()
-            call = self._maker.call(self, step, model, inputs)
+            call, request = self._maker.call(self, step, model, inputs)
         except RuntimeFault as error:
             self._in_flight -= 1
             tensors = [(name, held.tensor) for name, held in inputs]
             self._failed(error, step, [(name, t.shape) for name, t in tensors if t is not None])
             self._settle(None)
             return
-        self._calls.add(call)
+        self._calls[call] = request
         limiter = self._limiter(step)
         if limiter is None or limiter.acquire(call):
             self.submit(call)
@@ -229,14 +232,14 @@ class EnsembleRun:
             self._step_over(call)
             self._settle(None)
             return
-        request = call.request
+        request = self._calls[call]
         request.arrived_ns = monotonic_ns()
         if self.request.trace is not None:
             self.request.trace.follow(request)
         try:
             call.model.scheduler.submit(request)
         except RuntimeFault as error:
-            self.failed(call, error)
+            self.failed(call, request, error)
             if request.trace is not None:
                 request.trace.abandon(request)
 
@@ -317,7 +320,10 @@ class EnsembleRun:
         return self._ensemble.graph.name
 
     def _failed(
-        self, error: RuntimeFault, step: Step | None = None, shapes: Sequence[NamedShape] = ()
+        self,
+        error: RuntimeFault,
+        step: Step | None = None,
+        shapes: Sequence[tuple[str, tuple[int, ...]]] = (),
     ) -> None:
         """Note the first error, in the words of the ensemble; the log names the step."""
         if self.error is not None:

@@ -17,9 +17,11 @@ from worker_runtime.types.request import Arrays, InferRequest, Response, Sequenc
 class StepOwner(Protocol):
     """The run that a step belongs to."""
 
-    def answered(self, call: "StepCall", response: Response | None, *, final: bool) -> None: ...
+    def answered(
+        self, call: "StepCall", request: InferRequest, response: Response | None, *, final: bool
+    ) -> None: ...
 
-    def failed(self, call: "StepCall", error: Exception) -> None: ...
+    def failed(self, call: "StepCall", request: InferRequest, error: Exception) -> None: ...
 
     def submit(self, call: "StepCall") -> None: ...
 
@@ -27,8 +29,7 @@ class StepOwner(Protocol):
 class StepCall:
     """The sink of one step's request. ``sequence`` is what the step's outputs inherit."""
 
-    __slots__ = ("model", "request", "run", "sequence", "specs", "step")
-    request: InferRequest
+    __slots__ = ("__weakref__", "model", "run", "sequence", "specs", "step")
 
     def __init__(
         self, run: StepOwner, step: Step, model: ServedModel, sequence: SequenceNote
@@ -39,18 +40,18 @@ class StepCall:
         self.sequence = sequence
         self.specs = {spec.name: spec for spec in model.signature.outputs}
 
-    @property
-    def shapes(self) -> list[tuple[str, tuple[int, ...]]]:
-        return [(item.name, item.shape) for item in self.request.plan.inputs]
-
     def deliver(self, request: InferRequest, outputs: Arrays) -> None:
-        self.run.answered(self, Response(request.plan.outputs, outputs), final=True)
+        self.run.answered(self, request, Response(request.plan.outputs, outputs), final=True)
 
-    def respond(self, request: InferRequest, response: Response | None, *, final: bool) -> None:  # noqa: ARG002 # a Sink's shape
-        self.run.answered(self, response, final=final)
+    def respond(self, request: InferRequest, response: Response | None, *, final: bool) -> None:
+        self.run.answered(self, request, response, final=final)
 
-    def fail(self, request: InferRequest, error: Exception) -> None:  # noqa: ARG002
-        self.run.failed(self, error)
+    def fail(self, request: InferRequest, error: Exception) -> None:
+        self.run.failed(self, request, error)
+
+
+def shapes_of(request: InferRequest) -> list[tuple[str, tuple[int, ...]]]:
+    return [(item.name, item.shape) for item in request.plan.inputs]
 
 
 class StepMaker:
@@ -63,7 +64,7 @@ class StepMaker:
 
     def call(
         self, run: StepOwner, step: Step, model: ServedModel, inputs: list[tuple[str, Held]]
-    ) -> StepCall:
+    ) -> tuple[StepCall, InferRequest]:
         """Raises InvalidArgument when the tensors do not fit the model after all."""
         source = self._request
         specs = {spec.name: spec for spec in model.signature.inputs}
@@ -87,7 +88,7 @@ class StepMaker:
             raise error.for_request(source.id) from None
         call = StepCall(run, step, model, sequence)
         number, start, end = sequence
-        call.request = InferRequest(
+        request = InferRequest(
             plan=plan,
             inputs=buffers,
             sink=call,
@@ -99,4 +100,4 @@ class StepMaker:
             parameters=source.parameters,
             cancelled=source.cancelled,
         )
-        return call
+        return call, request
