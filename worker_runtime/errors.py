@@ -10,6 +10,7 @@ RuntimeFault
 ├── Cancelled              the client went away
 ├── Unknown                a model said no more than that
 ├── Internal
+│   ├── FileUnreadable     a file that a configuration names and that cannot be read
 │   └── BackendFailed      the backend raised while it executed a batch
 ├── Unsupported            known to the protocol, not offered here
 └── Unavailable            right request, wrong moment
@@ -102,6 +103,15 @@ class Unknown(RuntimeFault):
 
 class Internal(RuntimeFault):
     pass
+
+
+class FileUnreadable(Internal):
+    """In Triton's words. ``problems`` says which field names the file."""
+
+    def __init__(self, path: object, why: str, field: str = "") -> None:
+        message = f"failed to open text file for read {path}: {why}"
+        super().__init__(message)
+        self.problems = (Problem("ConfigInvalid", message, field=field),)
 
 
 class BackendFailed(Internal):

@@ -14,7 +14,7 @@ from worker_runtime.core.execution.choice import takes_requests, whole_batches
 from worker_runtime.core.execution.requests import ActiveRequest
 from worker_runtime.core.plans import Planner
 from worker_runtime.core.statistics import Statistics
-from worker_runtime.errors import InvalidArgument, LoadFailed, RuntimeFault
+from worker_runtime.errors import FileUnreadable, InvalidArgument, LoadFailed, RuntimeFault
 from worker_runtime.types.batch_tensors import batch_tensors_of
 from worker_runtime.types.instances import places_of
 from worker_runtime.types.request import Arrays, InferRequest, Plan, PlannedInput, Response
@@ -171,7 +171,7 @@ def _from_file(name: str, item: Any, shape: tuple[int, ...], folder: Path) -> An
     try:
         raw = path.read_bytes()
     except OSError as error:
-        raise LoadFailed(f"failed to open text file for read {path}: {error.strerror}") from error
+        raise FileUnreadable(path, error.strerror or str(error)) from error
     datatype, count = BY_NUMBER[item.data_type], element_count(shape)
     if not datatype.item_size:
         try:

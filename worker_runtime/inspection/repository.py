@@ -5,7 +5,7 @@ from typing import Any
 
 from worker_runtime.backends.onnxruntime import inspect_graph
 from worker_runtime.core.loading import LoadingRules, ModelPlan, described, read_plan
-from worker_runtime.errors import ConfigInvalid, LoadFailed, Problem, RuntimeFault
+from worker_runtime.errors import ConfigInvalid, FileUnreadable, LoadFailed, Problem, RuntimeFault
 from worker_runtime.inspection.shapes import graph_json, problem_json, tensor_json
 from worker_runtime.repository.complete import check_graph, complete
 from worker_runtime.repository.labels import read_labels
@@ -96,7 +96,7 @@ def inspect_model(directory: ModelDirectory) -> tuple[dict[str, Any], list[Probl
 
 def problems_of(error: Exception) -> list[Problem]:
     """What a failure tells, as findings."""
-    if isinstance(error, ConfigInvalid) and error.problems:
+    if isinstance(error, ConfigInvalid | FileUnreadable) and error.problems:
         return list(error.problems)
     if isinstance(error, LoadFailed) and error.problem is not None:
         return [error.problem]

@@ -128,6 +128,11 @@ def check_states(config: Any) -> Iterator[Problem]:
     for index, state in enumerate(config.sequence_batching.state):
         field = f"{_FIELD}.state[{index}]"
         name = state.input_name
+        if not state.data_type:  # Triton finds out when the first sequence runs
+            yield finding(
+                field,
+                f"state input '{name}' must specify 'data_type' for {config.name}",
+            )
         if len(state.initial_state) > 1:
             yield finding(
                 f"{field}.initial_state",

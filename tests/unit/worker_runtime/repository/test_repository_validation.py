@@ -104,7 +104,12 @@ IO = (
         ),
         (
             'model_warmup { name: "w" inputs { key: "x" value { dims: [1] } } }',
-            "warmup setting expects input 'x' to have input_data_type set",
+            "[request id: <id_unknown>] warmup setting expects input 'x' to have input_data_type "
+            "set",
+        ),
+        (
+            "sequence_batching { state { input_name: 'i' dims: [1] } }",
+            "state input 'i' must specify 'data_type' for m",
         ),
         (
             'platform: "ensemble"',

@@ -10,10 +10,10 @@ from worker_runtime.backends.base import Array
 from worker_runtime.core.execution.controls import ControlKind, ControlSpec
 from worker_runtime.core.execution.states import StateSpec
 from worker_runtime.core.scheduling.batching import BatchingConfig
-from worker_runtime.errors import ConfigInvalid, Problem
+from worker_runtime.errors import ConfigInvalid, FileUnreadable, Problem
 from worker_runtime.types.tensor import BY_NAME, BY_NUMBER, DataType, element_count
 
-BACKLOG_PARAMETER = "max_backlog_sequences"
+BACKLOG_PARAMETER = "shoal_max_backlog_sequences"
 _DEFAULT_IDLE_US = 1_000_000
 _FOLDER = "initial_state"
 
@@ -168,9 +168,7 @@ def _from_file(path: Path, initial: Any, shape: tuple[int, ...], datatype: DataT
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise _invalid(
-            f"failed to open text file for read {path.name}: {error.strerror}"
-        ) from error
+        raise FileUnreadable(path, error.strerror or str(error)) from error
     count = element_count(shape)
     if not datatype.item_size:
         return _texts(data, count, initial.data_file).reshape(shape)
