@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import errno
 import gc
 import json
 import logging
@@ -36,6 +37,7 @@ from worker_runtime.protocols.http.app import HttpApp
 from worker_runtime.protocols.http.metrics_app import MetricsApp
 from worker_runtime.protocols.http.server import HttpServer
 from worker_runtime.settings import ControlMode, Listener, Settings
+from worker_runtime.summary import tables
 
 logger = logging.getLogger(__name__)
 _GRPC_GRACE_S = 0.5  # for answers that are on their way out
@@ -78,6 +80,7 @@ class Server:
     ) -> None:
         self._settings = settings
         self._cache = cache
+        self._started: list[str] = []
         self._own_metrics = OwnMetrics()
         self._host = ModelHost(self._own_metrics)
         machine = this_machine()
@@ -163,7 +166,9 @@ class Server:
             )
             await self._grpc.start()
             ports["grpc_port"] = self._grpc.port
-            logger.info("gRPC on %s:%d", settings.grpc.address, self._grpc.port)
+            self._started.append(
+                f"Started GRPCInferenceService at {settings.grpc.address}:{self._grpc.port}"
+            )
         if settings.metrics.enabled:
             exposition = self._exposition()
             metrics = MetricsApp(lambda: exposition.text() + self._own_metrics.text())
@@ -190,10 +195,11 @@ class Server:
             await server.start()
         except OSError as error:
             raise OSError(
-                f"cannot listen on {listener.address}:{listener.port} ({what}): {error}"
+                f"failed to start {what} service: Unavailable - {_unavailable(listener, error)}"
             ) from error
         self._http.append(server)
-        logger.info("%s on %s:%d", what, listener.address, server.port)
+        kind = "HTTPService" if what == "HTTP" else "Metrics Service"
+        self._started.append(f"Started {kind} at {listener.address}:{server.port}")
         return server.port
 
     async def _load(self, stopped: asyncio.Event) -> bool:
@@ -212,31 +218,24 @@ class Server:
             logger.error("creating server: %s", error)
             self._engine.broken = True
             return self._settings.exit_on_error
-        logger.info("models after %.1f s:\n%s", time.monotonic() - started, self._table())
+        for text in tables(self._settings, self._engine.index(failures=True)):
+            logger.info("", extra={"table": text})
+        logger.info("models loaded in %.1f s", time.monotonic() - started)
         self._engine.started = True
         # why: start-up garbage is long-lived; a full collection would walk it for milliseconds.
         gc.collect()
         gc.freeze()
         if not complete and self._settings.exit_on_error:
             logger.error("creating server: Internal - failed to load all models: --exit-on-error")
+            sys.stderr.write("error: creating server: Internal - failed to load all models\n")
             return True
+        # why only now: scripts take these lines for the sign that everything is there.
+        for line in self._started:
+            logger.info("%s", line)
         if self._settings.control_mode is ControlMode.POLL and self._settings.poll_interval_s:
             polling = self._manager.keep_polling(self._settings.poll_interval_s)
             self._polling = asyncio.ensure_future(polling)
         return False
-
-    def _table(self) -> str:
-        """The start-up table: model, version, READY or the reason."""
-        rows = [("Model", "Version", "Status")]
-        for row in self._engine.index(failures=True):
-            state = row.get("state", "not loaded")
-            reason = row.get("reason", "")
-            status = f"{state}: {reason}" if reason else str(state)
-            rows.append((row["name"], row.get("version", "-"), status))
-        widths = [max(len(row[i]) for row in rows) for i in range(2)]
-        rule = f"+{'-' * (widths[0] + 2)}+{'-' * (widths[1] + 2)}+---"
-        lines = [f"| {r[0]:{widths[0]}} | {r[1]:{widths[1]}} | {r[2]}" for r in rows]
-        return "\n".join([rule, lines[0], rule, *lines[1:], rule])
 
     async def _stop(self, timeout_s: float) -> None:
         """Refuse new requests (health says so), let running ones end, then close the sockets."""
@@ -251,6 +250,13 @@ class Server:
         for server in reversed(self._http):
             await server.close()
         self._engine.tracer.close()
+
+
+def _unavailable(listener: Listener, error: OSError) -> str:
+    """Why a listener could not be opened, in Triton's words where it has some."""
+    where = f"{listener.address}:{listener.port}"
+    in_use = f"Socket '{where}' already in use: " if error.errno == errno.EADDRINUSE else ""
+    return f"{in_use}cannot listen on {where}: {error}"
 
 
 def rate_limiter(settings: Settings) -> RateLimiter | None:
