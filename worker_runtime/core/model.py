@@ -96,11 +96,18 @@ class ModelVersion:
         config, signature = blueprint.config, blueprint.signature
         if config.HasField("ensemble_scheduling"):
             return EnsembleScheduler(config, signature, surroundings, self.statistics)
+        places = places_of(config)
         if blueprint.sequence is not None:
             return SequenceScheduler(
-                signature, blueprint.sequence, blueprint.loaded, loop, self.statistics
+                signature,
+                blueprint.sequence,
+                blueprint.loaded,
+                loop,
+                self.statistics,
+                places,
+                surroundings.limiter,
             )
-        settings, places = scheduler_config(config), places_of(config)
+        settings = scheduler_config(config)
         if surroundings.limiter is not None:
             return LimitedScheduler(
                 signature,

@@ -15,10 +15,12 @@ from worker_runtime.core.execution.controls import ControlKind, ControlSpec
 from worker_runtime.core.execution.states import StateSpec
 from worker_runtime.core.plans import Planner
 from worker_runtime.core.scheduling.batching import BatchingConfig
+from worker_runtime.core.scheduling.rate_limit import RateLimiter
 from worker_runtime.core.scheduling.sequence.config import SequenceConfig
 from worker_runtime.core.scheduling.sequence.scheduler import SequenceScheduler
 from worker_runtime.core.statistics import FailureReason, Statistics
 from worker_runtime.errors import BackendFailed, InvalidArgument, QueueTimeout, Unavailable
+from worker_runtime.types.instances import InstancePlace, ResourceNeed
 from worker_runtime.types.request import InferRequest, Response, SequencePart
 from worker_runtime.types.signature import Signature, TensorSpec
 from worker_runtime.types.tensor import BY_NAME
@@ -74,15 +76,13 @@ class Apart(Recorder):
 
 
 class Bench:
-    def __init__(
-        self, model: Any, config: SequenceConfig, signature: Signature = SIGNATURE
-    ) -> None:
+    def __init__(self, model: Any, config: SequenceConfig, **around: Any) -> None:
         self.sink = RecordingSink()
         self.statistics = Statistics()
         self.model = model
-        self.planner = Planner(signature)
+        self.planner = Planner(SIGNATURE)
         self.scheduler = SequenceScheduler(
-            signature, config, model, asyncio.get_running_loop(), self.statistics
+            SIGNATURE, config, model, asyncio.get_running_loop(), self.statistics, **around
         )
 
     def send(
@@ -294,6 +294,34 @@ async def test_instances_fill_evenly() -> None:
     assert await bench.answers(4) == {"1se1": 1, "2se2": 2, "3se3": 3, "4se4": 4}
     await bench.scheduler.drain()
     assert [len(fed["x"]) for fed in bench.model.fed] == [2, 2]
+
+
+async def test_passive_instances_get_nothing() -> None:
+    places = [InstancePlace("m_0", passive=True), InstancePlace("m_1")]
+    bench = Bench(Recorder(2), config(slots=1), places=places)
+    bench.send(1, "s", 1)
+    bench.send(2, "s", 2)
+    await bench.answers(1)
+    assert bench.scheduler.pending == 1
+    bench.send(1, "e", 3)
+    bench.send(2, "e", 4)
+    assert len(await bench.answers(4)) == 4
+    await bench.scheduler.drain()
+
+
+@pytest.mark.parametrize("strategy", [config, oldest])
+async def test_the_rate_limiter_lets_one_instance_run_at_a_time(strategy: Any) -> None:
+    places = [InstancePlace(f"m_{i}", needs=(ResourceNeed("r", 1),)) for i in range(2)]
+    limiter = RateLimiter()
+    bench = Bench(Recorder(2), strategy(slots=1), places=places, limiter=limiter)
+    bench.model.gate.clear()
+    bench.send(1, "se", 1)
+    bench.send(2, "se", 2)
+    await asyncio.sleep(0.02)
+    assert len(limiter._staged) == 1
+    bench.model.gate.set()
+    assert await bench.answers(2) == {"1se1": 1, "2se2": 2}
+    await bench.scheduler.drain()
 
 
 async def test_draining_ends_running_sequences_but_begins_none() -> None:

@@ -37,6 +37,15 @@ def test_seats_go_lowest_slot_first_over_all_instances() -> None:
     assert seats.waiting == 1
 
 
+def test_of_two_equal_slots_the_one_that_was_freed_first_is_taken() -> None:
+    seats = table(instances=2, slots=1)
+    first = seats.admit(part(1, "se"), 0).seat
+    assert first is not None
+    seats.release(first, 1)
+    assert seats.admit(part(2, "s"), 2).seat == Seat(0, 1)
+    assert seats.admit(part(3, "s"), 2).seat == first
+
+
 def test_a_sequence_keeps_its_seat_until_its_end() -> None:
     seats = table()
     seat = seats.admit(part(7, "s"), 0).seat

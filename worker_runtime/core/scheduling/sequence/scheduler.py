@@ -5,7 +5,7 @@ Each instance has a thread of its own and at most one batch in flight: a slot be
 
 import asyncio
 import logging
-from functools import partial
+from collections.abc import Sequence
 from time import monotonic_ns
 from typing import Any
 
@@ -14,14 +14,15 @@ from worker_runtime.core.execution.answers import Times
 from worker_runtime.core.execution.choice import executor_for, takes_requests
 from worker_runtime.core.execution.controls import Controls
 from worker_runtime.core.execution.executor import Batch
-from worker_runtime.core.execution.pool import InstancePool
 from worker_runtime.core.execution.requests import RequestExecutor
 from worker_runtime.core.execution.states import States
 from worker_runtime.core.scheduling.batching import BatchPolicy
 from worker_runtime.core.scheduling.delays import delays
+from worker_runtime.core.scheduling.rate_limit import RateLimiter
 from worker_runtime.core.scheduling.sequence.config import SequenceConfig
 from worker_runtime.core.scheduling.sequence.direct import DirectLane
 from worker_runtime.core.scheduling.sequence.entries import Entry, EntryFactory, SequenceAnswers
+from worker_runtime.core.scheduling.sequence.instances import Instances
 from worker_runtime.core.scheduling.sequence.oldest import OldestLane
 from worker_runtime.core.scheduling.sequence.slots import Lane, Slots
 from worker_runtime.core.scheduling.sequence.table import SequenceTable
@@ -33,6 +34,7 @@ from worker_runtime.errors import (
     RuntimeFault,
     Unavailable,
 )
+from worker_runtime.types.instances import InstancePlace
 from worker_runtime.types.request import InferRequest, SequencePart
 from worker_runtime.types.signature import Signature
 
@@ -47,6 +49,8 @@ class SequenceScheduler:
         loaded: LoadedModel,
         loop: asyncio.AbstractEventLoop,
         statistics: Statistics,
+        places: Sequence[InstancePlace] = (),
+        limiter: RateLimiter | None = None,
     ) -> None:
         self.statistics = statistics
         self._model = signature.model
@@ -68,26 +72,20 @@ class SequenceScheduler:
         )
         if config.iterative and isinstance(self._executor, RequestExecutor):
             self._executor.again = self._again
+        self._instances = Instances(
+            signature.model, loaded.instances, places, self._executor, loop, self._finished, limiter
+        )
+        count = self._instances.count
         self._table = SequenceTable(
             signature.model,
-            len(loaded.instances),
+            count,
             config.slots,
             config.idle_ns,
             config.backlog_limit,
         )
         self._lanes: list[Lane] = [
             _lane(config, Slots(self._table, index, config.slots, self._factory.fresh_state))
-            for index in range(len(loaded.instances))
-        ]
-        self._pools = [
-            InstancePool(
-                f"{signature.model}_{index}",
-                [instance],
-                self._executor,
-                loop,
-                partial(self._finished, index),
-            )
-            for index, instance in enumerate(loaded.instances)
+            for index in range(count)
         ]
         self._flying: list[list[Entry]] = [[] for _ in self._lanes]
         self._delays = delays()
@@ -155,8 +153,7 @@ class SequenceScheduler:
             self._idle = asyncio.Event()
             await self._idle.wait()
         self.close()
-        for pool in self._pools:
-            await self._loop.run_in_executor(None, pool.join, 5.0)
+        await self._loop.run_in_executor(None, self._instances.join, 5.0)
 
     def close(self) -> None:
         self.refuse_new()
@@ -166,10 +163,9 @@ class SequenceScheduler:
         waiting = self._table.clear()
         for lane in self._lanes:
             waiting += lane.clear()
+        waiting += self._instances.close()
         for request in waiting:
             self._answers.fail(request, Unavailable("the model was unloaded"), FailureReason.OTHER)
-        for pool in self._pools:
-            pool.close()
 
     # --- in ------------------------------------------------------------------------------------
 
@@ -230,7 +226,7 @@ class SequenceScheduler:
         entries, wake_ns = lane.decide(now)
         if entries:
             self._flying[index] = entries
-            self._pools[index].put(self._factory.turns(entries))
+            self._instances.run(index, self._factory.turns(entries))
             wake_ns = self._table.next_check()
         self._arm(wake_ns, now)
 

@@ -23,7 +23,7 @@ _GRACE_NS = 50_000_000
 
 
 class Seat(NamedTuple):
-    """A slot of an instance. Ordered as seats are handed out."""
+    """A slot of an instance."""
 
     slot: int
     instance: int
@@ -61,12 +61,17 @@ class SequenceTable:
         self._model = model
         self._idle_ns = idle_ns
         self._limit = backlog_limit
-        self._free = [Seat(slot, lane) for slot in range(slots) for lane in range(instances)]
+        self._tick = count()
+        # Of slots with one number the one that was freed first: instances take turns.
+        self._free = [
+            (slot, next(self._tick), Seat(slot, instance))
+            for slot in range(slots)
+            for instance in range(instances)
+        ]
         self._live: dict[SequenceId, _Live] = {}
         self._backlog: deque[_Backlog] = deque()
         self._collecting: dict[SequenceId, _Backlog] = {}
         self._idle: list[tuple[int, int, SequenceId, _Live]] = []
-        self._tick = count()
         self._timeout_ns = 0
         self.waiting = 0  # requests in the backlog
         self.closed = False
@@ -112,7 +117,7 @@ class SequenceTable:
     def release(self, seat: Seat, now_ns: int) -> deque[InferRequest]:
         """The slot is free: the requests of the sequence that takes it over, or nothing."""
         if not self._backlog:
-            heapq.heappush(self._free, seat)
+            heapq.heappush(self._free, (seat.slot, next(self._tick), seat))
             return deque()
         backlog = self._backlog.popleft()
         self.waiting -= len(backlog.requests)
@@ -190,7 +195,7 @@ class SequenceTable:
             raise QueueFull("Exceeds maximum queue size")
         live = self._live[sequence] = _Live(now_ns)
         if self._free:
-            self._seat(sequence, live, heapq.heappop(self._free), 0)
+            self._seat(sequence, live, heapq.heappop(self._free)[2], 0)
         return live
 
     def _seat(self, sequence: SequenceId, live: _Live, seat: Seat, earliest_ns: int) -> None:

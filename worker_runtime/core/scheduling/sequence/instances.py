@@ -1,0 +1,77 @@
+"""The instances of a model that batches sequences: a thread each, for batches meant for it."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from worker_runtime.core.execution.answers import Times
+from worker_runtime.core.execution.executor import Batch, BatchExecutor
+from worker_runtime.core.execution.pool import InstancePool
+from worker_runtime.core.scheduling.rate_limit import Member, RateLimiter
+from worker_runtime.errors import RuntimeFault
+from worker_runtime.types.instances import InstancePlace
+from worker_runtime.types.request import InferRequest
+
+# As a pool's, with the number of the instance first.
+Finished = Callable[[int, Batch, Any, RuntimeFault | None, Times, int], None]
+
+
+class Instances:
+    """Numbered without the passive ones. Called in the event loop, and calls ``done`` there."""
+
+    def __init__(
+        self,
+        model: str,
+        instances: Sequence[Any],
+        places: Sequence[InstancePlace],
+        executor: BatchExecutor,
+        loop: asyncio.AbstractEventLoop,
+        done: Finished,
+        limiter: RateLimiter | None,
+    ) -> None:
+        passive = {index for index, place in enumerate(places) if place.passive}
+        active = [item for index, item in enumerate(instances) if index not in passive]
+        self.count = len(active)
+        self._done = done
+        self._limiter = limiter
+        self._members: list[Member] = []
+        if limiter is not None:
+            self._members = limiter.join([p for p in places if not p.passive], self._granted)
+        self._staged: dict[int, Batch] = {}  # batches that wait for the limiter
+        self._pools = [
+            InstancePool(f"{model}_{index}", [item], executor, loop, partial(self._finished, index))
+            for index, item in enumerate(active)
+        ]
+
+    def run(self, index: int, batch: Batch) -> None:
+        """Execute the batch, at once or when the limiter lets it."""
+        if self._limiter is None:
+            self._pools[index].put(batch)
+            return
+        self._staged[index] = batch
+        self._limiter.stage(self._members[index])
+
+    def close(self) -> list[InferRequest]:
+        """Let the threads end after what they have; gives back what was not let to run."""
+        left = [request for batch in self._staged.values() for request in batch]
+        self._staged.clear()
+        if self._limiter is not None:
+            self._limiter.leave(self._members)
+        for pool in self._pools:
+            pool.close()
+        return left
+
+    def join(self, timeout_s: float) -> None:
+        """Wait for the threads (blocking: not in the event loop)."""
+        for pool in self._pools:
+            pool.join(timeout_s)
+
+    def _granted(self, member: Member) -> None:
+        index = self._members.index(member)
+        self._pools[index].put(self._staged.pop(index))
+
+    def _finished(self, index: int, *result: Any) -> None:
+        if self._limiter is not None:
+            self._limiter.release(self._members[index])
+        self._done(index, *result)
