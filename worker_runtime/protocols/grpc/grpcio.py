@@ -16,6 +16,7 @@ from worker_runtime.protocols.grpc.transport import Handler
 from worker_runtime.types.listening import CompressionLevel, GrpcOptions, Keepalive, TlsFiles
 
 _MAX_MESSAGE_BYTES = 2**31 - 1
+_NO_LIMIT = 2**31 - 1
 _QUEUE_BYTES = 4 * 1024 * 1024  # answers kept for a slow reader before its stream is told
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
 # gRPC ranks gzip before deflate and takes the first for low, a later one for the other levels.
@@ -75,6 +76,9 @@ def channel_options(keepalive: Keepalive, *, reuse_port: bool) -> list[tuple[str
     options = [
         ("grpc.max_receive_message_length", _MAX_MESSAGE_BYTES),
         ("grpc.max_send_message_length", _MAX_MESSAGE_BYTES),
+        # why: gRPC would otherwise drop calls that come faster than Python picks them up.
+        ("grpc.server.max_pending_requests", _NO_LIMIT),
+        ("grpc.server.max_pending_requests_hard_limit", _NO_LIMIT),
         ("grpc.so_reuseport", int(reuse_port)),
         ("grpc.keepalive_time_ms", keepalive.time_ms),
         ("grpc.keepalive_timeout_ms", keepalive.timeout_ms),

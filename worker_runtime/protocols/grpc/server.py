@@ -1,10 +1,12 @@
 """The gRPC listener: the service behind a transport."""
 
+from pathlib import Path
+
 from worker_runtime.core.engine import Engine
 from worker_runtime.protocols.grpc.grpcio import GrpcioServer
 from worker_runtime.protocols.grpc.native.server import NativeServer
 from worker_runtime.protocols.grpc.service import Service
-from worker_runtime.types.listening import GrpcFrontend, GrpcOptions
+from worker_runtime.types.listening import GrpcFrontend, GrpcOptions, TlsFiles
 
 _DEFAULTS = GrpcOptions()
 
@@ -21,6 +23,7 @@ class GrpcServer:
         *,
         reuse_port: bool = False,
     ) -> None:
+        self._tls = options.tls
         service = Service(
             engine, restrictions=options.restrictions, forward_pattern=options.forward_pattern
         )
@@ -33,8 +36,17 @@ class GrpcServer:
 
     async def start(self) -> None:
         """Listen. Raises OSError when the port is taken or a TLS file cannot be used."""
+        if self._tls is not None:
+            _check_files(self._tls)
         await self._transport.start()
 
     async def close(self, grace_s: float) -> None:
         """Refuse new calls, let running ones end within ``grace_s`` seconds."""
         await self._transport.close(grace_s)
+
+
+def _check_files(files: TlsFiles) -> None:
+    """Raises OSError, naming the file: TLS libraries tell neither which nor why."""
+    for path in (files.server_cert, files.server_key, files.root_cert):
+        if path:
+            Path(path).read_bytes()
