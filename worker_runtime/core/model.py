@@ -11,6 +11,7 @@ from worker_runtime.core.scheduling.base import Scheduler
 from worker_runtime.core.scheduling.batching import BatchingConfig
 from worker_runtime.core.scheduling.cached import CachedScheduler
 from worker_runtime.core.scheduling.dynamic import DynamicScheduler, SchedulerConfig
+from worker_runtime.core.scheduling.ensemble.labels import labelled
 from worker_runtime.core.scheduling.ensemble.scheduler import EnsembleScheduler
 from worker_runtime.core.scheduling.limited import LimitedScheduler
 from worker_runtime.core.scheduling.queue import QueueConfig, QueuePolicy
@@ -63,6 +64,8 @@ class ModelVersion:
         self.decoupled: bool = blueprint.config.model_transaction_policy.decoupled
         # Ensembles do not: their phases are the sums over their steps.
         self.executes = not blueprint.config.HasField("ensemble_scheduling")
+        if not self.executes:
+            self.signature = labelled(self.signature, self.config, surroundings.resolve)
         self.statistics = Statistics(load_duration_s=blueprint.load_duration_s)
         self._keep(surroundings.metrics)
         # Labels of its metrics beside name and version.

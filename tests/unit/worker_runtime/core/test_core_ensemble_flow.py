@@ -2,12 +2,20 @@
 
 import pytest
 
-from tests.unit.worker_runtime.core.ensemble_models import ensemble_text, parsed, step_text
+from tests.unit.worker_runtime.core.ensemble_models import (
+    FakeServed,
+    ensemble_text,
+    model_text,
+    parsed,
+    step_text,
+)
 from worker_runtime.core.scheduling.ensemble.flow import Flow, Tensor, adapted
 from worker_runtime.core.scheduling.ensemble.graph import EnsembleGraph
+from worker_runtime.core.scheduling.ensemble.labels import labelled
 from worker_runtime.core.scheduling.ensemble.limits import StepLimiter
 from worker_runtime.core.scheduling.ensemble.outputs import sequence_parameters
-from worker_runtime.errors import InvalidArgument
+from worker_runtime.errors import InvalidArgument, NotFound
+from worker_runtime.types.signature import signature_of
 
 DIAMOND = ensemble_text(
     "diamond",
@@ -150,3 +158,23 @@ def test_a_step_says_which_sequence_follows() -> None:
         sequence_parameters({"sequence_id": True}, inherited)
     with pytest.raises(InvalidArgument, match="'sequence_start' to be TRITONSERVER_PARAMETER_BOOL"):
         sequence_parameters({"sequence_start": 1}, inherited)
+
+
+def test_outputs_without_labels_take_those_of_their_step() -> None:
+    text = ensemble_text(
+        "two",
+        ["IN"],
+        ["L", "R"],
+        [step_text("a", {"x": "IN"}, {"y": "L"}), step_text("a", {"x": "IN"}, {"y": "R"})],
+    )
+    config = parsed(text)
+    model = FakeServed(model_text("a"))
+    model.signature = signature_of(model.config, {"y": ("cat", "dog")})
+    own = signature_of(config, {"R": ("one", "two")})
+    found = labelled(own, config, lambda _name, _version: model)
+    assert [spec.labels for spec in found.outputs] == [("cat", "dog"), ("one", "two")]
+
+    def gone(name: str, version: str) -> FakeServed:
+        raise NotFound(f"{name} {version}")
+
+    assert labelled(own, config, gone) == own
