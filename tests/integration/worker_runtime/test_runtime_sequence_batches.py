@@ -182,7 +182,7 @@ def test_a_stopping_server_lets_sequences_end(models: Path) -> None:
     ):
         assert total(client, 1, "s", 1) == 1
         server.process.send_signal(signal.SIGTERM)
-        wait_until(lambda: b"stopping" in server.log.read_bytes(), "the server to stop", 20)
+        wait_until(lambda: server.call("v2/health/live")[0] != 200, "the server to stop", 20)
         with pytest.raises(InferenceServerException) as refused:
             total(client, 2, "s", 1)
         assert refused.value.message() == (
