@@ -1,7 +1,7 @@
 """One HTTP/1.1 connection: bytes to requests, one at a time, answers in order.
 
-Heads and small bodies are read into a buffer that all connections share and copied out; a large
-body is read straight into the memory that its tensors will be views of.
+Requests that fit into a few reads come as bytes; a large body is read straight into the memory
+that its tensors will be views of.
 """
 
 import asyncio
@@ -11,20 +11,21 @@ from typing import Any, Protocol
 import numpy as np
 
 from worker_runtime.errors import Internal
+from worker_runtime.protocols.http import replies
 from worker_runtime.protocols.http.chunked import ChunkedBody
-from worker_runtime.protocols.http.errors import REASONS, HttpRefusal, error_body, status_of
+from worker_runtime.protocols.http.errors import HttpRefusal, error_body, status_of
 from worker_runtime.protocols.http.heads import MAX_HEAD_BYTES, Head, HeadCache
-from worker_runtime.types.request import Arrays, InferRequest, Response
+from worker_runtime.types.request import Arrays, InferRequest, ParameterValue, Response
 
 Body = bytes | bytearray | memoryview
 
-_SHARED = bytearray(256 * 1024)
-_SHARED_VIEW = memoryview(_SHARED)
 _MAX_AHEAD = 256 * 1024  # bytes of pipelined requests kept while one is being answered
+_READ_INTO_ABOVE = 64 * 1024
 _COPY_BELOW = 16 * 1024
 _JOIN_BELOW = 64 * 1024  # smaller answers leave in one piece
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _EMPTY = b""
+_JSON = b"application/json"
 
 
 class App(Protocol):
@@ -34,6 +35,10 @@ class App(Protocol):
     max_chunked_bytes: int
     connections: "set[Connection]"
 
+    def too_large(self, head: Head) -> str:
+        """Why a body of this head's Content-Length is not even read; "" when it is."""
+        ...
+
     def handle(self, connection: "Connection", head: Head, body: Body) -> None: ...
 
     def cancelled(self, request: InferRequest) -> None: ...
@@ -42,8 +47,17 @@ class App(Protocol):
         self, head: Head, request: InferRequest, outputs: Arrays
     ) -> tuple[bytes, Sequence[Any], int]: ...
 
+    def encode_any(
+        self,
+        head: Head,
+        request: InferRequest,
+        names: Sequence[str],
+        outputs: Arrays,
+        parameters: dict[str, ParameterValue] | None,
+    ) -> tuple[bytes, Sequence[Any], int]: ...
 
-class Connection(asyncio.BufferedProtocol):
+
+class Connection(asyncio.Protocol):
     """A sink for one inference at a time. Everything runs in the event loop."""
 
     __slots__ = (
@@ -52,6 +66,7 @@ class Connection(asyncio.BufferedProtocol):
         "_body_view",
         "_busy",
         "_chunks",
+        "_discard",
         "_feeding",
         "_head",
         "_paused",
@@ -70,6 +85,7 @@ class Connection(asyncio.BufferedProtocol):
         self._rest = _EMPTY
         self._body_view: memoryview | None = None
         self._body_at = 0
+        self._discard = 0  # bytes of a refused body that are still to come
         self._chunks: ChunkedBody | None = None
         self._busy = False
         self._feeding = False
@@ -97,25 +113,15 @@ class Connection(asyncio.BufferedProtocol):
     def eof_received(self) -> bool:
         return False
 
-    def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 # asyncio's
-        if self._body_view is not None:
-            return self._body_view[self._body_at :]
-        return _SHARED_VIEW
-
-    def buffer_updated(self, nbytes: int) -> None:
+    def data_received(self, data: bytes) -> None:
         self.progress += 1
         if self._body_view is not None:
-            self._body_at += nbytes
-            if self._body_at == len(self._body_view):
-                body, self._body_view = self._body_view, None
-                # why a copy: slices of small bytes are cheaper than views, and aligned.
-                self._feed_after(bytes(body) if len(body) < _COPY_BELOW else body)
-            return
-        data = bytes(_SHARED_VIEW[:nbytes])
-        if self._rest:
+            data = self._fill(self._body_view, data)
+        elif self._rest:
             data = self._rest + data
             self._rest = _EMPTY
-        self._feed(data)
+        if data:
+            self._feed(data)
 
     def pause_writing(self) -> None:
         self._write_paused = True
@@ -127,8 +133,9 @@ class Connection(asyncio.BufferedProtocol):
     @property
     def stalled(self) -> bool:
         """A request has begun to arrive and is not complete."""
-        return not self._busy and (
-            bool(self._rest) or self._body_view is not None or self._chunks is not None
+        return bool(self._discard) or (
+            not self._busy
+            and (bool(self._rest) or self._body_view is not None or self._chunks is not None)
         )
 
     @property
@@ -142,10 +149,17 @@ class Connection(asyncio.BufferedProtocol):
         self._feeding = True
         try:
             while data:
-                if self._busy or self._write_paused:
+                if self._discard:
+                    taken = min(self._discard, len(data))
+                    self._discard -= taken
+                    data = data[taken:]
+                elif self._busy or self._write_paused:
                     self._keep(data)
                     return
-                data = self._chunk(data) if self._chunks is not None else self._one(data)
+                elif self._chunks is not None:
+                    data = self._chunk(data)
+                else:
+                    data = self._one(data)
         except HttpRefusal as refusal:
             self.refuse(refusal)
         finally:
@@ -169,47 +183,76 @@ class Connection(asyncio.BufferedProtocol):
             if head.expects_continue:
                 self._write(_CONTINUE)
             return data[end:] or _EMPTY
-        length = head.content_length
-        stop = end + length
+        stop = end + head.content_length
         if stop <= len(data):
-            self._dispatch(head, data[end:stop])
+            self._busy = True
+            self._head = head
+            self._app.handle(self, head, data[end:stop])
             return data[stop:]
         self._expect_body(head, data[end:])
         return _EMPTY
 
     def _expect_body(self, head: Head, start: bytes) -> None:
-        """Read the rest of a body of known size into its own memory."""
+        """Read the rest of a body of known size into its own memory, or past it."""
         length = head.content_length
+        self._head = head
+        too_large = self._app.too_large(head)
+        if too_large:
+            self._discard = length - len(start)
+            self._busy = True
+            # why close: who waits for leave to send the body will not send it now.
+            self.reply(400, error_body(HttpRefusal(400, too_large)), close=head.expects_continue)
+            return
         # why numpy: it does not clear the memory first. The padding aligns the first tensor.
         pad = -max(0, head.json_length) % 64
         buffer = np.empty(pad + length, dtype=np.uint8).data[pad:]
         buffer[: len(start)] = start
-        self._head = head
         self._body_view = buffer
         self._body_at = len(start)
         if head.expects_continue and not start:
             self._write(_CONTINUE)
+        if length - len(start) > _READ_INTO_ABOVE and self._transport is not None:
+            BodyReader(self, self._transport)
+
+    def _fill(self, view: memoryview, data: bytes) -> bytes:
+        """Add to a body that comes in pieces; what lies behind it is returned."""
+        size = min(len(data), len(view) - self._body_at)
+        view[self._body_at : self._body_at + size] = data[:size]
+        self.body_grew(size)
+        return data[size:]
+
+    def room(self) -> memoryview:
+        """Where the body that is being read goes on."""
+        assert self._body_view is not None  # noqa: S101
+        return self._body_view[self._body_at :]
+
+    def body_grew(self, size: int) -> bool:
+        """``size`` more bytes of the body are there; True when it is complete and handled."""
+        assert self._body_view is not None  # noqa: S101
+        self.progress += 1
+        self._body_at += size
+        if self._body_at < len(self._body_view):
+            return False
+        body, self._body_view = self._body_view, None
+        try:
+            # why a copy: slices of small bytes are cheaper than views, and aligned.
+            self._dispatch(bytes(body) if len(body) < _COPY_BELOW else body)
+        except HttpRefusal as refusal:
+            self.refuse(refusal)
+        return True
 
     def _chunk(self, data: bytes) -> bytes:
-        assert self._chunks is not None and self._head is not None  # noqa: S101
+        assert self._chunks is not None  # noqa: S101
         body, rest = self._chunks.feed(data)
         if body is not None:
             self._chunks = None
-            self._dispatch(self._head, body)
+            self._dispatch(body)
         return rest
 
-    def _feed_after(self, body: Body) -> None:
-        head = self._head
-        assert head is not None  # noqa: S101
-        try:
-            self._dispatch(head, body)
-        except HttpRefusal as refusal:
-            self.refuse(refusal)
-
-    def _dispatch(self, head: Head, body: Body) -> None:
+    def _dispatch(self, body: Body) -> None:
+        assert self._head is not None  # noqa: S101
         self._busy = True
-        self._head = head
-        self._app.handle(self, head, body)
+        self._app.handle(self, self._head, body)
 
     def _keep(self, data: bytes) -> None:
         self._rest = data
@@ -242,24 +285,32 @@ class Connection(asyncio.BufferedProtocol):
             self.fail_with(error)
             return
         if not head.keep_alive or head.old_http:
-            start = start.replace(b"\r\n", self._connection_line(head), 1)
+            start = start.replace(b"\r\n", replies.connection_line(head), 1)
         self._send(start, parts, size, close=not head.keep_alive)
 
     def respond(self, request: InferRequest, response: Response | None, *, final: bool) -> None:
-        """An answer with outputs of its own; here a request has one, and it ends the request."""
-        if not final:
+        """An answer that names its outputs; here a request has one, and it ends the request."""
+        if self.request is not request or not (final or response):
             return
         if response is None:
-            self.fail(request, Internal("the model gave no response"))
-        elif response.error is not None:
+            self.fail(request, Internal("expected a single response, got 0"))
+            return
+        if response.error is not None:
             self.fail(request, response.error)
-        else:
-            given = dict(zip(response.names, response.arrays, strict=True))
-            missing = [name for name in request.plan.outputs if name not in given]
-            if missing:
-                self.fail(request, Internal(f"the model gave no output '{missing[0]}'"))
-            else:
-                self.deliver(request, [given[name] for name in request.plan.outputs])
+            return
+        self.request = None
+        head = self._head
+        assert head is not None  # noqa: S101
+        try:
+            start, parts, size = self._app.encode_any(
+                head, request, response.names, response.arrays, response.parameters
+            )
+        except Exception as error:
+            self.fail_with(error)
+            return
+        if not head.keep_alive or head.old_http:
+            start = start.replace(b"\r\n", replies.connection_line(head), 1)
+        self._send(start, parts, size, close=not head.keep_alive)
 
     def fail(self, request: InferRequest, error: Exception) -> None:
         if self.request is not request:
@@ -283,32 +334,35 @@ class Connection(asyncio.BufferedProtocol):
         status: int,
         body: bytes = b"",
         *,
-        content_type: bytes = b"application/json",
+        content_type: bytes = _JSON,
         headers: bytes = b"",
         close: bool = False,
     ) -> None:
         """A whole answer; ``headers`` are complete lines."""
         head = self._head
         close = close or head is None or not head.keep_alive
-        line = b"\r\n"
-        if close:
-            line = b"\r\nConnection: close\r\n"
-        elif head is not None and head.old_http:
-            line = b"\r\nConnection: keep-alive\r\n"
-        start = b"HTTP/1.1 %d %s%sContent-Type: %s\r\n%sContent-Length: %d\r\n\r\n" % (
-            status,
-            REASONS[status].encode(),
-            line,
-            content_type,
-            headers,
-            len(body),
-        )
+        start = replies.whole(status, head, content_type, headers, len(body), close=close)
         if head is not None and head.method == "HEAD":
             body = b""
         self._send(start, (body,), len(body), close=close)
 
-    def _connection_line(self, head: Head) -> bytes:
-        return b"\r\nConnection: %s\r\n" % (b"keep-alive" if head.keep_alive else b"close")
+    def begin(self, status: int, content_type: bytes) -> None:
+        """Start an answer that comes in pieces."""
+        assert self._head is not None  # noqa: S101
+        self._write(replies.streamed(status, self._head, content_type))
+
+    def piece(self, data: bytes) -> None:
+        """A piece of it; it leaves at once."""
+        assert self._head is not None  # noqa: S101
+        self._write(data if self._head.old_http else b"%x\r\n%s\r\n" % (len(data), data))
+
+    def end(self) -> None:
+        """The answer is complete."""
+        head = self._head
+        assert head is not None  # noqa: S101
+        self.request = None
+        last = b"" if head.old_http else b"0\r\n\r\n"
+        self._send(last, (), 0, close=head.old_http or not head.keep_alive)
 
     def _send(self, start: bytes, parts: Sequence[Any], size: int, *, close: bool) -> None:
         transport = self._transport
@@ -332,3 +386,39 @@ class Connection(asyncio.BufferedProtocol):
         """End the connection; an answer in the works is lost."""
         if self._transport is not None:
             self._transport.close()
+
+
+class BodyReader(asyncio.BufferedProtocol):
+    """Takes a connection's place while a large body is read straight into its memory."""
+
+    def __init__(self, connection: Connection, transport: Any) -> None:
+        self._connection = connection
+        self._transport = transport
+        self._switch(self)
+
+    def _switch(self, protocol: asyncio.BaseProtocol) -> None:
+        # why pause and resume: how a transport reads is decided when it starts to.
+        self._transport.pause_reading()
+        self._transport.set_protocol(protocol)
+        self._transport.resume_reading()
+
+    def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 # asyncio's
+        return self._connection.room()
+
+    def buffer_updated(self, nbytes: int) -> None:
+        complete = self._connection.room().nbytes == nbytes
+        if complete:
+            self._switch(self._connection)
+        self._connection.body_grew(nbytes)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._connection.connection_lost(exc)
+
+    def eof_received(self) -> bool:
+        return False
+
+    def pause_writing(self) -> None:
+        self._connection.pause_writing()
+
+    def resume_writing(self) -> None:
+        self._connection.resume_writing()

@@ -1,8 +1,4 @@
-"""An HTTP body to an inference request.
-
-What does not change from call to call (the JSON part of a request whose tensors are all binary) is
-checked once and kept as a Form; the sizes of the body are checked every time.
-"""
+"""An HTTP body to an inference request."""
 
 import re
 from time import monotonic_ns
@@ -12,56 +8,39 @@ import msgspec
 
 from worker_runtime.core.engine import Engine
 from worker_runtime.core.model import ModelVersion
-from worker_runtime.errors import InvalidArgument
+from worker_runtime.errors import InvalidArgument, RuntimeFault, Unsupported
+from worker_runtime.protocols.http.forms import Form, OutputForm, build, check_tail
 from worker_runtime.protocols.http.heads import Head
-from worker_runtime.protocols.http.schema import InputJson, OutputJson, RequestJson, decode_request
+from worker_runtime.protocols.http.schema import Unparsed, decode_request
 from worker_runtime.protocols.http.tensors import from_json
-from worker_runtime.types.request import InferRequest, Plan, Sink
-from worker_runtime.types.strings import parse_strings, string_array
-from worker_runtime.types.tensor import BY_NAME, element_count
+from worker_runtime.types.request import InferRequest, Sink
+from worker_runtime.types.strings import check_strings, parse_strings, string_array
+from worker_runtime.types.tensor import element_count
 
 _MAX_FORMS = 512
 _MAX_FORM_BYTES = 4096
-_RESERVED = "triton_"
 _ID_START = b'{"id":"'
 _PLAIN_ID = re.compile(rb'\{"id":"([\x20\x21\x23-\x5b\x5d-\x7e]*)",')
 
 
-class OutputForm(msgspec.Struct, frozen=True):
-    binary: bool
-    classes: int = 0
+def decode(
+    engine: Engine, model: ModelVersion, head: Head, body: Any, sink: Sink, limit: int
+) -> InferRequest:
+    """The request in ``body``. ``limit`` bounds what JSON and raw requests may hold, in bytes.
 
-
-class Form(msgspec.Struct):
-    """A checked request header. ``slices`` are ranges of the binary part, in configuration order.
-
-    ``size`` is the length of the binary part.
-
-    ``heads`` caches answer heads by output shapes; None when the answer is not all binary.
+    Raises InvalidArgument and Unsupported, NotFound for shared memory that is not there.
     """
-
-    plan: Plan
-    slices: tuple[tuple[int, int], ...]
-    size: int
-    outputs: tuple[OutputForm, ...]
-    strings: bool
-    id: str = ""
-    priority: int = 0
-    timeout_ns: int = 0
-    heads: dict[Any, tuple[bytes, bytes, int]] | None = None
-
-
-def decode(engine: Engine, model: ModelVersion, head: Head, body: Any, sink: Sink) -> InferRequest:
-    """The request in ``body``. Raises InvalidArgument."""
     arrived = monotonic_ns()
     length = head.json_length
-    if length < 0:
-        return _decode_json(engine, model, body, sink, arrived)
-    if length == 0:
-        return _decode_raw(engine, model, body, sink, arrived)
-    if length > len(body):
+    if length <= 0:
+        refuse_decoupled(model)
+        if length == 0 or not body:
+            return _decode_raw(engine, model, body, sink, arrived, limit)
+        if length == -1:
+            return _decode_json(engine, model, body, sink, arrived, limit)
+    if length > len(body) or length < 0:
         raise InvalidArgument(
-            f"inference header size should be in range (0, {len(body)}], got: {length}"
+            f"inference header size should be in range (0, {len(body)}), got: {head.json_text}"
         )
     header = bytes(body[:length])
     request_id = ""
@@ -71,239 +50,156 @@ def decode(engine: Engine, model: ModelVersion, head: Head, body: Any, sink: Sin
         header = b"{" + header[found.end() :]
     form: Form | None = model.forms.get(header)
     if form is None:
-        form, inputs = _read_header(engine, model, header, body, length, request_id)
-        if inputs is not None:
-            return _request(form, inputs, sink, arrived, request_id)
+        refuse_decoupled(model)
+        check_size(length, limit)
+        form, values = _read(engine, model, header, len(body) - length, limit, request_id)
+        if not form.reusable:
+            inputs = _special(engine, model, form, body, length, request_id or form.id, values)
+            return _request(engine, form, inputs, sink, arrived, request_id)
         if len(header) <= _MAX_FORM_BYTES and not form.id:
             if len(model.forms) >= _MAX_FORMS:
                 model.forms.clear()
             model.forms[header] = form
-    if len(body) - length != form.size:
-        raise InvalidArgument(
-            f"unexpected size of the binary data: expected {form.size} bytes behind the "
-            f"JSON part, got {len(body) - length}"
-        )
-    parts = [body[length + start : length + stop] for start, stop in form.slices]
-    if form.strings:
-        _parse_strings(form.plan, parts, model.name)
-    return _request(form, parts, sink, arrived, request_id)
+    elif len(body) - length != form.size:
+        check_tail(model.name, form.ends, form.size, len(body) - length)
+    if form.special:
+        parts = _special(engine, model, form, body, length, request_id or form.id)
+    else:
+        parts = [body[length + start : length + stop] for start, stop in form.slices]
+    return _request(engine, form, parts, sink, arrived, request_id)
 
 
 def _request(
-    form: Form, inputs: list[Any], sink: Sink, arrived: int, request_id: str = ""
+    engine: Engine, form: Form, inputs: list[Any], sink: Sink, arrived: int, request_id: str = ""
 ) -> InferRequest:
-    return InferRequest(
+    request = InferRequest(
         plan=form.plan,
         inputs=inputs,
         sink=sink,
         id=request_id or form.id,
         arrived_ns=arrived,
         form=form,
-        priority=form.priority,
-        timeout_ns=form.timeout_ns,
     )
+    if form.extras is not None:
+        extras = form.extras
+        request.priority = extras.priority
+        request.timeout_ns = extras.timeout_ns
+        request.sequence = extras.sequence
+        request.parameters = extras.custom
+    if form.special and form.writes_regions:
+        windows = {
+            name: engine.shared_memory.window(*output.region)
+            for name, output in zip(form.plan.outputs, form.outputs, strict=True)
+            if output.region is not None
+        }
+        request.form = msgspec.structs.replace(form, windows=windows)
+    return request
 
 
-def _parse_strings(plan: Plan, parts: list[Any], model: str) -> None:
-    for i, item in enumerate(plan.inputs):
-        if item.byte_size < 0:
-            count = element_count(item.wire_shape)
-            parts[i] = parse_strings(parts[i], count, item.name, model)
+def refuse_decoupled(model: ModelVersion) -> None:
+    """Raises Unsupported for models that answer any number of times."""
+    if model.config.model_transaction_policy.decoupled:
+        raise Unsupported("HTTP end point doesn't support models with decoupled transaction policy")
+
+
+def check_size(size: int, limit: int, what: str = "Request JSON size") -> None:
+    """Raises InvalidArgument when ``size`` is above the limit."""
+    if size > limit:
+        raise InvalidArgument(
+            f"{what} of {size} bytes exceeds the maximum allowed value of {limit} bytes. Use "
+            "--http-max-input-size to increase the limit."
+        )
 
 
 def _decode_json(
-    engine: Engine, model: ModelVersion, body: Any, sink: Sink, arrived: int
+    engine: Engine, model: ModelVersion, body: Any, sink: Sink, arrived: int, limit: int
 ) -> InferRequest:
-    form, inputs = _read_header(engine, model, bytes(body), body, len(body))
-    if inputs is None:
-        if form.size:
-            raise InvalidArgument(
-                "the request has binary inputs, but no 'Inference-Header-Content-Length' header"
-            )
-        inputs = [b"" for _ in form.slices]
-    return _request(form, inputs, sink, arrived)
+    check_size(len(body), limit)
+    form, values = _read(engine, model, bytes(body), 0, limit)
+    inputs = _special(engine, model, form, b"", 0, form.id, values)
+    return _request(engine, form, inputs, sink, arrived)
 
 
-def _read_header(
+def _read(
+    engine: Engine, model: ModelVersion, header: bytes, tail: int, limit: int, request_id: str = ""
+) -> tuple[Form, dict[str, bytes | Unparsed]]:
+    """The form of a header; one whose id was taken off before has none."""
+    request = decode_request(header)
+    request.id = request.id or request_id
+    form, values = build(engine, model, request, tail, limit)
+    if request_id:
+        form.id = ""
+    return form, values
+
+
+def _special(
     engine: Engine,
     model: ModelVersion,
-    header: bytes,
+    form: Form,
     body: Any,
     length: int,
-    request_id: str = "",
-) -> tuple[Form, list[Any] | None]:
-    """The form, and the inputs when some of them are JSON (such a form is good for once only)."""
-    request = decode_request(header)
-    outputs = None if request.outputs is None else tuple(o.name for o in request.outputs)
-    forms = tuple((i.name, i.datatype, tuple(i.shape)) for i in request.inputs)
-    request.id = request.id or request_id
-    plan = engine.plan(model, request.id, forms, outputs or None)
-    scheduling = _scheduling(request.parameters)
-    slices, end = _slices(request, plan, model)
-    form = Form(
-        plan=plan,
-        slices=slices,
-        size=end,
-        outputs=_output_forms(request, plan),
-        strings=any(item.byte_size < 0 for item in plan.inputs),
-        id="" if request_id else request.id,
-        priority=scheduling["priority"],
-        timeout_ns=scheduling["timeout_ns"],
-    )
-    plain = all(output.binary and not output.classes for output in form.outputs)
-    form.heads = {} if plain else None
-    if all(start >= 0 for start, _ in slices):
-        return form, None
-    if len(body) - length != end:
-        raise InvalidArgument(
-            f"unexpected additional input data for model '{model.name}': "
-            f"{len(body) - length - end} bytes"
-        )
-    return form, _mixed_inputs(request, plan, slices, body[length:], model)
-
-
-def _slices(
-    request: RequestJson, plan: Plan, model: ModelVersion
-) -> tuple[tuple[tuple[int, int], ...], int]:
-    """Ranges behind the JSON part, in configuration order ((-1, -1): JSON), and their total."""
-    start = 0
-    found: dict[str, tuple[int, int]] = {}
-    by_name = {item.name: item for item in plan.inputs}
-    for item in request.inputs:
-        size = _binary_size(item)
-        if size < 0:
-            found[item.name] = (-1, -1)
-            continue
-        expected = by_name[item.name].byte_size
-        if expected >= 0 and size != expected:
-            raise InvalidArgument(
-                f"input byte size mismatch for input '{item.name}' for model '{model.name}'. "
-                f"Expected {expected}, got {size}"
-            ).for_request(request.id)
-        found[item.name] = (start, start + size)
-        start += size
-    return tuple(found[item.name] for item in plan.inputs), start
-
-
-def _binary_size(item: InputJson) -> int:
-    """The binary size of an input, -1 when its data is JSON. Raises for both or neither."""
-    parameters = item.parameters or {}
-    if "shared_memory_region" in parameters:
-        raise InvalidArgument(f"input '{item.name}': shared memory is not available here")
-    size = parameters.get("binary_data_size")
-    if size is None:
-        if not bytes(item.data):
-            raise InvalidArgument(
-                f"must specify valid 'Inference-Header-Content-Length' in request header and "
-                f"'binary_data_size' or provide 'data' in the input '{item.name}'"
-            )
-        return -1
-    if isinstance(size, bool) or not isinstance(size, int) or size < 0:
-        raise InvalidArgument(f"'binary_data_size' of input '{item.name}' must be a whole number")
-    if bytes(item.data):
-        raise InvalidArgument(f"input '{item.name}' has both 'data' and 'binary_data_size'")
-    return size
-
-
-def _mixed_inputs(
-    request: RequestJson,
-    plan: Plan,
-    slices: tuple[tuple[int, int], ...],
-    body: Any,
-    model: ModelVersion,
+    request_id: str,
+    values: dict[str, bytes | Unparsed] | None = None,
 ) -> list[Any]:
-    raw = {item.name: item.data for item in request.inputs}
+    """The inputs of a form that has more than plain slices."""
     inputs: list[Any] = []
-    for item, (start, stop) in zip(plan.inputs, slices, strict=True):
+    for index, (item, (start, stop)) in enumerate(zip(form.plan.inputs, form.slices, strict=True)):
         count = element_count(item.wire_shape)
-        if start < 0:
-            inputs.append(from_json(bytes(raw[item.name]), item.datatype, count, item.name))
-        elif item.byte_size < 0:
-            inputs.append(parse_strings(body[start:stop], count, item.name, model.name))
-        else:
-            inputs.append(body[start:stop])
+        if start == -1:
+            array = from_json((values or {})[item.name], item.datatype, count, item.name)
+            if item.byte_size < 0:
+                check_strings(len(array), count, item.name, model.name, request_id)
+            inputs.append(array)
+            continue
+        part = (
+            body[length + start : length + stop]
+            if start >= 0
+            else engine.shared_memory.view(*form.regions[index])
+        )
+        if item.byte_size < 0:
+            part = parse_strings(part, count, item.name, model.name, request_id)
+        inputs.append(part)
     return inputs
 
 
-def _output_forms(request: RequestJson, plan: Plan) -> tuple[OutputForm, ...]:
-    """How to write each output of the plan: listed ones say it, others follow the request."""
-    parameters = request.parameters or {}
-    if not request.outputs:
-        unlisted = OutputForm(parameters.get("binary_data_output") is True)
-        return tuple(unlisted for _ in plan.outputs)
-    listed = {output.name: _output_form(output) for output in request.outputs}
-    return tuple(listed[name] for name in plan.outputs)
-
-
-def _output_form(output: OutputJson) -> OutputForm:
-    parameters = output.parameters or {}
-    if "shared_memory_region" in parameters:
-        raise InvalidArgument(f"output '{output.name}': shared memory is not available here")
-    classes = parameters.get("classification", 0)
-    if isinstance(classes, bool) or not isinstance(classes, int) or classes < 0:
-        raise InvalidArgument(f"'classification' of output '{output.name}' must be a whole number")
-    return OutputForm(parameters.get("binary_data") is True, classes)
-
-
-def _scheduling(parameters: dict[str, Any] | None) -> dict[str, int]:
-    found = {"priority": 0, "timeout_ns": 0}
-    for key, value in (parameters or {}).items():
-        if key.startswith(_RESERVED):
-            raise InvalidArgument(
-                f"parameter keys starting with '{_RESERVED}' are reserved for Triton usage: '{key}'"
-            )
-        if key in ("priority", "timeout"):
-            if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-                raise InvalidArgument(f"parameter '{key}' must be a whole number")
-            if key == "priority":
-                found["priority"] = value
-            else:
-                found["timeout_ns"] = value * 1000
-        elif not isinstance(value, str | int | float | bool):
-            raise InvalidArgument(f"parameter '{key}' has an unsupported type")
-    return found
-
-
 def _decode_raw(
-    engine: Engine, model: ModelVersion, body: Any, sink: Sink, arrived: int
+    engine: Engine, model: ModelVersion, body: Any, sink: Sink, arrived: int, limit: int
 ) -> InferRequest:
     """A raw binary request: the body is the data of the model's only input."""
+    check_size(len(body), limit, "Request raw input size")
     specs = model.signature.inputs
     if len(specs) != 1:
-        raise InvalidArgument(
-            "Raw request must only have 1 input (found "
-            f"{len(specs)}) to be deduced but got {len(specs)} inputs in '{model.name}' model "
-            "configuration"
+        raise _bad_raw(
+            "Raw request must only have 1 input (found 1) to be deduced but got "
+            f"{len(specs)} inputs in '{model.name}' model configuration"
         )
     spec = specs[0]
     dims, inputs = list(spec.dims), [body]
-    if dims.count(-1) > 1:
-        raise InvalidArgument(
-            "The shape of the raw input can not be deduced because there are more than one "
-            "variable-sized dimension"
-        )
+    item_size = spec.datatype.item_size
     fixed = element_count(tuple(d for d in dims if d != -1))
-    item_size = BY_NAME[spec.datatype.name].item_size
     if not item_size:
-        if fixed != 1:
-            raise InvalidArgument(
-                "For BYTES datatype raw input, the model must have input shape [1]"
+        if fixed != 1 or -1 in dims:
+            raise _bad_raw(
+                f"For BYTE datatype raw input '{spec.name}', the model must have input shape [1]"
             )
         inputs = [string_array([bytes(body)])]
-        dims = [1 if d == -1 else d for d in dims]
-    elif -1 in dims:
-        if len(body) % (fixed * item_size):
-            raise InvalidArgument(
-                f"the raw input has {len(body)} bytes: not a multiple of {fixed * item_size}"
-            )
-        dims[dims.index(-1)] = len(body) // (fixed * item_size)
-    elif len(body) != fixed * item_size:
-        raise InvalidArgument(
-            f"input byte size mismatch for input '{spec.name}' for model '{model.name}'. Expected "
-            f"{fixed * item_size}, got {len(body)}"
+    elif dims.count(-1) > 1:
+        raise _bad_raw(
+            f"The shape of the raw input '{spec.name}' can not be deduced because there are more "
+            "than one variable-sized dimension"
         )
+    elif -1 in dims:
+        dims[dims.index(-1)] = len(body) // (fixed * item_size) if fixed else 0
     shape = (1, *dims) if model.signature.max_batch_size > 0 else tuple(dims)
+    if item_size and element_count(shape) * item_size != len(body):
+        raise _bad_raw(
+            f"input byte size mismatch for input 'raw_input' for model '{model.name}'. Expected "
+            f"{element_count(shape) * item_size}, got {len(body)}"
+        )
     plan = engine.plan(model, "", ((spec.name, spec.datatype.name, shape),), None)
     outputs = tuple(OutputForm(binary=True) for _ in plan.outputs)
-    form = Form(plan, (), len(body), outputs, strings=False, heads={})
-    return _request(form, inputs, sink, arrived)
+    return _request(engine, Form(plan, (), len(body), outputs, heads={}), inputs, sink, arrived)
+
+
+def _bad_raw(what: str) -> RuntimeFault:
+    return InvalidArgument(what).for_request("")

@@ -1,5 +1,6 @@
 """Outputs to an HTTP answer: one cached head for the common all-binary case, JSON otherwise."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,34 +9,37 @@ import numpy as np
 
 from worker_runtime.core.classification import classify
 from worker_runtime.core.model import ModelVersion
+from worker_runtime.core.shared_memory import Window
+from worker_runtime.errors import Internal
 from worker_runtime.protocols.http.compression import best_coding, compress
-from worker_runtime.protocols.http.decode import Form
+from worker_runtime.protocols.http.forms import Form, OutputForm
 from worker_runtime.protocols.http.heads import Head
-from worker_runtime.protocols.http.tensors import encode_response, to_json
-from worker_runtime.types.request import Arrays, InferRequest
+from worker_runtime.protocols.http.tensors import encode_response, is_finite, to_json
+from worker_runtime.types.request import Arrays, InferRequest, ParameterValue
 from worker_runtime.types.strings import write_strings
-from worker_runtime.types.tensor import BY_DTYPE, BY_NAME
+from worker_runtime.types.tensor import BY_DTYPE, BY_NAME, DataType
 
 _COPY_BELOW = 16 * 1024  # smaller tensors are cheaper to copy than to hold on to
 _MAX_HEADS = 64
+_PLAIN = OutputForm(binary=False)  # of an output that nobody asked for
 _ID_EXTRA = len('"id":"",')
 
 Answer = tuple[bytes, Sequence[Any], int]  # head, body parts, body size
 
 
 def encode(head: Head, request: InferRequest, outputs: Arrays) -> Answer:
-    """The answer to ``request``. Raises InvalidArgument when an output cannot be written."""
+    """The answer to ``request``. Raises a RuntimeFault when an output cannot be written."""
     form: Form = request.form
     heads = form.heads
     # A form with an id of its own is one whose id could not be taken off: it may need escaping.
     if heads is None or form.id or head.accept_encoding:
-        return _encode_any(head, request, outputs)
+        return encode_any(head, request, request.plan.outputs, outputs)
     shapes = tuple([array.shape for array in outputs])
     known = heads.get(shapes)
     if known is None:
         known = _plain_head(request, outputs)
         if known is None:
-            return _encode_any(head, request, outputs)
+            return encode_any(head, request, request.plan.outputs, outputs)
         if len(heads) >= _MAX_HEADS:
             heads.clear()
         heads[shapes] = known
@@ -57,35 +61,42 @@ def raw_bytes(array: "np.ndarray[Any, Any]") -> Any:
 def _plain_head(request: InferRequest, outputs: Arrays) -> tuple[bytes, bytes, int] | None:
     """Head, JSON and size of an all-binary answer without id: they depend on shapes only."""
     model: ModelVersion = request.model
+    types = wire_types(model)
     described = []
     total = 0
     for name, array in zip(request.plan.outputs, outputs, strict=True):
         if array.dtype == object or not array.nbytes:
             return None
-        described.append(_described(name, array, binary=array.nbytes))
+        described.append(_described(name, array, wire_type(types, name, array), array.nbytes))
         total += array.nbytes
-    text = msgspec.json.encode(_named(model) | {"outputs": described})
+    text = msgspec.json.encode(named(model) | {"outputs": described})
     size = len(text) + total
     return _binary_head(len(text), size), text, size
 
 
-def _preamble(request: InferRequest, model: ModelVersion) -> dict[str, Any]:
-    shown: dict[str, Any] = {"id": request.id} if request.id else {}
-    return shown | _named(model)
+def named(model: ModelVersion, request_id: str = "") -> dict[str, Any]:
+    """The members that every answer begins with."""
+    shown: dict[str, Any] = {"id": request_id} if request_id else {}
+    return shown | {"model_name": model.name, "model_version": str(model.version)}
 
 
-def _named(model: ModelVersion) -> dict[str, Any]:
-    return {"model_name": model.name, "model_version": str(model.version)}
+def wire_types(model: ModelVersion) -> dict[str, DataType]:
+    """The configured data types of the outputs."""
+    return {spec.name: spec.datatype for spec in model.signature.outputs}
+
+
+def wire_type(types: dict[str, DataType], name: str, array: "np.ndarray[Any, Any]") -> DataType:
+    """What an output is on the wire; numpy has no type of its own for some of them."""
+    configured = types.get(name)
+    if configured is not None and configured.item_size == array.dtype.itemsize:
+        return configured
+    return BY_DTYPE[array.dtype]
 
 
 def _described(
-    name: str, array: "np.ndarray[Any, Any]", *, binary: int | None = None
+    name: str, array: "np.ndarray[Any, Any]", datatype: DataType, binary: int | None = None
 ) -> dict[str, Any]:
-    row: dict[str, Any] = {
-        "name": name,
-        "datatype": BY_DTYPE[array.dtype].name,
-        "shape": list(array.shape),
-    }
+    row: dict[str, Any] = {"name": name, "datatype": datatype.name, "shape": list(array.shape)}
     if binary is not None:
         row["parameters"] = {"binary_data_size": binary}
     return row
@@ -98,28 +109,58 @@ def _binary_head(json_size: int, size: int, coding: bytes = b"") -> bytes:
     ) % (coding, json_size, size)
 
 
-def _encode_any(head: Head, request: InferRequest, outputs: Arrays) -> Answer:
-    """Any mix of binary, JSON and classified outputs, compressed if the client likes."""
+def encode_any(
+    head: Head,
+    request: InferRequest,
+    names: Sequence[str],
+    outputs: Arrays,
+    parameters: dict[str, ParameterValue] | None = None,
+) -> Answer:
+    """Any mix of binary, JSON, classified and shared-memory outputs, compressed if wished."""
     form: Form = request.form
     model: ModelVersion = request.model
+    types = wire_types(model)
+    wishes = dict(zip(request.plan.outputs, form.outputs, strict=True))
     rows: list[dict[str, Any]] = []
     parts: list[Any] = []
     finite = True
-    for name, array, wish in zip(request.plan.outputs, outputs, form.outputs, strict=True):
+    for name, array in zip(names, outputs, strict=True):
+        wish = wishes.get(name, _PLAIN)
+        datatype = wire_type(types, name, array)
         if wish.classes:
             array = classify(model.signature, name, array, wish.classes)
-        datatype = BY_DTYPE[array.dtype]
-        if wish.binary:
+            datatype = BY_NAME["BYTES"]
+        if wish.binary or wish.region is not None:
             raw = raw_bytes(array) if datatype.item_size else write_strings(array)
-            rows.append(_described(name, array, binary=len(raw)))
-            parts.append(raw)
+            if wish.region is not None and form.windows is not None:
+                fill(form.windows[name], name, raw)
+                rows.append(_described(name, array, datatype))
+            else:
+                rows.append(_described(name, array, datatype, len(raw)))
+                parts.append(raw)
         else:
-            row = _described(name, array)
-            row["data"] = to_json(array, BY_NAME[datatype.name], name)
-            finite = finite and (array.dtype.kind != "f" or bool(np.isfinite(array).all()))
+            row = _described(name, array, datatype)
+            row["data"] = to_json(array, datatype)
+            finite = finite and is_finite(array)
             rows.append(row)
-    text = encode_response(_preamble(request, model) | {"outputs": rows}, finite=finite)
+    shown = named(model, request.id)
+    if parameters:
+        shown["parameters"] = parameters
+        finite = finite and all(
+            math.isfinite(v) for v in parameters.values() if isinstance(v, float)
+        )
+    text = encode_response(shown | {"outputs": rows}, finite=finite)
     return _compose(head, text, [part for part in parts if len(part)])
+
+
+def fill(window: Window, name: str, raw: Any) -> None:
+    """Put an output where the client wants it. Raises Internal when it is too large."""
+    if len(raw) > window.byte_size:
+        raise Internal(
+            f"shared memory size specified with the request for output '{name}' "
+            f"({window.byte_size} bytes) should be at least {len(raw)} bytes to hold the results"
+        )
+    window.write(raw)
 
 
 def _compose(head: Head, text: bytes, parts: list[Any]) -> Answer:

@@ -20,6 +20,7 @@ _STATUS: tuple[tuple[type[RuntimeFault], int], ...] = (
 REASONS = {
     200: "OK",
     400: "Bad Request",
+    403: "Forbidden",
     404: "Not Found",
     405: "Method Not Allowed",
     413: "Content Too Large",
@@ -33,7 +34,10 @@ REASONS = {
 
 
 class HttpRefusal(Exception):
-    """A request that is refused before it reaches the engine; ``close`` ends the connection."""
+    """A request that is refused before it reaches the engine.
+
+    ``close`` ends the connection: where the request ends is not known.
+    """
 
     def __init__(
         self, status: int, message: str, *, close: bool = False, headers: bytes = b""
@@ -54,4 +58,8 @@ def status_of(error: Exception) -> int:
 
 
 def error_body(error: Exception) -> bytes:
-    return msgspec.json.encode({"error": str(error) or type(error).__name__})
+    text = str(error) or type(error).__name__
+    try:
+        return msgspec.json.encode({"error": text})
+    except UnicodeEncodeError:  # names out of a request whose bytes are not UTF-8
+        return msgspec.json.encode({"error": text.encode("utf-8", "replace").decode()})

@@ -2,7 +2,6 @@
 
 import re
 from typing import Any
-from urllib.parse import unquote
 
 import httptools
 import msgspec
@@ -12,19 +11,22 @@ from worker_runtime.protocols.http.errors import HttpRefusal
 MAX_HEAD_BYTES = 64 * 1024
 _CACHED_HEAD_BYTES = 2048
 _MAX_CACHED = 1024
-_MAX_BODY_BYTES = 2**31 - 1
+MAX_BODY_BYTES = 2**31 - 1
 _DIGITS = re.compile(rb"[0-9]{1,18}\Z")
+_LEADING = re.compile(rb"\s*([+-]?[0-9]{1,18})")
 
 
 class Head(msgspec.Struct):
-    """What the server needs of one request head. ``json_length`` is -1 without the header.
+    """What the server needs of one request head.
 
-    ``route`` is filled by the router and kept with the cached head.
+    ``json_length`` is -1 without the header and -2 when it is negative; ``json_text`` is what it
+    said. ``headers`` keep names as they were sent. ``route`` and ``forwarded`` are filled by the
+    application and kept with the cached head.
     """
 
     method: str
     path: str
-    segments: tuple[str, ...]
+    headers: tuple[tuple[str, str], ...]
     keep_alive: bool
     old_http: bool
     content_length: int = 0
@@ -33,7 +35,9 @@ class Head(msgspec.Struct):
     expects_continue: bool = False
     content_encoding: str = ""
     accept_encoding: str = ""
+    json_text: str = ""
     route: Any = None
+    forwarded: Any = None
 
 
 class _Collector:
@@ -50,7 +54,7 @@ class _Collector:
         self.url += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        self.headers.append((name.lower(), value))
+        self.headers.append((name, value))
 
     def on_headers_complete(self) -> None:
         self.complete = True
@@ -91,11 +95,10 @@ def parse_head(raw: bytes) -> Head:
     version = parser.get_http_version()
     if version not in ("1.1", "1.0"):
         raise HttpRefusal(505, f"HTTP version {version} is not supported", close=True)
-    path, segments = _split_path(found.url)
     head = Head(
         method=parser.get_method().decode("ascii"),
-        path=path,
-        segments=segments,
+        path=_path(found.url),
+        headers=tuple((n.decode("latin-1"), v.decode("latin-1")) for n, v in found.headers),
         keep_alive=found.keep_alive,
         old_http=version == "1.0",
     )
@@ -103,17 +106,18 @@ def parse_head(raw: bytes) -> Head:
     return head
 
 
-def _split_path(url: bytes) -> tuple[str, tuple[str, ...]]:
+def _path(url: bytes) -> str:
+    """The path as it was sent, without query."""
     try:
         parsed = httptools.parse_url(url)
-        path = (parsed.path or b"/").decode("ascii")
+        return (parsed.path or b"/").decode("ascii")
     except (httptools.HttpParserInvalidURLError, UnicodeDecodeError) as error:
         raise HttpRefusal(400, "malformed HTTP request: bad request target", close=True) from error
-    return path, tuple(unquote(part) for part in path.split("/")[1:])
 
 
 def _read_headers(head: Head, headers: list[tuple[bytes, bytes]]) -> None:
-    for name, value in headers:
+    for given, value in headers:
+        name = given.lower()
         if name == b"content-length":
             if head.content_length and int(value) != head.content_length:
                 raise HttpRefusal(400, "more than one Content-Length", close=True)
@@ -123,21 +127,23 @@ def _read_headers(head: Head, headers: list[tuple[bytes, bytes]]) -> None:
                 raise HttpRefusal(501, "only chunked transfer encoding is supported", close=True)
             head.chunked = True
         elif name == b"inference-header-content-length":
-            head.json_length = _number(value, "Inference-Header-Content-Length")
+            head.json_text = value.decode("latin-1")
+            head.json_length = _leading_number(value)
         elif name == b"expect":
             if value.strip().lower() != b"100-continue":
                 raise HttpRefusal(417, "only 100-continue can be expected", close=True)
             head.expects_continue = True
         elif name == b"content-encoding":
-            head.content_encoding = value.decode("latin-1").strip().lower()
+            head.content_encoding = value.decode("latin-1").strip()
         elif name == b"accept-encoding":
             head.accept_encoding = value.decode("latin-1")
-    if head.content_length > _MAX_BODY_BYTES:
-        raise HttpRefusal(
-            413,
-            f"request body of {head.content_length} bytes exceeds {_MAX_BODY_BYTES}",
-            close=True,
-        )
+
+
+def _leading_number(value: bytes) -> int:
+    """The number that a text begins with, as C's atoi reads it: 0 for none, -2 below zero."""
+    found = _LEADING.match(value)
+    number = int(found[1]) if found else 0
+    return number if number >= 0 else -2
 
 
 def _number(value: bytes, name: str) -> int:

@@ -1,12 +1,12 @@
 """The metrics listener: Prometheus text at /metrics."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from worker_runtime.protocols.http.connection import Connection
 from worker_runtime.protocols.http.encode import Answer
 from worker_runtime.protocols.http.heads import Head, HeadCache
-from worker_runtime.types.request import Arrays, InferRequest
+from worker_runtime.types.request import Arrays, InferRequest, ParameterValue
 
 _TEXT = b"text/plain; charset=utf-8"
 
@@ -20,16 +20,29 @@ class MetricsApp:
         self.connections: set[Connection] = set()
         self._scrape = scrape
 
+    def too_large(self, head: Head) -> str:
+        return "no body is expected here" if head.content_length > self.max_chunked_bytes else ""
+
     def handle(self, connection: Connection, head: Head, body: Any) -> None:  # noqa: ARG002
-        if head.segments not in (("metrics",), ("metrics", "")):
-            connection.reply(404, b'{"error":"Not Found"}')
-        elif head.method != "GET":
+        if head.method != "GET":
             connection.reply(405, b'{"error":"Method Not Allowed"}', headers=b"Allow: GET\r\n")
-        else:
+        elif head.path in ("/metrics", "/metrics/"):
             connection.reply(200, self._scrape(), content_type=_TEXT)
+        else:
+            connection.reply(200, content_type=_TEXT)
 
     def cancelled(self, request: InferRequest) -> None:
         raise AssertionError(f"the metrics listener has no requests: {request.id}")
 
     def encode(self, head: Head, request: InferRequest, outputs: Arrays) -> Answer:
         raise AssertionError(f"{head.path}: no inference here: {request.id} {len(outputs)}")
+
+    def encode_any(
+        self,
+        head: Head,
+        request: InferRequest,
+        names: Sequence[str],
+        outputs: Arrays,
+        parameters: dict[str, ParameterValue] | None,
+    ) -> Answer:
+        raise AssertionError(f"{head.path}: {request.id} {names} {len(outputs)} {parameters}")

@@ -1,89 +1,104 @@
 """Paths to routes, in Triton's order of dispatch. Exact matches only; the query is ignored."""
 
+import re
+from urllib.parse import quote, unquote
+
 import msgspec
 
-_VERBS_GET = ("GET",)
-_VERBS_POST = ("POST",)
+from worker_runtime.types.restrictions import Category
+
+_GET = ("GET",)
+_POST = ("POST",)
+_BOTH = ("GET", "POST")
+_INT64_MAX = 2**63 - 1
 
 
 class Route(msgspec.Struct, frozen=True):
-    """``kind`` names the handler; ``verbs`` are the methods that the path knows."""
+    """``kind`` names the handler; ``verbs`` are the methods that the path knows.
+
+    ``name`` is a model's or a region's, ``category`` what a restriction of it is called.
+    """
 
     kind: str
     verbs: tuple[str, ...]
-    model: str = ""
+    category: Category | None = None
+    name: str = ""
     version: str = ""
+    repository: str = ""
 
+
+_MODEL_PATH = re.compile(
+    r"/v2/models/([^/]+)(?:/versions/([0-9]+))?"
+    r"(?:/(infer|generate|generate_stream|ready|config|stats|trace/setting))?"
+)
+_REPOSITORY_PATH = re.compile(r"/v2/repository(?:/([^/]+))?/(index|models/([^/]+)/(load|unload))")
+_REGION_PATH = re.compile(
+    r"/v2/(system|cuda)sharedmemory(?:/region/([^/]+))?/(status|register|unregister)"
+)
 
 _FIXED = {
-    ("v2",): Route("server_metadata", _VERBS_GET),
-    ("v2", "health", "live"): Route("live", _VERBS_GET),
-    ("v2", "health", "ready"): Route("ready", _VERBS_GET),
-    ("v2", "models", "stats"): Route("statistics", _VERBS_GET),
-    ("v2", "repository", "index"): Route("index", _VERBS_POST),
-    ("score",): Route("score", _VERBS_POST),
+    "/v2/models/stats": Route("statistics", _GET, Category.STATISTICS),
+    "/v2/logging": Route("logging", _BOTH, Category.LOGGING),
+    "/v2": Route("server_metadata", _GET, Category.METADATA),
+    "/v2/health/live": Route("live", _GET, Category.HEALTH),
+    "/v2/health/ready": Route("ready", _GET, Category.HEALTH),
+    "/v2/trace/setting": Route("trace", _BOTH, Category.TRACE),
+    "/score": Route("score", _POST, Category.INFERENCE),
 }
 
 _MODEL = {
-    "": Route("model_metadata", _VERBS_GET),
-    "ready": Route("model_ready", _VERBS_GET),
-    "config": Route("model_config", _VERBS_GET),
-    "stats": Route("statistics", _VERBS_GET),
-    "infer": Route("infer", _VERBS_POST),
-}
-
-_NOT_SERVED: dict[tuple[str, ...], str] = {
-    ("v2", "systemsharedmemory"): "shared memory",
-    ("v2", "cudasharedmemory"): "shared memory",
-    ("v2", "trace"): "trace settings",
-    ("v2", "logging"): "log settings",
+    None: Route("model_metadata", _GET, Category.METADATA),
+    "ready": Route("model_ready", _GET, Category.HEALTH),
+    "config": Route("model_config", _GET, Category.MODEL_CONFIG),
+    "stats": Route("statistics", _GET, Category.STATISTICS),
+    "infer": Route("infer", _POST, Category.INFERENCE),
+    "generate": Route("generate", _POST, Category.INFERENCE),
+    "generate_stream": Route("generate_stream", _POST, Category.INFERENCE),
+    "trace/setting": Route("trace", _BOTH, Category.TRACE),
 }
 
 
-def match(segments: tuple[str, ...]) -> Route | None:
-    """The route of a path given as its decoded segments; None when there is none."""
-    fixed = _FIXED.get(segments)
+def match(path: str) -> Route | None:
+    """The route of a path as it was sent, without its query; None when there is none."""
+    fixed = _FIXED.get(path)
     if fixed is not None:
         return fixed
-    if segments[:2] == ("v2", "models") and len(segments) > 2 and segments[2]:
-        return _model_route(segments[2], segments[3:])
-    if segments[:2] == ("v2", "repository"):
-        return _repository_route(segments[2:])
-    what = _NOT_SERVED.get(segments[:2])
-    if what is not None:
-        return Route("not_served", ("GET", "POST"), model=what)
-    return None
-
-
-def _model_route(model: str, rest: tuple[str, ...]) -> Route | None:
-    version = ""
-    if len(rest) >= 2 and rest[0] == "versions":
-        version, rest = rest[1], rest[2:]
-        if not (version.isascii() and version.isdigit()):
+    found = _MODEL_PATH.fullmatch(path)
+    if found is not None:
+        name, version, kind = found.groups()
+        if kind == "trace/setting" and version:
             return None
-    if len(rest) > 1:
-        return (
-            Route("not_served", ("GET", "POST"), model="trace settings")
-            if rest
-            == (
-                "trace",
-                "setting",
-            )
-            else None
+        route = msgspec.structs.replace(_MODEL[kind], name=_plain(name), version=version or "")
+        if version and int(version) > _INT64_MAX:
+            return msgspec.structs.replace(route, kind="bad_version")
+        if version:
+            return msgspec.structs.replace(route, version=str(int(version)))
+        return route
+    found = _REGION_PATH.fullmatch(path)
+    if found is not None:
+        memory, name, action = found.groups()
+        verbs = _GET if action == "status" else _POST
+        kind = f"{memory}_{action}"
+        return Route(kind, verbs, Category.SHARED_MEMORY, name=_plain(name or ""))
+    found = _REPOSITORY_PATH.fullmatch(path)
+    if found is not None:
+        repository, rest, name, action = found.groups()
+        return Route(
+            action or rest,
+            _POST,
+            Category.MODEL_REPOSITORY,
+            name=_plain(name or ""),
+            repository=repository or "",
         )
-    if rest and rest[0] in ("generate", "generate_stream"):
-        return Route("not_served", _VERBS_POST, model="the generate extension")
-    found = _MODEL.get(rest[0] if rest else "")
-    if found is None or (rest and not rest[0]):
-        return None
-    return Route(found.kind, found.verbs, model, version)
-
-
-def _repository_route(rest: tuple[str, ...]) -> Route | None:
-    if len(rest) == 2 and rest[1] == "index":
-        return Route("index", _VERBS_POST)
-    if len(rest) == 3 and rest[0] == "models" and rest[2] in ("load", "unload"):
-        return Route(rest[2], _VERBS_POST, model=rest[1])
-    if len(rest) == 4 and rest[1] == "models" and rest[3] in ("load", "unload"):
-        return Route("not_served", _VERBS_POST, model="'repository_name' specification")
     return None
+
+
+def _plain(name: str) -> str:
+    """A name as it is. Triton never decodes; its clients encode names that need it, and only those.
+
+    So an encoding is undone when it is the one that those clients make.
+    """
+    if "%" not in name:
+        return name
+    decoded = unquote(name)
+    return decoded if quote(decoded) == name else name

@@ -1,21 +1,42 @@
-"""The JSON of an inference request, as typed structs: decoding is checking."""
+"""The JSON of an inference request, as typed structs: decoding is checking.
 
-import json
+What the quick decoder refuses, or would read otherwise than Triton does (a member given twice, a
+negative size), is read again member by member: ``thorough`` knows what to say about it.
+"""
+
 from typing import Any
 
 import msgspec
 
 from worker_runtime.errors import InvalidArgument
+from worker_runtime.protocols.http.json_parser import read
+from worker_runtime.protocols.http.json_words import (
+    BadJson,
+    as_array,
+    as_string,
+    as_uint,
+    explained,
+    member,
+    optional,
+)
 
-_ABSENT = msgspec.Raw(b"")
+ABSENT = msgspec.Raw(b"")
+_MEMBERS = (b'"datatype"', b'"shape"')
 
 
 class InputJson(msgspec.Struct):
+    """``data`` is the text of the tensor's values; ``values`` are they, where it was parsed."""
+
     name: str
     datatype: str
     shape: list[int]
     parameters: dict[str, Any] | None = None
-    data: msgspec.Raw = _ABSENT
+    data: msgspec.Raw = ABSENT
+    values: Any = None
+
+    @property
+    def has_data(self) -> bool:
+        return self.values is not None or bool(bytes(self.data))
 
 
 class OutputJson(msgspec.Struct):
@@ -24,33 +45,110 @@ class OutputJson(msgspec.Struct):
 
 
 class RequestJson(msgspec.Struct):
+    """Members that are not given are UNSET: null is not the same."""
+
     inputs: list[InputJson]
     id: str = ""
-    outputs: list[OutputJson] | None = None
-    parameters: dict[str, Any] | None = None
+    outputs: list[OutputJson] | msgspec.UnsetType = msgspec.UNSET
+    parameters: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
+
+
+class Unparsed(msgspec.Struct):
+    """Values that stood in the JSON and were parsed with it: null is one of them."""
+
+    value: Any
 
 
 _decoder = msgspec.json.Decoder(RequestJson)
 
 
 def decode_request(raw: bytes | bytearray | memoryview) -> RequestJson:
-    """Parse the JSON part. Raises InvalidArgument saying where it is wrong."""
+    """Parse the JSON part. Raises BadJson and InvalidArgument saying what is wrong."""
     try:
-        return _decoder.decode(raw)
-    except msgspec.ValidationError as error:
-        raise InvalidArgument(f"failed to parse the request JSON: {error}") from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        return _decode_lenient(raw, error)
+        request = _decoder.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return thorough(bytes(raw))
+    if _told_twice(raw, request) or any(min(i.shape, default=0) < 0 for i in request.inputs):
+        return thorough(bytes(raw))
+    return request
 
 
-def _decode_lenient(raw: bytes | bytearray | memoryview, first: Exception) -> RequestJson:
-    """NaN and Infinity are no JSON, but part of the protocol: try again with who knows them."""
-    message = f"failed to parse the request JSON buffer: {first}"
+def _told_twice(raw: bytes | bytearray | memoryview, request: RequestJson) -> bool:
+    """Some member may be given twice: of those Triton takes the first, the decoder the last."""
+    text = bytes(raw)
+    count = len(request.inputs)
+    if any(text.count(word) != count for word in _MEMBERS):
+        return True
+    return text.count(b'"inputs"') > 1 or text.count(b'"data"') > count or text.count(b'"id"') > 1
+
+
+def thorough(raw: bytes) -> RequestJson:
+    """Read member by member. Raises BadJson for the first one that is wrong."""
+    document = read(raw)
+    request = RequestJson(inputs=[])
+    if optional(document, "id", msgspec.UNSET) is not msgspec.UNSET:
+        request.id = _told("id", as_string, document["id"])
+    request.parameters = optional(document, "parameters", msgspec.UNSET)
+    for item in _told("inputs", lambda value: as_array(member(value, "inputs")), document):
+        request.inputs.append(_input(item))
+    if optional(document, "outputs", msgspec.UNSET) is not msgspec.UNSET:
+        outputs = _told("outputs", as_array, document["outputs"])
+        request.outputs = [_output(item) for item in outputs]
+    return request
+
+
+def _told(name: str, reader: Any, value: Any) -> Any:
     try:
-        data = json.loads(bytes(raw))
-        for item in data.get("inputs", []):
-            if "data" in item:
-                item["data"] = msgspec.Raw(json.dumps(item["data"]).encode())
-        return msgspec.convert(data, RequestJson)
-    except (ValueError, TypeError, AttributeError, RecursionError) as error:
-        raise InvalidArgument(message) from error
+        return reader(value)
+    except BadJson as error:
+        raise explained(f"Unable to parse '{name}'", error) from None
+
+
+def _member(item: Any, name: str, reader: Any) -> Any:
+    return _told(name, lambda value: reader(member(value, name)), item)
+
+
+def _input(item: Any) -> InputJson:
+    parameters = optional(item, "parameters")
+    check_source(
+        has_data=isinstance(item, dict) and "data" in item,
+        parameters=parameters if isinstance(parameters, dict) else {},
+    )
+    name = _member(item, "name", as_string)
+    datatype = _member(item, "datatype", as_string)
+    shape = [_told("shape", as_uint, dim) for dim in _member(item, "shape", as_array)]
+    return InputJson(
+        name=name,
+        datatype=datatype,
+        shape=shape,
+        parameters=parameters if isinstance(parameters, dict) else None,
+        values=Unparsed(item["data"]) if "data" in item else None,
+    )
+
+
+def _output(item: Any) -> OutputJson:
+    parameters = optional(item, "parameters")
+    name = _member(item, "name", as_string)
+    return OutputJson(name, parameters if isinstance(parameters, dict) else None)
+
+
+def check_source(*, has_data: bool, parameters: dict[str, Any]) -> None:
+    """An input has exactly one source. Raises InvalidArgument."""
+    has_binary = "binary_data_size" in parameters
+    has_region = "shared_memory_region" in parameters
+    if has_data + has_binary + has_region == 1:
+        return
+    given = [
+        name
+        for name, there in (
+            ("'data'", has_data),
+            ("'binary_data_size'", has_binary),
+            ("'shared_memory_region'", has_region),
+        )
+        if there
+    ]
+    raise InvalidArgument(
+        "Input must set only one of the following fields: 'data', 'binary_data_size' in "
+        "'parameters', 'shared_memory_region' in 'parameters'. But "
+        + (f"set {' '.join(given)}" if given else "no field is set")
+    )

@@ -10,12 +10,13 @@ _SWEEP_S = 30.0
 
 
 class HttpServer:
-    """One listener. ``port`` is the real one after ``start``."""
+    """One listener. ``port`` is the real one after ``start``; others may share it if they agree."""
 
-    def __init__(self, app: App, address: str, port: int) -> None:
+    def __init__(self, app: App, address: str, port: int, *, reuse_port: bool = False) -> None:
         self._app = app
         self._address = address
         self.port = port
+        self._reuse_port = reuse_port
         self._server: asyncio.Server | None = None
         self._sweeper: asyncio.TimerHandle | None = None
 
@@ -23,7 +24,11 @@ class HttpServer:
         """Listen. Raises OSError when the port is taken."""
         loop = asyncio.get_running_loop()
         self._server = await loop.create_server(
-            lambda: Connection(self._app), self._address, self.port, backlog=_BACKLOG
+            lambda: Connection(self._app),
+            self._address,
+            self.port,
+            backlog=_BACKLOG,
+            reuse_port=self._reuse_port or None,
         )
         listening: socket.socket = self._server.sockets[0]
         self.port = listening.getsockname()[1]

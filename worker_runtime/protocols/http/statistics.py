@@ -25,7 +25,17 @@ def statistics_json(model: ModelVersion) -> dict[str, Any]:
             "cache_hit": _duration(stats.cache_hit_count, stats.cache_hit_ns),
             "cache_miss": _duration(stats.cache_miss_count, stats.cache_miss_ns),
         },
-        "response_stats": {},
+        "response_stats": {
+            str(index): {
+                "compute_infer": _duration(row.infer_count, row.infer_ns),
+                "compute_output": _duration(row.output_count, row.output_ns),
+                "success": _duration(row.success_count, row.success_ns),
+                "fail": _duration(row.fail_count, row.fail_ns),
+                "empty_response": _duration(row.empty_count, row.empty_ns),
+                "cancel": _duration(row.cancel_count, row.cancel_ns),
+            }
+            for index, row in sorted(stats.responses.items())
+        },
         "batch_stats": [
             {
                 "batch_size": size,

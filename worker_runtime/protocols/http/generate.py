@@ -1,0 +1,205 @@
+"""The generate extension: flat JSON to a request, and answers to flat JSON, one or many."""
+
+from time import monotonic_ns
+from typing import Any
+
+from worker_runtime.core.engine import Engine
+from worker_runtime.core.model import ModelVersion
+from worker_runtime.core.parameters import json_value
+from worker_runtime.errors import InvalidArgument
+from worker_runtime.protocols.http.connection import Connection
+from worker_runtime.protocols.http.encode import named, wire_type, wire_types
+from worker_runtime.protocols.http.errors import error_body, status_of
+from worker_runtime.protocols.http.json_parser import names_of, read
+from worker_runtime.protocols.http.json_words import (
+    BadJson,
+    as_object,
+    as_string,
+    explained,
+    members,
+)
+from worker_runtime.protocols.http.schema import Unparsed
+from worker_runtime.protocols.http.tensors import encode_response, from_json, is_finite, to_json
+from worker_runtime.types.request import Arrays, InferRequest, ParameterValue, Response
+from worker_runtime.types.signature import TensorSpec
+
+_EVENTS = b"text/event-stream; charset=utf-8"
+_JSON = b"application/json"
+_NESTED = "parameters"
+_ID = "id"
+
+
+def generate_request(
+    engine: Engine, model: ModelVersion, body: bytes, sink: "Generation", limit: int
+) -> InferRequest:
+    """Members named like inputs become tensors, the others parameters. Raises InvalidArgument."""
+    arrived = monotonic_ns()
+    if len(body) > limit:
+        raise InvalidArgument(
+            f"request JSON size of {len(body)} bytes exceeds the maximum allowed input size. Use "
+            "--http-max-input-size to increase the limit."
+        )
+    document = read(body)
+    request_id = ""
+    if isinstance(document, dict) and _ID in document:
+        try:
+            request_id = as_string(document[_ID])
+        except BadJson as error:
+            raise explained(f"Unable to parse '{_ID}'", error) from None
+    found = _Found(model, request_id)
+    found.take(members(document), nested=False)
+    plan = engine.plan(model, request_id, tuple(found.forms), None)
+    return InferRequest(
+        plan=plan,
+        inputs=[found.tensors[item.name] for item in plan.inputs],
+        sink=sink,
+        id=request_id,
+        arrived_ns=arrived,
+        parameters=found.parameters or None,
+    )
+
+
+class _Found:
+    """What the members of a generate request turned out to be."""
+
+    def __init__(self, model: ModelVersion, request_id: str) -> None:
+        self._inputs = {spec.name: spec for spec in model.signature.inputs}
+        self._max_batch_size = model.signature.max_batch_size
+        self._request_id = request_id
+        self.forms: list[tuple[str, str, tuple[int, ...]]] = []
+        self.tensors: dict[str, Any] = {}
+        self.parameters: dict[str, ParameterValue] = {}
+
+    def take(self, document: dict[str, Any], *, nested: bool) -> None:
+        for name in names_of(document):
+            value = document[name]
+            if name == _NESTED and not nested:
+                self._take_nested(value)
+            elif name in self._inputs:
+                self._take_tensor(self._inputs[name], value)
+            elif nested or name != _ID:
+                self.parameters[name] = json_value(name, value)
+
+    def _take_nested(self, value: Any) -> None:
+        if _NESTED in self._inputs:
+            raise InvalidArgument(
+                f"Keyword '{_NESTED}' for nested schema also given as input tensor name"
+            )
+        try:
+            as_object(value)
+        except BadJson as error:
+            raise explained(f"Expected JSON object for keyword: '{_NESTED}'", error) from None
+        try:
+            self.take(value, nested=True)
+        except InvalidArgument as error:
+            raise explained(f"Converting keyword: '{_NESTED}'", error) from None
+
+    def _take_tensor(self, spec: TensorSpec, value: Any) -> None:
+        data = value if isinstance(value, list) else [value]
+        shape = fitted(spec, self._max_batch_size, len(data))
+        tensor = from_json(Unparsed(data), spec.datatype, len(data), spec.name)
+        if spec.name in self.tensors:
+            raise InvalidArgument(f"input '{spec.name}' already exists in request").for_request(
+                self._request_id
+            )
+        self.forms.append((spec.name, spec.datatype.name, shape))
+        self.tensors[spec.name] = tensor
+
+
+def fitted(spec: TensorSpec, max_batch_size: int, count: int) -> tuple[int, ...]:
+    """The shape of ``count`` elements: the innermost variable axis takes what the others leave.
+
+    Raises InvalidArgument when the fixed axes do not divide the elements.
+    """
+    shape = spec.wire_shape(max_batch_size)
+    for dim in shape:
+        if dim != -1:
+            if not dim or count % dim:
+                raise _misfit(spec.name)
+            count //= dim
+    for axis in reversed(range(len(shape))):
+        if shape[axis] == -1:
+            shape[axis], count = count, 1
+    if count != 1:
+        raise _misfit(spec.name)
+    return tuple(shape)
+
+
+def _misfit(name: str) -> InvalidArgument:
+    return InvalidArgument(f"The schema can not convert input '{name}' to tensor with proper shape")
+
+
+class Generation:
+    """The sink of one generate request. The first answer settles the HTTP status."""
+
+    def __init__(self, connection: Connection, model: ModelVersion, *, streaming: bool) -> None:
+        self._connection = connection
+        self._model = model
+        self._streaming = streaming
+        self._begun = False
+        self._waiting: list[bytes] = []  # answers that may turn out to be too many
+
+    def deliver(self, request: InferRequest, outputs: Arrays) -> None:
+        self.respond(request, Response(request.plan.outputs, outputs), final=True)
+
+    def fail(self, request: InferRequest, error: Exception) -> None:
+        if self._connection.request is not request:
+            return
+        self._take(error_body(error), status_of(error))
+        self._end()
+
+    def respond(self, request: InferRequest, response: Response | None, *, final: bool) -> None:
+        if self._connection.request is not request:
+            return  # the client has gone
+        if response is not None:
+            self._take(*self._written(request, response))
+        elif not self._begun:
+            self._begin(200)
+        if final:
+            self._end()
+
+    def _written(self, request: InferRequest, response: Response) -> tuple[bytes, int]:
+        try:
+            if response.error is not None:
+                raise response.error
+            return self._flat(request, response), 200
+        except Exception as error:  # why so wide: one bad answer must not lose the stream
+            return error_body(error), status_of(error)
+
+    def _flat(self, request: InferRequest, response: Response) -> bytes:
+        """One object: names sorted, a tensor of one element as that element."""
+        types = wire_types(self._model)
+        shown = named(self._model, request.id)
+        finite = True
+        for name, value in (response.parameters or {}).items():
+            shown.setdefault(name, value)
+        for name, array in zip(response.names, response.arrays, strict=True):
+            if name in shown:
+                continue
+            data = to_json(array, wire_type(types, name, array))
+            shown[name] = data[0] if len(data) == 1 else data
+            finite = finite and is_finite(array)
+        return encode_response(dict(sorted(shown.items())), finite=finite)
+
+    def _begin(self, status: int) -> None:
+        self._begun = True
+        self._connection.begin(status, _EVENTS if self._streaming else _JSON)
+
+    def _take(self, text: bytes, status: int) -> None:
+        if not self._begun:
+            self._begin(status)
+        if self._streaming:
+            self._connection.piece(b"data: %s\n\n" % text)
+        elif len(self._waiting) < 2:  # two are as wrong as any number
+            self._waiting.append(text)
+
+    def _end(self) -> None:
+        if not self._streaming:
+            text = error_body(
+                InvalidArgument(
+                    "generate expects model to produce exactly 1 response, use generate stream "
+                    "for model that generates various number of responses"
+                )
+            )
+            self._connection.piece(self._waiting[0] if len(self._waiting) == 1 else text)
+        self._connection.end()

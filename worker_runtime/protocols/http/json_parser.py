@@ -1,0 +1,268 @@
+"""JSON read slowly, for what the quick decoders refuse: it says where and why, in Triton's words.
+
+Beyond the standard it knows NaN, Inf and Infinity, takes strings whose bytes are not UTF-8, and of
+a name given twice the first value. Those bytes are kept as surrogate escapes.
+"""
+
+import json
+import math
+import re
+from typing import Any
+
+from worker_runtime.protocols.http.json_words import BadJson
+
+MAX_DEPTH = 100
+TOO_DEEP = f"JSON nesting depth exceeds maximum allowed limit ({MAX_DEPTH})"
+
+_FAULT = "failed to parse the request JSON buffer: "
+_DEEPEST = 2000  # of what is built at all
+_EXACT_BELOW = 4 * 1024 * 1024  # larger documents are not walked by hand
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+_SPACE = re.compile(rb"[ \n\r\t]*")
+_PLAIN = re.compile(rb'[^"\\\x00-\x1f]*')
+_DIGITS = re.compile(rb"[0-9]*")
+_HEX = re.compile(rb"[0-9a-fA-F]{4}")
+_ESCAPES = {
+    b'"': b'"',
+    b"\\": b"\\",
+    b"/": b"/",
+    b"b": b"\b",
+    b"f": b"\f",
+    b"n": b"\n",
+    b"r": b"\r",
+    b"t": b"\t",
+}
+_WORDS = {b"t": (b"true", True), b"f": (b"false", False), b"n": (b"null", None)}
+
+
+def read(raw: bytes) -> Any:
+    """The document in ``raw``. Raises BadJson."""
+    if not _SURROGATE.search(raw):
+        try:
+            return json.loads(
+                raw.decode("utf-8-sig", "surrogateescape"),
+                object_pairs_hook=_first_wins,
+                parse_float=_finite,
+            )
+        except RecursionError as error:
+            raise BadJson(TOO_DEEP) from error
+        except ValueError as error:
+            if len(raw) > _EXACT_BELOW:
+                at = getattr(error, "pos", 0)
+                raise BadJson(f"{_FAULT}Invalid value. at {at}") from error
+    return _Parser(raw).document()
+
+
+class _Repeating(dict[str, Any]):
+    """An object some of whose names were given more than once; ``names`` are all of them."""
+
+    names: tuple[str, ...]
+
+
+def names_of(document: dict[str, Any]) -> tuple[str, ...]:
+    """The names of an object's members, as often as they were given."""
+    return document.names if isinstance(document, _Repeating) else tuple(document)
+
+
+def _first_wins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) == len(pairs):
+        return found
+    repeating = _Repeating(reversed(pairs))
+    repeating.names = tuple(name for name, _ in pairs)
+    return repeating
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError("too big")
+    return number
+
+
+def _fault(what: str, at: int) -> BadJson:
+    return BadJson(f"{_FAULT}{what} at {at}")
+
+
+class _Parser:
+    """Walks the bytes once, without recursion."""
+
+    def __init__(self, raw: bytes) -> None:
+        self._raw = raw
+        self._at = 3 if raw.startswith(b"\xef\xbb\xbf") else 0
+
+    def document(self) -> Any:
+        self._skip_space()
+        if self._peek() in (b"", b"\0"):
+            raise _fault("The document is empty.", self._at)
+        open_values: list[tuple[Any, str]] = []
+        while True:
+            found, value = self._begin(open_values)
+            if not found:
+                continue
+            if self._close(open_values, value):
+                return self._result
+
+    def _begin(self, open_values: list[tuple[Any, str]]) -> tuple[bool, Any]:
+        """Read a whole scalar or empty container, or open one that has content."""
+        char = self._peek()
+        if char == b"{":
+            self._skip_space(1)
+            if self._peek() != b"}":
+                self._open(open_values, {}, self._name())
+                return False, None
+            self._at += 1
+            return True, {}
+        if char == b"[":
+            self._skip_space(1)
+            if self._peek() != b"]":
+                self._open(open_values, [], "")
+                return False, None
+            self._at += 1
+            return True, []
+        if char == b'"':
+            return True, self._string()
+        if char in _WORDS:
+            return True, self._word(*_WORDS[char])
+        return True, self._number()
+
+    def _open(self, open_values: list[tuple[Any, str]], holder: Any, name: str) -> None:
+        if len(open_values) >= _DEEPEST:
+            raise BadJson(TOO_DEEP)
+        open_values.append((holder, name))
+
+    def _close(self, open_values: list[tuple[Any, str]], value: Any) -> bool:
+        """Put a finished value where it belongs; True when the document is complete."""
+        while open_values:
+            holder, name = open_values[-1]
+            self._skip_space()
+            char = self._peek()
+            if isinstance(holder, list):
+                holder.append(value)
+                if char == b",":
+                    self._skip_space(1)
+                    return False
+                if char != b"]":
+                    raise _fault("Missing a comma or ']' after an array element.", self._at)
+            else:
+                holder.setdefault(name, value)
+                if char == b",":
+                    self._skip_space(1)
+                    open_values[-1] = (holder, self._name())
+                    return False
+                if char != b"}":
+                    raise _fault("Missing a comma or '}' after an object member.", self._at)
+            self._at += 1
+            value = holder
+            open_values.pop()
+        self._skip_space()
+        if self._peek() not in (b"", b"\0"):
+            raise _fault("The document root must not be followed by other values.", self._at)
+        self._result = value
+        return True
+
+    def _peek(self) -> bytes:
+        return self._raw[self._at : self._at + 1]
+
+    def _skip_space(self, ahead: int = 0) -> None:
+        self._at = _SPACE.match(self._raw, self._at + ahead).end()  # type: ignore[union-attr] # it fits everywhere
+
+    def _name(self) -> str:
+        """A member's name, its colon, and the space up to its value."""
+        if self._peek() != b'"':
+            raise _fault("Missing a name for object member.", self._at)
+        name = self._string()
+        self._skip_space()
+        if self._peek() != b":":
+            raise _fault("Missing a colon after a name of object member.", self._at)
+        self._skip_space(1)
+        return name
+
+    def _word(self, word: bytes, value: Any) -> Any:
+        for at in range(len(word)):
+            if self._raw[self._at + at : self._at + at + 1] != word[at : at + 1]:
+                raise _fault("Invalid value.", self._at + at)
+        self._at += len(word)
+        return value
+
+    def _string(self) -> str:
+        parts: list[bytes] = []
+        at = self._at + 1
+        while True:
+            end = _PLAIN.match(self._raw, at).end()  # type: ignore[union-attr] # it fits everywhere
+            parts.append(self._raw[at:end])
+            char = self._raw[end : end + 1]
+            if char == b'"':
+                self._at = end + 1
+                return b"".join(parts).decode("utf-8", "surrogateescape")
+            if char in (b"", b"\0"):
+                raise _fault("Missing a closing quotation mark in string.", end)
+            if char != b"\\":
+                raise _fault("Invalid escape character in string.", end)
+            escape = self._raw[end + 1 : end + 2]
+            if escape == b"u":
+                text, at = self._unicode(end)
+                parts.append(text)
+            elif escape in _ESCAPES:
+                parts.append(_ESCAPES[escape])
+                at = end + 2
+            else:
+                raise _fault("Invalid escape character in string.", end)
+
+    def _unicode(self, start: int) -> tuple[bytes, int]:
+        """An escaped character, or a pair of escapes, as UTF-8; and where it ends."""
+        code, at = self._hex(start, start + 2), start + 6
+        if 0xD800 <= code <= 0xDFFF:
+            if code > 0xDBFF or self._raw[at : at + 2] != b"\\u":
+                raise _fault("The surrogate pair in string is invalid.", start)
+            low, at = self._hex(start, at + 2), at + 6
+            if not 0xDC00 <= low <= 0xDFFF:
+                raise _fault("The surrogate pair in string is invalid.", start)
+            code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00)
+        return chr(code).encode(), at
+
+    def _hex(self, start: int, at: int) -> int:
+        found = _HEX.match(self._raw, at)
+        if found is None:
+            raise _fault("Incorrect hex digit after \\u escape in string.", start)
+        return int(found[0], 16)
+
+    def _number(self) -> int | float:
+        start = at = self._at
+        negative = self._raw[at : at + 1] == b"-"
+        at += negative
+        char = self._raw[at : at + 1]
+        if not char.isdigit():
+            return self._not_finite(at, negative=negative)
+        whole = True
+        at = at + 1 if char == b"0" else self._digits(at)
+        if self._raw[at : at + 1] == b".":
+            whole, end = False, self._digits(at + 1)
+            if end == at + 1:
+                raise _fault("Miss fraction part in number.", end)
+            at = end
+        if self._raw[at : at + 1] in (b"e", b"E"):
+            whole = False
+            at += 2 if self._raw[at + 1 : at + 2] in (b"+", b"-") else 1
+            end = self._digits(at)
+            if end == at:
+                raise _fault("Miss exponent in number.", at)
+            at = end
+        self._at = at
+        text = self._raw[start:at]
+        if whole and len(text) < 100:
+            return int(text)
+        number = float(text)
+        if math.isinf(number):
+            raise _fault("Number too big to be stored in double.", start)
+        return number
+
+    def _digits(self, at: int) -> int:
+        return _DIGITS.match(self._raw, at).end()  # type: ignore[union-attr] # it fits everywhere
+
+    def _not_finite(self, at: int, *, negative: bool) -> float:
+        for word, number in ((b"NaN", math.nan), (b"Infinity", math.inf), (b"Inf", math.inf)):
+            if self._raw.startswith(word, at):
+                self._at = at + len(word)
+                return -number if negative else number
+        raise _fault("Invalid value.", at)
