@@ -5,8 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import msgspec
-
 from worker_runtime.backends.base import Host, LoadedModel, LoadSpec, Placement, SelfCompleting
 from worker_runtime.backends.catalog import backend
 from worker_runtime.core.model import Blueprint, own_policy
@@ -21,7 +19,7 @@ from worker_runtime.repository.complete import (
     complete,
     scalars,
 )
-from worker_runtime.repository.config_json import from_json
+from worker_runtime.repository.config_json import read_json
 from worker_runtime.repository.ensembles import is_ensemble
 from worker_runtime.repository.labels import read_labels
 from worker_runtime.repository.layout import CONFIG_NAME, ModelDirectory
@@ -81,9 +79,9 @@ def read_plan(
 ) -> ModelPlan:
     """Read and normalise the configuration of a model. Raises ConfigInvalid or OSError."""
     if override and override.config is not None:
-        data = _override_json(override.config)
-        config, where = from_json(data), dict[str, Place]()
-        given = "max_batch_size" in data
+        config, fields = read_json(override.config)
+        where = dict[str, Place]()
+        given = "max_batch_size" in fields or "maxBatchSize" in fields
     else:
         text = directory.config_text()
         config, where = parse(text), places(text)
@@ -96,13 +94,6 @@ def read_plan(
     normalise(config, directory, rules.machine)
     _refuse(check_configuration(config, where))
     return ModelPlan(directory, config, where, given)
-
-
-def _override_json(text: str) -> dict[str, Any]:
-    try:
-        return msgspec.json.decode(text, type=dict[str, Any])
-    except msgspec.DecodeError as error:
-        raise ConfigInvalid(f"parameter 'config' is not a JSON object: {error}") from error
 
 
 def load_version(plan: ModelPlan, version: int, rules: LoadingRules) -> Blueprint:

@@ -3,14 +3,17 @@
 Fields come in the order in which the message declares them, maps in the order of their keys.
 """
 
+import re
 from typing import Any
 
+import msgspec
 from google.protobuf import json_format
 from google.protobuf.descriptor import FieldDescriptor
 from tritonclient.grpc import model_config_pb2
 
 from worker_runtime.errors import ConfigInvalid, Problem
 
+_NO_FIELD = re.compile(r'has no field named "([^"]*)"')
 _WIDE = {
     FieldDescriptor.CPPTYPE_INT64,
     FieldDescriptor.CPPTYPE_UINT64,
@@ -31,15 +34,53 @@ def to_json(config: Any) -> dict[str, Any]:
     return _widened(data, config.DESCRIPTOR)
 
 
+def read_json(text: str | bytes) -> tuple[Any, frozenset[str]]:
+    """The message in JSON text, and the fields that it gives. Raises ConfigInvalid."""
+    try:
+        data = msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise _refused(str(error)) from error
+    if not isinstance(data, dict):
+        raise _refused(": Root element must be a message.")
+    return from_json(data), frozenset(data)
+
+
 def from_json(data: dict[str, Any]) -> Any:
-    """The message in ``data``. Raises ConfigInvalid."""
+    """The message in ``data``; enum names in any case. Raises ConfigInvalid."""
     config = model_config_pb2.ModelConfig()
     try:
-        json_format.ParseDict(data, config)
-    except json_format.ParseError as error:
-        problem = Problem("ConfigInvalid", str(error))
-        raise ConfigInvalid(f"configuration JSON: {error}", (problem,)) from error
+        json_format.ParseDict(_enums_upper(data, config.DESCRIPTOR), config)
+    # why so wide: protobuf lets a few of Python's own errors through.
+    except (json_format.ParseError, ValueError, TypeError, AttributeError, RecursionError) as error:
+        unknown = _NO_FIELD.search(str(error))
+        raise _refused(f"{unknown[1]}: Cannot find field." if unknown else str(error)) from error
     return config
+
+
+def _refused(why: str) -> ConfigInvalid:
+    message = f"Invalid config override: {why}"
+    return ConfigInvalid(message, (Problem("ConfigInvalid", message),))
+
+
+def _enums_upper(value: Any, descriptor: Any) -> Any:
+    """``value`` of message ``descriptor`` with enum names as the message spells them."""
+    if isinstance(value, list):
+        return [_enums_upper(item, descriptor) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if descriptor.GetOptions().map_entry:
+        inner = descriptor.fields_by_name["value"].message_type
+        return {key: _enums_upper(item, inner) if inner else item for key, item in value.items()}
+    found = {}
+    for key, item in value.items():
+        field = descriptor.fields_by_name.get(key)
+        if field is not None and field.enum_type is not None and isinstance(item, str):
+            found[key] = item.upper()
+        elif field is not None and field.message_type is not None:
+            found[key] = _enums_upper(item, field.message_type)
+        else:
+            found[key] = item
+    return found
 
 
 def _widened(data: dict[str, Any], descriptor: Any) -> dict[str, Any]:
