@@ -56,8 +56,7 @@ def serve(settings: Settings) -> int:
     try:
         server = prepared(settings, log)
     except RuntimeFault as error:
-        kind = "Internal" if isinstance(error, Internal) else "Invalid argument"
-        sys.stderr.write(f"error: creating server: {kind} - {error}\n")
+        _refused(error)
         return 1
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         return runner.run(_until_signal(server))
@@ -72,6 +71,12 @@ async def _until_signal(server: "Server") -> int:
     stopped = asyncio.Event()
     with _signals(stopped):
         return await server.run(stopped)
+
+
+def _refused(error: RuntimeFault) -> None:
+    """Say on the console what Triton says when there is nothing to serve."""
+    kind = "Internal" if isinstance(error, Internal) else "Invalid argument"
+    sys.stderr.write(f"error: creating server: {kind} - {error}\n")
 
 
 class Server:
@@ -215,7 +220,7 @@ class Server:
         try:
             complete = loading.result()
         except RuntimeFault as error:
-            logger.error("creating server: %s", error)
+            _refused(error)
             self._engine.broken = True
             return self._settings.exit_on_error
         for text in tables(self._settings, self._engine.index(failures=True)):
@@ -226,8 +231,7 @@ class Server:
         gc.collect()
         gc.freeze()
         if not complete and self._settings.exit_on_error:
-            logger.error("creating server: Internal - failed to load all models: --exit-on-error")
-            sys.stderr.write("error: creating server: Internal - failed to load all models\n")
+            _refused(Internal("failed to load all models"))
             return True
         # why only now: scripts take these lines for the sign that everything is there.
         for line in self._started:

@@ -109,9 +109,9 @@ class RuntimeProbe:
         return "" if response.is_success else response.text[:500]
 
     async def _index(self) -> list[dict[str, Any]]:
-        """The repository index; empty while the runtime does not answer."""
+        """The repository index, failures included; empty while the runtime does not answer."""
         try:
-            response = await self._http.post("v2/repository/index", content=b"{}")
+            response = await self._http.post("v2/repository/index", content=b'{"failures": true}')
             answer = response.json() if response.is_success else []
         except (httpx.HTTPError, ValueError):
             return []

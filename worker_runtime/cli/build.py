@@ -81,9 +81,6 @@ def _repositories(take: Values) -> tuple[Path, ...]:
     given = (*take.many("model-repository"), *take.many("model-store"))
     if not given:
         raise UsageError("--model-repository must be specified")
-    for path in given:
-        if not Path(path).is_dir():
-            raise UsageError(f"--model-repository: {path} is not a directory")
     return tuple(Path(path) for path in dict.fromkeys(given))
 
 

@@ -372,7 +372,6 @@ REFUSALS = [
         "The server cannot listen to HTTP requests and GRPC requests at the same address and port "
         "0.0.0.0:8001",
     ),
-    ("--model-repository=/no/such/place", "/no/such/place is not a directory"),
 ]
 
 
