@@ -1,10 +1,10 @@
 """ModelInfer: one request, one answer."""
 
 from worker_runtime.core.engine import Engine
-from worker_runtime.errors import Internal, RuntimeFault, ShuttingDown, Unsupported
+from worker_runtime.errors import Internal, ShuttingDown, Unsupported
 from worker_runtime.protocols.grpc.answers import Parts, aligned, answer, whole
 from worker_runtime.protocols.grpc.requests import Decoder, incoming
-from worker_runtime.protocols.grpc.status import status_of
+from worker_runtime.protocols.grpc.status import as_fault, status_of
 from worker_runtime.protocols.grpc.transport import Call
 from worker_runtime.types.request import Arrays, InferRequest, Response
 
@@ -41,8 +41,8 @@ class UnaryInfer:
                 )
             self._request = decoded = decoder.decode(model, request, self, call.head)
             engine.submit(model, decoded)
-        except RuntimeFault as error:
-            self._finish(error)
+        except Exception as error:  # why so wide: a call must end, whatever happened
+            self._finish(as_fault(error))
 
     def half_close(self) -> None:
         if self._request is None and self._call is not None:
@@ -64,8 +64,8 @@ class UnaryInfer:
             return  # the client has gone
         try:
             self._answer(aligned(request, outputs))
-        except RuntimeFault as error:
-            self._finish(error)
+        except Exception as error:  # why so wide: a call must end, whatever happened
+            self._finish(as_fault(error))
 
     def fail(self, request: InferRequest, error: Exception) -> None:  # noqa: ARG002 # a Sink's shape
         self._finish(error)
@@ -87,8 +87,8 @@ class UnaryInfer:
             if response.error is not None:
                 raise response.error
             self._answer(answer(request, response.names, response.arrays, response.parameters))
-        except RuntimeFault as error:
-            self._finish(error)
+        except Exception as error:  # why so wide: a call must end, whatever happened
+            self._finish(as_fault(error))
 
     # --- ends ------------------------------------------------------------------------------------
 

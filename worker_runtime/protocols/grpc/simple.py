@@ -1,17 +1,14 @@
 """The RPCs that are a question and an answer."""
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
-from worker_runtime.errors import Internal, RuntimeFault
+from worker_runtime.errors import Internal
 from worker_runtime.protocols.grpc.requests import parsed
-from worker_runtime.protocols.grpc.status import status_of
+from worker_runtime.protocols.grpc.status import as_fault, status_of
 from worker_runtime.protocols.grpc.transport import Call
 from worker_runtime.types.restrictions import Category
-
-logger = logging.getLogger(__name__)
 
 
 class Query(NamedTuple):
@@ -76,10 +73,9 @@ class QueryHandler:
             self._call.answer(reply.SerializeToString())
 
     def _fail(self, error: BaseException) -> None:
-        if not isinstance(error, RuntimeFault):
-            logger.error("a call of %s failed", self._query.kind.DESCRIPTOR.name, exc_info=error)
+        fault = as_fault(error) if isinstance(error, Exception) else error
         if self._call is not None:
-            self._call.finish(status_of(error), str(error))
+            self._call.finish(status_of(fault), str(fault))
 
 
 _RUNNING: set["asyncio.Task[Any]"] = set()

@@ -1,5 +1,6 @@
 """The one map from facts to gRPC status codes."""
 
+import logging
 from enum import IntEnum
 
 from worker_runtime.errors import (
@@ -12,6 +13,8 @@ from worker_runtime.errors import (
     Unavailable,
     Unsupported,
 )
+
+logger = logging.getLogger(__name__)
 
 
 class Status(IntEnum):
@@ -43,3 +46,11 @@ _CODES: tuple[tuple[type[Exception], Status], ...] = (
 def status_of(error: BaseException) -> Status:
     """The status of a fact; INTERNAL for what is no fact."""
     return next((code for kind, code in _CODES if isinstance(error, kind)), Status.INTERNAL)
+
+
+def as_fault(error: Exception) -> RuntimeFault:
+    """What a client is told; surprises are logged."""
+    if isinstance(error, RuntimeFault):
+        return error
+    logger.error("a call failed", exc_info=error)
+    return Internal(f"internal error: {type(error).__name__}: {error}")

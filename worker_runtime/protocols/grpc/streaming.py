@@ -17,7 +17,7 @@ from worker_runtime.protocols.grpc.answers import (
 )
 from worker_runtime.protocols.grpc.infer import STOPPING
 from worker_runtime.protocols.grpc.requests import Decoder, Form, Incoming, incoming
-from worker_runtime.protocols.grpc.status import status_of
+from worker_runtime.protocols.grpc.status import as_fault, status_of
 from worker_runtime.protocols.grpc.transport import Call
 from worker_runtime.types.request import Arrays, InferRequest, Response
 
@@ -114,11 +114,11 @@ class StreamInfer:
                 self._order.append(request)
             request.request = self._decoder.decode(model, message, request, call.head)
             engine.submit(model, request.request)
-        except RuntimeFault as error:
+        except Exception as error:  # why so wide: every request gets an answer
             # why not the strict way: like Triton, which ends a stream only for what comes later.
             if request.ordered and (not self._order or self._order[-1] is not request):
                 self._order.append(request)
-            request.refuse(error)
+            request.refuse(as_fault(error))
 
     def _send_in_order(self) -> None:
         order, call = self._order, self._call
@@ -191,8 +191,8 @@ class StreamedRequest:
     def deliver(self, request: InferRequest, outputs: Arrays) -> None:
         try:
             data = streamed(aligned(request, outputs), final=True)
-        except RuntimeFault as error:
-            self.fail(request, error)
+        except Exception as error:  # why so wide: every request gets an answer
+            self.fail(request, as_fault(error))
             return
         self.request = None
         self._stream.write(self, data)
@@ -213,8 +213,8 @@ class StreamedRequest:
                     raise response.error
                 parts = answer(request, response.names, response.arrays, response.parameters)
                 stream.write(self, streamed(parts, final=final))
-            except RuntimeFault as error:
-                stream.failed(self, error, final=final)
+            except Exception as error:  # why so wide: every request gets an answer
+                stream.failed(self, as_fault(error), final=final)
         elif self.ordered:
             if final and not self.answers:
                 silent = Internal("received an unexpected null response")
