@@ -1,7 +1,7 @@
 """One batch: inputs gathered into arrays, the model run, its outputs checked and handed out."""
 
-from time import monotonic_ns
-from typing import Any, Protocol
+from time import monotonic_ns, time_ns
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -9,10 +9,12 @@ from worker_runtime.backends.base import Array, Instance
 from worker_runtime.core.execution.answers import Answers, Times, as_fault
 from worker_runtime.core.statistics import FailureReason
 from worker_runtime.errors import BackendFailed, RuntimeFault
-from worker_runtime.types.request import Arrays, InferRequest, PlannedInput
+from worker_runtime.types.request import Arrays, InferRequest, Plan, PlannedInput
 from worker_runtime.types.signature import Signature
 
 Batch = list[InferRequest]
+_MAX_RECIPES = 1024
+_ndarray = np.ndarray
 
 
 class BatchExecutor(Protocol):
@@ -32,6 +34,19 @@ class BatchExecutor(Protocol):
         ...
 
 
+class _Recipe(NamedTuple):
+    """How to run one request of a plan: ``feed`` has each input's name, shape and type.
+
+    ``feed`` is None where the general way is needed; ``lead`` is () where nothing is batched.
+    """
+
+    plan: Plan  # why: while it is held no other plan has its id
+    feed: tuple[tuple[str, tuple[int, ...], Any], ...] | None
+    outputs: tuple[str, ...]
+    dtypes: tuple[Any, ...]
+    lead: tuple[int, ...]
+
+
 class Executor:
     """For models that take a whole batch: turns it into arrays and splits what comes back."""
 
@@ -41,6 +56,7 @@ class Executor:
         self._batched = signature.max_batch_size > 0
         self._specs = {spec.name: spec for spec in signature.outputs}
         self._names = tuple(self._specs)
+        self._recipes: dict[int, _Recipe] = {}
         self._answers = answers
 
     def attempt(
@@ -78,6 +94,63 @@ class Executor:
             answers.deliver(request, [array[start:stop] for array in arrays])
             start = stop
 
+    def serve_alone(self, instance: Instance, request: InferRequest, start: int) -> int:
+        """``attempt`` and ``settle`` for one request, in the loop; returns how long it took (ns).
+
+        ``start`` is now. What can be known of a plan is found out once.
+        """
+        plan = request.plan
+        recipe = self._recipes.get(id(plan))
+        if recipe is None:
+            recipe = self._recipe(plan)
+        if recipe.feed is None:
+            outcome, fault, times = self.attempt(instance, [request])
+            self.settle([request], outcome, fault, times)
+            return times[3] - start
+        try:
+            feed = {
+                name: _ndarray(shape, dtype, buffer)
+                for (name, shape, dtype), buffer in zip(recipe.feed, request.inputs, strict=True)
+            }
+            fed = monotonic_ns()
+            arrays = instance.execute(feed, recipe.outputs)
+            computed = monotonic_ns()
+            for expected, array in zip(recipe.dtypes, arrays, strict=True):
+                # why `is`: numpy's own types exist once; the long way settles the rest.
+                if (
+                    array.dtype is not expected
+                    or not array.flags.c_contiguous
+                    or (recipe.lead and array.shape[:1] != recipe.lead)
+                ):
+                    arrays = self._all_checked(recipe.outputs, arrays, plan.rows)
+                    break
+        except Exception as error:  # why so wide: a model's errors belong to its requests
+            self._answers.fail(request, as_fault(error), FailureReason.BACKEND)
+            return monotonic_ns() - start
+        end = monotonic_ns()
+        request.timings = times = (start, fed, computed, end)
+        self._answers.statistics.executed_alone(
+            plan.rows, request.arrived_ns, request.queued_ns, times, time_ns() // 1_000_000
+        )
+        self._answers.deliver(request, arrays)
+        return end - start
+
+    def _recipe(self, plan: Plan) -> "_Recipe":
+        if len(self._recipes) >= _MAX_RECIPES:
+            self._recipes.clear()
+        specs = [self._specs[name] for name in plan.outputs]
+        dtypes = [spec.datatype.dtype for spec in specs]
+        simple = all(item.datatype.item_size and item.datatype.dtype for item in plan.inputs)
+        feed = None
+        if simple and None not in dtypes and not any(spec.reshape for spec in specs):
+            feed = tuple((item.name, item.shape, item.datatype.dtype) for item in plan.inputs)
+        lead = (plan.rows,) if self._batched else ()
+        recipe = self._recipes[id(plan)] = _Recipe(plan, feed, plan.outputs, tuple(dtypes), lead)
+        return recipe
+
+    def _all_checked(self, names: tuple[str, ...], arrays: Arrays, rows: int) -> Arrays:
+        return [self._checked(name, array, rows) for name, array in zip(names, arrays, strict=True)]
+
     def run(self, instance: Instance, batch: Batch, start: int) -> tuple[Arrays, Times]:
         first = batch[0].plan
         outputs = first.outputs
@@ -96,9 +169,7 @@ class Executor:
         fed = monotonic_ns()
         arrays = instance.execute(feed, outputs)
         computed = monotonic_ns()
-        arrays = [
-            self._checked(name, array, rows) for name, array in zip(outputs, arrays, strict=True)
-        ]
+        arrays = self._all_checked(outputs, arrays, rows)
         return arrays, (start, fed, computed, monotonic_ns())
 
     def _checked(self, name: str, array: Array, rows: int) -> Array:

@@ -14,7 +14,7 @@ from typing import Any
 from worker_runtime.backends.base import Instance, LoadedModel
 from worker_runtime.core.execution.answers import Answers, Times
 from worker_runtime.core.execution.choice import executor_for
-from worker_runtime.core.execution.executor import Batch
+from worker_runtime.core.execution.executor import Batch, Executor
 from worker_runtime.core.execution.pool import InstancePool
 from worker_runtime.core.scheduling.batching import BatchingConfig, BatchPolicy, Payload
 from worker_runtime.core.scheduling.delays import delays
@@ -73,6 +73,7 @@ class DynamicScheduler:
             decoupled=config.decoupled,
             tensors=config.tensors,
         )
+        self._quick = self._executor if type(self._executor) is Executor else None
         self._pool = self._make_pool(signature.model, self._active(loaded.instances))
         self._inline = loaded.inline
         self._alone = not (config.batching.dynamic or config.preserve_ordering)
@@ -119,7 +120,7 @@ class DynamicScheduler:
         now = request.queued_ns = monotonic_ns()
         # A tiny model that does not batch has nothing to wait for.
         if self._alone and self._governor.on and self._inline is not None and not self._queue:
-            self._run_here([request], self._inline)
+            self._run_alone(request, self._inline, now)
             return
         try:
             self._queue.push(request, now, request.timeout_ns)
@@ -231,7 +232,10 @@ class DynamicScheduler:
         """Execute a batch; True when that happened here and now."""
         self._admit(batch)
         if self._governor.on and self._inline is not None:
-            self._run_here(batch, self._inline)
+            if len(batch) == 1:
+                self._run_alone(batch[0], self._inline, monotonic_ns())
+            else:
+                self._run_here(batch, self._inline)
             return True
         self._in_flight += 1
         self._pool.put(batch)
@@ -299,6 +303,14 @@ class DynamicScheduler:
         cpu_ns = thread_time_ns() - before if before else 0
         governor.ran_inline(times[3] - times[0], cpu_ns)
         self._executor.settle(batch, outcome, fault, times)
+
+    def _run_alone(self, request: InferRequest, instance: Instance, now: int) -> None:
+        """``_run_here`` for one request."""
+        governor, quick = self._governor, self._quick
+        if quick is None or governor.doubtful:
+            self._run_here([request], instance)
+        else:
+            governor.ran_inline(quick.serve_alone(instance, request, now))
 
     def _finished(
         self,

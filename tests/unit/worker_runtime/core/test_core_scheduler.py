@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -52,14 +53,15 @@ class FakeModel:
 
 
 class Harness:
-    def __init__(self, model: FakeModel, config: SchedulerConfig) -> None:
+    def __init__(self, model: FakeModel, config: SchedulerConfig, max_rows: int = 4) -> None:
+        signature = replace(SIGNATURE, max_batch_size=max_rows)
         self.model = model
         self.sink = RecordingSink()
         self.statistics = Statistics()
         self.scheduler = DynamicScheduler(
-            SIGNATURE, config, model, asyncio.get_running_loop(), self.statistics
+            signature, config, model, asyncio.get_running_loop(), self.statistics
         )
-        self._planner = Planner(SIGNATURE)
+        self._planner = Planner(signature)
 
     def submit(self, name: str, value: float, rows: int = 1, timeout_ns: int = 0) -> InferRequest:
         plan = self._planner.plan((("x", "FP32", (rows, 2)),), None)
@@ -233,3 +235,103 @@ async def test_draining_answers_what_was_accepted() -> None:
         harness.submit(name, 1)
     await harness.scheduler.drain()
     assert [name for name, _ in harness.sink.delivered] == list("abcd")
+
+
+async def test_alone_in_the_loop_all_is_as_in_a_thread() -> None:
+    harness = Harness(FakeModel(inline=True), SchedulerConfig(ahead=1))
+    for i in range(40):
+        harness.submit(f"warm {i}", 1)
+        await harness.answered(i + 1)
+    before = len(harness.sink.delivered)
+    request = harness.submit("a", 5, rows=2)
+    assert len(harness.sink.delivered) == before + 1, "answered before submit returned"
+    name, (array,) = harness.sink.delivered[-1]
+    assert (name, array.tolist()) == ("a", [[10, 10], [10, 10]])
+    assert request.timings[0] == request.queued_ns
+    assert harness.statistics.success_count == 41
+    assert harness.statistics.row_count == 42
+    harness.model.error = ValueError("no such luck")
+    harness.submit("b", 1)
+    assert str(harness.sink.failed[-1][1]) == "no such luck"
+    harness.model.error = None
+    harness.model.wrong_rows = True
+    harness.submit("c", 1, rows=2)
+    assert "expected 2 rows" in str(harness.sink.failed[-1][1])
+    assert harness.statistics.failures[FailureReason.BACKEND] == 2
+    await harness.scheduler.drain()
+
+
+async def test_a_growing_batch_leaves_whole_when_the_instance_is_free() -> None:
+    config = SchedulerConfig(
+        BatchingConfig(max_rows=8, preferred=(4,), dynamic=True, delay_ns=20_000_000)
+    )
+    harness = Harness(FakeModel(), config, max_rows=8)
+    harness.model.gate.clear()
+    for name in "abcd":
+        harness.submit(name, 1)
+    async with asyncio.timeout(10):
+        while harness.scheduler.pending:
+            await asyncio.sleep(0.001)
+    for name in "ef":
+        harness.submit(name, 1)
+    await asyncio.sleep(0.05)  # the delay passes: the two are due, and the instance is busy
+    assert harness.scheduler.pending == 2
+    harness.submit("g", 1)
+    await asyncio.sleep(0.01)
+    waiting = harness.submit("h", 1)
+    await asyncio.sleep(0.01)
+    assert harness.scheduler.cancel(waiting), "also from a batch that waits"
+    harness.model.gate.set()
+    await harness.answered(8)
+    assert harness.model.batches == [4, 3]
+    await harness.scheduler.drain()
+
+
+async def test_a_drain_is_not_held_up_by_requests_that_expire() -> None:
+    config = SchedulerConfig(
+        BatchingConfig(max_rows=4, dynamic=True, delay_ns=10_000_000_000),
+        QueueConfig(default=QueuePolicy(timeout_ns=20_000_000)),
+    )
+    harness = Harness(FakeModel(), config)
+    harness.submit("a", 1)
+    await asyncio.wait_for(harness.scheduler.drain(), 10)
+    assert isinstance(harness.sink.failed[0][1], QueueTimeout)
+    assert str(harness.sink.failed[0][1]) == "Request timeout expired"
+
+
+async def test_nothing_leaves_before_as_many_wait_as_the_test_wants(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TRITONSERVER_DELAY_SCHEDULER", "3")
+    harness = Harness(FakeModel(), DYNAMIC)
+    harness.submit("a", 1)
+    harness.submit("b", 1)
+    await asyncio.sleep(0.02)
+    assert harness.scheduler.pending == 2
+    harness.submit("c", 1)
+    await harness.answered(3)
+    assert harness.model.batches == [3]
+    harness.submit("d", 1)
+    await harness.answered(4)
+    await harness.scheduler.drain()
+
+
+async def test_answers_keep_their_order_over_several_instances() -> None:
+    config = SchedulerConfig(BatchingConfig(max_rows=1, dynamic=True), preserve_ordering=True)
+    slow, quick = FakeModel(), FakeModel()
+    slow.instances = [slow, quick]
+    slow.gate.clear()
+    quick.gate.clear()
+    harness = Harness(slow, config)
+    harness.submit("a", 1)
+    harness.submit("b", 1)
+    await harness.running()
+    first, second = (slow, quick)
+    second.gate.set()
+    await asyncio.sleep(0.02)
+    finished = len(harness.sink.delivered)
+    first.gate.set()
+    await harness.answered(2)
+    assert [name for name, _ in harness.sink.delivered] == ["a", "b"]
+    assert finished in (0, 1), "b never before a"
+    await harness.scheduler.drain()
