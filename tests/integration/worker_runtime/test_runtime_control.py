@@ -250,3 +250,82 @@ def test_a_server_without_a_usable_repository_is_not_live(tmp_path: Path) -> Non
         assert server.call("v2/health/ready")[0] == 400
     with runtime(missing, ready=False) as server:
         assert server.process.wait(30) == 1
+
+
+COUNTING = """
+import os, time
+import triton_python_backend_utils as pb_utils
+
+HERE = os.path.dirname(os.path.abspath(__file__)) + "/../../.."
+
+
+class TritonPythonModel:
+    def note(self, what):
+        with open(HERE + "/" + what, "a") as file:
+            file.write("x")
+
+    def initialize(self, args):
+        while os.path.exists(HERE + "/hold"):
+            time.sleep(0.01)
+        self.note("initialized")
+
+    def execute(self, requests):
+        answers = []
+        for request in requests:
+            given = pb_utils.get_input_tensor_by_name(request, "INPUT0").as_numpy()
+            answers.append(pb_utils.InferenceResponse([pb_utils.Tensor("OUTPUT0", given)]))
+        return answers
+
+    def finalize(self):
+        self.note("finalized")
+"""
+PYTHON = """
+backend: "python"
+input { name: "INPUT0" data_type: TYPE_FP32 dims: [ -1 ] }
+output { name: "OUTPUT0" data_type: TYPE_FP32 dims: [ -1 ] }
+"""
+
+
+def test_python_instances_come_and_go_one_by_one(tmp_path: Path) -> None:
+    root = tmp_path / "models"
+    model = root / "m"
+    (model / "1").mkdir(parents=True)
+    (model / "1" / "model.py").write_text(COUNTING)
+
+    def counts() -> tuple[int, int]:
+        found = [tmp_path / name for name in ("initialized", "finalized")]
+        return tuple(len(path.read_text()) if path.exists() else 0 for path in found)  # type: ignore[return-value]
+
+    def call(server: Runtime) -> tuple[int, Any]:
+        item = {"name": "INPUT0", "datatype": "FP32", "shape": [2], "data": [1, 2]}
+        return server.json("v2/models/m/infer", {"inputs": [item]})
+
+    with runtime(root, "--model-control-mode=explicit") as server:
+        with client_of(server, "grpc") as client:
+            expected = [(3, (3, 0)), (4, (4, 0)), (3, (4, 1)), (4, (5, 1))]
+            for instances, made in expected:
+                write_config(model, PYTHON + GROUP % instances)
+                client.load_model("m")
+                assert counts() == made
+                assert call(server)[0] == 200
+            write_config(model, PYTHON + "instance_group { no such thing")
+            with pytest.raises(InferenceServerException):
+                client.load_model("m")
+            assert counts() == (5, 1)
+
+            (tmp_path / "hold").touch()
+            write_config(model, PYTHON + GROUP % 5)
+            update = threading.Thread(target=client.load_model, args=("m",))
+            update.start()
+            for _ in range(5):
+                assert call(server)[0] == 200, "an instance that is being made blocks nobody"
+            assert update.is_alive()
+            (tmp_path / "hold").unlink()
+            update.join(30)
+            assert counts() == (6, 1)
+
+            write_config(model, PYTHON + "max_batch_size: 2\n" + GROUP % 2)
+            client.load_model("m")
+            wait_until(lambda: counts() == (8, 6), "the old ones end")
+            client.unload_model("m")
+            wait_until(lambda: counts() == (8, 8), "all have ended")

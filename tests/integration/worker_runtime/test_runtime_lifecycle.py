@@ -55,7 +55,7 @@ def test_one_bad_model_never_takes_down_the_others(tmp_path: Path) -> None:
             ("garbage", "Protobuf parsing failed"),
             ("refused", "NoSuchOperator"),
             ("typo", 'config.pbtxt:2:1: unknown field "max_batch"'),
-            ("empty", "no known model file"),
+            ("empty", "Could not determine backend for model 'empty'"),
             ("threads", "is 'lots', expected a whole number"),
             ("latin", "can't decode byte 0xff"),
         ):
