@@ -100,6 +100,14 @@ def test_direct_other_shapes_wait_for_a_later_batch() -> None:
     assert bench.next() == ["-", "-", "3s", "4s"]
 
 
+def test_direct_ragged_inputs_may_differ() -> None:
+    table = SequenceTable("m", 1, 2, 1000 * MS)
+    lines = Slots(table, 0, 2, lambda: None)
+    lane = DirectLane(lines, delay_ns=0, utilization=0, ragged=frozenset({"x"}))
+    bench = Bench(lane, table).send(part(1, "s", size=2), part(2, "s", size=3))
+    assert bench.next() == ["1s", "2s"]
+
+
 def test_direct_waits_for_utilization_up_to_the_delay() -> None:
     bench = direct(slots=4, delay=10 * MS, utilization=0.5).send(part(1, "s", at=0))
     assert bench.next(now=5 * MS) == []

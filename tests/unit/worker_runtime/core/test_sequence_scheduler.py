@@ -62,6 +62,18 @@ class Recorder:
         self.instances = []
 
 
+class Ragged(Recorder):
+    """Sees one flat x."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[Any] = []
+
+    def execute(self, inputs: dict[str, Any], outputs: Sequence[str]) -> list[Any]:
+        self.seen.append((inputs["x"].tolist(), inputs["id"].reshape(-1).tolist()))
+        return [inputs["start"] for _ in outputs]
+
+
 class Apart(Recorder):
     """The same for requests that stay apart."""
 
@@ -283,6 +295,45 @@ async def test_an_error_fails_the_batch_and_the_sequence_goes_on(strategy: Any) 
     assert isinstance(error, BackendFailed)
     assert bench.statistics.failures[FailureReason.BACKEND] == 1
     await bench.scheduler.drain()
+
+
+@pytest.mark.parametrize("kind", [Recorder, Apart])
+async def test_requests_of_one_batch_get_the_outputs_they_asked_for(kind: Any) -> None:
+    signature = Signature(
+        "m", 4, SIGNATURE.inputs, (*SIGNATURE.outputs, TensorSpec("out", INT32, (1,)))
+    )
+    model, sink = kind(), RecordingSink()
+    planner, loop = Planner(signature), asyncio.get_running_loop()
+    scheduler = SequenceScheduler(signature, config(states=(STATE,)), model, loop, Statistics())
+    for sequence, outputs in ((1, ("y",)), (2, ("out", "y")), (3, ("out",))):
+        plan = planner.plan((("x", "INT32", (1, 1)),), outputs)
+        request = InferRequest(plan, [np.full((1, 1), sequence, np.int32).tobytes()], sink)
+        request.sequence, request.id = SequencePart(sequence, start=True), str(sequence)
+        scheduler.submit(request)
+    async with asyncio.timeout(10):
+        while len(sink.delivered) < 3:
+            await asyncio.sleep(0.001)
+    shown = {name: [int(array.item()) for array in arrays] for name, arrays in sink.delivered}
+    assert shown == {"1": [101], "2": [102, 102], "3": [103]}
+    await scheduler.drain()
+
+
+async def test_ragged_inputs_share_a_batch() -> None:
+    spec = TensorSpec("x", INT32, (-1,), ragged=True)
+    signature = Signature("m", 4, (spec,), SIGNATURE.outputs)
+    model, sink = Ragged(), RecordingSink()
+    planner, loop = Planner(signature), asyncio.get_running_loop()
+    scheduler = SequenceScheduler(signature, config(), model, loop, Statistics())
+    for sequence, size in ((1, 2), (2, 3)):
+        plan = planner.plan((("x", "INT32", (1, size)),), None)
+        request = InferRequest(plan, [np.full((1, size), sequence, np.int32).tobytes()], sink)
+        request.sequence, request.id = SequencePart(sequence, start=True), str(sequence)
+        scheduler.submit(request)
+    async with asyncio.timeout(10):
+        while len(sink.delivered) < 2:
+            await asyncio.sleep(0.001)
+    assert model.seen == [([1, 1, 2, 2, 2], [1, 2])]
+    await scheduler.drain()
 
 
 async def test_instances_fill_evenly() -> None:

@@ -11,6 +11,7 @@ from worker_runtime.core.execution.controls import ControlKind, ControlSpec
 from worker_runtime.core.execution.states import StateSpec
 from worker_runtime.core.scheduling.batching import BatchingConfig
 from worker_runtime.errors import ConfigInvalid, FileUnreadable, Problem
+from worker_runtime.types.batch_tensors import BatchTensors, batch_tensors_of
 from worker_runtime.types.tensor import BY_NAME, BY_NUMBER, DataType, element_count
 
 BACKLOG_PARAMETER = "shoal_max_backlog_sequences"
@@ -32,6 +33,7 @@ class SequenceConfig:
     iterative: bool = False
     backlog_limit: int = 0
     decoupled: bool = False
+    tensors: BatchTensors | None = None
 
 
 def sequence_config(config: Any, directory: Path) -> SequenceConfig | None:
@@ -62,6 +64,7 @@ def sequence_config(config: Any, directory: Path) -> SequenceConfig | None:
         iterative=batching.iterative_sequence,
         backlog_limit=_backlog_limit(config),
         decoupled=config.model_transaction_policy.decoupled,
+        tensors=batch_tensors_of(config),
     )
 
 

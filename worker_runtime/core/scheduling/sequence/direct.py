@@ -8,12 +8,23 @@ from worker_runtime.types.request import InferRequest
 
 
 class DirectLane:
-    """``delay_ns`` and ``utilization`` (0 to 1) let a batch wait for more slots to be ready."""
+    """``delay_ns`` and ``utilization`` (0 to 1) let a batch wait for more slots to be ready.
 
-    def __init__(self, slots: Slots, *, delay_ns: int, utilization: float) -> None:
+    Inputs named in ``ragged`` may have different shapes in one batch.
+    """
+
+    def __init__(
+        self,
+        slots: Slots,
+        *,
+        delay_ns: int,
+        utilization: float,
+        ragged: frozenset[str] = frozenset(),
+    ) -> None:
         self._slots = slots
         self._delay_ns = delay_ns
         self._utilization = utilization
+        self._ragged = ragged
 
     @property
     def waiting(self) -> int:
@@ -66,5 +77,8 @@ class DirectLane:
     def _form(self, slot: int, request: InferRequest) -> tuple[Any, ...]:
         """What must be equal for two requests to share a batch."""
         state = self._slots.state(slot, request)
-        inputs = tuple((item.name, item.shape) for item in request.plan.inputs)
+        inputs = tuple(
+            (item.name, None if item.name in self._ragged else item.shape)
+            for item in request.plan.inputs
+        )
         return inputs, state.shapes if state is not None else ()

@@ -58,19 +58,16 @@ class Entry:
 
 
 class EntryFactory:
-    """Makes what is executed from entries. ``merged``: one set of outputs for a whole batch."""
+    """Makes what is executed from entries. ``signature`` is then that of what is executed."""
 
-    def __init__(
-        self, signature: Signature, controls: Controls, states: States, *, merged: bool
-    ) -> None:
+    def __init__(self, signature: Signature, controls: Controls, states: States) -> None:
         self._controls = controls
         self._states = states
-        self._merged = merged
         self._configured = tuple(spec.name for spec in signature.outputs)
         self._hidden = tuple(
             spec.output_name for spec in states.specs if spec.output_name not in self._configured
         )
-        self._plans: dict[tuple[int, tuple[str, ...], Shapes], tuple[Plan, Plan]] = {}
+        self._plans: dict[tuple[int, Shapes], tuple[Plan, Plan]] = {}
         self.signature = replace(
             signature, outputs=(*signature.outputs, *_hidden_specs(states, self._hidden))
         )
@@ -79,11 +76,8 @@ class EntryFactory:
         return self._states.fresh() if self._states else None
 
     def turns(self, entries: Sequence[Entry]) -> list[InferRequest]:
-        """What to execute, in the order of the entries; they may share one batch."""
-        union: set[str] = set()
-        if self._merged:
-            union.update(*(entry.request.plan.outputs for entry in entries if entry.ready))
-        return [self._turn(entry, union) for entry in entries]
+        """What to execute, in the order of the entries."""
+        return [self._turn(entry) for entry in entries]
 
     def kept(self, entry: Entry, names: tuple[str, ...], outputs: Arrays) -> Arrays:
         """Keep the state outputs; what the client asked for, in its order."""
@@ -107,11 +101,11 @@ class EntryFactory:
         if entry.state is not None:
             self._states.keep(entry.state, outputs)
 
-    def _turn(self, entry: Entry, union: set[str]) -> InferRequest:
+    def _turn(self, entry: Entry) -> InferRequest:
         request, state = entry.request, entry.state
         if state is not None and not entry.ready:
             state = state.blank()
-        plan = self._plan(request.plan, union, state.shapes if state is not None else ())
+        plan = self._plan(request.plan, state.shapes if state is not None else ())
         own = request.inputs if entry.ready else _blanks(request.plan)
         control = self._controls.buffers(request.sequence if entry.ready else None)
         turn = InferRequest(
@@ -132,14 +126,12 @@ class EntryFactory:
         entry.turn, entry.factory = turn, self
         return turn
 
-    def _plan(self, plan: Plan, union: set[str], shapes: Shapes) -> Plan:
-        wanted = plan.outputs
-        if self._merged and len(union) != len(wanted):
-            wanted = tuple(name for name in self._configured if name in union)
-        key = (id(plan), wanted, shapes)
+    def _plan(self, plan: Plan, shapes: Shapes) -> Plan:
+        key = (id(plan), shapes)
         known = self._plans.get(key)
         if known is not None:
             return known[1]
+        wanted = plan.outputs
         if self._states:
             seen = {name for name in self._configured if name in wanted or name in self._states}
             wanted = tuple(name for name in self._configured if name in seen) + self._hidden

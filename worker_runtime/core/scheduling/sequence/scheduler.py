@@ -11,7 +11,7 @@ from typing import Any
 
 from worker_runtime.backends.base import LoadedModel
 from worker_runtime.core.execution.answers import Times
-from worker_runtime.core.execution.choice import executor_for, takes_requests
+from worker_runtime.core.execution.choice import executor_for
 from worker_runtime.core.execution.controls import Controls
 from worker_runtime.core.execution.executor import Batch
 from worker_runtime.core.execution.requests import RequestExecutor
@@ -58,9 +58,7 @@ class SequenceScheduler:
         self._iterative = config.iterative
         batched = signature.max_batch_size > 0
         self._controls = Controls(config.controls, batched=batched)
-        self._factory = EntryFactory(
-            signature, self._controls, States(config.states), merged=not takes_requests(loaded)
-        )
+        self._factory = EntryFactory(signature, self._controls, States(config.states))
         self._answers = SequenceAnswers(statistics)
         self._executor = executor_for(
             self._factory.signature,
@@ -69,6 +67,7 @@ class SequenceScheduler:
             loop,
             self._signal_idle,
             decoupled=config.decoupled,
+            tensors=config.tensors,
         )
         if config.iterative and isinstance(self._executor, RequestExecutor):
             self._executor.again = self._again
@@ -83,8 +82,11 @@ class SequenceScheduler:
             config.idle_ns,
             config.backlog_limit,
         )
+        ragged = frozenset(spec.name for spec in signature.inputs if spec.ragged)
         self._lanes: list[Lane] = [
-            _lane(config, Slots(self._table, index, config.slots, self._factory.fresh_state))
+            _lane(
+                config, Slots(self._table, index, config.slots, self._factory.fresh_state), ragged
+            )
             for index in range(count)
         ]
         self._flying: list[list[Entry]] = [[] for _ in self._lanes]
@@ -315,7 +317,9 @@ class SequenceScheduler:
             self._ended.set()
 
 
-def _lane(config: SequenceConfig, slots: Slots) -> Lane:
+def _lane(config: SequenceConfig, slots: Slots, ragged: frozenset[str]) -> Lane:
     if config.oldest is not None:
         return OldestLane(slots, BatchPolicy(config.oldest))
-    return DirectLane(slots, delay_ns=config.delay_ns, utilization=config.utilization)
+    return DirectLane(
+        slots, delay_ns=config.delay_ns, utilization=config.utilization, ragged=ragged
+    )
