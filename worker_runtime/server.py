@@ -20,10 +20,12 @@ from worker_runtime.core.engine import Engine
 from worker_runtime.core.hosting import ModelHost
 from worker_runtime.core.loading import LoadingRules
 from worker_runtime.core.manager import Manager
+from worker_runtime.core.shared_memory import SharedMemory
 from worker_runtime.core.response_cache import ResponseCache, cache_from
 from worker_runtime.core.scheduling.rate_limit import RateLimiter
 from worker_runtime.errors import Internal, RuntimeFault
 from worker_runtime.machine import this_machine
+from worker_runtime.observability.access import access_log
 from worker_runtime.observability.logging import LogControl
 from worker_runtime.observability.metrics.cache import CacheFamilies
 from worker_runtime.observability.metrics.exposition import Exposition, Source
@@ -55,6 +57,9 @@ def serve(settings: Settings) -> int:
         logger.warning("%s", warning)
     try:
         server = prepared(settings, log)
+    except OSError as error:
+        sys.stderr.write(f"error: --access-log: {error}\n")
+        return 1
     except RuntimeFault as error:
         _refused(error)
         return 1
@@ -63,7 +68,7 @@ def serve(settings: Settings) -> int:
 
 
 def prepared(settings: Settings, log: LogControl) -> "Server":
-    """A server that is not started. Raises a RuntimeFault for a cache that cannot be made."""
+    """Not started. Raises a RuntimeFault for a cache that cannot be made, OSError for a log."""
     return Server(settings, log, cache_from(settings.cache_config))
 
 
@@ -112,8 +117,9 @@ class Server:
             self._manager,
             settings.server_id,
             strict_readiness=settings.strict_readiness,
-            tracer=Tracer(settings.trace),
+            tracer=Tracer(settings.trace, access_log(settings.access_log)),
             log=log,
+            shared_memory=SharedMemory(enabled=settings.client_shared_memory),
         )
         logger.info(
             "worker_runtime %s: %d cores, %d GPUs", __version__, machine.cores, machine.gpus

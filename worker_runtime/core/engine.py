@@ -101,8 +101,8 @@ class Engine:
             return
         try:
             model.scheduler.submit(request)
-        except RuntimeFault:
-            request.trace.abandon(request)
+        except RuntimeFault as error:
+            request.trace.abandon(request, error)
             raise
 
     def cancel(self, request: InferRequest) -> None:

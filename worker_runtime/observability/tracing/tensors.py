@@ -19,14 +19,21 @@ class Captured(NamedTuple):
     datatype: str
 
 
-def capture_inputs(request: InferRequest, *, executed: bool) -> Iterator[Captured]:
-    """The request's inputs as they were queued and, if it was ``executed``, handed to the model."""
-    activities = ["TENSOR_QUEUE_INPUT", "TENSOR_BACKEND_INPUT"][: 1 + executed]
+def capture_inputs(request: InferRequest) -> Iterator[Captured]:
+    """The request's inputs as they are queued."""
     for planned, buffer in zip(request.plan.inputs, request.inputs, strict=False):
-        array = _array(buffer, planned.datatype)
-        data = _values(array, planned.datatype)
-        for activity in activities:
-            yield Captured(activity, planned.name, data, planned.shape, planned.datatype.name)
+        data = _values(_array(buffer, planned.datatype), planned.datatype)
+        shape, datatype = planned.shape, planned.datatype.name
+        yield Captured("TENSOR_QUEUE_INPUT", planned.name, data, shape, datatype)
+
+
+def fed_to_model(captured: list[Captured], *, executed: bool) -> list[Captured]:
+    """The same with what the model was given; nothing more unless it was ``executed``."""
+    if not executed:
+        return captured
+    queued = [item for item in captured if item.activity == "TENSOR_QUEUE_INPUT"]
+    fed = [item._replace(activity="TENSOR_BACKEND_INPUT") for item in queued]
+    return [*queued, *fed, *captured[len(queued) :]]
 
 
 def capture_outputs(names: tuple[str, ...], arrays: Arrays, model: Any) -> Iterator[Captured]:

@@ -7,7 +7,12 @@ from typing import Any
 
 from worker_runtime.observability.tracing.config import Level
 from worker_runtime.observability.tracing.setting import TraceSetting
-from worker_runtime.observability.tracing.tensors import Captured, capture_inputs, capture_outputs
+from worker_runtime.observability.tracing.tensors import (
+    Captured,
+    capture_inputs,
+    capture_outputs,
+    fed_to_model,
+)
 from worker_runtime.types.request import Arrays, InferRequest, Response, Sink
 
 _COMPUTE = ("COMPUTE_START", "COMPUTE_INPUT_END", "COMPUTE_OUTPUT_START", "COMPUTE_END")
@@ -43,6 +48,7 @@ class Trace:
         "request_id",
         "tensors",
         "version",
+        "witness",
     )
 
     def __init__(self, group: Group, request: InferRequest, parent: int, prefix: str = "") -> None:
@@ -50,12 +56,15 @@ class Trace:
         self.id = group.next_id()
         self.parent = parent
         self.prefix = prefix
+        self.witness: Any = None  # of the access log, when there is one
         self.model = str(request.model.name)
         self.version = int(request.model.version)
         self.request_id = request.id
         self.door: list[tuple[str, int]] = []
         self.core: list[tuple[str, int]] = [("REQUEST_START", monotonic_ns())]
-        self.tensors: list[Captured] = []
+        # why now: what lies in shared memory may be another tensor when the answer is there.
+        traced = Level.TENSORS in group.setting.levels
+        self.tensors: list[Captured] = list(capture_inputs(request)) if traced else []
         group.members.append(self)
         group.open += 1
         request.trace = self
@@ -78,8 +87,10 @@ class Trace:
         if Level.TENSORS in self.group.setting.levels:
             self.tensors.extend(capture_outputs(names, arrays, request.model))
 
-    def abandon(self, request: InferRequest) -> None:
+    def abandon(self, request: InferRequest, error: Exception | None = None) -> None:
         """The request was refused before anybody took it: its sink will not be called."""
+        if self.witness is not None:
+            self.witness.abandon(request, error)
         self.answered(request, (), [])
         self.finish(request)
 
@@ -93,8 +104,7 @@ class Trace:
             self.core.extend(zip(_COMPUTE, request.timings, strict=True))
         self.core.append(("REQUEST_END", monotonic_ns()))
         if Level.TENSORS in self.group.setting.levels:
-            executed = request.timings is not None
-            self.tensors[:0] = capture_inputs(request, executed=executed)
+            self.tensors = fed_to_model(self.tensors, executed=request.timings is not None)
         group = self.group
         group.open -= 1
         if not group.open:
@@ -132,6 +142,3 @@ class TracedSink:
         finally:
             if final:
                 self._trace.finish(request)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._sink, name)

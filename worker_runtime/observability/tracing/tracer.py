@@ -5,6 +5,7 @@ from itertools import count
 from typing import Any, Protocol
 
 from worker_runtime.errors import InvalidArgument
+from worker_runtime.observability.access import AccessLog, Watched
 from worker_runtime.observability.tracing.changes import Changes
 from worker_runtime.observability.tracing.config import Level, Mode, TraceConfig
 from worker_runtime.observability.tracing.file import TraceFile
@@ -36,10 +37,26 @@ class Export(Protocol):
     def close(self) -> None: ...
 
 
-class Tracer:
-    """``active`` is what the hot path looks at: False while no request can be sampled."""
+class Witness:
+    """What a request carries that is written to the access log and not traced."""
 
-    def __init__(self, config: TraceConfig | None = None) -> None:
+    __slots__ = ("_watched",)
+
+    def __init__(self, watched: Watched) -> None:
+        self._watched = watched
+
+    def follow(self, request: InferRequest) -> None:
+        """Only what clients ask for is in the access log."""
+
+    def abandon(self, request: InferRequest, error: Exception) -> None:
+        self._watched.refused(request, error)
+
+
+class Tracer:
+    """``active`` is what the hot path looks at: False while nobody wants to know of requests."""
+
+    def __init__(self, config: TraceConfig | None = None, access: AccessLog | None = None) -> None:
+        self._access = access
         self._config = config = config or TraceConfig()
         self._file = TraceFile(config.file)
         self._default = Wanted(config.levels, config.rate, config.count, config.log_frequency)
@@ -52,7 +69,8 @@ class Tracer:
             from worker_runtime.observability.tracing.spans import SpanExport  # noqa: PLC0415
 
             self._export = SpanExport(config)
-        self.active = self._global.active
+        self.active = False
+        self._look()
 
     # --- requests ----------------------------------------------------------------------------
 
@@ -71,13 +89,17 @@ class Tracer:
         ``headers`` (names in lower case) may carry a trace context.
         """
         request.model = model
+        if self._access is not None:
+            request.trace = Witness(self._access.watch(request, prefix))
         setting = self._models.get(model.name, self._global)
         called = self._export is not None and "traceparent" in headers
         if not (setting.force() if called else setting.sample()):
             return
         self._look()
         group = Group(setting, self._ids.__next__, self._complete, headers)
+        witness = request.trace
         trace = Trace(group, request, 0, prefix)
+        trace.witness = witness
         begun, ended = received
         if begun:
             read = "RECV" if prefix == "HTTP" else "WAITREAD"
@@ -93,12 +115,14 @@ class Tracer:
 
     def _look(self) -> None:
         """``count`` may be used up, or a change may have turned tracing on or off."""
-        self.active = self._global.active or any(s.active for s in self._models.values())
-        if self._export is not None:
-            # why beside active: traced callers are followed whatever rate and count say.
-            self.active = not self._global.reason or any(
-                not setting.reason for setting in self._models.values()
-            )
+        settings = (self._global, *self._models.values())
+        if self._access is not None:
+            self.active = True
+        elif self._export is not None:
+            # why not active alone: traced callers are followed whatever rate and count say.
+            self.active = any(not setting.reason for setting in settings)
+        else:
+            self.active = any(setting.active for setting in settings)
 
     # --- settings ----------------------------------------------------------------------------
 
@@ -174,3 +198,5 @@ class Tracer:
         self._file.close()
         if self._export is not None:
             self._export.close()
+        if self._access is not None:
+            self._access.close()
