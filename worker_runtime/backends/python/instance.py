@@ -137,7 +137,7 @@ class PythonInstance:
             with self._lock:
                 self._open.update(numbered)
         else:
-            self._open = numbered
+            self._open = dict(numbered)
         while not self._outcomes.empty():
             self._outcomes.get()  # of a batch that ran out of time before its process died
         outcome: Message | None = None
