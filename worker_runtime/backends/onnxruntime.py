@@ -92,7 +92,10 @@ def model_file(spec: LoadSpec) -> Path:
         path = path / "model.onnx"
     if not path.is_file():
         message = f"model file '{spec.path.name}/{path.relative_to(spec.path)}' does not exist"
-        raise LoadFailed(message, Problem("ModelLoadFailed", message, model=spec.name))
+        raise LoadFailed(
+            f"unable to find '{path}' for model instance '{spec.name}'",
+            Problem("ModelLoadFailed", message, model=spec.name),
+        )
     return path
 
 
