@@ -89,14 +89,17 @@ def answer(
 
 def whole(parts: Parts) -> bytes:
     """One ModelInferResponse. Raises InvalidArgument when it is too large for gRPC."""
-    _size(parts)
-    return b"".join(parts)
+    message = b"".join(parts)
+    _check_size(len(message))
+    return message
 
 
 def streamed(parts: Parts, *, final: bool) -> bytes:
     """One ModelStreamInferResponse. Raises InvalidArgument when it is too large for gRPC."""
     parts.append(_FINAL if final else _NOT_FINAL)
-    return b"".join([streamed_head(_size(parts)), *parts])
+    size = sum([len(part) if type(part) is bytes else part.nbytes for part in parts])
+    _check_size(size)
+    return b"".join([streamed_head(size), *parts])
 
 
 def empty_final(name: str, version: str, request_id: str) -> bytes:
@@ -145,13 +148,11 @@ def _datatype(model: ModelVersion, name: str, array: "np.ndarray[Any, Any]") -> 
     return "BYTES" if array.dtype.kind in "OSU" else BY_DTYPE[array.dtype].name
 
 
-def _size(parts: Parts) -> int:
-    size = sum([len(part) if type(part) is bytes else part.nbytes for part in parts])
+def _check_size(size: int) -> None:
     if size > _LARGEST:
         raise InvalidArgument(
             f"Response has byte size {size} which exceeds gRPC's byte size limit {_LARGEST}."
         )
-    return size
 
 
 def _set_parameters(reply: Any, parameters: "dict[str, ParameterValue]") -> None:

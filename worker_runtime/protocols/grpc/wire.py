@@ -59,10 +59,9 @@ def cut(data: bytes) -> Cut | None:
         last, at = tag, stop
     head = data[:id_from] + data[id_to:raw_from] if id_to else data[:raw_from]
     try:
-        name, version, request_id = (text.decode() for text in texts)
+        return Cut(head, texts[0].decode(), texts[1].decode(), texts[2].decode(), raw)
     except UnicodeDecodeError:
         return None
-    return Cut(head, name, version, request_id, raw)
 
 
 def _long_size(data: bytes, at: int) -> tuple[int, int]:
