@@ -9,6 +9,7 @@ from pathlib import Path
 from worker_runtime.core.lifecycle.records import Known
 from worker_runtime.core.loading import LoadingRules, read_plan
 from worker_runtime.errors import Internal, InvalidArgument, RuntimeFault
+from worker_runtime.repository.agents import check_files
 from worker_runtime.repository.ensembles import composing
 from worker_runtime.repository.fingerprint import Fingerprint, fingerprint
 from worker_runtime.repository.layout import ModelDirectory, model_names, read_model
@@ -132,7 +133,10 @@ class Surveyor:
             if not isinstance(error, RuntimeFault | OSError | UnicodeDecodeError):
                 logger.exception("looking at model '%s' failed", name)
             findings.failed[name] = str(error) or type(error).__name__
-            logger.error("failed to poll model '%s': %s", name, findings.failed[name])
+            where = (
+                "failed to poll model" if len(places) != 1 else "Poll failed for model directory"
+            )
+            logger.error("%s '%s': %s", where, name, findings.failed[name])
             found = None
         if found is not None:
             findings.changed[name] = found
@@ -166,6 +170,7 @@ class Surveyor:
         for warning in directory.warnings:
             logger.warning("model '%s': %s", name, warning)
         plan = read_plan(directory, self._rules, override)
+        check_files(plan.config, directory.path)
         return Known(plan, seen, loaded_from=last)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from worker_runtime.errors import Problem
+from worker_runtime.repository.agents import CHECKSUM
 from worker_runtime.repository.validation.findings import finding
 from worker_runtime.types.formats import ENSEMBLE, family_of_platform, is_family
 
@@ -51,14 +52,16 @@ def check_identity(config: Any) -> Iterator[Problem]:
 
 
 def check_agents(config: Any) -> Iterator[Problem]:
-    """There are none here, and to ignore one that guards a model would be wrong."""
+    """There is only one here, and to ignore one that guards a model would be wrong."""
     for index, agent in enumerate(config.model_repository_agents.agents):
+        if agent.name == CHECKSUM:
+            continue
         yield finding(
             f"model_repository_agents[0].agents[{index}]",
             f"unable to find 'libtritonrepoagent_{agent.name}.so' for repo agent '{agent.name}', "
             "searched: /opt/tritonserver/repoagents",
             got=agent.name,
-            expected="no agent: repository agents are not available here",
+            expected=f"{CHECKSUM}: the only repository agent here",
         )
 
 

@@ -511,3 +511,41 @@ async def test_a_failed_load_is_tried_again_at_once(
 async def test_remote_repositories_are_refused(make: Make, text: str) -> None:
     with pytest.raises(InvalidArgument, match=f"model repository '{text}' is a remote one"):
         await make(Path(text)).start(None)
+
+
+AGENT = """
+model_repository_agents { agents { name: "%s" parameters { key: "%s" value: "%s" } } }
+"""
+X_MD5 = "9dd4e461268c8034f5c8564e155c67a6"
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "value", "reason"),
+    [
+        ("checksum", "MD5:1/x.bin", X_MD5, ""),
+        ("checksum", "md5:1/x.bin", X_MD5, ""),
+        (
+            "checksum",
+            "MD5:1/x.bin",
+            "invalid",
+            f"Mismatched MD5 hash for file 1/x.bin, expect: invalid, got: {X_MD5}",
+        ),
+        (
+            "checksum",
+            "MD5:1/y.bin",
+            "0",
+            "failed to open text file for read 1/y.bin: No such file or directory",
+        ),
+        ("checksum", "SHA1:1/x.bin", "0", "Unsupported checksum algorithm: SHA1"),
+        ("checksum", "x", "0", "failed to parse key: x"),
+        ("other", "x", "0", "unable to find 'libtritonrepoagent_other.so' for repo agent 'other'"),
+    ],
+)
+async def test_files_are_held_against_their_checksums(
+    root: Path, make: Make, name: str, key: str, value: str, reason: str
+) -> None:
+    path = put(root, "m", IDENTITY + AGENT % (name, key, value))
+    (path / "1" / "x.bin").write_bytes(b"x")
+    manager = make()
+    assert await manager.start(["m"]) is not bool(reason)
+    assert reason in manager.index(failures=True)[0].get("reason", "")
