@@ -20,9 +20,9 @@ from worker_runtime.core.engine import Engine
 from worker_runtime.core.hosting import ModelHost
 from worker_runtime.core.loading import LoadingRules
 from worker_runtime.core.manager import Manager
-from worker_runtime.core.shared_memory import SharedMemory
 from worker_runtime.core.response_cache import ResponseCache, cache_from
 from worker_runtime.core.scheduling.rate_limit import RateLimiter
+from worker_runtime.core.shared_memory import SharedMemory
 from worker_runtime.errors import Internal, RuntimeFault
 from worker_runtime.machine import this_machine
 from worker_runtime.observability.access import access_log

@@ -18,6 +18,10 @@ BINARY_INPUT = {
 }
 
 
+MORE = "unexpected additional input data for model 'fixed'"
+LESS = "unexpected size for input 'x', expecting %d additional bytes for model 'fixed'"
+
+
 def infer(
     server: Runtime,
     body: Any,
@@ -63,25 +67,14 @@ def test_unlisted_outputs_follow_the_request_and_listed_ones_themselves(
 @pytest.mark.parametrize(
     ("body", "tail", "length", "text"),
     [
-        ({"inputs": [BINARY_INPUT]}, DATA + b"x", None, "unexpected size of the binary data"),
-        ({"inputs": [BINARY_INPUT]}, DATA[:-1], None, "unexpected size of the binary data"),
-        ({"inputs": [BINARY_INPUT]}, b"", None, "no 'Inference-Header-Content-Length'"),
-        ({"inputs": [JSON_INPUT]}, b"x", None, "unexpected additional input data"),
-        ({"inputs": [BINARY_INPUT | {"data": [1]}]}, DATA, None, "both 'data' and"),
-        ({"inputs": [{k: v for k, v in JSON_INPUT.items() if k != "data"}]}, b"", None, "'data'"),
-        ({"inputs": [BINARY_INPUT]}, DATA, 9999, "inference header size should be in range"),
-        ({"inputs": [BINARY_INPUT]}, DATA, 10, "failed to parse the request JSON"),
-        ({"inputs": "x"}, b"", None, "failed to parse the request JSON"),
-        ({}, b"", None, "failed to parse the request JSON"),
-        ({"inputs": [JSON_INPUT], "parameters": {"a": [1]}}, b"", None, "unsupported type"),
-        ({"inputs": [JSON_INPUT], "parameters": {"timeout": "x"}}, b"", None, "'timeout' must be"),
-        ({"inputs": [JSON_INPUT | {"data": [1, 2]}]}, b"", None, "expected 6, got 2"),
-        (
-            {"inputs": [JSON_INPUT | {"parameters": {"shared_memory_region": "r"}}]},
-            b"",
-            None,
-            "shared memory",
-        ),
+        ({"inputs": [BINARY_INPUT]}, DATA + b"x", None, MORE),
+        ({"inputs": [BINARY_INPUT]}, DATA[:-1], None, LESS % 1),
+        ({"inputs": [BINARY_INPUT]}, b"", None, LESS % 24),
+        ({"inputs": [JSON_INPUT]}, b"x", None, MORE),
+        ({"inputs": [BINARY_INPUT]}, DATA, 9999, "inference header size should be in range (0, "),
+        ({"inputs": [BINARY_INPUT]}, DATA, -1, "inference header size should be in range (0, "),
+        ({"inputs": [BINARY_INPUT]}, DATA, 10, "failed to parse the request JSON buffer: Invalid"),
+        ({"inputs": [JSON_INPUT | {"data": [1, 2]}]}, b"", None, "Unable to parse 'data': Shape "),
     ],
 )
 def test_badly_framed_requests_are_400(
@@ -91,7 +84,7 @@ def test_badly_framed_requests_are_400(
     assert status == 400
     found = json.loads(answer)
     assert list(found) == ["error"]
-    assert text in found["error"]
+    assert found["error"].startswith(text)
 
 
 def test_a_raw_request_is_the_only_input(conforming: Runtime) -> None:
@@ -110,7 +103,7 @@ def test_a_raw_request_is_the_only_input(conforming: Runtime) -> None:
 def test_half_floats_do_not_travel_as_json(conforming: Runtime) -> None:
     item = {"name": "x", "datatype": "FP16", "shape": [2]}
     status, _, answer = infer(conforming, {"inputs": [item | {"data": [1, 2]}]}, model="half")
-    assert (status, "FP16 data via JSON" in answer.decode()) == (400, True)
+    assert (status, "receiving FP16 data via JSON" in answer.decode()) == (400, True)
     binary = item | {"parameters": {"binary_data_size": 4}}
     status, _, answer = infer(conforming, {"inputs": [binary]}, b"\0\0\0\0", model="half")
     assert (status, "FP16 data via JSON" in answer.decode()) == (400, True)
@@ -147,13 +140,13 @@ def test_not_a_number_appears_as_a_literal(conforming: Runtime) -> None:
         ("v2/models/fixed/config", 200),
         ("v2/models/fixed/stats", 200),
         ("v2/models/stats", 200),
-        ("v2/models/nope/stats", 404),
+        ("v2/models/nope/stats", 400),
         ("v2/models/fixed/infer", 405),
         ("v2/repository/index", 405),
         ("nothing", 404),
         ("v2/health/live?x=1", 200),
-        ("v2/systemsharedmemory/status", 501),
-        ("v2/logging", 501),
+        ("v2/systemsharedmemory/status", 200),
+        ("v2/logging", 200),
     ],
 )
 def test_statuses_of_get(conforming: Runtime, path: str, status: int) -> None:
@@ -174,7 +167,7 @@ def test_statuses_of_get(conforming: Runtime, path: str, status: int) -> None:
         ("v2/repository/models/fixed/load", 503),
         ("v2/repository/models/fixed/unload", 503),
         ("v2/repository/here/models/fixed/load", 501),
-        ("v2/models/fixed/generate", 501),
+        ("v2/models/fixed/generate", 400),
     ],
 )
 def test_statuses_of_post(conforming: Runtime, path: str, status: int) -> None:

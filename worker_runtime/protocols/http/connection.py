@@ -5,7 +5,7 @@ that its tensors will be views of.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -28,6 +28,12 @@ _EMPTY = b""
 _JSON = b"application/json"
 
 
+Answer = tuple[bytes, Sequence[Any], int]  # head, body parts, body size
+EncodeAny = Callable[
+    [Head, InferRequest, Sequence[str], Arrays, dict[str, ParameterValue] | None], Answer
+]
+
+
 class App(Protocol):
     """What a connection serves. ``handle`` answers through the connection, now or later."""
 
@@ -43,18 +49,11 @@ class App(Protocol):
 
     def cancelled(self, request: InferRequest) -> None: ...
 
-    def encode(
-        self, head: Head, request: InferRequest, outputs: Arrays
-    ) -> tuple[bytes, Sequence[Any], int]: ...
+    @property
+    def encode(self) -> Callable[[Head, InferRequest, Arrays], Answer]: ...
 
-    def encode_any(
-        self,
-        head: Head,
-        request: InferRequest,
-        names: Sequence[str],
-        outputs: Arrays,
-        parameters: dict[str, ParameterValue] | None,
-    ) -> tuple[bytes, Sequence[Any], int]: ...
+    @property
+    def encode_any(self) -> EncodeAny: ...
 
 
 class Connection(asyncio.Protocol):

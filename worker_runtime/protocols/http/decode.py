@@ -50,22 +50,35 @@ def decode(
         header = b"{" + header[found.end() :]
     form: Form | None = model.forms.get(header)
     if form is None:
-        refuse_decoupled(model)
-        check_size(length, limit)
-        form, values = _read(engine, model, header, len(body) - length, limit, request_id)
-        if not form.reusable:
-            inputs = _special(engine, model, form, body, length, request_id or form.id, values)
-            return _request(engine, form, inputs, sink, arrived, request_id)
-        if len(header) <= _MAX_FORM_BYTES and not form.id:
-            if len(model.forms) >= _MAX_FORMS:
-                model.forms.clear()
-            model.forms[header] = form
-    elif len(body) - length != form.size:
+        return _first(engine, model, (header, length, body), sink, arrived, limit, request_id)
+    if len(body) - length != form.size:
         check_tail(model.name, form.ends, form.size, len(body) - length)
-    if form.special:
-        parts = _special(engine, model, form, body, length, request_id or form.id)
-    else:
-        parts = [body[length + start : length + stop] for start, stop in form.slices]
+    if form.special or form.extras is not None:
+        parts = _inputs(engine, model, form, body, length, request_id)
+        return _request(engine, form, parts, sink, arrived, request_id)
+    parts = [body[length + start : length + stop] for start, stop in form.slices]
+    return InferRequest(form.plan, parts, sink, request_id, arrived, form=form)
+
+
+def _first(
+    engine: Engine,
+    model: ModelVersion,
+    message: tuple[bytes, int, Any],
+    sink: Sink,
+    arrived: int,
+    limit: int,
+    request_id: str,
+) -> InferRequest:
+    """A request whose header was not seen before. ``message``: header, its length, the body."""
+    header, length, body = message
+    refuse_decoupled(model)
+    check_size(length, limit)
+    form, values = _read(engine, model, header, len(body) - length, limit, request_id)
+    if form.reusable and not form.id and len(header) <= _MAX_FORM_BYTES:
+        if len(model.forms) >= _MAX_FORMS:
+            model.forms.clear()
+        model.forms[header] = form
+    parts = _inputs(engine, model, form, body, length, request_id or form.id, values)
     return _request(engine, form, parts, sink, arrived, request_id)
 
 
@@ -116,7 +129,7 @@ def _decode_json(
 ) -> InferRequest:
     check_size(len(body), limit)
     form, values = _read(engine, model, bytes(body), 0, limit)
-    inputs = _special(engine, model, form, b"", 0, form.id, values)
+    inputs = _inputs(engine, model, form, b"", 0, form.id, values)
     return _request(engine, form, inputs, sink, arrived)
 
 
@@ -132,7 +145,7 @@ def _read(
     return form, values
 
 
-def _special(
+def _inputs(
     engine: Engine,
     model: ModelVersion,
     form: Form,
@@ -141,7 +154,7 @@ def _special(
     request_id: str,
     values: dict[str, bytes | Unparsed] | None = None,
 ) -> list[Any]:
-    """The inputs of a form that has more than plain slices."""
+    """The inputs of a form, wherever each of them comes from."""
     inputs: list[Any] = []
     for index, (item, (start, stop)) in enumerate(zip(form.plan.inputs, form.slices, strict=True)):
         count = element_count(item.wire_shape)

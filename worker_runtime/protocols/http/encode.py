@@ -116,8 +116,28 @@ def encode_any(
     outputs: Arrays,
     parameters: dict[str, ParameterValue] | None = None,
 ) -> Answer:
-    """Any mix of binary, JSON, classified and shared-memory outputs, compressed if wished."""
+    """Any mix of binary, JSON, classified and shared-memory outputs, compressed if wished.
+
+    What the request held of shared memory is free again afterwards.
+    """
     form: Form = request.form
+    try:
+        return _encode_any(head, request, form, names, outputs, parameters)
+    finally:
+        if form.special:
+            request.inputs = []
+            if form.windows is not None:
+                form.windows.clear()
+
+
+def _encode_any(
+    head: Head,
+    request: InferRequest,
+    form: Form,
+    names: Sequence[str],
+    outputs: Arrays,
+    parameters: dict[str, ParameterValue] | None,
+) -> Answer:
     model: ModelVersion = request.model
     types = wire_types(model)
     wishes = dict(zip(request.plan.outputs, form.outputs, strict=True))

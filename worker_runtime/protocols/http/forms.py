@@ -124,9 +124,10 @@ def build(
         ends=tuple(ends),
         regions=regions,
     )
+    # why no heads with regions: whoever writes any answer lets go of shared memory, too.
     if form.writes_regions:
         form.special = True
-    elif all(output.binary and not output.classes for output in form.outputs):
+    elif not regions and all(output.binary and not output.classes for output in form.outputs):
         form.heads = {}
     return form, values
 
