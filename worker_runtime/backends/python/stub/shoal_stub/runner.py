@@ -181,7 +181,7 @@ class Runner:
         session = self._session
         if session.decoupled:
             if result is not None:
-                raise TritonModelException(
+                raise Misuse(
                     "Python model '" + session.model_name + "' is using the decoupled mode and the "
                     "execute function must return None."
                 )
@@ -192,27 +192,25 @@ class Runner:
         ):
             return sent
         if not isinstance(result, list):
-            raise TritonModelException(
-                f"Expected a list in the execute return, found type '{type(result).__name__}'."
-            )
+            raise Misuse(f"Expected a list in the execute return, found type '{type(result)}'.")
         if len(result) != len(requests):
-            raise TritonModelException(
+            raise Misuse(
                 "Number of InferenceResponse objects do not match the number of "
                 f"InferenceRequest objects. InferenceRequest(s) size is:{len(requests)}, and "
-                f"InferenceResponse(s) size is:{len(result)}"
+                f"InferenceResponse(s) size is:{len(result)}\n"
             )
         for request, response in zip(requests, result):
             if response is None:
                 if request._release_flags != RELEASE_RESCHEDULE and request._number not in sent:
-                    raise TritonModelException(
+                    raise Misuse(
                         "Expected an 'InferenceResponse' object in the execute function return "
                         "list, found type 'NoneType'."
                     )
                 continue
             if not isinstance(response, InferenceResponse):
-                raise TritonModelException(
+                raise Misuse(
                     "Expected an 'InferenceResponse' object in the execute function return list, "
-                    f"found type '{type(response).__name__}'."
+                    f"found type '{type(response)}'."
                 )
             sent[request._number] = response.described(session)
         return sent
@@ -274,8 +272,14 @@ async def _awaited(value: Any) -> Any:
     return await asyncio.wait_for(value, _READY_TIMEOUT_S)
 
 
+class Misuse(TritonModelException):
+    """What a model may not return; told as it is, without a place in its code."""
+
+
 def described(error: BaseException) -> str:
     """Type, message and where: the innermost frame first, as Triton writes it."""
+    if isinstance(error, Misuse):
+        return str(error)
     lines = [f"{type(error).__name__}: {error}", "", "At:"]
     frames = traceback.extract_tb(error.__traceback__)
     own = os.path.dirname(os.path.abspath(__file__))
