@@ -1,6 +1,7 @@
 """gRPC on a real runtime with stock clients: what needs a whole server, on both front ends."""
 
 import asyncio
+import json
 import queue
 import signal
 from collections.abc import Iterator
@@ -36,6 +37,30 @@ input { name: "DELAY" data_type: TYPE_UINT32 dims: [ -1 ] }
 input { name: "WAIT" data_type: TYPE_UINT32 dims: [ 1 ] }
 output { name: "OUT" data_type: TYPE_INT32 dims: [ 1 ] }
 output { name: "IDX" data_type: TYPE_UINT32 dims: [ 1 ] }
+"""
+ECHO = """
+backend: "python"
+input { name: "IN" data_type: TYPE_FP32 dims: [ 1 ] }
+output { name: "PARAMETERS" data_type: TYPE_STRING dims: [ 1 ] }
+"""
+ECHO_PY = """
+import numpy as np
+import triton_python_backend_utils as pb_utils
+
+
+class TritonPythonModel:
+    def execute(self, requests):
+        return [
+            pb_utils.InferenceResponse(
+                [
+                    pb_utils.Tensor(
+                        "PARAMETERS", np.array([request.parameters().encode()], dtype=object)
+                    )
+                ],
+                parameters={"whole": 1, "text": "x", "flag": True},
+            )
+            for request in requests
+        ]
 """
 DATA = np.arange(6, dtype=np.float32).reshape(2, 3)
 
@@ -378,6 +403,44 @@ def test_restricted_protocols(models: Path, frontend: str) -> None:
             client.start_stream(partial(keep, answers), headers=infer)
             client.async_stream_infer("fixed", fixed())
             assert not isinstance(answers.get(timeout=30), InferenceServerException)
+
+
+def test_metadata_and_parameters_reach_the_model(tmp_path: Path, frontend: str) -> None:
+    root = tmp_path / "echoing"
+    (root / "echo" / "1").mkdir(parents=True)
+    (root / "echo" / "config.pbtxt").write_text(ECHO + CPU)
+    (root / "echo" / "1" / "model.py").write_text(ECHO_PY)
+    trace = tmp_path / "trace.json"
+    flags = (
+        "--grpc-header-forward-pattern=^x-",
+        "--trace-config=level=TIMESTAMPS",
+        "--trace-config=rate=1",
+        f"--trace-config=triton,file={trace}",
+    )
+    inputs = [tensor("IN", np.ones(1, np.float32))]
+    with runtime(root, frontend, *flags) as server:
+        with grpc_client.InferenceServerClient(server.grpc) as client:
+            result = client.infer(
+                "echo", inputs, headers={"x-user": "me", "other": "no"}, parameters={"mine": 1}
+            )
+            assert json.loads(result.as_numpy("PARAMETERS")[0]) == {"x-user": "me", "mine": 1}
+            parameters = result.get_response().parameters
+            assert parameters["whole"].int64_param == 1
+            assert parameters["text"].string_param == "x"
+            assert parameters["flag"].bool_param
+            answers: queue.Queue[Any] = queue.Queue()
+            client.start_stream(partial(keep, answers), headers={"x-user": "you"})
+            client.async_stream_infer("echo", inputs, request_id="s")
+            answer = answers.get(timeout=30)
+            assert json.loads(answer.as_numpy("PARAMETERS")[0]) == {"x-user": "you"}
+            client.stop_stream()
+        assert server.stop() == 0
+    names = {
+        stamp["name"]
+        for row in json.loads(trace.read_text())
+        for stamp in row.get("timestamps", [])
+    }
+    assert {"GRPC_WAITREAD_START", "GRPC_WAITREAD_END", "GRPC_SEND_START", "GRPC_SEND_END"} <= names
 
 
 def test_tls_and_mutual_tls(models: Path, frontend: str, tmp_path: Path) -> None:
