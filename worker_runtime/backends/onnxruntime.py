@@ -1,6 +1,5 @@
 """ONNX Runtime: sessions with thread defaults that do not fight, on the CPU or a CUDA device."""
 
-import gc
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,7 @@ import numpy as np
 import onnxruntime as ort
 
 from worker_runtime.backends.base import Array, LoadSpec, Placement
-from worker_runtime.errors import ConfigInvalid, InvalidArgument, LoadFailed, Problem
+from worker_runtime.errors import ConfigInvalid, InvalidArgument, LoadFailed, Problem, Unavailable
 from worker_runtime.types.graph import GraphTensor, ModelGraph
 
 _TYPES = {
@@ -54,7 +53,9 @@ class OnnxRuntimeBackend:
             if place.gpu is None:
                 on_cpu = sessions[-1]
         # why only without devices: the CPU time of a thread says nothing about a GPU's work.
-        return OnnxModel(sessions, on_cpu if len(cpu) == len(spec.placements) else None)
+        model = OnnxModel(sessions, on_cpu if len(cpu) == len(spec.placements) else None)
+        model.memory = _memory(path, spec.placements, shared=shared is not None)
+        return model
 
 
 class OnnxInstance:
@@ -72,17 +73,41 @@ class OnnxInstance:
         arrays: list[Array] = self._run(outputs, inputs, None)
         return arrays
 
+    def close(self) -> None:
+        """Let go of the session, which may hold gigabytes, whoever still holds this instance."""
+        self._run = _closed
+
 
 class OnnxModel:
     def __init__(self, sessions: list[Any], on_cpu: Any) -> None:
+        # kind, device and bytes: what the weights take
+        self.memory: tuple[tuple[str, int, int], ...] = ()
         self.graph: ModelGraph | None = graph_of(sessions[0])
         self.inline: OnnxInstance | None = OnnxInstance(on_cpu) if on_cpu is not None else None
         self.instances: list[OnnxInstance] = [OnnxInstance(session) for session in sessions]
 
     def close(self) -> None:
+        for instance in (*self.instances, self.inline):
+            if instance is not None:
+                instance.close()
         self.instances = []
         self.inline = None
-        gc.collect()  # why: sessions hold gigabytes, and gc.freeze leaves cycles lying about
+
+
+def _closed(*_arguments: Any) -> Any:
+    raise Unavailable("the model was unloaded")
+
+
+def _memory(
+    path: Path, placements: Sequence[Placement], *, shared: bool
+) -> tuple[tuple[str, int, int], ...]:
+    """An estimate: each session holds the weights once, as they lie in the files."""
+    size = sum(item.stat().st_size for item in path.parent.iterdir() if item.is_file())
+    on_cpu = sum(place.gpu is None for place in placements)
+    gpus = sorted({place.gpu for place in placements if place.gpu is not None})
+    rows = [("CPU", 0, size * (1 if shared else on_cpu))] if on_cpu else []
+    rows += [("GPU", gpu, size * sum(p.gpu == gpu for p in placements)) for gpu in gpus]
+    return tuple(rows)
 
 
 def model_file(spec: LoadSpec) -> Path:
@@ -130,6 +155,7 @@ def graph_of(session: Any) -> ModelGraph:
         inputs=tuple(_tensor(item) for item in session.get_inputs()),
         outputs=tuple(_tensor(item) for item in session.get_outputs()),
         producer=session.get_modelmeta().producer_name,
+        initializers=tuple(_tensor(item) for item in session.get_overridable_initializers()),
     )
 
 

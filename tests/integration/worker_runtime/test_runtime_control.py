@@ -113,18 +113,27 @@ def resident_kib(server: Runtime) -> int:
     return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS"))
 
 
-def test_memory_comes_back_over_many_cycles(tmp_path: Path) -> None:
-    """8 MiB of weights, loaded, used and unloaded 60 times."""
-    root = tmp_path / "models"
-    weights = numpy_helper.from_array(np.ones((2048, 1024), np.float32), "w")
+def save_heavy(root: Path, rows: int) -> None:
+    """A product with ``rows`` x 1024 weights."""
+    weights = numpy_helper.from_array(np.ones((rows, 1024), np.float32), "w")
     body = helper.make_graph(
         [helper.make_node("MatMul", ["x", "w"], ["y"])],
         "g",
-        [om.tensor("x", om.FP32, "N", 2048)],
+        [om.tensor("x", om.FP32, "N", rows)],
         [om.tensor("y", om.FP32, "N", 1024)],
         [weights],
     )
     om.save(root, "heavy", body, "max_batch_size: 4\n" + GROUP % 1)
+
+
+def unloaded(client: Any) -> bool:
+    return bool(client.get_model_repository_index()[0].get("reason") == "unloaded")
+
+
+def test_memory_comes_back_over_many_cycles(tmp_path: Path) -> None:
+    """8 MiB of weights, loaded, used and unloaded 60 times."""
+    root = tmp_path / "models"
+    save_heavy(root, 2048)
     sizes = []
     with runtime(root, "--model-control-mode=explicit") as server:
         with client_of(server, "http") as client:
@@ -134,11 +143,24 @@ def test_memory_comes_back_over_many_cycles(tmp_path: Path) -> None:
                 item.set_data_from_numpy(np.ones((4, 2048), np.float32))
                 assert client.infer("heavy", [item]).as_numpy("y")[0, 0] == 2048
                 client.unload_model("heavy")
-                wait_until(
-                    lambda: client.get_model_repository_index()[0].get("reason") == "unloaded", ""
-                )
+                wait_until(lambda: unloaded(client), "unloaded")
                 sizes.append(resident_kib(server))
     assert sizes[-1] - min(sizes[5:15]) < 12 * 1024, sizes
+
+
+def test_memory_of_the_first_models_comes_back_at_once(tmp_path: Path) -> None:
+    """What was loaded at start is out of the garbage collector's sight: it must go by itself."""
+    save_heavy(tmp_path / "models", 16384)
+    flags = ("--model-control-mode=explicit", "--load-model=heavy")
+    with runtime(tmp_path / "models", *flags) as server, client_of(server, "http") as client:
+        for _ in range(2):
+            before = resident_kib(server)
+            client.unload_model("heavy")
+            wait_until(lambda: unloaded(client), "unloaded")
+            wait_until(
+                lambda before=before: before - resident_kib(server) > 50 * 1024, "64 MiB less", 10
+            )
+            client.load_model("heavy")
 
 
 def test_polling_follows_the_disk(tmp_path: Path) -> None:
