@@ -14,10 +14,12 @@ it grows while it waits, unless it is full. In one look at the queue:
 5. Otherwise wait until the delay of the oldest request has passed.
 """
 
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from worker_runtime.core.scheduling.queue import RequestQueue
 from worker_runtime.types.request import InferRequest
 
 
@@ -142,3 +144,27 @@ class BatchPolicy:
         if late or not delay or growing:
             return Decision(count, 0, full)
         return Decision(0, oldest + delay, full)
+
+    def gather(self, queue: RequestQueue, ready: "deque[Payload]", limit: int, now_ns: int) -> int:
+        """While every instance is busy: make up to ``limit`` payloads of what is due.
+
+        The last one grows. Returns when to look again, 0: when something changes.
+        """
+        while len(queue) and len(ready) < limit:
+            last = ready[-1] if ready and not ready[-1].full else Payload()
+            take, wake_ns, full = self.decide(queue, now_ns, last.rows, last.key)
+            if not take and wake_ns:
+                return wake_ns
+            if take:
+                if not last.requests:
+                    ready.append(last)
+                last.extend(queue.take(take))
+            last.full = full or not take
+        return 0
+
+    def pop(self, ready: "deque[Payload]") -> list[InferRequest]:
+        """What starts next: payloads behind one another start as one where they fit."""
+        payload = ready.popleft()
+        while ready and self.merges(payload, ready[0]):
+            payload.extend(ready.popleft().requests)
+        return payload.requests

@@ -199,8 +199,8 @@ class DynamicScheduler:
         if self._held_back():
             return
         queue, here = self._queue, 0
-        if self._ready:
-            self._start_ready()
+        while self._ready and self._in_flight < self._slots:
+            self._start(self._policy.pop(self._ready))
         while len(queue) and self._in_flight < self._slots:
             now = monotonic_ns()
             if queue.has_policy:
@@ -217,7 +217,9 @@ class DynamicScheduler:
         if not len(queue):
             return
         if self._grows:
-            self._gather()
+            now = monotonic_ns()
+            limit = _PAYLOADS_PER_INSTANCE * self._pool.size
+            self._wake_at(self._policy.gather(queue, self._ready, limit, now), now)
         elif queue.has_policy:
             self._wake_at(0, monotonic_ns())
 
@@ -245,30 +247,6 @@ class DynamicScheduler:
         if self._ordering is not None:
             for request in batch:
                 self._ordering.admit(request)
-
-    def _gather(self) -> None:
-        """Every instance is busy: make payloads of what is due, and let the last one grow."""
-        queue, ready, now = self._queue, self._ready, monotonic_ns()
-        while len(queue) and len(ready) < _PAYLOADS_PER_INSTANCE * self._pool.size:
-            last = ready[-1] if ready and not ready[-1].full else Payload()
-            take, wake_ns, full = self._policy.decide(queue, now, last.rows, last.key)
-            if not take and wake_ns:
-                self._wake_at(wake_ns, now)
-                return
-            if take:
-                if not last.requests:
-                    ready.append(last)
-                last.extend(queue.take(take))
-            last.full = full or not take
-
-    def _start_ready(self) -> None:
-        """Start payloads that waited, those behind one another as one where they fit."""
-        ready = self._ready
-        while ready and self._in_flight < self._slots:
-            payload = ready.popleft()
-            while ready and self._policy.merges(payload, ready[0]):
-                payload.extend(ready.popleft().requests)
-            self._start(payload.requests)
 
     def _wake_at(self, wake_ns: int, now: int) -> None:
         """Look again at the policy's time or the next deadline, whichever is first."""

@@ -1,5 +1,6 @@
 """The batch policy, as a table: what waits, what is configured, what the time is -> what leaves."""
 
+from collections import deque
 from dataclasses import dataclass, field
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from tests.unit.worker_runtime.core.runtime_requests import request
 from worker_runtime.core.scheduling.batching import BatchingConfig, BatchPolicy, Decision, Payload
+from worker_runtime.core.scheduling.queue import QueueConfig, RequestQueue
 
 
 @dataclass(frozen=True)
@@ -179,3 +181,44 @@ def test_every_decision_is_sound(
         assert now < decision.wake_ns <= delay
     if now >= delay:
         assert decision.take, "nobody waits longer than the delay"
+
+
+@given(
+    steps=st.lists(
+        st.tuples(
+            st.lists(st.tuples(st.integers(1, 8), st.sampled_from("ab")), max_size=4),
+            st.integers(0, 60),
+            st.booleans(),
+        ),
+        max_size=30,
+    ),
+    preferred=st.sets(st.integers(1, 8), max_size=3),
+    levels=st.integers(1, 3),
+)
+def test_batches_stay_in_bounds_keep_their_order_and_lose_nothing(
+    steps: list[tuple[list[tuple[int, str]], int, bool]], preferred: set[int], levels: int
+) -> None:
+    policy = BatchPolicy(BatchingConfig(8, tuple(sorted(preferred)), 50, dynamic=True))
+    queue, ready = RequestQueue(QueueConfig(levels, 1)), deque[Payload]()
+    now, sent, batches = 1, 0, []
+    for arrivals, pause, free in steps:
+        now += pause
+        for rows, key in arrivals:
+            level = 1 + sent % levels
+            queue.push(request(rows, key=key, at=now, name=str(sent), priority=level), now)
+            sent += 1
+        policy.gather(queue, ready, 2, now)
+        assert len(ready) <= 2
+        if free and ready:
+            batches.append(policy.pop(ready))
+    while len(queue) or ready:
+        now += 50
+        policy.gather(queue, ready, 2, now)
+        batches.append(policy.pop(ready))
+    assert sorted(int(r.id) for batch in batches for r in batch) == list(range(sent))
+    for batch in batches:
+        assert sum(r.plan.rows for r in batch) <= 8
+        assert len({id(r.plan.batch_key) for r in batch}) == 1
+    for level in range(1, levels + 1):
+        numbers = [int(r.id) for batch in batches for r in batch if r.priority == level]
+        assert numbers == sorted(numbers)
