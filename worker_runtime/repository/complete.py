@@ -162,7 +162,7 @@ def check_graph(config: Any, graph: ModelGraph) -> None:
                 "supported for models that support batching",
                 f"{path}.optional",
             )
-        tensor = _tensor(item, graph.inputs, "input", path)
+        tensor = _tensor(item, (*graph.inputs, *graph.initializers), "input", path)
         _check_type(config, item, tensor, "input", path)
         if item.allow_ragged_batch:
             _check_ragged(config, item, tensor, path)
@@ -251,11 +251,20 @@ def _check_dims(config: Any, item: Any, tensor: GraphTensor, path: str) -> None:
     if len(given) != len(tensor.dims) or any(
         want not in (-1, got) for want, got in zip(tensor.dims, given, strict=True)
     ):
+        hint = ""
+        if config.max_batch_size > 0 and len(dims) == len(tensor.dims):
+            hint = (
+                "dims leave the batch axis out where max_batch_size is more than 0: write dims: "
+                f"{list(tensor.dims[1:])}, or max_batch_size: 0"
+            )
+        elif not config.max_batch_size and len(dims) + 1 == len(tensor.dims):
+            hint = f"write dims: {list(tensor.dims)}, or set max_batch_size"
         raise _invalid(
             f"{start}the model expects {len(tensor.dims)} dimensions (shape "
             f"{_shown(tensor.dims)}) but the model configuration specifies {len(given)} {note}",
             field,
             f"got {list(dims)}; expected {list(tensor.dims[len(given) - len(dims) :])}",
+            hint,
         )
 
 
@@ -263,5 +272,7 @@ def _shown(dims: tuple[int, ...]) -> str:
     return "[" + ",".join(map(str, dims)) + "]"
 
 
-def _invalid(message: str, field: str, detail: str = "") -> ConfigInvalid:
-    return ConfigInvalid(message, (Problem("ConfigInvalid", message, field=field, detail=detail),))
+def _invalid(message: str, field: str, detail: str = "", hint: str = "") -> ConfigInvalid:
+    hints = (hint,) if hint else ()
+    problem = Problem("ConfigInvalid", message, field=field, detail=detail, hints=hints)
+    return ConfigInvalid(message, (problem,))

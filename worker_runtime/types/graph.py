@@ -22,8 +22,11 @@ class GraphTensor:
 
 @dataclass(frozen=True, slots=True)
 class ModelGraph:
+    """``initializers`` have a value of their own: inputs that a request may leave out."""
+
     inputs: tuple[GraphTensor, ...]
     outputs: tuple[GraphTensor, ...]
     producer: str = ""
     opset: int | None = None
     warnings: tuple[str, ...] = field(default=())
+    initializers: tuple[GraphTensor, ...] = field(default=())

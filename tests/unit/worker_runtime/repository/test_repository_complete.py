@@ -245,3 +245,29 @@ def test_batching_needs_a_variable_axis() -> None:
     config = parse(f'name: "m" max_batch_size: 8 {X}{Y}')
     with pytest.raises(ConfigInvalid, match=r"the first dimension must be -1; but shape expected"):
         check_graph(config, model((1, 3), (1, 2)))
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        (
+            "max_batch_size: 4 " + X.replace("[3]", "[-1, 3]"),
+            "write dims: [3], or max_batch_size: 0",
+        ),
+        (X, "write dims: [-1, 3], or set max_batch_size"),
+    ],
+)
+def test_a_batch_axis_in_the_wrong_place_is_explained(text: str, hint: str) -> None:
+    with pytest.raises(ConfigInvalid) as raised:
+        check_graph(parse(f'name: "m" {text}{Y}'), model(("N", 3), ("N", 2)))
+    assert hint in raised.value.problems[0].hint
+
+
+def test_an_optional_input_may_be_a_value_of_the_graph() -> None:
+    graph = ModelGraph(
+        (GraphTensor("x", "FP32", (3,)),),
+        (GraphTensor("y", "FP32", (2,)),),
+        initializers=(GraphTensor("w", "FP32", (3,)),),
+    )
+    optional = 'input { name: "w" data_type: TYPE_FP32 dims: [3] optional: true }'
+    check_graph(parse(f'name: "m" {X}{optional}{Y}'), graph)
