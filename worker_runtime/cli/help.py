@@ -21,7 +21,7 @@ def help_text() -> str:
 def _lines(flag: Flag) -> Iterator[str]:
     value = "" if flag.kind is Kind.SWITCH else f" <{flag.shape or flag.kind}>"
     yield f"  --{flag.name}{value}"
-    text = flag.text
+    text = f"(ours) {flag.text}" if flag.ours else flag.text
     if not flag.effect:
         text += " (accepted, has no effect)"
     if flag.default:

@@ -43,8 +43,9 @@ GRPC = Group(
         Flag(
             "grpc-frontend",
             Kind.TEXT,
-            "(ours) what carries gRPC: native, our own HTTP/2, or grpcio",
+            "what carries gRPC: native, our own HTTP/2, or grpcio",
             "native",
+            ours=True,
         ),
         Flag("grpc-use-ssl", Kind.BOOLEAN, "serve gRPC over TLS", "false"),
         Flag(

@@ -1,6 +1,7 @@
 """What operators see of a real server: log, tables, metrics, traces on disk and by OTLP."""
 
 import json
+import queue
 import re
 import signal
 import threading
@@ -19,6 +20,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from tritonclient.utils import InferenceServerException
 
 from tests.support import onnx_models as om
+from tests.support.builtin_models import REPEAT, place
 from tests.support.runtime_process import Runtime, runtime, wait_until
 
 pytestmark = pytest.mark.integration
@@ -373,3 +375,35 @@ def test_a_second_signal_is_not_needed(repository: Path) -> None:
     with runtime(repository, "--exit-timeout-secs=0") as server:
         server.process.send_signal(signal.SIGINT)
         assert server.process.wait(20) == 0
+
+
+def test_first_responses_of_decoupled_models_have_a_histogram(tmp_path: Path) -> None:
+    root = tmp_path / "models"
+    control = (
+        "model_metrics { metric_control { "
+        'metric_identifier { family: "nv_inference_first_response_histogram_ms" } '
+        "histogram_options { buckets: [ 1, 60000 ] } } }\n"
+    )
+    place(root, "repeat", REPEAT + control)
+    with runtime(root, "--metrics-config=histogram_latencies=true") as server:
+        tensors = []
+        for name, datatype, value in (
+            ("IN", "INT32", np.array([1, 2, 3], np.int32)),
+            ("DELAY", "UINT32", np.zeros(3, np.uint32)),
+            ("WAIT", "UINT32", np.zeros(1, np.uint32)),
+        ):
+            tensor = grpc_client.InferInput(name, value.shape, datatype)
+            tensor.set_data_from_numpy(value)
+            tensors.append(tensor)
+        answers: queue.Queue[Any] = queue.Queue()
+        with grpc_client.InferenceServerClient(server.grpc) as client:
+            client.start_stream(lambda result, error: answers.put((result, error)))
+            client.async_stream_infer("repeat", tensors)
+            for _ in range(3):
+                assert answers.get(timeout=30)[1] is None
+            client.stop_stream()
+        text = server.metrics()
+    name, labels = "nv_inference_first_response_histogram_ms", 'model="repeat",version="1"'
+    assert f"{name}_count{{{labels}}} 1\n" in text
+    assert f'{name}_bucket{{{labels},le="60000"}} 1\n' in text
+    assert f'{name}_bucket{{{labels},le="+Inf"}} 1\n' in text

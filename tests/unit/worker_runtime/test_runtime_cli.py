@@ -393,3 +393,72 @@ def test_help_names_every_flag_in_its_group() -> None:
     text = help_text()
     assert all(f"\n  --{flag.name}" in text for flag in FLAGS)
     assert all(f"\n{group.title}:\n" in text for group in GROUPS if group.title)
+
+
+# Command lines of Triton's own tests and documents, in both spellings.
+TRITON_LINES = [
+    "--trace-file=trace_off.log --trace-level=OFF --trace-rate=1",
+    "--http-thread-count=1 --trace-file=t.log --trace-level=TIMESTAMPS --trace-level=TENSORS "
+    "--trace-rate=9",
+    "--trace-config triton,file=t.log --trace-config level=TIMESTAMPS --trace-config rate=6",
+    "--trace-config=level=TIMESTAMPS --trace-config=rate=1 --trace-config=count=-1 "
+    "--trace-config=mode=opentelemetry --trace-config=opentelemetry,resource=test.key=test.value "
+    "--trace-config=opentelemetry,resource=service.name=test_triton "
+    "--trace-config=opentelemetry,url=localhost:10000/opentelemetry",
+    "--trace-config opentelemetry,bsp_max_export_batch_size=1",
+    "--model-control-mode=poll --repository-poll-secs=1 --exit-timeout-secs=5",
+    "--model-control-mode=explicit --load-model=a --load-model=b --strict-readiness=false",
+    "--exit-on-error=false --exit-timeout-secs=5 --disable-auto-complete-config",
+    "--strict-model-config=false --log-verbose=1",
+    "--log-verbose=1 --log-file=server.log --log-format=ISO8601 --log-info=1",
+    "--backend-config=python,shm-default-byte-size=5242880 "
+    "--backend-config=python,shm-region-prefix-name=x --backend-config=default-max-batch-size=0",
+    "--backend-config=tensorrt,coalesce-request-input=true --backend-directory=/opt/b",
+    "--backend-config=onnxruntime,enable-global-threadpool=1",
+    "--rate-limit=execution_count --rate-limit-resource=resource1:10:0 --rate-limit-resource=R2:3",
+    "--metrics-config summary_latencies=true --metrics-config counter_latencies=false",
+    "--metrics-config summary_quantiles=0.25:0.05,0.5:0.05 --allow-metrics=true",
+    "--metrics-interval-ms=500 --allow-gpu-metrics=false --allow-cpu-metrics=false",
+    "--cache-config=local,size=2048 --cache-directory=/opt/caches",
+    "--cache-config redis,host=redis-host --cache-config redis,port=6379",
+    "--response-cache-byte-size=1048576",
+    "--pinned-memory-pool-byte-size=67108864 --cuda-memory-pool-byte-size=0:67108864",
+    "--cuda-virtual-address-size=0:1048576 --min-supported-compute-capability=6.0",
+    "--model-load-gpu-limit=0:0.4 --model-load-thread-count=8 --buffer-manager-thread-count=4",
+    "--host-policy=gpu_0,numa-node=0 --host-policy=gpu_0,cpu-cores=0-1",
+    "--http-header-forward-pattern=^(x-.*|my_.*)$ --grpc-header-forward-pattern=.*",
+    "--http-restricted-api=model-repository,health:infer-key=infer-value",
+    "--grpc-restricted-protocol=model-repository,health:admin-key=v "
+    "--grpc-restricted-protocol=inference,health:infer-key=w",
+    "--grpc-keepalive-time=1000 --grpc-keepalive-timeout=500 "
+    "--grpc-http2-max-ping-strikes=2 --grpc-max-connection-age=5000",
+    "--grpc-use-ssl=1 --grpc-server-cert=server.crt --grpc-server-key=server.key",
+    "--grpc-infer-thread-count=8 --grpc-infer-allocation-pool-size=100 "
+    "--grpc-max-response-pool-size=1",
+    "--reuse-grpc-port=true --reuse-http-port=1 --http-address=127.0.0.1",
+    "--allow-http=true --allow-grpc=false --http-port=8003 --metrics-port=8013",
+    "--allow-sagemaker=true --sagemaker-port=8080 --sagemaker-safe-port-range=8000-9000 "
+    "--sagemaker-thread-count=4",
+    "--allow-vertex-ai=true --vertex-ai-port=8081 --vertex-ai-thread-count=4 "
+    "--vertex-ai-default-model=addsub",
+    "--repoagent-directory=/opt/repoagents --model-namespacing=true --enable-peer-access=false",
+    "--allow-client-shm=true --http-max-input-size=134217728 --id=server_0",
+]
+
+
+@pytest.mark.parametrize("line", TRITON_LINES)
+def test_what_triton_takes_is_taken(tmp_path: Path, line: str) -> None:
+    overlap = "health" in line and "infer-key=w" in line
+    if overlap:
+        with pytest.raises(UsageError, match="can not be specified in multiple config groups"):
+            settings(tmp_path, *shlex.split(line))
+    else:
+        assert settings(tmp_path, *shlex.split(line)).repositories == (tmp_path,)
+
+
+def test_every_flag_of_triton_is_in_one_of_the_lines() -> None:
+    lines = " ".join([*TRITON_LINES, *(line for line, _ in LINES)])
+    elsewhere = {"help", "metrics-address", "model-store", "model-repository"}
+    elsewhere |= {"grpc-address", "grpc-port"}
+    missing = {flag.name for flag in FLAGS if not flag.ours and f"--{flag.name}" not in lines}
+    assert missing <= elsewhere

@@ -100,11 +100,12 @@ class Trace:
             self.door.append((f"{self.prefix}_SEND_END", monotonic_ns()))
         if request.queued_ns:
             self.core.append(("QUEUE_START", request.queued_ns))
-        if request.timings is not None and getattr(request.model, "executes", True):
+        executed = request.timings is not None and getattr(request.model, "executes", True)
+        if executed:
             self.core.extend(zip(_COMPUTE, request.timings, strict=True))
         self.core.append(("REQUEST_END", monotonic_ns()))
         if Level.TENSORS in self.group.setting.levels:
-            self.tensors = fed_to_model(self.tensors, executed=request.timings is not None)
+            self.tensors = fed_to_model(self.tensors, executed=executed)
         group = self.group
         group.open -= 1
         if not group.open:
