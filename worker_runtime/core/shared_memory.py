@@ -218,7 +218,7 @@ class SharedMemory:
 def _mapped(name: str, key: str, offset: int, byte_size: int) -> mmap.mmap:
     """The bytes of a POSIX shared-memory object. Raises Internal and InvalidArgument."""
     entry = key.lstrip("/")
-    if not entry or "/" in entry or "\0" in entry or len(entry.encode()) > _MAX_KEY:
+    if not entry or "/" in entry or "\0" in entry or len(os.fsencode(entry)) > _MAX_KEY:
         raise Internal(f"Unable to open shared memory region: '{key}'")
     try:
         file = os.open(f"{_FOLDER}/{entry}", os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)

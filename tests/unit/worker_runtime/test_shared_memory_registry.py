@@ -63,6 +63,8 @@ BAD_REGISTRATIONS = [
     ("new", "/no_such", 0, 8, Internal, "Unable to open shared memory region: '/no_such'"),
     ("new", "/../etc", 0, 8, Internal, "Unable to open shared memory region: '/../etc'"),
     ("new", "/", 0, 8, Internal, "Unable to open shared memory region: '/'"),
+    ("new", "/\udcff", 0, 8, Internal, "Unable to open shared memory region: '/\udcff'"),
+    ("new", "/\0", 0, 8, Internal, "Unable to open shared memory region: '/\0'"),
     (
         "new",
         "triton_python_backend_shm_region_x",

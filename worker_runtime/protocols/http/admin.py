@@ -24,6 +24,7 @@ from worker_runtime.protocols.http.json_words import (
 from worker_runtime.protocols.http.loads import decode_base64, load_override
 from worker_runtime.protocols.http.routes import Route
 from worker_runtime.protocols.http.statistics import statistics_json
+from worker_runtime.protocols.http.tensors import encode_response
 
 logger = logging.getLogger(__name__)
 _TEXT = b"text/plain"
@@ -197,7 +198,7 @@ class Admin:
 
 
 def _show(connection: Connection, data: Any) -> None:
-    connection.reply(200, msgspec.json.encode(data))
+    connection.reply(200, encode_response(data, finite=True))
 
 
 def _object(document: Any) -> dict[str, Any]:

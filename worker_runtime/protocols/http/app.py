@@ -42,7 +42,6 @@ class HttpApp:
         restrictions: Restrictions | None = None,
     ) -> None:
         self.heads = HeadCache()
-        self.max_chunked_bytes = MAX_BODY_BYTES
         self.connections: set[Connection] = set()
         # why not methods: one call less for each answer
         self.encode = encode
@@ -83,6 +82,9 @@ class HttpApp:
         except Exception as error:
             logger.exception("HTTP %s %s failed", head.method, head.path)
             connection.fail_with(error)
+
+    def body_limit(self, head: Head) -> int:
+        return MAX_BODY_BYTES if head.json_length > 0 else self._limit
 
     def too_large(self, head: Head) -> str:
         """Why a body of this Content-Length is not read at all; "" when it is."""

@@ -17,6 +17,7 @@ class ChunkedBody:
         self._pending = b""
         self._parts: list[bytes] = []
         self._size = 0
+        self._count = 0
         self._left = 0  # of the chunk that is being read
         self._state = "size"
 
@@ -59,9 +60,15 @@ class ChunkedBody:
             self._left = int(match[1], 16)
             self._size += self._left
             if self._size > self._limit:
-                raise HttpRefusal(413, f"request body exceeds {self._limit} bytes", close=True)
-            if len(self._parts) > _MAX_CHUNKS:
-                raise _bad("too many chunks")
+                raise HttpRefusal(
+                    400,
+                    f"Request size exceeds the maximum allowed value of {self._limit} bytes. Use "
+                    "--http-max-input-size to increase the limit.",
+                    close=True,
+                )
+            self._count += 1
+            if self._left and self._count > _MAX_CHUNKS:
+                raise _bad(f"more than {_MAX_CHUNKS} chunks")
             self._state = "data" if self._left else "trailer"
         return False
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from worker_runtime.errors import Internal
 from worker_runtime.protocols.http import replies
+from worker_runtime.protocols.http.body_reader import BodyReader
 from worker_runtime.protocols.http.chunked import ChunkedBody
 from worker_runtime.protocols.http.errors import HttpRefusal, error_body, status_of
 from worker_runtime.protocols.http.heads import MAX_HEAD_BYTES, Head, HeadCache
@@ -38,8 +39,11 @@ class App(Protocol):
     """What a connection serves. ``handle`` answers through the connection, now or later."""
 
     heads: HeadCache
-    max_chunked_bytes: int
     connections: "set[Connection]"
+
+    def body_limit(self, head: Head) -> int:
+        """The most bytes that the body of this head may have."""
+        ...
 
     def too_large(self, head: Head) -> str:
         """Why a body of this head's Content-Length is not even read; "" when it is."""
@@ -178,7 +182,7 @@ class Connection(asyncio.Protocol):
         head = self._app.heads.get(data[:end])
         if head.chunked:
             self._head = head
-            self._chunks = ChunkedBody(self._app.max_chunked_bytes)
+            self._chunks = ChunkedBody(self._app.body_limit(head))
             if head.expects_continue:
                 self._write(_CONTINUE)
             return data[end:] or _EMPTY
@@ -385,39 +389,3 @@ class Connection(asyncio.Protocol):
         """End the connection; an answer in the works is lost."""
         if self._transport is not None:
             self._transport.close()
-
-
-class BodyReader(asyncio.BufferedProtocol):
-    """Takes a connection's place while a large body is read straight into its memory."""
-
-    def __init__(self, connection: Connection, transport: Any) -> None:
-        self._connection = connection
-        self._transport = transport
-        self._switch(self)
-
-    def _switch(self, protocol: asyncio.BaseProtocol) -> None:
-        # why pause and resume: how a transport reads is decided when it starts to.
-        self._transport.pause_reading()
-        self._transport.set_protocol(protocol)
-        self._transport.resume_reading()
-
-    def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 # asyncio's
-        return self._connection.room()
-
-    def buffer_updated(self, nbytes: int) -> None:
-        complete = self._connection.room().nbytes == nbytes
-        if complete:
-            self._switch(self._connection)
-        self._connection.body_grew(nbytes)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._connection.connection_lost(exc)
-
-    def eof_received(self) -> bool:
-        return False
-
-    def pause_writing(self) -> None:
-        self._connection.pause_writing()
-
-    def resume_writing(self) -> None:
-        self._connection.resume_writing()

@@ -9,6 +9,7 @@ from worker_runtime.protocols.http.heads import Head, HeadCache
 from worker_runtime.types.request import Arrays, InferRequest, ParameterValue
 
 _TEXT = b"text/plain; charset=utf-8"
+_MAX_BODY = 64 * 1024
 
 
 class MetricsApp:
@@ -16,12 +17,14 @@ class MetricsApp:
 
     def __init__(self, scrape: Callable[[], bytes]) -> None:
         self.heads = HeadCache()
-        self.max_chunked_bytes = 64 * 1024
         self.connections: set[Connection] = set()
         self._scrape = scrape
 
+    def body_limit(self, head: Head) -> int:  # noqa: ARG002
+        return _MAX_BODY
+
     def too_large(self, head: Head) -> str:
-        return "no body is expected here" if head.content_length > self.max_chunked_bytes else ""
+        return "no body is expected here" if head.content_length > _MAX_BODY else ""
 
     def handle(self, connection: Connection, head: Head, body: Any) -> None:  # noqa: ARG002
         if head.method != "GET":

@@ -1,7 +1,7 @@
 """Paths to routes, in Triton's order of dispatch. Exact matches only; the query is ignored."""
 
 import re
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 import msgspec
 
@@ -34,6 +34,11 @@ _MODEL_PATH = re.compile(
 _REPOSITORY_PATH = re.compile(r"/v2/repository(?:/([^/]+))?/(index|models/([^/]+)/(load|unload))")
 _REGION_PATH = re.compile(
     r"/v2/(system|cuda)sharedmemory(?:/region/([^/]+))?/(status|register|unregister)"
+)
+
+# Of a letter, a digit, one of -._~ or a slash; in lower case; or none at all.
+_NEEDLESS_ESCAPE = re.compile(
+    r"%(?:2[DEF]|3[0-9]|4[1-9A-F]|5[0-9AF]|6[1-9A-F]|7[0-9AE]|(?![0-9A-F]{2}))"
 )
 
 _FIXED = {
@@ -94,11 +99,10 @@ def match(path: str) -> Route | None:
 
 
 def _plain(name: str) -> str:
-    """A name as it is. Triton never decodes; its clients encode names that need it, and only those.
+    """A name as it is. Triton never decodes; its clients encode what a path cannot hold.
 
-    So an encoding is undone when it is the one that those clients make.
+    So escapes are undone when there are none but those that a client has to make.
     """
-    if "%" not in name:
+    if "%" not in name or _NEEDLESS_ESCAPE.search(name):
         return name
-    decoded = unquote(name)
-    return decoded if quote(decoded) == name else name
+    return unquote(name)

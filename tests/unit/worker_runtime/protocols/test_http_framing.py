@@ -134,7 +134,19 @@ def test_malformed_chunks_are_refused(wire: bytes) -> None:
 def test_chunked_bodies_are_bounded() -> None:
     with pytest.raises(HttpRefusal) as caught:
         ChunkedBody(10).feed(b"b\r\n")
-    assert caught.value.status == 413
+    assert caught.value.status == 400
+    assert "exceeds the maximum allowed value of 10 bytes" in str(caught.value)
+
+
+@pytest.mark.parametrize(("count", "fine"), [(65_536, True), (65_537, False)])
+def test_chunks_are_counted(count: int, fine: bool) -> None:
+    decoder = ChunkedBody(100_000)
+    wire = b"1\r\nA\r\n" * count + b"0\r\n\r\n"
+    if fine:
+        assert decoder.feed(wire) == (b"A" * count, b"")
+    else:
+        with pytest.raises(HttpRefusal, match="more than 65536 chunks"):
+            decoder.feed(wire)
 
 
 @pytest.mark.parametrize("coding", ["gzip", "deflate"])
@@ -197,7 +209,11 @@ ROUTES = [
     ("v2/models/m/versions/1/generate_stream", "generate_stream", "m", "1", "inference"),
     ("v2/models/m/trace/setting", "trace", "m", "", "trace"),
     ("v2/models/a%20b", "model_metadata", "a b", "", "metadata"),
+    ("v2/models/a%20(b)", "model_metadata", "a (b)", "", "metadata"),
+    ("v2/models/%C3%A4", "model_metadata", "ä", "", "metadata"),
+    ("v2/models/%c3%a4", "model_metadata", "%c3%a4", "", "metadata"),
     ("v2/models/m%69x", "model_metadata", "m%69x", "", "metadata"),
+    ("v2/models/100%", "model_metadata", "100%", "", "metadata"),
     ("v2/models/a%2fb", "model_metadata", "a%2fb", "", "metadata"),
     ("v2/trace/setting", "trace", "", "", "trace"),
     ("v2/logging", "logging", "", "", "logging"),
