@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import tritonclient.grpc as grpc_client
 import tritonclient.http as http_client
-from onnx import helper
+from onnx import helper, numpy_helper
 
 from tests.support import onnx_models as om
 from tests.support.runtime_process import Runtime, runtime, wait_until
@@ -116,6 +116,15 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runtime]:
     labelled = "max_batch_size: 4 output { name: 'y' label_filename: 'labels.txt' }"
     om.save(root, "labelled", VECTOR, labelled)
     (root / "labelled" / "labels.txt").write_text("cat\n\nfish\n")
+    weighted = helper.make_graph(
+        [helper.make_node("Add", ["x", "w"], ["y"])],
+        "g",
+        [om.tensor("x", om.FP32, 2), om.tensor("w", om.FP32, 2)],
+        [om.tensor("y", om.FP32, 2)],
+        [numpy_helper.from_array(np.array([10, 20], np.float32), "w")],
+    )
+    optional = IN.replace("}", "optional: true }").replace('"x"', '"w"')
+    om.save(root, "weighted", weighted, IN % 2 + optional % 2 + OUT % 2)
     wide = om.graph(
         [helper.make_node("Identity", ["x"], ["y"])],
         [om.tensor("x", 7, 4)],
@@ -236,6 +245,14 @@ def test_shapes_come_back_as_they_went(ask: Any, name: str, shape: tuple[int, ..
     answer = ask(name, array, "FP32")
     assert answer.shape == shape
     assert (answer == array).all()
+
+
+def test_an_optional_input_overrides_a_value_of_the_graph(server: Runtime) -> None:
+    assert load(server, "weighted") == (200, "")
+    x = {"name": "x", "datatype": "FP32", "shape": [2], "data": [1, 2]}
+    for inputs, expected in (([x], [11, 22]), ([x, x | {"name": "w"}], [2, 4])):
+        status, answer = server.json("v2/models/weighted/infer", {"inputs": inputs})
+        assert (status, answer["outputs"][0]["data"]) == (200, expected)
 
 
 def test_classes_are_value_index_and_label(ask: Any) -> None:
