@@ -108,6 +108,47 @@ def test_no_request_fails_because_of_a_reload(tmp_path: Path) -> None:
         assert "failed on" not in server.log.read_text()
 
 
+WHOLE = """
+platform: "ensemble"
+max_batch_size: 2
+input [
+  { name: "INPUT0" data_type: TYPE_INT32 dims: [ 16 ] },
+  { name: "INPUT1" data_type: TYPE_INT32 dims: [ 16 ] }
+]
+output { name: "OUTPUT0" data_type: TYPE_INT32 dims: [ 16 ] }
+ensemble_scheduling {
+  step { model_name: "first" model_version: -1
+    input_map { key: "INPUT0" value: "INPUT0" } input_map { key: "INPUT1" value: "INPUT1" }
+    output_map { key: "OUTPUT0" value: "sum" } output_map { key: "OUTPUT1" value: "zero" } }
+  step { model_name: "second" model_version: -1
+    input_map { key: "INPUT0" value: "sum" } input_map { key: "INPUT1" value: "zero" }
+    output_map { key: "OUTPUT0" value: "OUTPUT0" } }
+}
+"""
+
+
+def test_ensembles_answer_while_their_parts_are_reloaded(tmp_path: Path) -> None:
+    root = tmp_path / "models"
+    parts = [
+        om.save(root, name, om.add_sub(), "max_batch_size: 4\n") for name in ("first", "second")
+    ]
+    (root / "m" / "1").mkdir(parents=True)
+    write_config(root / "m", WHOLE)
+    flags = ("--model-control-mode=explicit", "--load-model=m")
+    with runtime(root, *flags) as server, client_of(server, "http") as client:
+        with callers(server, ("http", "grpc")) as answered:
+            for turn in range(24):
+                before = answered()
+                part = parts[turn % 2]
+                groups = GROUP % (turn % 3 + 1)
+                write_config(part, f"max_batch_size: {4 + turn // 6}\n" + groups)
+                client.load_model(part.name)
+                if turn % 5 == 0:
+                    write_config(root / "m", WHOLE)
+                    client.load_model("m")
+                wait_until(lambda before=before: answered() > before + 2, f"answers, turn {turn}")
+
+
 def resident_kib(server: Runtime) -> int:
     status = Path(f"/proc/{server.process.pid}/status").read_text()
     return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS"))
