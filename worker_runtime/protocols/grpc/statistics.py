@@ -34,6 +34,8 @@ def statistics_message(model: ModelVersion) -> Any:
         _set(row.compute_input, batch.count, batch.input_ns)
         _set(row.compute_infer, batch.count, batch.infer_ns)
         _set(row.compute_output, batch.count, batch.output_ns)
+    for usage in stats.memory:
+        message.memory_usage.add(type=usage.kind, id=usage.device, byte_size=usage.byte_size)
     for index, answers in sorted(stats.responses.items()):
         entry = message.response_stats[str(index)]
         _set(entry.compute_infer, answers.infer_count, answers.infer_ns)
