@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from worker_runtime.cli import HelpRequested, UsageError, help_text, parse
+from worker_runtime.cli.help import flags_table
 from worker_runtime.flags import FLAGS, GROUPS
 from worker_runtime.observability.logging import LogOptions
 from worker_runtime.observability.metrics.config import MetricsConfig
@@ -462,3 +463,8 @@ def test_every_flag_of_triton_is_in_one_of_the_lines() -> None:
     elsewhere |= {"grpc-address", "grpc-port"}
     missing = {flag.name for flag in FLAGS if not flag.ours and f"--{flag.name}" not in lines}
     assert missing <= elsewhere
+
+
+def test_the_documented_flags_are_these() -> None:
+    page = Path(__file__).parents[3] / "docs" / "flags.md"
+    assert page.read_text().endswith(flags_table()), "write flags_table() to docs/flags.md"
