@@ -1,5 +1,6 @@
 """Ensembles and the response cache on a real runtime, asked by stock clients."""
 
+import json
 import queue
 import subprocess
 import sys
@@ -25,7 +26,7 @@ from tests.integration.worker_runtime.ensemble_repository import (
     vector,
 )
 from tests.support import onnx_models as om
-from tests.support.runtime_process import Runtime, runtime
+from tests.support.runtime_process import Runtime, runtime, wait_until
 
 KINDS = {"http": http_client, "grpc": grpc_client}
 
@@ -212,6 +213,51 @@ def test_a_decoupled_ensemble_streams(ensembles: Runtime) -> None:
     stream.client.stop_stream()
     body = {"inputs": [{"name": "IN", "datatype": "INT32", "shape": [1], "data": [3]}]}
     assert ensembles.json("v2/models/stream/infer", body)[0] == 501
+
+
+def test_a_client_that_goes_takes_its_waiting_step_with_it(tmp_path: Path) -> None:
+    root = tmp_path / "models"
+    (root / "slow" / "1").mkdir(parents=True)
+    delay = 'parameters { key: "delay_ms" value { string_value: "500" } }'
+    text = vector("input", "INPUT0") + vector("output", "OUTPUT0") + _ONE_CPU + delay
+    (root / "slow" / "config.pbtxt").write_text('backend: "identity"' + text)
+    tensors = vector("input", "INPUT0") + vector("output", "OUTPUT0")
+    steps = step("slow", {"INPUT0": "INPUT0"}, {"OUTPUT0": "OUTPUT0"})
+    save_ensemble(root, "wrapped", tensors, steps, "max_batch_size: 0")
+    item = {"name": "INPUT0", "datatype": "INT32", "shape": [16], "data": [1] * 16}
+    body = json.dumps({"inputs": [item]}).encode()
+    head = (
+        "POST /v2/models/wrapped/infer HTTP/1.1\r\nHost: here\r\n"
+        f"Content-Length: {len(body)}\r\n\r\n"
+    )
+    with runtime(root) as server:
+        leavers = [server.socket() for _ in range(4)]
+        for leaver in leavers:
+            leaver.sendall(head.encode() + body)
+
+        def pending() -> int:
+            lines = server.metrics().splitlines()
+            [line] = [
+                x for x in lines if x.startswith('nv_inference_pending_request_count{model="slow"')
+            ]
+            return int(line.rpartition(" ")[2])
+
+        wait_until(lambda: pending() > 0, "steps wait")
+        for leaver in leavers:
+            leaver.close()
+        wait_until(
+            lambda: (
+                numbers(server, "wrapped")["inference_stats"]["fail"]["count"] > 0
+                and pending() == 0
+            ),
+            "what waited has failed",
+        )
+        executed = numbers(server, "slow")["execution_count"]
+        assert executed < len(leavers)
+        assert server.json("v2/models/wrapped/infer", {"inputs": [item]})[0] == 200
+
+
+_ONE_CPU = "instance_group { count: 1 kind: KIND_CPU }\n"
 
 
 # --- the response cache --------------------------------------------------------------------------
