@@ -18,7 +18,7 @@ from worker_runtime.core.scheduling.queue import QueueConfig, QueuePolicy
 from worker_runtime.core.scheduling.sequence.config import SequenceConfig
 from worker_runtime.core.scheduling.sequence.scheduler import SequenceScheduler
 from worker_runtime.core.scheduling.surroundings import ALONE, Surroundings
-from worker_runtime.core.statistics import Statistics
+from worker_runtime.core.statistics import MemoryUsage, Statistics
 from worker_runtime.errors import ConfigInvalid
 from worker_runtime.observability.metrics.config import MetricsConfig
 from worker_runtime.observability.metrics.latency import (
@@ -149,21 +149,30 @@ class ModelVersion:
     @property
     def resizable(self) -> bool:
         """Its instances may be other ones from one batch to the next."""
+        if isinstance(self.scheduler, SequenceScheduler):
+            return self.scheduler.resizable
         return type(self.scheduler) is DynamicScheduler
 
     async def resize(self, groups: Any, instances: Sequence[Any]) -> list[Any]:
         """Serve with ``instances``, laid out as the instance ``groups`` say.
 
-        Returns those that left, once they have answered what they were given.
+        Returns those that left, once they have answered what they were given. One with sequences
+        that go on stays with them, and is closed behind our back.
         """
-        if not isinstance(self.scheduler, DynamicScheduler):
-            raise TypeError(f"the scheduler of model '{self.name}' keeps its instances")
         wanted = {id(instance) for instance in instances}
         left = [item for item in self.loaded.instances if id(item) not in wanted]
-        ended = self.scheduler.resize(instances)
+        ended = None
+        if isinstance(self.scheduler, SequenceScheduler):
+            self.scheduler.resize(instances, _close_later)
+        elif isinstance(self.scheduler, DynamicScheduler):
+            ended = self.scheduler.resize(instances)
+        else:
+            raise TypeError(f"the scheduler of model '{self.name}' keeps its instances")
         self.loaded.instances = instances
         del self.config.instance_group[:]
         self.config.instance_group.extend(groups)
+        if ended is None:
+            return []
         await asyncio.get_running_loop().run_in_executor(None, ended)
         return left
 
@@ -183,6 +192,13 @@ def first_response_bounds(config: Any) -> tuple[float, ...]:
         if control.metric_identifier.family == FIRST_RESPONSE_FAMILY:
             return tuple(control.histogram_options.buckets)
     return ()
+
+
+def _close_later(instance: Any) -> None:
+    """Close an instance that nothing runs on any more, outside the event loop."""
+    close = getattr(instance, "close", None)
+    if close is not None:
+        asyncio.get_running_loop().run_in_executor(None, close)
 
 
 def scheduler_config(config: Any) -> SchedulerConfig:

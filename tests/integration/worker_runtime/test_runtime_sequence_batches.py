@@ -309,3 +309,31 @@ def test_many_threads_share_few_slots(models: Path) -> None:
         assert not failures
         _, _, requests = batches(server, "total_direct")
         assert requests == 80
+
+
+@pytest.mark.parametrize("model", ["total_direct", "total_oldest"])
+def test_sequences_go_on_while_instances_change(models: Path, model: str) -> None:
+    path = models / model / "config.pbtxt"
+    text = path.read_text()
+    path.write_text(text.replace("count: 1", "count: 2"))
+    with (
+        runtime(models, "--model-control-mode=explicit", f"--load-model={model}") as server,
+        http_client.InferenceServerClient(server.http) as client,
+        streams(server) as send,
+    ):
+        for sequence in (1, 2):  # one on each instance
+            send.send(model, sequence, "s", sequence)
+            assert send.answers(sequence, 1, "TOTAL") == [sequence]
+        for count in (1, 3):
+            path.write_text(text.replace("count: 1", f"count: {count}"))
+            client.load_model(model)
+            assert client.get_model_config(model)["instance_group"][0]["count"] == count
+            for sequence in (1, 2):
+                send.send(model, sequence, "", 10)
+        for sequence in (1, 2):
+            send.send(model, sequence, "e", 100)
+            assert send.answers(sequence, 3, "TOTAL") == [sequence + n for n in (10, 20, 120)]
+        send.send(model, 3, "se", 3)
+        assert send.answers(3, 1, "TOTAL") == [3]
+        client.unload_model(model)
+        assert server.stop() == 0

@@ -375,6 +375,53 @@ async def test_the_rate_limiter_lets_one_instance_run_at_a_time(strategy: Any) -
     await bench.scheduler.drain()
 
 
+@pytest.mark.parametrize("strategy", [config, oldest])
+async def test_instances_change_while_sequences_go_on(strategy: Any) -> None:
+    """One of two leaves with its sequence; a new one takes what comes, the backlog first."""
+    first, second, third = Recorder(), Recorder(), Recorder()
+    first.instances = [first, second]
+    bench = Bench(first, strategy(slots=1, states=(STATE,)))
+    bench.send(1, "s", 1)
+    bench.send(2, "s", 2)
+    await bench.answers(2)
+    bench.send(3, "s", 3)
+    gone: list[Any] = []
+    bench.scheduler.resize([second, third], gone.append)
+    assert (await bench.answers(3))["3s3"] == 103
+    assert [fed["x"].item() for fed in third.fed] == [3]
+    bench.send(1, "", 4)
+    assert (await bench.answers(4))["14"] == 105
+    bench.send(4, "s", 7)
+    assert not gone
+    bench.send(1, "e", 5)
+    assert (await bench.answers(5))["1e5"] == 110
+    async with asyncio.timeout(10):
+        while not gone:
+            await asyncio.sleep(0.001)
+    assert gone == [first]
+    bench.send(2, "e", 6)
+    assert (await bench.answers(7))["4s7"] == 107
+    assert len(second.fed) == 3
+    await bench.scheduler.drain()
+    assert gone == [first]
+
+
+async def test_an_idle_instance_leaves_at_once_and_a_busy_one_with_its_model() -> None:
+    first, second = Recorder(), Recorder()
+    first.instances = [first, second]
+    bench = Bench(first, config(slots=1))
+    bench.send(1, "s", 1)
+    await bench.answers(1)
+    gone: list[Any] = []
+    bench.scheduler.resize([], gone.append)
+    async with asyncio.timeout(10):
+        while not gone:
+            await asyncio.sleep(0.001)
+    assert gone == [second]
+    await bench.scheduler.drain()
+    assert gone == [second, first]
+
+
 async def test_draining_ends_running_sequences_but_begins_none() -> None:
     bench = Bench(Recorder(), config())
     bench.send(1, "s", 1)

@@ -1,7 +1,7 @@
 """The instances of a model that batches sequences: a thread each, for batches meant for it."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any
 
@@ -31,18 +31,58 @@ class Instances:
         limiter: RateLimiter | None,
     ) -> None:
         passive = {index for index, place in enumerate(places) if place.passive}
-        active = [item for index, item in enumerate(instances) if index not in passive]
-        self.count = len(active)
+        self._model = model
+        self._executor = executor
+        self._loop = loop
         self._done = done
         self._limiter = limiter
         self._members: list[Member] = []
         if limiter is not None:
             self._members = limiter.join([p for p in places if not p.passive], self._granted)
         self._staged: dict[int, Batch] = {}  # batches that wait for the limiter
-        self._pools = [
-            InstancePool(f"{model}_{index}", [item], executor, loop, partial(self._finished, index))
-            for index, item in enumerate(active)
-        ]
+        self._items: list[Any] = []
+        self._pools: list[InstancePool] = []
+        for index, item in enumerate(instances):
+            if index not in passive:
+                self.add(item)
+
+    @property
+    def count(self) -> int:
+        """How many there have been: numbers are not used again."""
+        return len(self._items)
+
+    @property
+    def numbers(self) -> set[int]:
+        """Those that are here."""
+        return {index for index, item in enumerate(self._items) if item is not None}
+
+    @property
+    def limited(self) -> bool:
+        return self._limiter is not None
+
+    def number(self, instance: Any) -> int:
+        """-1: it is not here."""
+        return next((n for n, item in enumerate(self._items) if item is instance), -1)
+
+    def add(self, instance: Any) -> int:
+        index = len(self._items)
+        self._items.append(instance)
+        self._pools.append(
+            InstancePool(
+                f"{self._model}_{index}",
+                [instance],
+                self._executor,
+                self._loop,
+                partial(self._finished, index),
+            )
+        )
+        return index
+
+    def end(self, index: int) -> Coroutine[Any, Any, Any]:
+        """Let the thread of an instance end; awaited it gives back the instance, free of it."""
+        item, self._items[index] = self._items[index], None
+        self._pools[index].close()
+        return self._ended(index, item)
 
     def run(self, index: int, batch: Batch) -> None:
         """Execute the batch, at once or when the limiter lets it."""
@@ -66,6 +106,10 @@ class Instances:
         """Wait for the threads (blocking: not in the event loop)."""
         for pool in self._pools:
             pool.join(timeout_s)
+
+    async def _ended(self, index: int, item: Any) -> Any:
+        await self._loop.run_in_executor(None, self._pools[index].join, 5.0)
+        return item
 
     def _granted(self, member: Member) -> None:
         index = self._members.index(member)

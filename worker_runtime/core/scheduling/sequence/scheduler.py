@@ -5,7 +5,7 @@ Each instance has a thread of its own and at most one batch in flight: a slot be
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from time import monotonic_ns
 from typing import Any
 
@@ -20,6 +20,7 @@ from worker_runtime.core.scheduling.batching import BatchPolicy
 from worker_runtime.core.scheduling.delays import delays
 from worker_runtime.core.scheduling.rate_limit import RateLimiter
 from worker_runtime.core.scheduling.sequence.config import SequenceConfig
+from worker_runtime.core.scheduling.sequence.departures import Departures
 from worker_runtime.core.scheduling.sequence.direct import DirectLane
 from worker_runtime.core.scheduling.sequence.entries import Entry, EntryFactory, SequenceAnswers
 from worker_runtime.core.scheduling.sequence.instances import Instances
@@ -82,13 +83,9 @@ class SequenceScheduler:
             config.idle_ns,
             config.backlog_limit,
         )
-        ragged = frozenset(spec.name for spec in signature.inputs if spec.ragged)
-        self._lanes: list[Lane] = [
-            _lane(
-                config, Slots(self._table, index, config.slots, self._factory.fresh_state), ragged
-            )
-            for index in range(count)
-        ]
+        self._config = config
+        self._ragged = frozenset(spec.name for spec in signature.inputs if spec.ragged)
+        self._lanes: list[Lane] = [self._lane(index) for index in range(count)]
         self._flying: list[list[Entry]] = [[] for _ in self._lanes]
         self._delays = delays()
         self._held = self._delays.queued > 0 or self._delays.backlog > 0
@@ -96,6 +93,7 @@ class SequenceScheduler:
         self._timer: asyncio.TimerHandle | None = None
         self._timer_ns = 0
         self._next_id = 1
+        self._departures = Departures(self._table, self._instances)
         self._idle: asyncio.Event | None = None
         self._ended: asyncio.Event | None = None
 
@@ -156,6 +154,7 @@ class SequenceScheduler:
             await self._idle.wait()
         self.close()
         await self._loop.run_in_executor(None, self._instances.join, 5.0)
+        await self._departures.finish()
 
     def close(self) -> None:
         self.refuse_new()
@@ -168,6 +167,28 @@ class SequenceScheduler:
         waiting += self._instances.close()
         for request in waiting:
             self._answers.fail(request, Unavailable("the model was unloaded"), FailureReason.OTHER)
+
+    @property
+    def resizable(self) -> bool:
+        return not self._instances.limited
+
+    def resize(self, instances: Sequence[Any], gone: Callable[[Any], None]) -> None:
+        """Begin sequences on ``instances`` from now on.
+
+        Others leave when their last sequence has ended; ``gone`` is then called with each.
+        """
+        now = monotonic_ns()
+        for instance in instances:
+            if self._instances.number(instance) < 0:
+                index = self._instances.add(instance)
+                self._lanes.append(self._lane(index))
+                self._flying.append([])
+                for seat, requests in self._table.add(index, now):
+                    for request in requests:
+                        self._lanes[seat.instance].push(seat.slot, request, now)
+                    self._plan(seat.instance)
+        self._departures.keep({self._instances.number(item) for item in instances}, gone)
+        self._signal_idle()
 
     # --- in ------------------------------------------------------------------------------------
 
@@ -286,6 +307,15 @@ class SequenceScheduler:
             self._table.forget(part.id, seat)
             self._lanes[index].push(entry.slot, None, now)
 
+    def _lane(self, index: int) -> Lane:
+        config = self._config
+        slots = Slots(self._table, index, config.slots, self._factory.fresh_state)
+        if config.oldest is not None:
+            return OldestLane(slots, BatchPolicy(config.oldest))
+        return DirectLane(
+            slots, delay_ns=config.delay_ns, utilization=config.utilization, ragged=self._ragged
+        )
+
     # --- time ----------------------------------------------------------------------------------
 
     def _arm(self, wake_ns: int, now: int) -> None:
@@ -310,16 +340,12 @@ class SequenceScheduler:
         self._arm(self._table.next_check(), now)
         self._signal_idle()
 
+    def _quiet(self, index: int) -> bool:
+        return not (self._flying[index] or self._lanes[index].waiting)
+
     def _signal_idle(self) -> None:
+        self._departures.look(self._quiet)
         if self._idle is not None and not self.busy:
             self._idle.set()
         if self._ended is not None and not self._table.live:
             self._ended.set()
-
-
-def _lane(config: SequenceConfig, slots: Slots, ragged: frozenset[str]) -> Lane:
-    if config.oldest is not None:
-        return OldestLane(slots, BatchPolicy(config.oldest))
-    return DirectLane(
-        slots, delay_ns=config.delay_ns, utilization=config.utilization, ragged=ragged
-    )

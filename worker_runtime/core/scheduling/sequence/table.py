@@ -59,15 +59,16 @@ class SequenceTable:
         self, model: str, instances: int, slots: int, idle_ns: int, backlog_limit: int = 0
     ) -> None:
         self._model = model
+        self._slots = slots
         self._idle_ns = idle_ns
         self._limit = backlog_limit
         self._tick = count()
         # Of slots with one number the one that was freed first: instances take turns.
-        self._free = [
-            (slot, next(self._tick), Seat(slot, instance))
-            for slot in range(slots)
-            for instance in range(instances)
-        ]
+        self._free: list[tuple[int, int, Seat]] = []
+        self._leaving: dict[int, int] = {}  # slots still taken, by instances that go away
+        for slot in range(slots):
+            for instance in range(instances):
+                self._offer(Seat(slot, instance))
         self._live: dict[SequenceId, _Live] = {}
         self._backlog: deque[_Backlog] = deque()
         self._collecting: dict[SequenceId, _Backlog] = {}
@@ -116,8 +117,11 @@ class SequenceTable:
 
     def release(self, seat: Seat, now_ns: int) -> deque[InferRequest]:
         """The slot is free: the requests of the sequence that takes it over, or nothing."""
+        if seat.instance in self._leaving:
+            self._leaving[seat.instance] -= 1
+            return deque()
         if not self._backlog:
-            heapq.heappush(self._free, (seat.slot, next(self._tick), seat))
+            self._offer(seat)
             return deque()
         backlog = self._backlog.popleft()
         self.waiting -= len(backlog.requests)
@@ -126,6 +130,27 @@ class SequenceTable:
         if backlog.live is not None:
             self._seat(backlog.id, backlog.live, seat, now_ns + _GRACE_NS)
         return backlog.requests
+
+    def add(self, instance: int, now_ns: int) -> list[tuple[Seat, deque[InferRequest]]]:
+        """One more instance: the seats in it that sequences from the backlog take at once."""
+        for slot in range(self._slots):
+            self._offer(Seat(slot, instance))
+        taken = []
+        while self._free and self._backlog:
+            seat = heapq.heappop(self._free)[2]
+            taken.append((seat, self.release(seat, now_ns)))
+        return taken
+
+    def retire(self, instance: int) -> None:
+        """No sequence begins on this instance any more."""
+        kept = [item for item in self._free if item[2].instance != instance]
+        self._leaving[instance] = self._slots - (len(self._free) - len(kept))
+        self._free = kept
+        heapq.heapify(self._free)
+
+    def left(self, instance: int) -> bool:
+        """A retired instance has no sequence any more."""
+        return not self._leaving.get(instance)
 
     def forget(self, sequence: SequenceId, seat: Seat) -> None:
         """No more requests may come for the sequence of this id in this seat."""
@@ -189,6 +214,9 @@ class SequenceTable:
         self._idle.clear()
         self.waiting = self._timeout_ns = 0
         return gone
+
+    def _offer(self, seat: Seat) -> None:
+        heapq.heappush(self._free, (seat.slot, next(self._tick), seat))
 
     def _begin(self, sequence: SequenceId, now_ns: int) -> _Live:
         if not self._free and self._limit and len(self._backlog) >= self._limit:
