@@ -97,6 +97,7 @@ class SharedMemory:
     def __init__(self, *, enabled: bool = True) -> None:
         self.enabled = enabled
         self._regions: dict[str, Region] = {}
+        self._some_leave = False
 
     # --- registering -----------------------------------------------------------------------
 
@@ -205,14 +206,17 @@ class SharedMemory:
         self.check_enabled()
         for key, region in self._regions.items():
             if region.kind == kind and (not name or key == name):
-                region.leaving = True
+                region.leaving = self._some_leave = True
         self._sweep()
 
     def _sweep(self) -> None:
         """Drop what was unregistered and is no longer in use."""
+        if not self._some_leave:
+            return
         gone = [name for name, region in self._regions.items() if region.leaving and region.close()]
         for name in gone:
             del self._regions[name]
+        self._some_leave = any(region.leaving for region in self._regions.values())
 
 
 def _mapped(name: str, key: str, offset: int, byte_size: int) -> mmap.mmap:
