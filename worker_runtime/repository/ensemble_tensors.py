@@ -43,17 +43,18 @@ class TensorTable:
     def add(self, step: Any, model: Any) -> None:
         """One step, with the complete configuration of its model."""
         self._check_inputs(step, model)
-        for source in step.input_map:
-            item = next(i for i in model.input if i.name == source)
-            self._meet(step.input_map[source], step, model, item)
+        for item in model.input:
+            if item.name in step.input_map:
+                self._meet(step.input_map[item.name], step, model, item)
         outputs = {item.name: item for item in model.output}
-        for source, tensor in step.output_map.items():
+        # why sorted: maps of messages have no order of their own, findings should have one.
+        for source, tensor in sorted(step.output_map.items()):
             if source not in outputs:
                 raise self._invalid(
                     f"ensemble tensor {tensor} is mapped from non-existing output {source} in "
                     f"model {step.model_name}"
                 )
-        for source, tensor in step.output_map.items():
+        for source, tensor in sorted(step.output_map.items()):
             node = self._meet(tensor, step, model, outputs[source])
             node.step = self._steps
             node.decoupled = model.model_transaction_policy.decoupled
@@ -90,7 +91,7 @@ class TensorTable:
 
     def _check_inputs(self, step: Any, model: Any) -> None:
         known = {item.name for item in model.input}
-        for source, tensor in step.input_map.items():
+        for source, tensor in sorted(step.input_map.items()):
             if source not in known:
                 raise self._invalid(
                     f"ensemble tensor {tensor} is mapping to non-existing input {source} in model "

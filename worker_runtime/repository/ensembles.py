@@ -100,7 +100,7 @@ def _tensors(config: Any) -> dict[str, _Tensor]:
                     f"must specify '{part}' in step {index} of ensemble '{config.name}'", field
                 )
         outputs: list[_Tensor] = []
-        for name in step.output_map.values():
+        for name in sorted(step.output_map.values()):
             tensor = tensors.setdefault(name, _Tensor())
             if tensor.made:
                 raise _invalid(
@@ -110,7 +110,7 @@ def _tensors(config: Any) -> dict[str, _Tensor]:
                 )
             tensor.made = True
             outputs.append(tensor)
-        for name in step.input_map.values():
+        for name in sorted(step.input_map.values()):
             tensor = tensors.setdefault(name, _Tensor())
             tensor.targets.extend(outputs)
             for output in outputs:
