@@ -53,9 +53,14 @@ def read_model(path: Path, config_name: str = "") -> ModelDirectory:
         if not item.is_dir() or item.name in SIDE_DIRECTORIES or item.name.startswith("."):
             continue
         if not item.name.isascii() or not item.name.isdigit():
-            warnings.append(f"directory '{item.name}' is not a version number: ignored")
+            warnings.append(
+                f"ignore version directory '{item.name}' which fails to convert to integral number"
+            )
         elif item.name != str(int(item.name)):
-            warnings.append(f"version directory '{item.name}' has leading zeros: ignored")
+            warnings.append(
+                f"ignore version directory '{item.name}' which contains leading zeros in its "
+                "directory name"
+            )
         else:
             versions.append(int(item.name))
     custom = path / "configs" / f"{config_name}.pbtxt"

@@ -53,6 +53,12 @@ class Serving:
         except RuntimeFault as error:
             logger.error("failed to load model '%s': %s", name, error)
             raise LoadFailed(str(error)) from error
+        for version in sorted(set(plan.config.version_policy.specific.versions) - set(wanted)):
+            logger.error(
+                "version %d is specified for model '%s', but the version directory is not present",
+                version,
+                name,
+            )
         serving = {v: s.plan.config for v, s in record.versions.items() if _serves(s) and s.plan}
         change = plan_change(
             serving,
