@@ -1,5 +1,6 @@
 """What a runtime process is told: one frozen value, seen by the composition root only."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -10,6 +11,14 @@ from worker_runtime.observability.metrics.config import MetricsConfig
 from worker_runtime.observability.tracing.config import TraceConfig
 from worker_runtime.types.listening import GrpcOptions
 from worker_runtime.types.restrictions import Restrictions
+
+# Whether log messages are escaped; batching of spans. Triton reads these and has no flag for them.
+ESCAPE_LOG = "TRITON_SERVER_ESCAPE_LOG_MESSAGES"
+SPAN_BATCHING = {
+    "bsp_max_export_batch_size": "OTEL_BSP_MAX_EXPORT_BATCH_SIZE",
+    "bsp_schedule_delay": "OTEL_BSP_SCHEDULE_DELAY",
+    "bsp_max_queue_size": "OTEL_BSP_MAX_QUEUE_SIZE",
+}
 
 PairsByName = Mapping[str, Mapping[str, str]]
 
@@ -98,3 +107,8 @@ class Settings:
     @property
     def explicit(self) -> bool:
         return self.control_mode is ControlMode.EXPLICIT
+
+
+def variable(name: str) -> str:
+    """A variable of the environment, "" when it is not set."""
+    return os.environ.get(name, "")

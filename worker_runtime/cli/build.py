@@ -11,9 +11,11 @@ from worker_runtime.cli.words import split
 from worker_runtime.observability.logging import FORMATS, LogOptions
 from worker_runtime.observability.metrics.config import QUANTILES, MetricsConfig
 from worker_runtime.settings import (
+    ESCAPE_LOG,
     ControlMode,
     HttpOptions,
     Settings,
+    variable,
 )
 from worker_runtime.types.listening import (
     CompressionLevel,
@@ -182,6 +184,7 @@ def _log_options(take: Values) -> LogOptions:
         error=take.flag("log-error"),
         format=take.choice("log-format", FORMATS, lower=False),
         file=take.text("log-file"),
+        escaped=variable(ESCAPE_LOG).upper() != "FALSE",
     )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from worker_runtime.cli.errors import bad_option
 from worker_runtime.cli.values import Values, integer
 from worker_runtime.observability.tracing.config import Level, Mode, TraceConfig
+from worker_runtime.settings import SPAN_BATCHING, variable
 
 _TIMESTAMPS = frozenset(("true", "on", "min", "max", "timestamps"))
 _INSTEAD = {
@@ -53,8 +54,22 @@ def trace_config(take: Values) -> TraceConfig:
         count=count,
         log_frequency=frequency,
         file=file,
-        options=tuple(groups[mode]),
+        options=tuple(groups[mode] + (_batching(groups[mode]) if mode is not Mode.TRITON else [])),
     )
+
+
+def _batching(given: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Of spans: what was given wins over the environment. Raises UsageError."""
+    names = {name for name, _ in given}
+    found = [
+        (name, text)
+        for name, source in SPAN_BATCHING.items()
+        if name not in names and (text := variable(source))
+    ]
+    for name, text in (*given, *found):
+        if name in SPAN_BATCHING:
+            integer(f"trace-config opentelemetry,{name}", text)
+    return found
 
 
 def deprecations(take: Values) -> Iterator[str]:

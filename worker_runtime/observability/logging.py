@@ -6,19 +6,20 @@ to a request carries ``extra={"request_id": id}``, which JSON lines show as a me
 
 import json
 import logging
-import os
 import sys
 import time
 from dataclasses import dataclass, replace
 
 _LETTERS = {"WARNING": "W", "ERROR": "E", "CRITICAL": "E"}  # verbose lines are I in Triton, too
-_ESCAPE_VARIABLE = "TRITON_SERVER_ESCAPE_LOG_MESSAGES"
 FORMATS = ("default", "ISO8601", "json")
 
 
 @dataclass(frozen=True, slots=True)
 class LogOptions:
-    """``verbose`` n shows verbose lines up to level n. ``file`` "": the console."""
+    """``verbose`` n shows verbose lines up to level n. ``file`` "": the console.
+
+    ``escaped``: texts are JSON strings, so that nothing in them can fake a line.
+    """
 
     verbose: int = 0
     info: bool = True
@@ -26,6 +27,7 @@ class LogOptions:
     error: bool = True
     format: str = "default"
     file: str = ""
+    escaped: bool = True
 
 
 class TritonFormatter(logging.Formatter):
@@ -34,10 +36,10 @@ class TritonFormatter(logging.Formatter):
     The text is escaped as a JSON string: what a client sends cannot fake a line of its own.
     """
 
-    def __init__(self, *, iso8601: bool = False) -> None:
+    def __init__(self, *, iso8601: bool = False, escaped: bool = True) -> None:
         super().__init__()
         self._iso8601 = iso8601
-        self._escaped = os.environ.get(_ESCAPE_VARIABLE, "").upper() != "FALSE"
+        self._escaped = escaped
 
     def format(self, record: logging.LogRecord) -> str:
         text = record.getMessage()
@@ -134,7 +136,7 @@ class LogControl:
         self._handler.setFormatter(
             JsonFormatter()
             if options.format == "json"
-            else TritonFormatter(iso8601=options.format == "ISO8601")
+            else TritonFormatter(iso8601=options.format == "ISO8601", escaped=options.escaped)
         )
         # why so low and no filter alone: isEnabledFor() then spares the work of building a line.
         lowest = logging.INFO if options.info else logging.WARNING

@@ -468,3 +468,18 @@ def test_every_flag_of_triton_is_in_one_of_the_lines() -> None:
 def test_the_documented_flags_are_these() -> None:
     page = Path(__file__).parents[3] / "docs" / "flags.md"
     assert page.read_text().endswith(flags_table()), "write flags_table() to docs/flags.md"
+
+
+def test_the_few_variables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRITON_SERVER_ESCAPE_LOG_MESSAGES", "false")
+    monkeypatch.setenv("OTEL_BSP_SCHEDULE_DELAY", "7")
+    monkeypatch.setenv("OTEL_BSP_MAX_QUEUE_SIZE", "8")
+    given = (
+        "--trace-config=mode=opentelemetry",
+        "--trace-config=opentelemetry,bsp_schedule_delay=9",
+    )
+    found = settings(tmp_path, *given)
+    assert not found.log.escaped
+    assert found.trace.options == (("bsp_schedule_delay", "9"), ("bsp_max_queue_size", "8"))
+    with pytest.raises(UsageError, match="Invalid option value"):
+        settings(tmp_path, given[0], "--trace-config=opentelemetry,bsp_schedule_delay=x")

@@ -3,6 +3,13 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+# options of OpenTelemetry's batching, and what they are when nothing is said
+BATCHING = (
+    ("bsp_max_export_batch_size", "512"),
+    ("bsp_schedule_delay", "5000"),
+    ("bsp_max_queue_size", "2048"),
+)
+
 
 class Mode(StrEnum):
     TRITON = "triton"

@@ -4,7 +4,6 @@ One span for the request at the front end, below it one for each model, below th
 execution; a step's model span stands below that of its ensemble.
 """
 
-import os
 import time
 from collections.abc import Iterable, Mapping
 
@@ -17,16 +16,10 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.sdk.trace.sampling import ALWAYS_ON
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from worker_runtime.observability.tracing.config import TraceConfig
+from worker_runtime.observability.tracing.config import BATCHING, TraceConfig
 from worker_runtime.observability.tracing.trace import Group, Trace
 
 DEFAULT_URL = "http://localhost:4318/v1/traces"
-# option, environment variable, default
-BATCHING = (
-    ("bsp_max_export_batch_size", "OTEL_BSP_MAX_EXPORT_BATCH_SIZE", 512),
-    ("bsp_schedule_delay", "OTEL_BSP_SCHEDULE_DELAY", 5000),
-    ("bsp_max_queue_size", "OTEL_BSP_MAX_QUEUE_SIZE", 2048),
-)
 _EXECUTION = ("COMPUTE_START", "COMPUTE_INPUT_END", "COMPUTE_OUTPUT_START", "COMPUTE_END")
 
 Stamps = Iterable[tuple[str, int]]
@@ -42,10 +35,7 @@ class SpanExport:
             if name == "resource":
                 key, _, text = value.partition("=")
                 attributes[key] = text
-        size, delay, queue = (
-            int(options.get(name) or os.environ.get(variable) or default)
-            for name, variable, default in BATCHING
-        )
+        size, delay, queue = (int(options.get(name, default)) for name, default in BATCHING)
         self._provider = TracerProvider(
             sampler=ALWAYS_ON, resource=Resource(attributes), shutdown_on_exit=False
         )

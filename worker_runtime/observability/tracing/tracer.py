@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from worker_runtime.errors import InvalidArgument
 from worker_runtime.observability.access import AccessLog, Watched
 from worker_runtime.observability.tracing.changes import Changes
-from worker_runtime.observability.tracing.config import Level, Mode, TraceConfig
+from worker_runtime.observability.tracing.config import BATCHING, Level, Mode, TraceConfig
 from worker_runtime.observability.tracing.file import TraceFile
 from worker_runtime.observability.tracing.render import elements
 from worker_runtime.observability.tracing.setting import DISABLED, TraceSetting, Wanted
@@ -21,11 +21,6 @@ _FIELDS = {
     "trace_count": "count",
     "log_frequency": "log_frequency",
 }
-_OTEL_DEFAULTS = (
-    ("bsp_max_export_batch_size", "512"),
-    ("bsp_schedule_delay", "5000"),
-    ("bsp_max_queue_size", "2048"),
-)
 _NO_HEADERS: Mapping[str, str] = {}
 
 Shown = dict[str, list[str] | str]
@@ -140,7 +135,7 @@ class Tracer:
         shown["trace_mode"] = str(self._config.mode)
         if self._export is not None:
             shown.update(self._config.options)
-            shown.update(pair for pair in _OTEL_DEFAULTS if pair[0] not in shown)
+            shown.update(pair for pair in BATCHING if pair[0] not in shown)
         return shown
 
     def update(self, model: str, changes: Changes) -> None:

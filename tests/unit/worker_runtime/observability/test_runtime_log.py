@@ -62,9 +62,8 @@ def test_what_clients_send_cannot_fake_a_line(log: LogControl) -> None:
     assert sum(DEFAULT.fullmatch(line) is not None for line in lines(log)) == 2
 
 
-def test_escaping_can_be_turned_off(log: LogControl, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRITON_SERVER_ESCAPE_LOG_MESSAGES", "FALSE")
-    log.change(format="default")
+def test_escaping_can_be_turned_off(log: LogControl) -> None:
+    log.change(escaped=False)
     logger.info("plain")
     assert lines(log)[0].endswith("] plain")
 
