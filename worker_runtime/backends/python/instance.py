@@ -148,6 +148,9 @@ class PythonInstance:
             logger.debug("%s was gone when a batch came", self._spec.command.name)
         except Empty:
             self._run_over(process)
+        finally:
+            if not self._spec.decoupled:
+                self._open = {}  # why: requests hold memory that clients want back
         if outcome is None:
             raise BackendFailed(self._death(process))
         self._settle(outcome, numbered, process)
