@@ -19,7 +19,13 @@ from worker_runtime.core.scheduling.rate_limit import RateLimiter
 from worker_runtime.core.scheduling.sequence.config import SequenceConfig
 from worker_runtime.core.scheduling.sequence.scheduler import SequenceScheduler
 from worker_runtime.core.statistics import FailureReason, Statistics
-from worker_runtime.errors import BackendFailed, InvalidArgument, QueueTimeout, Unavailable
+from worker_runtime.errors import (
+    BackendFailed,
+    InvalidArgument,
+    QueueFull,
+    QueueTimeout,
+    Unavailable,
+)
 from worker_runtime.types.instances import InstancePlace, ResourceNeed
 from worker_runtime.types.request import InferRequest, Response, SequencePart
 from worker_runtime.types.signature import Signature, TensorSpec
@@ -257,6 +263,20 @@ async def test_a_timeout_in_the_backlog_fails_the_sequence() -> None:
         assert str(error) == "timeout of the corresponding sequence has been expired"
     assert bench.statistics.failures[FailureReason.REJECTED] == 2
     bench.send(1, "e")
+    await bench.answers(4)
+    await bench.scheduler.drain()
+
+
+async def test_a_full_backlog_rejects_new_sequences() -> None:
+    bench = Bench(Recorder(), config(slots=1, backlog_limit=1))
+    bench.send(1, "s")
+    bench.send(2, "s")
+    with pytest.raises(QueueFull) as caught:
+        bench.send(3, "s")
+    assert str(caught.value) == "[request id: 3s1] Exceeds maximum queue size"
+    assert bench.statistics.failures[FailureReason.REJECTED] == 1
+    bench.send(1, "e")
+    bench.send(2, "e")
     await bench.answers(4)
     await bench.scheduler.drain()
 

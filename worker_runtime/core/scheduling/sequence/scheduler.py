@@ -19,6 +19,7 @@ from worker_runtime.core.execution.states import States
 from worker_runtime.core.scheduling.batching import BatchPolicy
 from worker_runtime.core.scheduling.delays import delays
 from worker_runtime.core.scheduling.rate_limit import RateLimiter
+from worker_runtime.core.scheduling.sequence.alarm import Alarm
 from worker_runtime.core.scheduling.sequence.config import SequenceConfig
 from worker_runtime.core.scheduling.sequence.departures import Departures
 from worker_runtime.core.scheduling.sequence.direct import DirectLane
@@ -31,6 +32,7 @@ from worker_runtime.core.statistics import FailureReason, Statistics
 from worker_runtime.errors import (
     Cancelled,
     InvalidArgument,
+    QueueFull,
     QueueTimeout,
     RuntimeFault,
     Unavailable,
@@ -90,8 +92,7 @@ class SequenceScheduler:
         self._delays = delays()
         self._held = self._delays.queued > 0 or self._delays.backlog > 0
         self._planned: set[int] = set()
-        self._timer: asyncio.TimerHandle | None = None
-        self._timer_ns = 0
+        self._alarm = Alarm(loop, self._woken)
         self._next_id = 1
         self._departures = Departures(self._table, self._instances)
         self._idle: asyncio.Event | None = None
@@ -114,7 +115,11 @@ class SequenceScheduler:
         """Raises InvalidArgument, QueueFull or Unavailable; else its sink is called later."""
         now = request.queued_ns = monotonic_ns()
         self._check(request)
-        self._admit(request, now)
+        try:
+            self._admit(request, now)
+        except QueueFull as error:
+            self.statistics.failed(FailureReason.REJECTED, now - request.arrived_ns)
+            raise error.for_request(request.id) from None
 
     def cancel(self, request: InferRequest) -> bool:
         """End the sequence of a waiting request: what comes behind it in its line fails too."""
@@ -158,9 +163,7 @@ class SequenceScheduler:
 
     def close(self) -> None:
         self.refuse_new()
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._alarm.stop()
         waiting = self._table.clear()
         for lane in self._lanes:
             waiting += lane.clear()
@@ -227,7 +230,7 @@ class SequenceScheduler:
             self._plan(seat.instance)
         elif self._held:
             self._plan(0)
-        self._arm(self._table.next_check(), now)
+        self._alarm.at(self._table.next_check(), now)
         self._signal_idle()
 
     # --- out -----------------------------------------------------------------------------------
@@ -251,7 +254,7 @@ class SequenceScheduler:
             self._flying[index] = entries
             self._instances.run(index, self._factory.turns(entries))
             wake_ns = self._table.next_check()
-        self._arm(wake_ns, now)
+        self._alarm.at(wake_ns, now)
 
     def _let_go(self) -> bool:
         """Whether enough has come for the first batch, as the environment asked."""
@@ -318,17 +321,7 @@ class SequenceScheduler:
 
     # --- time ----------------------------------------------------------------------------------
 
-    def _arm(self, wake_ns: int, now: int) -> None:
-        """Look again at ``wake_ns`` (0: no need), or earlier if that was asked for before."""
-        if not wake_ns or (self._timer is not None and self._timer_ns <= wake_ns):
-            return
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer_ns = wake_ns
-        self._timer = self._loop.call_later(max(0, wake_ns - now) / 1e9, self._woken)
-
     def _woken(self) -> None:
-        self._timer = None
         now = monotonic_ns()
         for request in self._table.expired(now):
             fault = QueueTimeout("timeout of the corresponding sequence has been expired")
@@ -337,7 +330,7 @@ class SequenceScheduler:
             self._lanes[seat.instance].push(seat.slot, None, now)
         for index in range(len(self._lanes)):
             self._pump(index)
-        self._arm(self._table.next_check(), now)
+        self._alarm.at(self._table.next_check(), now)
         self._signal_idle()
 
     def _quiet(self, index: int) -> bool:
