@@ -67,12 +67,17 @@ class ModelVersion:
         if not self.executes:
             self.signature = labelled(self.signature, self.config, surroundings.resolve)
         self.statistics = Statistics(load_duration_s=blueprint.load_duration_s)
+        self.statistics.memory = tuple(
+            MemoryUsage(*row) for row in getattr(blueprint.loaded, "memory", ())
+        )
         self._keep(surroundings.metrics)
         # Labels of its metrics beside name and version.
         self.metric_labels = {f"_{key}": tag for key, tag in self.config.metric_tags.items()}
         self.planner = Planner(blueprint.signature)
         # For the front ends: a request's raw header to its decoded form. They keep it bounded.
+        # HTTP and gRPC apart: clients choose the bytes, so one could ask for the other's forms.
         self.forms: dict[bytes, Any] = {}
+        self.wire_forms: dict[bytes, Any] = {}
         self.loaded = blueprint.loaded
         self._pins = 0
         self._unpinned = asyncio.Event()

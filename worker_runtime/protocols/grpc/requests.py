@@ -98,7 +98,7 @@ class Decoder:
         ``head`` is of the call that brought it.
         """
         arrived = monotonic_ns()
-        form: Form | None = model.forms.get(request.head) if request.head else None
+        form: Form | None = model.wire_forms.get(request.head) if request.head else None
         if form is not None and len(request.raw) >= form.count:
             buffers: list[Any] = list(request.raw[: form.count])
             parameters, sequence = form.parameters, None
@@ -155,9 +155,9 @@ class Decoder:
         plan = self._engine.plan(model, request.id, forms, tuple(wanted) or None)
         form = Form(plan, len(names), parameters, outputs, {})
         if _lasting(request, form, message):
-            if len(model.forms) >= _MAX_FORMS:
-                model.forms.clear()
-            model.forms[request.head] = form
+            if len(model.wire_forms) >= _MAX_FORMS:
+                model.wire_forms.clear()
+            model.wire_forms[request.head] = form
         return form, buffers, custom
 
 

@@ -43,7 +43,7 @@ class FakeEngine:
 
 
 PLANNER = Planner(SIGNATURE)
-MODEL: Any = SimpleNamespace(name="m", version=1, signature=SIGNATURE, forms={}, decoupled=False)
+MODEL: Any = SimpleNamespace(name="m", version=1, signature=SIGNATURE, wire_forms={}, decoupled=False)
 ENGINE: Any = FakeEngine()
 HEAD: Any = SimpleNamespace(path="", metadata=[("x-user", "me"), ("user-agent", "test")])
 SINK: Any = None
@@ -126,7 +126,7 @@ def requests(draw: st.DrawFn) -> Any:
 @settings(max_examples=300)
 @given(requests())
 def test_every_message_is_a_request_or_a_fact(message: Any) -> None:
-    MODEL.forms.clear()
+    MODEL.wire_forms.clear()
     data = message.SerializeToString()
     found: list[Any] = []
     for _ in range(2):  # read anew, and (if it is good) known
@@ -148,37 +148,37 @@ def test_random_bytes_are_a_request_or_a_fact(data: bytes) -> None:
 
 
 def test_a_known_form_takes_its_id_and_its_tensors_from_the_message() -> None:
-    MODEL.forms.clear()
+    MODEL.wire_forms.clear()
     first, second = decode(good("a").SerializeToString()), decode(good("bc").SerializeToString())
-    assert len(MODEL.forms) == 1
+    assert len(MODEL.wire_forms) == 1
     assert (first.id, second.id) == ("a", "bc")
     assert second.form is first.form
     assert [bytes(part) for part in second.inputs] == [b"\0\0\x80?"]
 
 
 def test_forms_stay_bounded() -> None:
-    MODEL.forms.clear()
+    MODEL.wire_forms.clear()
     for number in range(1500):
         message = good()
         message.parameters["mine"].int64_param = number
         decode(message.SerializeToString())
-    assert len(MODEL.forms) <= 512
+    assert len(MODEL.wire_forms) <= 512
 
 
 def test_sequences_are_not_kept_as_forms() -> None:
-    MODEL.forms.clear()
+    MODEL.wire_forms.clear()
     message = good()
     message.parameters["sequence_id"].int64_param = 7
     message.parameters["sequence_start"].bool_param = True
     request = decode(message.SerializeToString())
     assert request.sequence is not None
     assert (request.sequence.id, request.sequence.start) == (7, True)
-    assert not MODEL.forms
+    assert not MODEL.wire_forms
 
 
 @pytest.mark.parametrize("known", [False, True])
 def test_headers_become_parameters(known: bool) -> None:
-    MODEL.forms.clear()
+    MODEL.wire_forms.clear()
     message = good()
     message.parameters["mine"].int64_param = 1
     data = message.SerializeToString()
