@@ -43,7 +43,9 @@ class FakeEngine:
 
 
 PLANNER = Planner(SIGNATURE)
-MODEL: Any = SimpleNamespace(name="m", version=1, signature=SIGNATURE, wire_forms={}, decoupled=False)
+MODEL: Any = SimpleNamespace(
+    name="m", version=1, signature=SIGNATURE, wire_forms={}, decoupled=False
+)
 ENGINE: Any = FakeEngine()
 HEAD: Any = SimpleNamespace(path="", metadata=[("x-user", "me"), ("user-agent", "test")])
 SINK: Any = None
