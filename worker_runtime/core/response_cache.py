@@ -135,8 +135,9 @@ def request_key(load: tuple[str, int, int], request: InferRequest) -> bytes:
             digest.update(flat.nbytes.to_bytes(8, "little"))
             digest.update(flat.reshape(-1).view(np.uint8).data)
         else:
-            digest.update(len(buffer).to_bytes(8, "little"))
-            digest.update(buffer)
+            view = memoryview(buffer)
+            digest.update(view.nbytes.to_bytes(8, "little"))
+            digest.update(view)
     return digest.digest()
 
 
