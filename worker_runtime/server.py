@@ -175,7 +175,11 @@ class Server:
                 settings.grpc_options,
                 reuse_port=settings.grpc.reuse_port,
             )
-            await self._grpc.start()
+            try:
+                await self._grpc.start()
+            except OSError as error:
+                reason = _unavailable(settings.grpc, error)
+                raise OSError(f"failed to start GRPC service: Unavailable - {reason}") from error
             ports["grpc_port"] = self._grpc.port
             self._started.append(
                 f"Started GRPCInferenceService at {settings.grpc.address}:{self._grpc.port}"

@@ -8,9 +8,10 @@ MEMORY = Group(
         Flag(
             "pinned-memory-pool-byte-size",
             Kind.INTEGER,
-            "bytes of pinned host memory",
+            "bytes of pinned host memory; nothing is pinned here",
             "268435456",
             high=2**63 - 1,
+            effect=False,
         ),
         Flag(
             "cuda-memory-pool-byte-size",
@@ -42,16 +43,16 @@ MEMORY = Group(
         Flag(
             "host-policy",
             Kind.TEXT,
-            "cores of a policy's instances: cpu-cores=<from>-<to>, numa-node=<node>; may be given "
-            "several times",
+            "cores of a policy's instances: the system places all threads here",
             shape="<policy>,<setting>=<value>",
+            effect=False,
         ),
         Flag(
             "model-load-gpu-limit",
             Kind.TEXT,
-            "refuse to load onto a GPU of whose memory more than this fraction is used; may be "
-            "given several times",
+            "refuse to load onto a GPU of whose memory more is used: not measured here",
             shape="<device>:<fraction>",
+            effect=False,
         ),
     ),
 )

@@ -39,8 +39,9 @@ MODEL_REPOSITORY = Group(
         Flag(
             "model-namespacing",
             Kind.BOOLEAN,
-            "serve models of the same name from different repositories",
+            "serve models of the same name from different repositories: not possible here",
             "false",
+            effect=False,
         ),
         Flag(
             "enable-peer-access",
