@@ -187,11 +187,7 @@ def described(problem: Problem) -> str:
 def _check_backend(config: Any) -> None:
     unknown = unsupported_backend(config)
     if unknown is not None:
-        raise LoadFailed(
-            f"unable to find backend library for backend '{config.backend}', try specifying "
-            "runtime on the model configuration.",
-            unknown,
-        )
+        raise LoadFailed(unknown.message, unknown)
 
 
 def _load_spec(config: Any, plan: ModelPlan, version: int, rules: LoadingRules) -> LoadSpec:

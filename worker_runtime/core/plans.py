@@ -59,7 +59,9 @@ class Planner:
         rows = self._rows(inputs) if self._batched else 1
         planned = {name: self._input(name, kind, shape) for name, kind, shape in reversed(inputs)}
         if rows == 0:
-            raise self._empty_batch(inputs)
+            if inputs:
+                raise self._empty_batch(inputs)
+            rows = 1  # all inputs are optional, and none was sent
         order = sorted(range(len(inputs)), key=lambda i: self._positions[inputs[i][0]])
         ordered = tuple(planned[inputs[i][0]] for i in order)
         batch_key = tuple((p.name, self._item_shape(p)) for p in ordered)

@@ -143,7 +143,17 @@ def _name_backend(config: Any, directory: ModelDirectory) -> None:
 
 def unsupported_backend(config: Any) -> Problem | None:
     """The finding when this runtime has no such backend, None when it has."""
-    if config.backend in SERVED or config.platform == ENSEMBLE:
+    if config.platform == ENSEMBLE:
+        return None
+    if config.runtime not in ("", "model.py", f"libtriton_{config.backend}.so"):
+        return Problem(
+            "BackendUnsupported",
+            f"unable to find backend library '{config.runtime}' for model '{config.name}'",
+            model=config.name,
+            field="runtime",
+            detail=f'got "{config.runtime}"; expected no runtime: backends are built in',
+        )
+    if config.backend in SERVED:
         return None
     return Problem(
         "BackendUnsupported",

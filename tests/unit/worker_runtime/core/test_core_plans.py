@@ -152,6 +152,12 @@ def test_empty_tensors_are_fine_as_long_as_there_is_a_batch() -> None:
     assert (plan.rows, plan.inputs[0].byte_size) == (2, 0)
 
 
+def test_a_request_without_any_input_is_one_row() -> None:
+    signature = Signature("m", 4, (spec("A", "FP32", 2, optional=True),), (spec("X", "FP32", 1),))
+    plan = Planner(signature).plan((), None)
+    assert (plan.rows, plan.inputs) == (1, ())
+
+
 def test_a_shape_tensor_has_no_batch_axis() -> None:
     signature = Signature(
         "m",

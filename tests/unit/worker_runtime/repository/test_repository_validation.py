@@ -173,3 +173,38 @@ def test_devices_are_those_of_the_machine() -> None:
         "compute compatibility of 6.000000 are: 0, 1"
     )
     assert not check_devices(config, {}, Machine(cores=2, gpus=4))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('backend: "identity" runtime: "libtriton_identity.so"', ""),
+        ('backend: "python" runtime: "model.py"', ""),
+        ('platform: "ensemble"', ""),
+        (
+            'backend: "identity" runtime: "libx.so"',
+            "unable to find backend library 'libx.so' for model 'm'",
+        ),
+        (
+            'backend: "nope"',
+            "unable to find backend library for backend 'nope', try specifying runtime on the "
+            "model configuration.",
+        ),
+    ],
+)
+def test_backends_are_those_that_are_built_in(text: str, message: str) -> None:
+    found = unsupported_backend(parse(f'name: "m" {text}'))
+    assert (found.message if found else "") == message
+
+
+def test_metrics_that_cannot_be_customized_are_a_warning() -> None:
+    text = (
+        "model_metrics { metric_control { metric_identifier { family: 'nv_cache' } "
+        "histogram_options { buckets: [1] } } }"
+    )
+    (found,) = findings(MODEL + IO + text)
+    assert (found.severity, found.line) == ("warning", 4)
+    assert found.message == (
+        "Metric family 'nv_cache' in 'metric_identifier' is not a customizable metric in Triton "
+        "core."
+    )
