@@ -94,6 +94,27 @@ def test_no_file_of_a_refused_load_is_taken(server: Runtime) -> None:
     assert (status, error_of(answer)) == (501, "'repository_name' specification is not supported")
 
 
+def test_loads_bring_configuration_and_files(server: Runtime) -> None:
+    model = om.model_bytes(om.identity(om.FP32, "N", 3))
+    config = {"backend": "onnxruntime", "max_batch_size": 5}
+    with client.InferenceServerClient(server.http) as stub:
+        stub.load_model("brought", config=json.dumps(config), files={"file:1/model.onnx": model})
+        assert stub.get_model_config("brought")["max_batch_size"] == 5
+        stub.unload_model("brought")
+        with pytest.raises(InferenceServerException, match="failed to load 'brought'"):
+            stub.load_model("brought")
+
+
+def test_large_documents_are_read_past(server: Runtime) -> None:
+    body = b'{"parameters":{"config":"' + b" " * LIMIT + b'"}}'
+    status, _, answer = server.call("v2/repository/models/vary/load", body)
+    assert (status, error_of(answer)) == (
+        400,
+        f"request JSON size of {len(body)} bytes exceeds the maximum allowed input size. Use "
+        "--http-max-input-size to increase the limit.",
+    )
+
+
 # --- generate ------------------------------------------------------------------------------------
 
 

@@ -21,6 +21,7 @@ from worker_runtime.protocols.http.json_words import (
     member,
     optional,
 )
+from worker_runtime.protocols.http.limits import check_document
 from worker_runtime.protocols.http.loads import decode_base64, load_override
 from worker_runtime.protocols.http.routes import Route
 from worker_runtime.protocols.http.statistics import statistics_json
@@ -189,11 +190,7 @@ class Admin:
 
     def _document(self, body: Any) -> Any:
         """The JSON in a body. Raises BadJson and InvalidArgument."""
-        if len(body) > self._limit:
-            raise InvalidArgument(
-                f"request JSON size of {len(body)} bytes exceeds the maximum allowed input size. "
-                "Use --http-max-input-size to increase the limit."
-            )
+        check_document(len(body), self._limit)
         return read(bytes(body))
 
 

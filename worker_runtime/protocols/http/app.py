@@ -12,11 +12,12 @@ from worker_runtime.errors import InvalidArgument, RuntimeFault
 from worker_runtime.protocols.http.admin import Admin
 from worker_runtime.protocols.http.compression import decompress
 from worker_runtime.protocols.http.connection import Connection
-from worker_runtime.protocols.http.decode import check_size, decode
+from worker_runtime.protocols.http.decode import decode
 from worker_runtime.protocols.http.encode import encode, encode_any
 from worker_runtime.protocols.http.errors import HttpRefusal
 from worker_runtime.protocols.http.generate import Generation, generate_request
 from worker_runtime.protocols.http.heads import MAX_BODY_BYTES, Head, HeadCache
+from worker_runtime.protocols.http.limits import check_document, check_size
 from worker_runtime.protocols.http.restrictions import check
 from worker_runtime.protocols.http.routes import Route, match
 from worker_runtime.types.request import InferRequest
@@ -88,9 +89,11 @@ class HttpApp:
 
     def too_large(self, head: Head) -> str:
         """Why a body of this Content-Length is not read at all; "" when it is."""
-        size = head.content_length
+        size, route = head.content_length, match(head.path)
         try:
-            if head.json_length == 0:
+            if route is None or route.kind not in ("infer", "score"):
+                check_document(size, self._limit)
+            elif head.json_length == 0:
                 check_size(size, self._limit, "Request raw input size")
             elif head.json_length < 0:
                 check_size(size, self._limit)

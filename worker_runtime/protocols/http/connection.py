@@ -22,6 +22,7 @@ Body = bytes | bytearray | memoryview
 
 _MAX_AHEAD = 256 * 1024  # bytes of pipelined requests kept while one is being answered
 _READ_INTO_ABOVE = 64 * 1024
+_MAX_UNREAD = 64 * 1024 * 1024  # bytes of a stream that wait for a client to read
 _COPY_BELOW = 16 * 1024
 _JOIN_BELOW = 64 * 1024  # smaller answers leave in one piece
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -355,8 +356,12 @@ class Connection(asyncio.Protocol):
         self._write(replies.streamed(status, self._head, content_type))
 
     def piece(self, data: bytes) -> None:
-        """A piece of it; it leaves at once."""
+        """A piece of it; it leaves at once. A client that reads none of them is let go."""
         assert self._head is not None  # noqa: S101
+        transport = self._transport
+        if self._write_paused and transport and transport.get_write_buffer_size() > _MAX_UNREAD:
+            transport.abort()
+            return
         self._write(data if self._head.old_http else b"%x\r\n%s\r\n" % (len(data), data))
 
     def end(self) -> None:

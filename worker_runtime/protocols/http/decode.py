@@ -11,6 +11,7 @@ from worker_runtime.core.model import ModelVersion
 from worker_runtime.errors import InvalidArgument, RuntimeFault, Unsupported
 from worker_runtime.protocols.http.forms import Form, OutputForm, build, check_tail
 from worker_runtime.protocols.http.heads import Head
+from worker_runtime.protocols.http.limits import check_size
 from worker_runtime.protocols.http.schema import Unparsed, decode_request
 from worker_runtime.protocols.http.tensors import from_json
 from worker_runtime.types.request import InferRequest, Sink
@@ -113,15 +114,6 @@ def refuse_decoupled(model: ModelVersion) -> None:
     """Raises Unsupported for models that answer any number of times."""
     if model.config.model_transaction_policy.decoupled:
         raise Unsupported("HTTP end point doesn't support models with decoupled transaction policy")
-
-
-def check_size(size: int, limit: int, what: str = "Request JSON size") -> None:
-    """Raises InvalidArgument when ``size`` is above the limit."""
-    if size > limit:
-        raise InvalidArgument(
-            f"{what} of {size} bytes exceeds the maximum allowed value of {limit} bytes. Use "
-            "--http-max-input-size to increase the limit."
-        )
 
 
 def _decode_json(

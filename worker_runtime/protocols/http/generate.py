@@ -18,6 +18,7 @@ from worker_runtime.protocols.http.json_words import (
     explained,
     members,
 )
+from worker_runtime.protocols.http.limits import check_document
 from worker_runtime.protocols.http.schema import Unparsed
 from worker_runtime.protocols.http.tensors import encode_response, from_json, is_finite, to_json
 from worker_runtime.types.request import Arrays, InferRequest, ParameterValue, Response
@@ -34,11 +35,7 @@ def generate_request(
 ) -> InferRequest:
     """Members named like inputs become tensors, the others parameters. Raises InvalidArgument."""
     arrived = monotonic_ns()
-    if len(body) > limit:
-        raise InvalidArgument(
-            f"request JSON size of {len(body)} bytes exceeds the maximum allowed input size. Use "
-            "--http-max-input-size to increase the limit."
-        )
+    check_document(len(body), limit)
     document = read(body)
     request_id = ""
     if isinstance(document, dict) and _ID in document:

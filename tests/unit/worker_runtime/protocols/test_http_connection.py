@@ -1,0 +1,122 @@
+"""A connection with a transport that only takes notes."""
+
+from typing import Any
+
+from worker_runtime.protocols.http.connection import Connection
+from worker_runtime.protocols.http.heads import Head, HeadCache
+
+GET = b"GET /%s HTTP/1.1\r\nHost: x\r\n\r\n"
+
+
+class Notes:
+    """A transport. ``unread`` is how much of what was written waits."""
+
+    def __init__(self) -> None:
+        self.written: list[bytes] = []
+        self.unread = 0
+        self.aborted = False
+
+    def is_closing(self) -> bool:
+        return self.aborted
+
+    def write(self, data: bytes) -> None:
+        self.written.append(bytes(data))
+
+    def get_write_buffer_size(self) -> int:
+        return self.unread
+
+    def abort(self) -> None:
+        self.aborted = True
+
+    def pause_reading(self) -> None: ...
+
+    def resume_reading(self) -> None: ...
+
+
+class Later:
+    """An application that answers when it is told to."""
+
+    encode: Any = None
+    encode_any: Any = None
+
+    def __init__(self) -> None:
+        self.heads = HeadCache()
+        self.connections: set[Connection] = set()
+        self.seen: list[str] = []
+
+    def body_limit(self, head: Head) -> int:
+        return 1000
+
+    def too_large(self, head: Head) -> str:
+        return "too large" if head.content_length > 1000 else ""
+
+    def handle(self, connection: Connection, head: Head, body: Any) -> None:
+        self.seen.append(f"{head.path} {bytes(body).decode()}")
+
+    def cancelled(self, request: Any) -> None: ...
+
+
+def made() -> tuple[Connection, Notes, Later]:
+    app, notes = Later(), Notes()
+    connection = Connection(app)
+    connection.connection_made(notes)  # type: ignore[arg-type] # it is enough of one
+    return connection, notes, app
+
+
+def test_the_next_request_waits_until_a_stream_has_ended() -> None:
+    connection, notes, app = made()
+    connection.data_received(GET % b"a" + GET % b"b")
+    connection.begin(200, b"text/event-stream")
+    connection.piece(b"one")
+    assert app.seen == ["/a "]
+    connection.end()
+    assert app.seen == ["/a ", "/b "]
+    assert notes.written[1:] == [b"3\r\none\r\n", b"0\r\n\r\n"]
+
+
+def test_a_client_that_never_reads_its_stream_is_let_go() -> None:
+    connection, notes, _ = made()
+    connection.data_received(GET % b"a")
+    connection.begin(200, b"text/event-stream")
+    connection.pause_writing()
+    notes.unread = 60 * 1024 * 1024
+    connection.piece(b"one")
+    assert not notes.aborted
+    notes.unread = 65 * 1024 * 1024
+    connection.piece(b"two")
+    assert notes.aborted
+    assert notes.written[1:] == [b"3\r\none\r\n"]
+
+
+def test_a_body_may_come_in_any_pieces_with_the_next_request_behind_it() -> None:
+    head = b"POST /p HTTP/1.1\r\nContent-Length: 6\r\n\r\n"
+    raw = head + b"abcdef" + GET % b"next"
+    for first in range(1, len(raw)):
+        connection, _, app = made()
+        connection.data_received(raw[:first])
+        connection.data_received(raw[first:])
+        assert app.seen == ["/p abcdef"]
+        connection.reply(200)
+        assert app.seen == ["/p abcdef", "/next "]
+
+
+def test_a_refused_body_is_read_past() -> None:
+    connection, notes, app = made()
+    connection.data_received(b"POST /p HTTP/1.1\r\nContent-Length: 5000\r\n\r\n" + b"x" * 100)
+    assert notes.written[0].startswith(b"HTTP/1.1 400 Bad Request\r\n")
+    assert connection.stalled
+    for size in (4000, 900):
+        connection.data_received(b"x" * size)
+    assert not connection.stalled
+    connection.data_received(GET % b"next")
+    assert app.seen == ["/next "]
+
+
+def test_whoever_waits_for_leave_to_send_a_refused_body_is_let_go() -> None:
+    connection, notes, _ = made()
+    notes.close = notes.abort  # type: ignore[attr-defined] # the same to these notes
+    connection.data_received(
+        b"POST /p HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 5000\r\n\r\n"
+    )
+    assert b"Connection: close\r\n" in notes.written[0]
+    assert notes.aborted
