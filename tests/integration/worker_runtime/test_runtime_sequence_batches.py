@@ -337,3 +337,52 @@ def test_sequences_go_on_while_instances_change(models: Path, model: str) -> Non
         assert send.answers(3, 1, "TOTAL") == [3]
         client.unload_model(model)
         assert server.stop() == 0
+
+
+SLOW = """
+backend: "identity"
+max_batch_size: 1
+input { name: "INPUT0" data_type: TYPE_FP32 dims: [ -1 ] }
+output { name: "OUTPUT0" data_type: TYPE_FP32 dims: [ -1 ] }
+instance_group { count: 1 kind: KIND_CPU }
+parameters { key: "delay_ms" value { string_value: "1000" } }
+sequence_batching { STRATEGY max_sequence_idle_microseconds: 10000000 }
+"""
+
+
+@pytest.mark.parametrize("strategy", ["direct { }", "oldest { max_candidate_sequences: 1 }"])
+@pytest.mark.parametrize("backlogged", [False, True])
+def test_cancelling_a_call_cancels_its_sequence(
+    tmp_path: Path, strategy: str, backlogged: bool
+) -> None:
+    root = tmp_path / "models"
+    (root / "slow" / "1").mkdir(parents=True)
+    (root / "slow" / "config.pbtxt").write_text(SLOW.replace("STRATEGY", strategy))
+    with runtime(root) as server, grpc_client.InferenceServerClient(server.grpc) as client:
+        answers: dict[str, tuple[Any, Any]] = {}
+
+        def send(name: str, sequence: int, *, start: bool = False) -> Any:
+            item = grpc_client.InferInput("INPUT0", [1, 8], "FP32")
+            item.set_data_from_numpy(np.ones((1, 8), np.float32))
+            return client.async_infer(
+                "slow",
+                [item],
+                lambda result, error: answers.update({name: (result, error)}),
+                sequence_id=sequence,
+                sequence_start=start,
+            )
+
+        send("running", 1, start=True)
+        sequence = 2 if backlogged else 1
+        calls = [send("first", sequence, start=backlogged)]
+        queued(server, "slow", 1)
+        calls.append(send("second", sequence))
+        queued(server, "slow", 2)
+        calls[0].cancel()
+        wait_until(lambda: len(answers) == 3, "three answers", 20)
+        assert answers["running"][1] is None
+        for name in ("first", "second"):
+            assert answers[name][1].status() == "StatusCode.CANCELLED"
+        labels = '{model="slow",reason="CANCELED",version="1"}'
+        assert f"nv_inference_request_failure{labels} 2" in server.metrics()
+        assert pending(server, "slow") == 0
