@@ -198,9 +198,10 @@ class DynamicScheduler:
         self._pump_planned = False
         if self._held_back():
             return
+        if self._grows:
+            self._pump_payloads()
+            return
         queue, here = self._queue, 0
-        while self._ready and self._in_flight < self._slots:
-            self._start(self._policy.pop(self._ready))
         while len(queue) and self._in_flight < self._slots:
             now = monotonic_ns()
             if queue.has_policy:
@@ -214,14 +215,18 @@ class DynamicScheduler:
                 if here >= _HERE_PER_TURN and len(queue):
                     self._plan_pump()  # why: other connections want their turn of the loop
                     return
-        if not len(queue):
-            return
-        if self._grows:
-            now = monotonic_ns()
-            limit = _PAYLOADS_PER_INSTANCE * self._pool.size
-            self._wake_at(self._policy.gather(queue, self._ready, limit, now), now)
-        elif queue.has_policy:
+        if queue.has_policy and len(queue):
             self._wake_at(0, monotonic_ns())
+
+    def _pump_payloads(self) -> None:
+        """The same through payloads, which are made and grow whether or not an instance is free."""
+        now, ready = monotonic_ns(), self._ready
+        limit = _PAYLOADS_PER_INSTANCE * self._pool.size
+        wake_ns = self._policy.gather(self._queue, ready, limit, now)
+        while ready and self._in_flight < self._slots:
+            self._start(self._policy.pop(ready))
+            wake_ns = self._policy.gather(self._queue, ready, limit, now)
+        self._wake_at(wake_ns, now)
 
     def _held_back(self) -> bool:
         """Triton's own tests let a queue fill before anything leaves it."""
