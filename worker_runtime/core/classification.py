@@ -30,7 +30,7 @@ def classify(
     rows = array.shape[0] if batched else 1
     columns = array.size // rows if rows else 0
     if columns > _MAX_ELEMENTS:
-        raise InvalidArgument(f"output '{name}' has too many elements to classify: {columns}")
+        raise InvalidArgument("classification output tensor too large")
     k = min(count, columns)
     texts: list[bytes] = []
     for row in array.reshape(rows, columns):
