@@ -7,6 +7,7 @@ without samples is not shown at all.
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 Labels = Mapping[str, str]
 _LAST = ("le", "quantile")
@@ -14,15 +15,15 @@ _LAST = ("le", "quantile")
 
 @dataclass(slots=True)
 class Family:
-    """``kind`` is counter, gauge, histogram or summary; a sample is suffix, labels and value."""
+    """``kind``: counter, gauge, histogram or summary; a sample: suffix, labels as text, value."""
 
     name: str
     text: str
     kind: str
-    samples: list[tuple[str, Labels, float]] = field(default_factory=list)
+    samples: list[tuple[str, str, float]] = field(default_factory=list)
 
     def add(self, labels: Labels, value: float, suffix: str = "") -> None:
-        self.samples.append((suffix, labels, value))
+        self.samples.append((suffix, _labels(labels), value))
 
     def add_histogram(
         self, labels: Labels, bounds: Sequence[float], counts: Sequence[int], total: float
@@ -30,10 +31,12 @@ class Family:
         """``counts`` of the single buckets, with one more than ``bounds`` for the rest."""
         self.add(labels, sum(counts), "_count")
         self.add(labels, total, "_sum")
+        # why by hand: these are by far the most lines, and a scrape runs in the event loop.
+        begin = f"{_labels(labels)[:-1]}," if labels else "{"
         reached = 0
-        for bound, count in zip((*bounds, math.inf), counts, strict=True):
+        for bound, count in zip(_shown(tuple(bounds)), counts, strict=True):
             reached += count
-            self.add({**labels, "le": number(bound)}, reached, "_bucket")
+            self.samples.append(("_bucket", f'{begin}le="{bound}"}}', reached))
 
     def add_summary(
         self, labels: Labels, quantiles: Iterable[tuple[float, float]], count: int, total: float
@@ -54,7 +57,7 @@ def render(families: Iterable[Family]) -> bytes:
         lines.append(f"# HELP {family.name} {_escaped(family.text)}")
         lines.append(f"# TYPE {family.name} {family.kind}")
         for suffix, labels, value in family.samples:
-            lines.append(f"{family.name}{suffix}{_labels(labels)} {number(value)}")
+            lines.append(f"{family.name}{suffix}{labels} {number(value)}")
     return ("\n".join(lines) + "\n").encode()
 
 
@@ -67,6 +70,11 @@ def number(value: float) -> str:
     if math.isinf(value):
         return "+Inf" if value > 0 else "-Inf"
     return f"{value:.16g}"
+
+
+@lru_cache(maxsize=256)
+def _shown(bounds: tuple[float, ...]) -> tuple[str, ...]:
+    return (*map(number, bounds), "+Inf")
 
 
 def _labels(labels: Labels) -> str:
