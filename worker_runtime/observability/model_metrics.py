@@ -1,10 +1,12 @@
 """Metrics that models make themselves, next to the server's own in ``/metrics``."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client.samples import Sample
 
 from worker_runtime.errors import AlreadyExists, InvalidArgument, NotFound, Unsupported
+from worker_runtime.observability.metrics.text import Family, number, render
 
 _KINDS = ("counter", "gauge", "histogram")
 _DEFAULT_BUCKETS = Histogram.DEFAULT_BUCKETS
@@ -47,14 +49,6 @@ class _Family:
             return made(self.name, self.text, names, registry=registry)
         except ValueError as error:
             raise InvalidArgument(f"metric '{self.name}': {error}") from error
-
-
-def _without_creation(text: bytes) -> bytes:
-    """Leave out the times at which metrics were made: nobody asked for them."""
-    lines = text.splitlines(keepends=True)
-    return b"".join(
-        line for line in lines if b"_created" not in line.split(b"{")[0].split(b" ")[-1]
-    )
 
 
 class OwnMetrics:
@@ -102,18 +96,29 @@ class OwnMetrics:
             raise Unsupported("TRITONSERVER_METRIC_KIND_HISTOGRAM does not support Value")
         return float(metric._value.get())
 
+    def collect(self) -> Iterator[Family]:
+        """The families as Triton writes them: counters keep their names, numbers are plain."""
+        for family in list(self._families.values()):
+            shown = Family(family.name, family.text, _KINDS[family.kind])
+            for registry in list(family.registries.values()):
+                for metric in registry.collect():
+                    for sample in metric.samples:
+                        self._add(shown, sample)
+            yield shown
+
+    def _add(self, shown: Family, sample: Sample) -> None:
+        suffix = sample.name.removeprefix(shown.name)
+        if suffix == "_created":  # nobody asked for it
+            return
+        labels = dict(sample.labels)
+        if "le" in labels:
+            labels["le"] = number(float(labels["le"]))
+        # why: the client library ends the names of counters on _total, Triton does not.
+        shown.add(labels, sample.value, "" if suffix == "_total" else suffix)
+
     def text(self) -> bytes:
         """In Prometheus' text format."""
-        parts = []
-        for family in self._families.values():
-            for registry in family.registries.values():
-                text = generate_latest(registry)
-                if family.kind == 0 and not family.name.endswith("_total"):
-                    # The client library adds what Triton's names do not have.
-                    name = family.name.encode()
-                    text = text.replace(name + b"_total", name)
-                parts.append(_without_creation(text))
-        return b"".join(parts)
+        return render(self.collect())
 
     def _family(self, name: str) -> _Family:
         family = self._families.get(name)

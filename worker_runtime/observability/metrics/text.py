@@ -58,7 +58,7 @@ def render(families: Iterable[Family]) -> bytes:
         lines.append(f"# TYPE {family.name} {family.kind}")
         for suffix, labels, value in family.samples:
             lines.append(f"{family.name}{suffix}{labels} {number(value)}")
-    return ("\n".join(lines) + "\n").encode()
+    return "".join(f"{line}\n" for line in lines).encode()
 
 
 def number(value: float) -> str:

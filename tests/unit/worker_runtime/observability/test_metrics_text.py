@@ -17,6 +17,7 @@ from worker_runtime.observability.metrics.latency import Histogram, Summaries
 from worker_runtime.observability.metrics.models import ModelFamilies
 from worker_runtime.observability.metrics.quantiles import SlidingQuantiles
 from worker_runtime.observability.metrics.text import number
+from worker_runtime.observability.model_metrics import OwnMetrics
 
 US, MS = 1_000, 1_000_000
 
@@ -80,7 +81,7 @@ def test_counters_are_spelled_as_in_triton() -> None:
 
 
 def test_families_come_and_go_with_their_models() -> None:
-    assert text_of() == "\n"
+    assert text_of() == ""
     assert 'nv_inference_count{model="m",version="1"} 0\n' in text_of(Model())
 
 
@@ -281,3 +282,29 @@ def test_quantiles_forget_after_a_minute() -> None:
     now[0] = 200.0
     assert number(seen.value(0.5)) == "Nan"
     assert (seen.count, seen.total) == (101, 5050 + 1_000_000)
+
+
+def test_metrics_of_models_are_written_the_same_way() -> None:
+    own = OwnMetrics()
+    for kind, name in enumerate(("requests", "depth", "seconds")):
+        own.family(name, f"the {name}", kind)
+        own.make(name, {"model": "m", "a": "x"}, [0.5, 2])
+    own.change("requests", {"model": "m", "a": "x"}, "increment", 3)
+    own.change("depth", {"a": "x", "model": "m"}, "set", 2.5)
+    own.change("seconds", {"model": "m", "a": "x"}, "observe", 1)
+    labels = 'a="x",model="m"'
+    assert own.text().decode().splitlines() == [
+        "# HELP requests the requests",
+        "# TYPE requests counter",
+        f"requests{{{labels}}} 3",
+        "# HELP depth the depth",
+        "# TYPE depth gauge",
+        f"depth{{{labels}}} 2.5",
+        "# HELP seconds the seconds",
+        "# TYPE seconds histogram",
+        f'seconds_bucket{{{labels},le="0.5"}} 0',
+        f'seconds_bucket{{{labels},le="2"}} 1',
+        f'seconds_bucket{{{labels},le="+Inf"}} 1',
+        f"seconds_count{{{labels}}} 1",
+        f"seconds_sum{{{labels}}} 1",
+    ]
