@@ -78,11 +78,17 @@ class ConfigInvalid(InvalidArgument):
 
 
 class LoadFailed(InvalidArgument):
-    """A model that could not be loaded; ``problem`` is what tools show."""
+    """A model that could not be loaded; ``problem`` is what tools show.
 
-    def __init__(self, message: str, problem: Problem | None = None) -> None:
+    ``kind`` is what Triton's backend would call it: reasons in the index begin with it.
+    """
+
+    def __init__(
+        self, message: str, problem: Problem | None = None, kind: str = "Invalid argument"
+    ) -> None:
         super().__init__(message)
         self.problem = problem
+        self.kind = kind
 
 
 class NotFound(RuntimeFault):

@@ -1,5 +1,6 @@
 """ONNX Runtime: sessions with thread defaults that do not fight, on the CPU or a CUDA device."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ _TYPES = {
     "tensor(double)": "FP64",
     "tensor(string)": "BYTES",
 }
+_ERROR = re.compile(r"\[ONNXRuntimeError\] : (\d+) : \w+ : (.*)", re.DOTALL)
 _LEVELS = {
     -1: ort.GraphOptimizationLevel.ORT_ENABLE_BASIC,
     1: ort.GraphOptimizationLevel.ORT_ENABLE_EXTENDED,
@@ -120,6 +122,7 @@ def model_file(spec: LoadSpec) -> Path:
         raise LoadFailed(
             f"unable to find '{path}' for model instance '{spec.name}'",
             Problem("ModelLoadFailed", message, model=spec.name),
+            "Unavailable",
         )
     return path
 
@@ -138,7 +141,13 @@ def open_session(path: Path, options: Any, providers: list[Any], name: str) -> A
             detail=str(error),
             hints=("Export it again, or for an older opset: torch.onnx.export(opset_version=17).",),
         )
-        raise LoadFailed(f"failed to load the ONNX model: {error}", problem) from error
+        raise LoadFailed(_told(error), problem, "Internal") from error
+
+
+def _told(error: Exception) -> str:
+    """What ONNX Runtime says, as Triton's backend passes it on."""
+    found = _ERROR.fullmatch(str(error))
+    return f"onnx runtime error {found[1]}: {found[2]}" if found else str(error)
 
 
 def inspect_graph(path: Path, name: str) -> ModelGraph:

@@ -52,6 +52,7 @@ def test_one_bad_model_never_takes_down_the_others(tmp_path: Path) -> None:
         rows = {row["name"]: row for row in shown}
         assert rows["good"]["state"] == "READY"
         for name, reason in (
+            ("garbage", "Internal: onnx runtime error 7: Load model from "),
             ("garbage", "Protobuf parsing failed"),
             ("refused", "NoSuchOperator"),
             ("typo", 'config.pbtxt:2:1: unknown field "max_batch"'),

@@ -97,9 +97,11 @@ class PythonBackend:
             process.stop(1.0)
         if reply is None:
             lines = "\n".join(process.last_lines)
-            raise LoadFailed(f"the model's process ended: {process.end}. {lines}".strip())
+            raise LoadFailed(
+                f"the model's process ended: {process.end}. {lines}".strip(), kind="Internal"
+            )
         if reply["op"] == "failed":
-            raise LoadFailed(reply["message"])
+            raise LoadFailed(reply["message"], kind="Internal")
         if reply["config"] is not None:
             _replace(spec.config, reply["config"])
 
@@ -129,7 +131,7 @@ def _check_file(spec: LoadSpec) -> None:
     path = spec.path / _file(spec)
     if not path.is_file():
         message = f"Python model file not found in '{spec.path.parent / _file(spec)}' or '{path}'"
-        raise LoadFailed(message, Problem("ModelLoadFailed", message, model=spec.name))
+        raise LoadFailed(message, Problem("ModelLoadFailed", message, model=spec.name), "Internal")
 
 
 def _command(

@@ -135,4 +135,4 @@ def _run(command: list[str], spec: LoadSpec) -> None:
 
 def _failed(spec: LoadSpec, text: str) -> LoadFailed:
     message = f"model '{spec.name}': {text}"
-    return LoadFailed(message, Problem("ModelLoadFailed", message, model=spec.name))
+    return LoadFailed(message, Problem("ModelLoadFailed", message, model=spec.name), "Internal")

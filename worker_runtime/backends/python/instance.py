@@ -82,7 +82,9 @@ class PythonInstance:
             }
         if reply is None or reply["op"] == "failed":
             process.stop(_FAILED_GRACE_S)
-            raise LoadFailed(reply["message"] if reply is not None else self._death(process))
+            raise LoadFailed(
+                reply["message"] if reply is not None else self._death(process), kind="Internal"
+            )
         self._has_ready = reply["is_ready"]
         self._up_since = time.monotonic()
         self._healthy.set()

@@ -4,6 +4,7 @@ from worker_runtime.errors import (
     AlreadyExists,
     Cancelled,
     InvalidArgument,
+    LoadFailed,
     NotFound,
     Unavailable,
     Unsupported,
@@ -21,5 +22,7 @@ _KINDS: tuple[tuple[type[Exception], str], ...] = (
 
 def status_text(error: Exception) -> str:
     """``Invalid argument: the reason``; what is no fact of ours is internal."""
+    if isinstance(error, LoadFailed):
+        return f"{error.kind}: {error}"
     kind = next((name for kind, name in _KINDS if isinstance(error, kind)), "Internal")
     return f"{kind}: {str(error) or type(error).__name__}"

@@ -8,7 +8,7 @@ from worker_runtime.core.lifecycle.changes import Change, plan_change
 from worker_runtime.core.lifecycle.dependencies import downstream, next_round, with_orphans
 from worker_runtime.core.lifecycle.instances import Match, match
 from worker_runtime.core.lifecycle.status import status_text
-from worker_runtime.errors import ConfigInvalid, Internal, NotFound, QueueFull
+from worker_runtime.errors import ConfigInvalid, Internal, LoadFailed, NotFound, QueueFull
 from worker_runtime.repository.pbtxt import parse
 
 PLAIN = 'name: "m" max_batch_size: 4'
@@ -100,6 +100,8 @@ def test_parts_come_first(pending: set[str], ready: set[str]) -> None:
     ("error", "text"),
     [
         (ConfigInvalid("bad"), "Invalid argument: bad"),
+        (LoadFailed("no such backend"), "Invalid argument: no such backend"),
+        (LoadFailed("boom", kind="Internal"), "Internal: boom"),
         (NotFound("no file"), "Not found: no file"),
         (QueueFull("full"), "Unavailable: full"),
         (Internal("boom"), "Internal: boom"),
