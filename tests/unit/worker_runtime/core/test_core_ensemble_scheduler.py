@@ -579,3 +579,32 @@ async def test_requests_of_one_turn_share_the_batches_of_every_step() -> None:
     assert (loaded["a"].batches, loaded["b"].batches) == ([4], [4])
     for served in models:
         await served.scheduler.drain()
+
+
+def test_a_shape_that_cannot_be_ends_the_request() -> None:
+    def odd(request: Any) -> None:
+        request.sink.deliver(request, [np.zeros(3, np.float32)])
+
+    text = ensemble_text(
+        "shaped",
+        ["IN"],
+        ['output { name: "OUT" data_type: TYPE_FP32 dims: [1, 2] reshape { shape: [2] } }'],
+        [step_text("a", {"x": "IN"}, {"y": "OUT"})],
+    )
+    harness = EnsembleHarness(text, FakeServed(model_text("a"), odd))
+    sink = RecordingSink()
+    harness.scheduler.submit(harness.request(sink, IN=[1, 2]))
+    assert str(sink.failed[0][1]).startswith("in ensemble 'shaped', cannot reshape array")
+    assert not harness.scheduler.busy
+
+
+def test_a_model_that_lost_an_input_ends_the_request() -> None:
+    harness = EnsembleHarness(
+        CHAIN, FakeServed(model_text("a"), plus(0)), FakeServed(model_text("b", ["other"]))
+    )
+    sink = RecordingSink()
+    harness.scheduler.submit(harness.request(sink, IN=[1, 2]))
+    assert str(sink.failed[0][1]) == (
+        "in ensemble 'chain', unexpected inference input 'x' for model 'b'"
+    )
+    assert not harness.scheduler.busy

@@ -7,51 +7,25 @@ the answer that completed them: models that answer at once would otherwise nest 
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from time import monotonic_ns
 
+from worker_runtime.core.execution.answers import as_fault
 from worker_runtime.core.scheduling.ensemble.flow import Flow, Held, Tensor, Update
-from worker_runtime.core.scheduling.ensemble.graph import EnsembleGraph, Step
+from worker_runtime.core.scheduling.ensemble.graph import Step
 from worker_runtime.core.scheduling.ensemble.limits import StepLimiter
 from worker_runtime.core.scheduling.ensemble.outputs import (
     output_array,
     sequence_parameters,
     step_output,
 )
+from worker_runtime.core.scheduling.ensemble.shared import Ensemble
 from worker_runtime.core.scheduling.ensemble.steps import StepCall, StepMaker, shapes_of
-from worker_runtime.core.scheduling.surroundings import ServedModel, Surroundings
-from worker_runtime.errors import Cancelled, Internal, InvalidArgument, RuntimeFault
-from worker_runtime.observability.metrics.latency import Histogram
+from worker_runtime.core.scheduling.surroundings import ServedModel
+from worker_runtime.errors import Cancelled, InvalidArgument, RuntimeFault
 from worker_runtime.types.request import InferRequest, ParameterValue, Response
-from worker_runtime.types.signature import Signature
 
 logger = logging.getLogger(__name__)
-
-
-class Ensemble:
-    """What all requests of one ensemble share. ``ended`` is told when a run is over."""
-
-    def __init__(
-        self,
-        graph: EnsembleGraph,
-        signature: Signature,
-        surroundings: Surroundings,
-        *,
-        decoupled: bool,
-        max_inflight: int,
-        ended: "Callable[[EnsembleRun], None]",
-        first_response: Histogram | None = None,
-    ) -> None:
-        self.graph = graph
-        self.outputs = {spec.name: spec for spec in signature.outputs}
-        self.batching = signature.max_batch_size > 0
-        self.resolve = surroundings.resolve
-        self.decoupled = decoupled
-        self.limiters: list[StepLimiter[StepCall]] = (
-            [StepLimiter(max_inflight) for _ in graph.steps] if max_inflight else []
-        )
-        self.ended = ended
-        self.first_response = first_response
 
 
 class EnsembleRun:
@@ -128,16 +102,15 @@ class EnsembleRun:
         elif response is not None and self.error is None:
             try:
                 updates = self._write_outputs(call, request.plan.rows, response)
-            except RuntimeFault as error:
-                self._failed(error, call.step, shapes_of(request))
+            except Exception as error:  # why so wide: a request must end, whatever a model gave
+                self._failed(as_fault(error), call.step, shapes_of(request))
         self._advance(updates)
 
     def failed(self, call: StepCall, request: InferRequest, error: Exception) -> None:
         self._step_over(call)
         if self._over:
             return
-        fault = error if isinstance(error, RuntimeFault) else Internal(str(error))
-        self._failed(fault, call.step, shapes_of(request))
+        self._failed(as_fault(error), call.step, shapes_of(request))
         self._advance([])
 
     def _step_over(self, call: StepCall) -> None:
@@ -191,7 +164,7 @@ class EnsembleRun:
             self._in_flight += len(steps)
             iteration = self._flow.answer(updates)
             if iteration is not None:
-                response = self._response(self._flow.take_answer(iteration))
+                response = self._answer(self._flow.take_answer(iteration))
         self._settle(response)
         self._pump()
 
@@ -215,10 +188,12 @@ class EnsembleRun:
             if self.request.cancelled:
                 raise self._cancelled()
             call, request = self._maker.call(self, step, model, inputs)
-        except RuntimeFault as error:
+        except Exception as error:  # why so wide: a reload may have changed the model's tensors
             self._in_flight -= 1
             tensors = [(name, held.tensor) for name, held in inputs]
-            self._failed(error, step, [(name, t.shape) for name, t in tensors if t is not None])
+            self._failed(
+                as_fault(error), step, [(name, t.shape) for name, t in tensors if t is not None]
+            )
             self._settle(None)
             return
         self._calls[call] = request
@@ -255,6 +230,13 @@ class EnsembleRun:
             asyncio.get_running_loop().call_soon(following.run.submit, following)
 
     # --- the end ---------------------------------------------------------------------------------
+
+    def _answer(self, outputs: list[tuple[str, Held]]) -> Response | None:
+        try:
+            return self._response(outputs)
+        except Exception as error:  # why so wide: a model gave a shape that cannot be
+            self._failed(as_fault(error))
+            return None
 
     def _response(self, outputs: list[tuple[str, Held]]) -> Response:
         """Fewer outputs than were asked for when a model gave fewer."""

@@ -78,7 +78,9 @@ class StepMaker:
             tensor = held.tensor
             if tensor is None:
                 continue
-            shape = adapted(specs[name].dims, tensor.shape, batching=batching, rows=tensor.rows)
+            shape, spec = tensor.shape, specs.get(name)
+            if spec is not None:  # else the planner says what is wrong
+                shape = adapted(spec.dims, shape, batching=batching, rows=tensor.rows)
             forms.append((name, tensor.datatype, shape))
             buffers.append(tensor.data)
         sequence = sequence or self._sequence
