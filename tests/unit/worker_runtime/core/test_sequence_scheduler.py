@@ -1,6 +1,7 @@
 """The sequence scheduler over fake backends: controls, state, errors, statistics, draining."""
 
 import asyncio
+import gc
 import threading
 import time
 from collections.abc import Sequence
@@ -17,6 +18,7 @@ from worker_runtime.core.plans import Planner
 from worker_runtime.core.scheduling.batching import BatchingConfig
 from worker_runtime.core.scheduling.rate_limit import RateLimiter
 from worker_runtime.core.scheduling.sequence.config import SequenceConfig
+from worker_runtime.core.scheduling.sequence.entries import Entry
 from worker_runtime.core.scheduling.sequence.scheduler import SequenceScheduler
 from worker_runtime.core.statistics import FailureReason, Statistics
 from worker_runtime.errors import (
@@ -478,6 +480,49 @@ async def test_an_iterative_request_needs_no_sequence() -> None:
     assert [fed["start"] for fed in bench.model.fed] == [[[1]]] * 3
     await bench.idle()
     await bench.scheduler.drain()
+
+
+class Later(Apart):
+    """Answers from a thread of its own, once the client has gone."""
+
+    def execute_requests(self, requests: Sequence[BackendRequest]) -> None:
+        def answer(request: BackendRequest) -> None:
+            while not request.cancelled:
+                time.sleep(0.001)
+            request.send(None, final=True)
+
+        for request in requests:
+            threading.Thread(target=answer, args=(request,), daemon=True).start()
+
+
+async def test_a_decoupled_model_hears_that_the_client_has_gone() -> None:
+    bench = Bench(Later(), config(decoupled=True))
+    request = bench.send(1, "s", 1)
+    async with asyncio.timeout(10):
+        while not bench.scheduler._executor.open:
+            await asyncio.sleep(0.001)
+        assert not bench.scheduler.cancel(request)
+        await bench.scheduler.drain()
+    assert bench.sink.responded == [("1s1", None, True)]
+
+
+@pytest.mark.parametrize("kind", [Recorder, Apart])
+async def test_nothing_of_a_request_stays_behind(kind: Any) -> None:
+    """Requests are hidden from the garbage collector: their circles have to be cut."""
+    bench = Bench(kind(), config(states=(STATE,)))
+    for number in range(1, 9):
+        bench.send(number, "se", number)
+    await bench.answers(8)
+    bench.model.error = ValueError("no")
+    bench.send(9, "se", 9)
+    await bench.answers(9)
+    await bench.scheduler.drain()
+    bench.model.error = None  # its traceback knows the batch
+    bench.sink.failed.clear()
+    gc.collect()
+    factory = bench.scheduler._factory
+    left = [item for item in gc.get_objects() if isinstance(item, Entry)]
+    assert not [entry for entry in left if entry.factory is factory]
 
 
 class Countdown(Apart):

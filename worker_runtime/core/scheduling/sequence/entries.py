@@ -33,7 +33,7 @@ class Entry:
     slot: int
     ready: bool = True
     state: SequenceState | None = None
-    turn: InferRequest | None = None  # what is executed
+    turn: InferRequest | None = None  # what is executed, until it has ended
     again: bool = False  # the model wants to see the request once more
     factory: "EntryFactory | None" = None
 
@@ -41,11 +41,13 @@ class Entry:
         """Called with the outputs of the turn's plan."""
         if self.ready and self.factory is not None:
             own = self.factory.kept(self, request.plan.outputs, outputs)
+            self.end()
             self.request.timings = request.timings
             self.request.sink.deliver(self.request, own)
 
     def fail(self, request: InferRequest, error: Exception) -> None:  # noqa: ARG002 # a Sink's
         if self.ready:
+            self.end()
             self.request.sink.fail(self.request, error)
 
     def respond(self, request: InferRequest, response: Response | None, *, final: bool) -> None:
@@ -53,8 +55,17 @@ class Entry:
             return
         if response is not None and response.error is None:
             response = self.factory.filtered(self, response)
+        if final:
+            self.end()
         self.request.timings = request.timings
         self.request.sink.respond(self.request, response, final=final)
+
+    def end(self) -> None:
+        """Nothing more comes from this turn."""
+        # why: requests are not seen by the garbage collector, and the turn's sink is this entry.
+        self.turn = None
+        if self.factory is not None:
+            self.factory.ended(self)
 
 
 class EntryFactory:
@@ -68,6 +79,7 @@ class EntryFactory:
             spec.output_name for spec in states.specs if spec.output_name not in self._configured
         )
         self._plans: dict[tuple[int, Shapes], tuple[Plan, Plan]] = {}
+        self._under_way: dict[int, Entry] = {}  # by the identity of the client's request
         self.signature = replace(
             signature, outputs=(*signature.outputs, *_hidden_specs(states, self._hidden))
         )
@@ -78,6 +90,16 @@ class EntryFactory:
     def turns(self, entries: Sequence[Entry]) -> list[InferRequest]:
         """What to execute, in the order of the entries."""
         return [self._turn(entry) for entry in entries]
+
+    def cancel(self, request: InferRequest) -> None:
+        """Tell the turn of a request, if there is one, that the client has gone."""
+        entry = self._under_way.get(id(request))
+        if entry is not None and entry.turn is not None:
+            entry.turn.cancelled = True
+
+    def ended(self, entry: Entry) -> None:
+        if self._under_way.get(id(entry.request)) is entry:
+            del self._under_way[id(entry.request)]
 
     def kept(self, entry: Entry, names: tuple[str, ...], outputs: Arrays) -> Arrays:
         """Keep the state outputs; what the client asked for, in its order."""
@@ -123,7 +145,8 @@ class EntryFactory:
             turn.sequence = request.sequence
             turn.parameters = request.parameters
             turn.trace = request.trace
-        entry.turn, entry.factory = turn, self
+            entry.turn, entry.factory = turn, self
+            self._under_way[id(request)] = entry
         return turn
 
     def _plan(self, plan: Plan, shapes: Shapes) -> Plan:

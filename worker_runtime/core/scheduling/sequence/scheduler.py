@@ -131,9 +131,7 @@ class SequenceScheduler:
                 break
             gone = lane.withdraw(request, now)
             self._plan(index)
-        for entry in (entry for flying in self._flying for entry in flying):
-            if entry.ready and entry.request is request and entry.turn is not None:
-                entry.turn.cancelled = True
+        self._factory.cancel(request)
         for item in gone:
             item.cancelled = True
             fault = Cancelled("the request was cancelled").for_request(item.id)
@@ -298,6 +296,7 @@ class SequenceScheduler:
         if not entry.ready or part is None:
             return
         if entry.again:
+            entry.end()
             request.sequence = SequencePart(part.id)
             request.queued_ns = now
             try:
