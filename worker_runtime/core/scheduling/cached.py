@@ -114,13 +114,16 @@ class CachedScheduler:
     def keep(self, key: bytes, names: tuple[str, ...], arrays: Arrays, lookup_ns: int) -> None:
         """Remember the answer to a request that was looked up in vain."""
         before = monotonic_ns()
-        if not self._cache.insert(key, names, arrays):
+        try:
+            reason = "" if self._cache.insert(key, names, arrays) else "it is larger than the cache"
+        except Exception as error:  # why so wide: an answer must not get lost for being kept
+            reason = str(error) or type(error).__name__
+        if reason:
             logger.error(
-                "Failed to insert key [%s] into response cache: the answer of model '%s' is larger "
-                "than the whole cache (%d bytes)",
+                "Failed to insert key [%s] into response cache: an answer of model '%s': %s",
                 key.hex(),
                 self._load[0],
-                self._cache.byte_size,
+                reason,
             )
         self.statistics.cache_missed(lookup_ns + monotonic_ns() - before)
 

@@ -191,6 +191,19 @@ def test_what_does_not_fit_is_a_miss_every_time(caplog: pytest.LogCaptureFixture
     assert "Failed to insert key" in caplog.text
 
 
+def test_an_answer_that_cannot_be_kept_is_delivered_all_the_same(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    harness = CacheHarness()
+    harness.submit("r", 1)
+    odd = np.empty(1, object)
+    odd[0] = 7  # not a string: nobody knows its size
+    [waiting] = harness.inner.waiting
+    waiting.sink.deliver(waiting, [odd])
+    assert harness.answers == [("r", [7])]
+    assert "Failed to insert key" in caplog.text
+
+
 def test_a_refused_request_keeps_its_own_sink() -> None:
     harness = CacheHarness(ordered=True)
     harness.inner.refuse = QueueFull("Exceeds maximum queue size")

@@ -213,7 +213,7 @@ class EnsembleRun:
             self.request.trace.follow(request)
         try:
             call.model.scheduler.submit(request)
-        except RuntimeFault as error:
+        except Exception as error:  # why so wide: the loop that submits must go on
             self.failed(call, request, error)
             if request.trace is not None:
                 request.trace.abandon(request)
