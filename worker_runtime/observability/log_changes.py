@@ -8,7 +8,7 @@ from worker_runtime.observability.dialect import Dialect
 from worker_runtime.observability.logging import FORMATS, LogOptions
 
 _BOOLEANS = {"log_info": "info", "log_warning": "warning", "log_error": "error"}
-_UINT32 = 0xFFFFFFFF
+_UINT32, _UINT64 = 2**32 - 1, 2**64 - 1
 
 
 def shown(options: LogOptions) -> dict[str, bool | int | str]:
@@ -41,7 +41,7 @@ def read(changes: Mapping[str, Any], dialect: Dialect) -> dict[str, bool | int |
         found[field] = value
     level = _given(changes, "log_verbose_level", dialect)
     if level is not _ABSENT:
-        if isinstance(level, bool) or not isinstance(level, int) or level < 0:
+        if isinstance(level, bool) or not isinstance(level, int) or not 0 <= level <= _UINT64:
             raise _mistyped(dialect, "log_verbose_level", "unsigned-integer", "int32")
         found["verbose"] = level & _UINT32
     form = _given(changes, "log_format", dialect)

@@ -10,7 +10,8 @@ from worker_runtime.observability.dialect import Dialect
 from worker_runtime.observability.tracing.config import Level
 
 FIELDS = ("trace_level", "trace_rate", "trace_count", "log_frequency")
-# why so lenient: Triton reads "12x" as 12 and "-1" as the greatest unsigned number.
+# why so odd: Triton reads signed numbers of 32 bits, "12x" as 12, and takes rates and frequencies
+# for unsigned then; the bounds that it tells are those of what it shows.
 _NUMBER = re.compile(r"\s*([+-]?)([0-9]+)")
 _UINT32, _INT32 = 2**32 - 1, 2**31 - 1
 
@@ -80,18 +81,16 @@ def _number(name: str, text: str, dialect: Dialect) -> int:
     if found is None:
         raise InvalidArgument(f"Unable to parse '{name}', got: {text}")
     number = int(found[1] + found[2])
-    if name == "trace_count":
-        if not -_INT32 - 1 <= number <= _INT32:
-            raise _out_of_range(name, f"[ -1, {_INT32} ]", text)
-        if number < -1:
-            space = "" if dialect is Dialect.JSON else " "
-            raise InvalidArgument(
-                f"Unable to parse '{name}'. Expecting value >= -1, got:{space}{text}"
-            )
-        return number
-    if not -_UINT32 <= number <= _UINT32:
-        raise _out_of_range(name, f"[ 0, {_UINT32} ]", text)
-    return number & _UINT32
+    counts = name == "trace_count"
+    if not -_INT32 - 1 <= number <= _INT32:
+        bounds = f"[ -1, {_INT32} ]" if counts else f"[ 0, {_UINT32} ]"
+        raise _out_of_range(name, bounds, text)
+    if not counts:
+        return number & _UINT32
+    if number < -1:
+        space = "" if dialect is Dialect.JSON else " "
+        raise InvalidArgument(f"Unable to parse '{name}'. Expecting value >= -1, got:{space}{text}")
+    return number
 
 
 def _out_of_range(name: str, bounds: str, text: str) -> InvalidArgument:

@@ -10,7 +10,7 @@ from worker_runtime.observability.tracing.changes import Changes
 from worker_runtime.observability.tracing.config import BATCHING, Level, Mode, TraceConfig
 from worker_runtime.observability.tracing.file import TraceFile
 from worker_runtime.observability.tracing.render import elements
-from worker_runtime.observability.tracing.setting import DISABLED, TraceSetting, Wanted
+from worker_runtime.observability.tracing.setting import TraceSetting, Wanted
 from worker_runtime.observability.tracing.trace import Group, Trace
 from worker_runtime.types.request import InferRequest
 
@@ -179,7 +179,8 @@ class Tracer:
             own=frozenset(own),
         )
         setting = TraceSetting(wanted, self._config.mode, self._file)
-        if setting.reason not in ("", DISABLED):
+        # why a count of 0, too: in Triton it makes a setting invalid, with no reason to tell.
+        if setting.levels and not setting.active:
             raise InvalidArgument(f"Attempting to set invalid trace setting :{setting.reason}")
         if current is not None:
             current.retire()

@@ -162,6 +162,7 @@ NO_FILE = "log file location can not be updated through network protocol"
         ({"log_verbose_level": -1}, Dialect.JSON, Internal, NO_NUMBER),
         ({"log_verbose_level": 1.5}, Dialect.JSON, Internal, NO_NUMBER),
         ({"log_verbose_level": True}, Dialect.JSON, Internal, NO_NUMBER),
+        ({"log_verbose_level": 2**64}, Dialect.JSON, Internal, NO_NUMBER),
         (
             {"log_verbose_level": True},
             Dialect.LISTS,

@@ -67,7 +67,8 @@ ACCEPTED: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"trace_level": ["OFF"]}, {"trace_level": ["OFF"]}),
     ({"trace_level": ["TENSORS", "BAD"]}, {"trace_level": ["TENSORS"]}),
     ({"trace_rate": "-1"}, {"trace_rate": "4294967295"}),
-    ({"trace_rate": "12x"}, {"trace_rate": "12"}),
+    ({"trace_rate": "-2147483648"}, {"trace_rate": "2147483648"}),
+    ({"trace_rate": " 12x"}, {"trace_rate": "12"}),
     ({"trace_rate": None, "trace_level": None}, {}),
     ({"trace_count": "5"}, {"trace_count": "5"}),
     ({"log_frequency": "-1"}, {"log_frequency": "4294967295"}),
@@ -102,10 +103,10 @@ REFUSED: list[tuple[dict[str, Any], Dialect, type[RuntimeFault], str]] = [
     ({"trace_rate": "x"}, Dialect.JSON, InvalidArgument, "Unable to parse 'trace_rate', got: x"),
     ({"trace_rate": ""}, Dialect.JSON, InvalidArgument, "Unable to parse 'trace_rate', got: "),
     (
-        {"trace_rate": ["4294967296"]},
+        {"trace_rate": ["2147483648"]},
         Dialect.LISTS,
         InvalidArgument,
-        "Unable to parse 'trace_rate', value is out of range [ 0, 4294967295 ], got: 4294967296",
+        "Unable to parse 'trace_rate', value is out of range [ 0, 4294967295 ], got: 2147483648",
     ),
     (
         {"trace_rate": "0"},
@@ -130,6 +131,12 @@ REFUSED: list[tuple[dict[str, Any], Dialect, type[RuntimeFault], str]] = [
         Dialect.JSON,
         InvalidArgument,
         "Unable to parse 'trace_count', value is out of range [ -1, 2147483647 ], got: 99999999999",
+    ),
+    (
+        {"trace_count": "0"},
+        Dialect.JSON,
+        InvalidArgument,
+        "Attempting to set invalid trace setting :",
     ),
     ({"log_frequency": 5}, Dialect.JSON, Internal, NO_TEXT),
     (
