@@ -292,3 +292,21 @@ def test_a_warm_up_that_fails_is_a_load_that_fails(tmp_path: Path) -> None:
 def _failed(server: Runtime) -> Any:
     rows = server.json("v2/repository/index", {})[1]
     return next((row for row in rows or () if row.get("state") == "UNAVAILABLE"), None)
+
+
+def test_a_cancelled_stream_stops_the_model(tmp_path: Path) -> None:
+    place(tmp_path / "models", "repeat", REPEAT)
+    with runtime(tmp_path / "models") as server:
+        stream = Stream(server.grpc)
+        count = 600  # a minute's worth of answers
+        stream.ask(
+            "repeat",
+            "long",
+            IN=np.arange(count, dtype=np.int32),
+            DELAY=np.full(count, 100, np.uint32),
+            WAIT=np.zeros(1, np.uint32),
+        )
+        assert int(stream.take().as_numpy("OUT")[0]) == 0
+        stream.client.stop_stream(cancel_requests=True)
+        stream.client.close()
+        assert server.stop(10) == 0, "the drain does not wait for answers that nobody hears"
