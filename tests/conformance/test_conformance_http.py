@@ -209,3 +209,14 @@ def test_ids_come_back_whatever_they_are(conforming: Runtime, request_id: str) -
             length = int(found.get("inference-header-content-length", len(answer)))
             assert json.loads(answer[:length]).get("id", "") == request_id
             assert answer[length:] == (DATA if binary else b"")
+
+
+def test_faults_are_placed_as_the_client_counts(conforming: Runtime) -> None:
+    """Although an id in front is taken off before the rest is read."""
+    head = b'{"id":"7","inputs":[}'
+    headers = {"Inference-Header-Content-Length": str(len(head))}
+    status, _, answer = conforming.call("v2/models/fixed/infer", head + DATA, headers=headers)
+    assert (status, json.loads(answer)["error"]) == (
+        400,
+        "failed to parse the request JSON buffer: Invalid value. at 20",
+    )

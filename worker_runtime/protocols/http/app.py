@@ -9,6 +9,7 @@ from worker_runtime.core.engine import Engine
 from worker_runtime.core.model import ModelVersion
 from worker_runtime.core.parameters import HeaderForward, joined
 from worker_runtime.errors import InvalidArgument, RuntimeFault
+from worker_runtime.observability.metrics.doors import Load
 from worker_runtime.protocols.http.admin import Admin
 from worker_runtime.protocols.http.compression import decompress
 from worker_runtime.protocols.http.connection import Connection
@@ -59,6 +60,11 @@ class HttpApp:
             "bad_version": _bad_version,
             **Admin(engine, max_input_bytes).handlers,
         }
+
+    @property
+    def load(self) -> Load:
+        open_now = [connection.request is not None for connection in self.connections]
+        return Load(len(open_now), sum(open_now))
 
     def handle(self, connection: Connection, head: Head, body: Any) -> None:
         """Answer one request, at once or later; never raises for what a client can cause."""

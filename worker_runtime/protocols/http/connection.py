@@ -71,6 +71,7 @@ class Connection(asyncio.Protocol):
         "_busy",
         "_chunks",
         "_discard",
+        "_ending",
         "_feeding",
         "_head",
         "_paused",
@@ -90,6 +91,7 @@ class Connection(asyncio.Protocol):
         self._body_view: memoryview | None = None
         self._body_at = 0
         self._discard = 0  # bytes of a refused body that are still to come
+        self._ending = False  # close once they have come
         self._chunks: ChunkedBody | None = None
         self._busy = False
         self._feeding = False
@@ -157,6 +159,9 @@ class Connection(asyncio.Protocol):
                     taken = min(self._discard, len(data))
                     self._discard -= taken
                     data = data[taken:]
+                    if self._ending and not self._discard:
+                        self.close()
+                        return
                 elif self._busy or self._write_paused:
                     self._keep(data)
                     return
@@ -202,10 +207,11 @@ class Connection(asyncio.Protocol):
         self._head = head
         too_large = self._app.too_large(head)
         if too_large:
-            self._discard = length - len(start)
+            # why nothing to discard: who waits for leave to send the body will not send it now.
+            self._discard = 0 if head.expects_continue else length - len(start)
             self._busy = True
-            # why close: who waits for leave to send the body will not send it now.
-            self.reply(400, error_body(HttpRefusal(400, too_large)), close=head.expects_continue)
+            refusal = error_body(HttpRefusal(400, too_large))
+            self.reply(400, refusal, close=head.expects_continue)
             return
         # why numpy: it does not clear the memory first. The padding aligns the first tensor.
         pad = -max(0, head.json_length) % 64
@@ -380,7 +386,9 @@ class Connection(asyncio.Protocol):
                 transport.write(b"".join((start, *parts)))
             else:
                 transport.writelines([start, *parts])
-            if close:
+            if close and self._discard:
+                self._ending = True  # a client that still sends would not see the answer
+            elif close:
                 transport.close()
         self._busy = False
         if self._rest or self._paused:

@@ -11,6 +11,7 @@ from worker_runtime.core.model import ModelVersion
 from worker_runtime.errors import InvalidArgument, RuntimeFault, Unsupported
 from worker_runtime.protocols.http.forms import Form, OutputForm, build, check_tail
 from worker_runtime.protocols.http.heads import Head
+from worker_runtime.protocols.http.json_words import BadJson
 from worker_runtime.protocols.http.limits import check_size
 from worker_runtime.protocols.http.schema import Unparsed, decode_request
 from worker_runtime.protocols.http.tensors import from_json
@@ -74,7 +75,12 @@ def _first(
     header, length, body = message
     refuse_decoupled(model)
     check_size(length, limit)
-    form, values = _read(engine, model, header, len(body) - length, limit, request_id)
+    try:
+        form, values = _read(engine, model, header, len(body) - length, limit, request_id)
+    except BadJson:
+        if request_id:
+            decode_request(bytes(body[:length]))  # tells the place as the client counts
+        raise
     if form.reusable and not form.id and len(header) <= _MAX_FORM_BYTES:
         if len(model.forms) >= _MAX_FORMS:
             model.forms.clear()

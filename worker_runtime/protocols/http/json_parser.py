@@ -9,6 +9,8 @@ import math
 import re
 from typing import Any
 
+import msgspec
+
 from worker_runtime.protocols.http.json_words import BadJson
 
 MAX_DEPTH = 100
@@ -16,7 +18,7 @@ TOO_DEEP = f"JSON nesting depth exceeds maximum allowed limit ({MAX_DEPTH})"
 
 _FAULT = "failed to parse the request JSON buffer: "
 _DEEPEST = 2000  # of what is built at all
-_EXACT_BELOW = 4 * 1024 * 1024  # larger documents are not walked by hand
+_EXACT_BELOW = 1024 * 1024
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _SPACE = re.compile(rb"[ \n\r\t]*")
 _PLAIN = re.compile(rb'[^"\\\x00-\x1f]*')
@@ -36,18 +38,28 @@ _WORDS = {b"t": (b"true", True), b"f": (b"false", False), b"n": (b"null", None)}
 
 
 def read(raw: bytes) -> Any:
-    """The document in ``raw``. Raises BadJson."""
-    if not _SURROGATE.search(raw):
+    """The document in ``raw``. Raises BadJson.
+
+    A large one is not looked at so closely that the event loop would have to wait for it: of a
+    name given twice the last value counts, and what is wrong is told roughly.
+    """
+    large = len(raw) > _EXACT_BELOW
+    if large:
+        try:
+            return msgspec.json.decode(raw)
+        except (ValueError, RecursionError):
+            pass  # not finite, not UTF-8, or wrong: the next one tells
+    if large or not _SURROGATE.search(raw):
         try:
             return json.loads(
                 raw.decode("utf-8-sig", "surrogateescape"),
-                object_pairs_hook=_first_wins,
-                parse_float=_finite,
+                object_pairs_hook=None if large else _first_wins,
+                parse_float=None if large else _finite,
             )
         except RecursionError as error:
             raise BadJson(TOO_DEEP) from error
         except ValueError as error:
-            if len(raw) > _EXACT_BELOW:
+            if large:
                 at = getattr(error, "pos", 0)
                 raise BadJson(f"{_FAULT}Invalid value. at {at}") from error
     return _Parser(raw).document()

@@ -35,7 +35,10 @@ def from_json(raw: bytes | Unparsed, datatype: DataType, count: int, name: str) 
     if flat is None:
         flat = _thorough(raw, datatype, count)
     if datatype.name == "BYTES":
-        return string_array([item.encode("utf-8", "surrogateescape") for item in flat])
+        try:
+            return string_array([item.encode("utf-8", "surrogateescape") for item in flat])
+        except UnicodeEncodeError:
+            raise BadJson(f"{_DATA}: The surrogate pair in string is invalid.") from None
     if len(flat) != count:
         raise BadJson(_COUNT)
     try:

@@ -112,6 +112,20 @@ def test_a_refused_body_is_read_past() -> None:
     assert app.seen == ["/next "]
 
 
+def test_a_connection_ends_only_behind_a_refused_body() -> None:
+    connection, notes, app = made()
+    notes.close = notes.abort  # type: ignore[attr-defined] # the same to these notes
+    connection.data_received(
+        b"POST /p HTTP/1.1\r\nConnection: close\r\nContent-Length: 5000\r\n\r\n"
+    )
+    assert b"Connection: close\r\n" in notes.written[0]
+    connection.data_received(b"x" * 4999)
+    assert not notes.aborted
+    connection.data_received(b"x" + GET % b"next")
+    assert notes.aborted
+    assert app.seen == []
+
+
 def test_whoever_waits_for_leave_to_send_a_refused_body_is_let_go() -> None:
     connection, notes, _ = made()
     notes.close = notes.abort  # type: ignore[attr-defined] # the same to these notes

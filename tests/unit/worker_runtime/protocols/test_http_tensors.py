@@ -1,5 +1,7 @@
 """Tensor data in JSON and BYTES framing."""
 
+import contextlib
+import json
 import re
 from typing import Any
 
@@ -9,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from worker_runtime.errors import InvalidArgument
+from worker_runtime.protocols.http.json_parser import TOO_DEEP, _Parser, read
 from worker_runtime.protocols.http.schema import decode_request
 from worker_runtime.protocols.http.tensors import encode_response, from_json, to_json
 from worker_runtime.types.strings import parse_strings, string_array, write_strings
@@ -165,3 +168,39 @@ def test_what_is_unknown_is_passed_over() -> None:
         )
     )
     assert found.inputs[0].parameters is None
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        (b"[1]", [1]),
+        (b"[Infinity]", [float("inf")]),
+        (b'["\xff"]', ["\udcff"]),
+        (b"[1,]", "Invalid value. at "),
+        (b"[" * 3000, TOO_DEEP),
+    ],
+)
+def test_large_documents_are_read_quickly(body: bytes, found: Any) -> None:
+    raw = b" " * (2 << 20) + body
+    if isinstance(found, list):
+        assert read(raw) == found
+    else:
+        with pytest.raises(InvalidArgument, match=re.escape(found)):
+            read(raw)
+
+
+@given(st.text(max_size=40), st.integers(-5, 5))
+def test_the_slow_reader_agrees_with_the_standard_one(text: str, number: int) -> None:
+    document = {"a": [text, number, None, True, {text: [number / 7, []]}], text: {}}
+    for ensure_ascii in (True, False):
+        raw = json.dumps(document, ensure_ascii=ensure_ascii).encode("utf-8", "surrogatepass")
+        assert _Parser(raw).document() == json.loads(raw)
+
+
+@given(st.binary(max_size=60))
+def test_any_bytes_are_read_or_refused(raw: bytes) -> None:
+    for candidate in (raw, b'{"inputs":[' + raw + b"]}", b'["' + raw + b'"]'):
+        with contextlib.suppress(InvalidArgument):
+            read(candidate)
+        with contextlib.suppress(InvalidArgument):
+            decode_request(candidate)
