@@ -24,10 +24,11 @@ from worker_runtime.core.response_cache import ResponseCache, cache_from
 from worker_runtime.core.scheduling.rate_limit import RateLimiter
 from worker_runtime.core.shared_memory import SharedMemory
 from worker_runtime.errors import Internal, RuntimeFault
-from worker_runtime.machine import this_machine
+from worker_runtime.machine import gpu_memory, this_machine
 from worker_runtime.observability.access import access_log
 from worker_runtime.observability.logging import LogControl
 from worker_runtime.observability.metrics.cache import CacheFamilies
+from worker_runtime.observability.metrics.doors import DoorFamilies, Load
 from worker_runtime.observability.metrics.exposition import Exposition, Source
 from worker_runtime.observability.metrics.gpu import GpuFamilies
 from worker_runtime.observability.metrics.host import HostFamilies
@@ -99,6 +100,8 @@ class Server:
             machine,
             auto_complete=settings.auto_complete,
             backend_settings=settings.backend_settings,
+            gpu_limits=settings.load_gpu_limits,
+            gpu_memory=gpu_memory,
             host=self._host,
             limiter=limiter,
         )
@@ -126,6 +129,7 @@ class Server:
         )
         self._http: list[HttpServer] = []
         self._grpc: GrpcServer | None = None
+        self._app: HttpApp | None = None
         self._polling: asyncio.Future[None] | None = None
 
     @property
@@ -160,7 +164,7 @@ class Server:
         settings, ports = self._settings, {}
         if settings.http.enabled:
             options = settings.http_options
-            app = HttpApp(
+            app = self._app = HttpApp(
                 self._engine,
                 options.max_input_bytes,
                 options.forward_pattern,
@@ -196,6 +200,7 @@ class Server:
         interval_s = settings.metrics_interval_ms / 1000
         sources: list[Source] = [
             ModelFamilies(lambda: self._manager.versions, settings.metrics_config),
+            DoorFamilies(self._doors),
             HostFamilies(interval_s, cpu=settings.cpu_metrics),
         ]
         if settings.gpu_metrics:
@@ -203,6 +208,10 @@ class Server:
         if self._cache is not None:
             sources.append(CacheFamilies(self._cache))
         return Exposition(sources)
+
+    def _doors(self) -> dict[str, Load | None]:
+        apps = {"http": self._app, "grpc": self._grpc}
+        return {name: app.load for name, app in apps.items() if app is not None}
 
     async def _open_http(self, app: HttpApp | MetricsApp, what: str, listener: Listener) -> int:
         server = HttpServer(app, listener.address, listener.port, reuse_port=listener.reuse_port)

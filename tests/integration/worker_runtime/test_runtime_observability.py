@@ -332,6 +332,16 @@ def test_metrics_of_ones_choice(repository: Path) -> None:
         assert (status, body) == (200, b"")
 
 
+def test_doors_tell_what_is_open(repository: Path) -> None:
+    with runtime(repository) as server:
+        with grpc_client.InferenceServerClient(server.grpc) as client:
+            assert client.is_server_live()
+            text = server.metrics()
+    assert 'shoal_connections{protocol="grpc"} 1\n' in text
+    assert 'shoal_in_flight_requests{protocol="grpc"} 0\n' in text
+    assert 'shoal_in_flight_requests{protocol="http"} 0\n' in text
+
+
 def test_metrics_follow_models(repository: Path) -> None:
     config = repository / "simple" / "config.pbtxt"
     config.write_text(config.read_text() + 'metric_tags { key: "team" value: "a" }\n')

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from worker_runtime.core.engine import Engine
+from worker_runtime.observability.metrics.doors import Load
 from worker_runtime.protocols.grpc.grpcio import GrpcioServer
 from worker_runtime.protocols.grpc.native.server import NativeServer
 from worker_runtime.protocols.grpc.service import Service
@@ -33,6 +34,12 @@ class GrpcServer:
     @property
     def port(self) -> int:
         return self._transport.port
+
+    @property
+    def load(self) -> Load | None:
+        """None with grpcio, which does not tell."""
+        transport = self._transport
+        return transport.load if isinstance(transport, NativeServer) else None
 
     async def start(self) -> None:
         """Listen. Raises OSError when the port is taken or a TLS file cannot be used."""

@@ -90,6 +90,11 @@ class Connection(asyncio.Protocol):
 
     # --- transport callbacks -----------------------------------------------------------------
 
+    @property
+    def calls(self) -> int:
+        """How many are under way."""
+        return len(self._calls)
+
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport
         self._owner.joined(self)

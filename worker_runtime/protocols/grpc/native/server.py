@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import ssl
 
+from worker_runtime.observability.metrics.doors import Load
 from worker_runtime.protocols.grpc.native.connection import Connection, Service
 from worker_runtime.protocols.grpc.service import MODEL_INFER, MODEL_STREAM_INFER
 from worker_runtime.types.listening import GrpcOptions, TlsFiles
@@ -64,6 +65,11 @@ class NativeServer:
             reuse_port=self._reuse_port or None,
         )
         self.port = self._server.sockets[0].getsockname()[1]
+
+    @property
+    def load(self) -> Load:
+        calls = [connection.calls for connection in self._connections]
+        return Load(len(calls), sum(calls))
 
     def joined(self, connection: Connection) -> None:
         self._connections.add(connection)
