@@ -8,6 +8,7 @@ from worker_runtime.errors import LoadFailed, Problem
 CATALOG = {
     "onnxruntime": "worker_runtime.backends.onnxruntime:OnnxRuntimeBackend",
     "python": "worker_runtime.backends.python.backend:PythonBackend",
+    "pytorch": "worker_runtime.backends.pytorch.backend:PytorchBackend",
     "identity": "worker_runtime.backends.identity:IdentityBackend",
     "repeat": "worker_runtime.backends.repeat:RepeatBackend",
     "square": "worker_runtime.backends.square:SquareBackend",

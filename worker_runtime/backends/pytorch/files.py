@@ -1,0 +1,49 @@
+"""What kind of model a file holds, told from its archive without loading any of it."""
+
+import zipfile
+from enum import Enum
+from pathlib import Path
+
+from worker_runtime.errors import LoadFailed, Problem
+
+_EXPORT = "torch.jit.save(torch.jit.script(model), 'model.pt')"
+
+
+class Kind(Enum):
+    """``SCRIPT``: torch.jit.save; ``EXPORTED``: torch.export.save; ``PACKAGE``: AOTInductor."""
+
+    SCRIPT = "TorchScript"
+    EXPORTED = "torch.export"
+    PACKAGE = "AOTInductor"
+
+
+def kind_of(path: Path, model: str) -> Kind:
+    """Raises LoadFailed for what is none of the three, with the way to make one."""
+    if not zipfile.is_zipfile(path):
+        raise _refused(
+            model,
+            f"'{path.name}' is not a model archive",
+            "older than PyTorch 1.6, or not made by torch.jit.save or torch.export.save?",
+        )
+    with zipfile.ZipFile(path) as archive:
+        names = archive.namelist()
+    inner = {name.partition("/")[2] for name in names}
+    if any(name.startswith("data/aotinductor/") for name in inner):
+        return Kind.PACKAGE
+    if "models/model.json" in inner or "serialized_exported_program.json" in names:
+        return Kind.EXPORTED
+    if "constants.pkl" in inner:
+        return Kind.SCRIPT
+    if "data.pkl" in inner:
+        raise _refused(
+            model,
+            f"'{path.name}' was written by torch.save: loading it would run code that is hidden "
+            "in it, so it is refused",
+            f"in the program that has the model: {_EXPORT}",
+        )
+    raise _refused(model, f"'{path.name}' is an archive, but not of a PyTorch model", _EXPORT)
+
+
+def _refused(model: str, message: str, hint: str) -> LoadFailed:
+    problem = Problem("NotATorchModel", message, model=model, hints=(hint,))
+    return LoadFailed(f"failed to load model '{model}': {message}. {hint}", problem)
