@@ -4,6 +4,7 @@ import ctypes
 import os
 from pathlib import Path
 
+from worker_runtime.errors import Internal
 from worker_runtime.types.machine import Machine
 
 _QUOTA = Path("/sys/fs/cgroup/cpu.max")
@@ -23,6 +24,18 @@ def cores() -> int:
     if quota == "max":
         return available
     return max(1, min(available, round(int(quota) / int(period))))
+
+
+def gpu_memory(device: int) -> tuple[int, int]:
+    """Bytes used and bytes in all on a GPU. Raises Internal when the driver does not tell."""
+    import pynvml  # noqa: PLC0415 # only where a limit is set
+
+    try:
+        pynvml.nvmlInit()
+        found = pynvml.nvmlDeviceGetMemoryInfo(pynvml.nvmlDeviceGetHandleByIndex(device))
+    except pynvml.NVMLError as error:
+        raise Internal(f"unable to get memory information of GPU {device}: {error}") from error
+    return int(found.used), int(found.total)
 
 
 def cuda_devices() -> int:

@@ -1,7 +1,7 @@
 """From a directory to a blueprint: read, normalise, load, complete, validate. Blocking."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,7 +12,7 @@ from worker_runtime.core.scheduling.ensemble.loaded import ComposedModel
 from worker_runtime.core.scheduling.rate_limit import RateLimiter
 from worker_runtime.core.scheduling.sequence.config import sequence_config
 from worker_runtime.core.warmup import warm_up
-from worker_runtime.errors import ConfigInvalid, LoadFailed, Problem
+from worker_runtime.errors import ConfigInvalid, LoadFailed, Problem, Unavailable
 from worker_runtime.repository.complete import (
     DEFAULT_MAX_BATCH_SIZE,
     check_graph,
@@ -42,13 +42,20 @@ from worker_runtime.types.signature import signature_of
 
 @dataclass(frozen=True, slots=True)
 class LoadingRules:
-    """``backend_settings`` are ``--backend-config`` values by backend ("" holds the global)."""
+    """``backend_settings`` are ``--backend-config`` values by backend ("" holds the global).
+
+    ``gpu_limits``: the fraction of a GPU's memory that may be used once a model is on it, by
+    device; ``gpu_memory`` tells bytes used and in all.
+    """
 
     machine: Machine
     auto_complete: bool = True
     backend_settings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     host: Host | None = None  # what models may ask of the server
     limiter: RateLimiter | None = None  # its resources bound what can be loaded
+
+    gpu_limits: Mapping[int, float] = field(default_factory=dict)
+    gpu_memory: Callable[[int], tuple[int, int]] | None = None
 
     @property
     def default_max_batch_size(self) -> int:
@@ -113,6 +120,7 @@ def load_version(plan: ModelPlan, version: int, rules: LoadingRules) -> Blueprin
             _refuse(check_model(config, plan.places))
         loaded = chosen.load(spec)
     try:
+        check_gpu_memory(config, rules)
         if rules.auto_complete and loaded.graph is not None:
             complete(
                 config,
@@ -172,7 +180,32 @@ def load_instances(
     config.instance_group.extend(plan.config.instance_group)
     spec = _load_spec(config, plan, version, rules)
     placements = tuple(spec.placements[number] for number in numbers)
-    return backend(config.backend).load(replace(spec, placements=placements)).instances
+    loaded = backend(config.backend).load(replace(spec, placements=placements))
+    try:
+        check_gpu_memory(config, rules)
+    except BaseException:
+        loaded.close()
+        raise
+    return loaded.instances
+
+
+def check_gpu_memory(config: Any, rules: LoadingRules) -> None:
+    """Raises Unavailable when a GPU that the model is on has more in use than is allowed.
+
+    why after the load: only then is it known how much the model takes.
+    """
+    if not rules.gpu_limits or rules.gpu_memory is None:
+        return
+    for place in places_of(config):
+        limit = rules.gpu_limits.get(place.device) if place.device is not None else None
+        if limit is None or place.device is None:
+            continue
+        used, total = rules.gpu_memory(place.device)
+        if used > total * limit:
+            raise Unavailable(
+                f"can not create model '{place.name}': memory limit set for GPU {place.device} "
+                "has exceeded, model loading is rejected."
+            )
 
 
 def described(problem: Problem) -> str:

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from worker_runtime.core.lifecycle import dependencies
-from worker_runtime.core.lifecycle.records import Known, ModelRecord
+from worker_runtime.core.lifecycle.index import index_rows
+from worker_runtime.core.lifecycle.records import Known
 from worker_runtime.core.lifecycle.serving import Serving
 from worker_runtime.core.lifecycle.survey import Findings, Surveyor, touched
 from worker_runtime.core.loading import LoadingRules, ModelPlan
@@ -36,8 +37,6 @@ from worker_runtime.types.states import ModelState
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
-_DUPLICATE = "model appears in two or more repositories"
-
 
 class Manager:
     """``explicit``: models come and go through the API only."""
@@ -57,9 +56,7 @@ class Manager:
     ) -> None:
         self._explicit = explicit
         self._surveyor = Surveyor(repositories, rules, config_name)
-        self._surroundings = Surroundings(
-            self.resolve, cache, metrics or MetricsConfig(), limiter
-        )
+        self._surroundings = Surroundings(self.resolve, cache, metrics or MetricsConfig(), limiter)
         self._serving = Serving(rules, self._build, threads=load_threads, retries=load_retries)
         self._known: dict[str, Known] = {}
         # Why the last attempt failed: for people, and for ensembles that need the model.
@@ -109,22 +106,8 @@ class Manager:
 
         ``failures`` adds why models could not even be read, which the protocol keeps to the log.
         """
-        rows: list[dict[str, str]] = []
-        for name, paths in sorted(self._surveyor.paths().items()):
-            unavailable = {"name": name, "state": str(ModelState.UNAVAILABLE)}
-            record = self.records.get(name)
-            if len(paths) > 1:
-                rows.append({**unavailable, "reason": _DUPLICATE})
-            elif record is not None:
-                rows.extend(_rows(record))
-            elif not failures:
-                rows.append({"name": name})
-            reason = self._unreadable.get(name) or self._failures.get(name)
-            if failures and reason and len(paths) == 1 and (record is None or not record.versions):
-                rows.append({**unavailable, "reason": reason})
-            elif failures and record is None and not reason:
-                rows.append({"name": name})
-        return rows
+        reasons = {**self._failures, **self._unreadable} if failures else None
+        return index_rows(self._surveyor.paths(), self.records, reasons)
 
     # --- changing ------------------------------------------------------------------------------
 
@@ -325,13 +308,3 @@ def _check_name(name: str) -> None:
 
 def _configs(known: Mapping[str, Known]) -> dict[str, Any]:
     return {name: item.plan.config for name, item in known.items()}
-
-
-def _rows(record: ModelRecord) -> list[dict[str, str]]:
-    rows = []
-    for version, held in sorted(record.versions.items()):
-        row = {"name": record.name, "version": str(version), "state": str(held.state)}
-        if held.reason:
-            row["reason"] = held.reason
-        rows.append(row)
-    return rows

@@ -50,9 +50,8 @@ MEMORY = Group(
         Flag(
             "model-load-gpu-limit",
             Kind.TEXT,
-            "refuse to load onto a GPU of whose memory more is used: not measured here",
+            "refuse a model after whose load more than this fraction of a GPU's memory is used",
             shape="<device>:<fraction>",
-            effect=False,
         ),
     ),
 )

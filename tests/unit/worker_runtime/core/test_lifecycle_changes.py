@@ -8,8 +8,18 @@ from worker_runtime.core.lifecycle.changes import Change, plan_change
 from worker_runtime.core.lifecycle.dependencies import downstream, next_round, with_orphans
 from worker_runtime.core.lifecycle.instances import Match, match
 from worker_runtime.core.lifecycle.status import status_text
-from worker_runtime.errors import ConfigInvalid, Internal, LoadFailed, NotFound, QueueFull
+from worker_runtime.core.loading import LoadingRules, check_gpu_memory
+from worker_runtime.errors import (
+    ConfigInvalid,
+    Internal,
+    LoadFailed,
+    NotFound,
+    QueueFull,
+    Unavailable,
+)
 from worker_runtime.repository.pbtxt import parse
+from worker_runtime.types.instances import places_of
+from worker_runtime.types.machine import Machine
 
 PLAIN = 'name: "m" max_batch_size: 4'
 ONE = PLAIN + " instance_group { count: 1 kind: KIND_CPU }"
@@ -139,3 +149,32 @@ def test_instances_that_match_stay(
     old: list[tuple[str, int, str]], new: list[tuple[str, int, str]], found: Match
 ) -> None:
     assert match(grouped(*old), grouped(*new)) == found
+
+
+@pytest.mark.parametrize(
+    ("kind", "limits", "refused"),
+    [
+        (CPU, {0: 0.1}, False),
+        (GPU, {}, False),
+        (GPU, {0: 0.5, 1: 0.5}, False),
+        (GPU, {0: 0.5, 1: 0.4}, True),
+    ],
+)
+def test_a_gpu_with_too_much_in_use_takes_no_model(
+    kind: str, limits: dict[int, float], refused: bool
+) -> None:
+    rules = LoadingRules(
+        Machine(cores=1, gpus=2),
+        gpu_limits=limits,
+        gpu_memory=lambda device: (40 + device * 5, 100),
+    )
+    config = grouped(("a", 1, kind))
+    if not refused:
+        check_gpu_memory(config, rules)
+        return
+    with pytest.raises(Unavailable) as caught:
+        check_gpu_memory(config, rules)
+    assert str(caught.value) == (
+        f"can not create model '{places_of(config)[-1].name}': memory limit set for GPU 1 has "
+        "exceeded, model loading is rejected."
+    )

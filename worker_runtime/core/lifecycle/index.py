@@ -1,0 +1,43 @@
+"""The repository index: rows of what lies on disk, with what is known about it."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from worker_runtime.core.lifecycle.records import ModelRecord
+from worker_runtime.types.states import ModelState
+
+_DUPLICATE = "model appears in two or more repositories"
+
+
+def index_rows(
+    paths: Mapping[str, list[Path]],
+    records: Mapping[str, ModelRecord],
+    reasons: Mapping[str, str] | None,
+) -> list[dict[str, str]]:
+    """Rows by name and version, with the keys that are known.
+
+    With ``reasons`` (why models could not be read or have no version) they get a row too.
+    """
+    rows: list[dict[str, str]] = []
+    for name, places in sorted(paths.items()):
+        unavailable = {"name": name, "state": str(ModelState.UNAVAILABLE)}
+        record = records.get(name)
+        if len(places) > 1:
+            rows.append({**unavailable, "reason": _DUPLICATE})
+        elif record is not None and record.versions:
+            rows.extend(_versions(record))
+        elif reasons and name in reasons:
+            rows.append({**unavailable, "reason": reasons[name]})
+        elif record is None:
+            rows.append({"name": name})
+    return rows
+
+
+def _versions(record: ModelRecord) -> list[dict[str, str]]:
+    rows = []
+    for version, held in sorted(record.versions.items()):
+        row = {"name": record.name, "version": str(version), "state": str(held.state)}
+        if held.reason:
+            row["reason"] = held.reason
+        rows.append(row)
+    return rows
