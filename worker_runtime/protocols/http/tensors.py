@@ -69,6 +69,13 @@ _READERS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+_TYPES: dict[Callable[[Any], Any], set[type]] = {
+    words.as_bool: {bool},
+    words.as_string: {str},
+    words.as_number: {int, float},
+}
+
+
 def _nested(item: Any, depth: int) -> Any:
     for _ in range(depth):
         item = list[item]
@@ -117,9 +124,11 @@ def _thorough(raw: bytes | Unparsed, datatype: DataType, count: int) -> list[Any
 
 
 def _check_elements(flat: list[Any], datatype: DataType) -> None:
-    read_item = _READERS.get(datatype.name)
-    if read_item is None:
-        read_item = words.as_uint if datatype.name.startswith("U") else words.as_int
+    known = _READERS.get(datatype.name)
+    # why: one look at all types is many times quicker than a look at each value
+    if known is not None and {*map(type, flat)} <= _TYPES[known]:
+        return
+    read_item = known or (words.as_uint if datatype.name.startswith("U") else words.as_int)
     try:
         for item in flat:
             read_item(item)
@@ -131,6 +140,9 @@ def _check_elements(flat: list[Any], datatype: DataType) -> None:
 def _flatten(data: list[Any], into: list[Any], depth: int) -> None:
     if depth > MAX_DEPTH:
         raise BadJson(TOO_DEEP)
+    if list not in {*map(type, data)}:
+        into.extend(data)
+        return
     for item in data:
         if isinstance(item, list):
             _flatten(item, into, depth + 1)
