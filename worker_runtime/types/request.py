@@ -83,8 +83,11 @@ class Sink(Protocol):
 
 # why gc=False: at tens of thousands a second, tracking them costs more than they do; the one
 # cycle (request <-> its sink) is cut when the answer is delivered.
-class InferRequest(msgspec.Struct, gc=False):
-    """``inputs`` are in configuration order. Times are monotonic nanoseconds."""
+class InferRequest(msgspec.Struct, gc=False, eq=False):
+    """``inputs`` are in configuration order. Times are monotonic nanoseconds.
+
+    Two requests are never equal: queues find one among thousands by what it is.
+    """
 
     plan: Plan
     inputs: list[Any]

@@ -85,6 +85,7 @@ class RequestQueue:
         self._order: list[int] = []
         self._plain = self._at(1).regular  # of a queue without policy: the only line
         self._size = 0
+        self._soonest = 0  # no deadline in a regular line is before this one (0: there is none)
 
     def __len__(self) -> int:
         return self._size
@@ -99,7 +100,7 @@ class RequestQueue:
                 self._plain.append(request)
                 self._size += 1
                 return
-            self.has_policy = self._has_deadlines = True
+            self.has_policy = True
         number = self._config.level(request.priority)
         level = self._at(number)
         policy = level.policy
@@ -107,9 +108,10 @@ class RequestQueue:
             raise QueueFull("Exceeds maximum queue size")
         deadline = policy.deadline(now_ns, timeout_ns)
         if request.deadline_ns:
-            self._has_deadlines = True
             deadline = min(deadline or request.deadline_ns, request.deadline_ns)
         request.deadline_ns = deadline
+        if deadline and (not self._soonest or deadline < self._soonest):
+            self._soonest = deadline
         request.priority = number
         level.regular.append(request)
         self._size += 1
@@ -140,16 +142,17 @@ class RequestQueue:
         """Take a request out of the line; False when it is not (or no longer) in it."""
         for level in self._levels.values():
             for line in (level.regular, level.delayed):
-                for position, waiting in enumerate(line):
-                    if waiting is request:
-                        del line[position]
-                        self._size -= 1
-                        return True
+                try:
+                    line.remove(request)
+                except ValueError:
+                    continue
+                self._size -= 1
+                return True
         return False
 
     def sweep(self, now_ns: int) -> list[InferRequest]:
         """Move out the requests whose deadline passed; delayed ones only change their line."""
-        if not self._has_deadlines:
+        if not self._soonest or now_ns < self._soonest:
             return []
         expired: list[InferRequest] = []
         for level in self._levels.values():
@@ -165,21 +168,16 @@ class RequestQueue:
             else:
                 expired.extend(late)
         self._size -= len(expired)
+        waiting = [r.deadline_ns for level in self._levels.values() for r in level.regular]
+        self._soonest = min(filter(None, waiting), default=0)
         return expired
 
     def next_deadline(self) -> int:
-        """The earliest deadline in a regular line, 0 when there is none."""
-        if not self._has_deadlines:
-            return 0
-        return min(
-            (
-                request.deadline_ns
-                for level in self._levels.values()
-                for request in level.regular
-                if request.deadline_ns
-            ),
-            default=0,
-        )
+        """When a request may expire: 0 for never, sometimes before it really does.
+
+        Looking for it anew each time would cost as much as the queue is long.
+        """
+        return self._soonest
 
     def clear(self) -> list[InferRequest]:
         return self.take(self._size)

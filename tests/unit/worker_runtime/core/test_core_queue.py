@@ -139,3 +139,14 @@ def test_nothing_is_lost_and_each_level_keeps_its_order(
         for level in {r.priority for r in out}:
             numbers = [int(r.id) for r in out if r.priority == level]
             assert numbers == sorted(numbers)
+
+
+def test_a_deadline_that_has_left_the_queue_only_costs_a_look() -> None:
+    queue = RequestQueue(QueueConfig(default=QueuePolicy(timeout_ns=100)))
+    queue.push(request(name="a"), 0)
+    queue.push(request(name="b"), 50)
+    assert names(queue.take(1)) == "a"
+    assert queue.sweep(queue.next_deadline()) == []
+    assert queue.next_deadline() == 150
+    assert names(queue.sweep(150)) == "b"
+    assert queue.next_deadline() == 0
