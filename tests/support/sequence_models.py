@@ -120,6 +120,6 @@ def repository(root: Path) -> Path:
         "data_type: TYPE_STRING } }"
     )
     om.save(root, "names", name_back(), f"max_batch_size: 4 {ONE} sequence_batching {{ {text} }}")
-    short = f"sequence_batching {{ max_sequence_idle_microseconds: 100000 {STATE} }} }}"
+    short = f"sequence_batching {{ max_sequence_idle_microseconds: 500000 {STATE} }} }}"
     om.save(root, "short", total(), f"max_batch_size: 1 {ONE} {short}")
     return root

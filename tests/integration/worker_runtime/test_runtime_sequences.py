@@ -212,7 +212,7 @@ def test_an_idle_sequence_is_forgotten(send: Send) -> None:
     assert send("short", 71, "", 1) == {"TOTAL": 2}
 
     def forgotten() -> bool:
-        time.sleep(0.15)  # why a sleep: not sending is what is tested
+        time.sleep(0.7)  # why a sleep: not sending is what is tested
         try:
             send("short", 71, "", 1)
         except InferenceServerException as error:
