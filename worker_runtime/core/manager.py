@@ -187,8 +187,13 @@ class Manager:
         """Run to the end even when the client that asked goes away."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._forget)
         return await asyncio.shield(task)
+
+    def _forget(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled():
+            task.exception()  # why: whom it was for may have gone, and nobody asks any more
 
     async def _change(
         self, look: Callable[[Mapping[str, Known]], Findings], names: Iterable[str] = ()

@@ -80,7 +80,9 @@ class Surveyor:
             name, override = todo.popitem()
             done.add(name)
             before = known.get(name)
-            roots = [root / name for root in self._repositories if (root / name).exists()]
+            inside = "/" not in name and name not in {"", ".", ".."}
+            places = [root / name for root in self._repositories] if inside else []
+            roots = [place for place in places if place.exists()]
             self._examine(name, roots, override, before, findings)
             current = findings.changed.get(name, before)
             if name in findings.changed:

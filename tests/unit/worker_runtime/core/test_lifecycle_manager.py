@@ -486,6 +486,20 @@ async def test_loads_of_one_model_queue_and_others_do_not_wait(root: Path, make:
     assert (await settled(manager))["slow/1"] == "UNAVAILABLE unloaded"
 
 
+@pytest.mark.parametrize("name", ["..", ".", "../outside", "inside/1", ""])
+async def test_names_from_elsewhere_do_not_leave_the_repository(
+    root: Path, make: Make, name: str
+) -> None:
+    """The command line and the steps of ensembles name models too."""
+    put(root.parent, "outside")
+    put(root, "inside")
+    put(root, "whole", ENSEMBLE % (name or "nobody"))
+    manager = make()
+    assert not await manager.start([name])
+    with pytest.raises(LoadFailed, match="contains models that are not available or ambiguous"):
+        await manager.load("whole")
+
+
 async def test_a_failed_load_is_tried_again_at_once(
     root: Path, make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
