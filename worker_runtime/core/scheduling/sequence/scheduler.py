@@ -134,7 +134,7 @@ class SequenceScheduler:
         self._factory.cancel(request)
         for item in gone:
             item.cancelled = True
-            fault = Cancelled("the request was cancelled").for_request(item.id)
+            fault = Cancelled("the request was cancelled")
             self._answers.fail(item, fault, FailureReason.CANCELED)
         self._signal_idle()
         return bool(gone)
