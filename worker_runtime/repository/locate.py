@@ -1,6 +1,7 @@
 """Where a field stands in a config.pbtxt: protobuf's parser forgets positions, people need them."""
 
 import re
+from bisect import bisect_right
 from typing import NamedTuple
 
 _TOKEN = re.compile(
@@ -10,6 +11,9 @@ _TOKEN = re.compile(
       | (?P<junk>.)""",
     re.VERBOSE,
 )
+
+
+_DEEPEST = 64
 
 
 class Place(NamedTuple):
@@ -39,27 +43,28 @@ def places(text: str) -> dict[str, Place]:
 
 class _Walk:
     def __init__(self, text: str) -> None:
-        self._text = text
         self._tokens = [
             _Token(match.lastgroup or "", match.group(), match.start())
             for match in _TOKEN.finditer(text)
             if match.lastgroup != "skip"
         ]
         self._at = 0
+        self._lines = [0, *(match.end() for match in re.finditer("\n", text))]
         self.found: dict[str, Place] = {}
-        self._message("")
+        self._message("", 0)
 
     def _kind(self) -> str:
         return self._tokens[self._at].kind if self._at < len(self._tokens) else "end"
 
     def _record(self, path: str, name: _Token, value: _Token) -> None:
-        before = self._text[: name.start]
-        line = before.count("\n") + 1
-        column = name.start - (before.rfind("\n") + 1) + 1
+        line = bisect_right(self._lines, name.start)
+        column = name.start - self._lines[line - 1] + 1
         end = value.start + len(value.text)
         self.found.setdefault(path, Place(line, column, value.start, end, value.text))
 
-    def _message(self, prefix: str) -> None:
+    def _message(self, prefix: str, depth: int) -> None:
+        if depth > _DEEPEST:
+            self._at = len(self._tokens)  # no configuration is like this: the walk ends
         counts: dict[str, int] = {}
         while self._kind() == "scalar":
             name = self._tokens[self._at]
@@ -71,13 +76,13 @@ class _Walk:
                 self._record(f"{prefix}{name.text}", name, opening)
                 self._at += 1
                 while self._kind() in {"scalar", "open"}:
-                    self._value(prefix, name, counts)
+                    self._value(prefix, name, counts, depth)
                 if self._kind() == "lclose":
                     self._at += 1
             elif self._kind() in {"scalar", "open"}:
-                self._value(prefix, name, counts)
+                self._value(prefix, name, counts, depth)
 
-    def _value(self, prefix: str, name: _Token, counts: dict[str, int]) -> None:
+    def _value(self, prefix: str, name: _Token, counts: dict[str, int], depth: int) -> None:
         token = self._tokens[self._at]
         self._at += 1
         index = counts.get(name.text, 0)
@@ -86,6 +91,6 @@ class _Walk:
         self._record(f"{prefix}{name.text}", name, token)
         self._record(f"{prefix}{name.text}[{index}]", shown, token)
         if token.kind == "open":
-            self._message(f"{prefix}{name.text}[{index}].")
+            self._message(f"{prefix}{name.text}[{index}].", depth + 1)
             if self._kind() == "close":
                 self._at += 1

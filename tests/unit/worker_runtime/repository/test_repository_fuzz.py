@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tritonclient.grpc import model_config_pb2
@@ -168,3 +169,19 @@ def test_text_and_json_carry_every_message(config: Any) -> None:
     assert from_json(to_json(config)) == config
     assert from_json(json.loads(json.dumps(to_json(config)))) == config
     assert all(problem.message for problem in validate(config, {}))
+
+
+@pytest.mark.parametrize(
+    "text", ["a{" * 5000, "input{" * 5000, "[" * 9999, "parameters{key:'a'" * 999]
+)
+def test_depth_is_no_way_out(text: str) -> None:
+    assert len(places(text)) < 500
+    with pytest.raises(ConfigInvalid):
+        parse(text)
+
+
+def test_long_files_are_walked_once() -> None:
+    text = 'input { name: "a" }\n' * 20_000
+    found = places(text)
+    assert found["input[19999].name"][:2] == (20_000, 9)
+    assert len(found) == 60_001
