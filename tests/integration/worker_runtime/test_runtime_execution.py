@@ -310,3 +310,15 @@ def test_a_cancelled_stream_stops_the_model(tmp_path: Path) -> None:
         stream.client.stop_stream(cancel_requests=True)
         stream.client.close()
         assert server.stop(10) == 0, "the drain does not wait for answers that nobody hears"
+
+
+def test_a_decoupled_model_may_have_a_backend_that_answers_once(tmp_path: Path) -> None:
+    config = "max_batch_size: 0 model_transaction_policy { decoupled: true }"
+    om.save(tmp_path / "models", "once", om.identity(om.FP32, 2), config)
+    with runtime(tmp_path / "models") as server:
+        stream = Stream(server.grpc)
+        stream.ask("once", x=np.array([1, 2], np.float32))
+        answer = stream.take()
+        assert answer.as_numpy("y").tolist() == [1, 2]
+        assert final(answer)
+        stream.close()

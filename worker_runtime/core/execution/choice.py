@@ -8,7 +8,6 @@ from worker_runtime.core.execution.answers import Answers
 from worker_runtime.core.execution.executor import BatchExecutor, Executor
 from worker_runtime.core.execution.ragged import RaggedExecutor
 from worker_runtime.core.execution.requests import RequestExecutor
-from worker_runtime.errors import LoadFailed
 from worker_runtime.types.batch_tensors import BatchTensors
 from worker_runtime.types.signature import Signature
 
@@ -25,13 +24,11 @@ def executor_for(
 ) -> BatchExecutor:
     """``tensors`` are those about the batch, for models that take whole batches.
 
-    ``idle`` is called in the loop when the last decoupled request has sent its final answer.
-    Raises LoadFailed when a decoupled model has a backend that answers batches.
+    ``idle`` is called in the loop when the last decoupled request has sent its final answer. A
+    decoupled model whose backend takes whole batches answers each request once.
     """
     if takes_requests(loaded):
         return RequestExecutor(signature, answers, loop, idle, decoupled=decoupled)
-    if decoupled:
-        raise LoadFailed(f"the backend of model '{signature.model}' cannot serve decoupled models")
     return whole_batches(signature, answers, tensors)
 
 
