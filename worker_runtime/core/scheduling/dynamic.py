@@ -28,6 +28,7 @@ from worker_runtime.types.instances import InstancePlace
 from worker_runtime.types.request import InferRequest
 from worker_runtime.types.signature import Signature
 
+STOPPED = "Server is stopping, scheduler for model has stopped accepting new inference requests"
 _HERE_PER_TURN = 32
 _PAYLOADS_PER_INSTANCE = 2  # that may wait while all instances are busy
 
@@ -116,7 +117,7 @@ class DynamicScheduler:
     def submit(self, request: InferRequest) -> None:
         """Take a request in. Raises QueueFull or Unavailable; else its sink is called later."""
         if self._closed:
-            raise Unavailable("the model is being unloaded")
+            raise Unavailable(STOPPED).for_request(request.id)
         now = request.queued_ns = monotonic_ns()
         # A tiny model that does not batch has nothing to wait for.
         if self._alone and self._governor.on and self._inline is not None and not self._queue:
