@@ -13,6 +13,7 @@ READERS = {
     "worker_runtime/settings.py",
     "worker_runtime/core/scheduling/delays.py",
     "worker_runtime/agent/settings.py",
+    "worker_runtime/backends/python/environment.py",
     "shoal/client/discovery.py",
     "shoal/local/settings.py",
 }

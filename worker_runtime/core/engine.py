@@ -130,12 +130,16 @@ class Engine:
 
     @property
     def ready(self) -> bool:
-        return self.started and not self.stopping and (not self._strict or self._manager.all_ready)
+        if not self.started or self.stopping:
+            return False
+        return not self._strict or (
+            self._manager.all_ready and all(model.healthy for model in self._manager.versions)
+        )
 
     def model_ready(self, name: str, version: str = "") -> bool:
-        """True when it serves. Raises NotFound or Unavailable like ``resolve``."""
-        self.resolve(name, version)
-        return not self.stopping
+        """True when it can answer. Raises NotFound or Unavailable like ``resolve``."""
+        model = self.resolve(name, version)
+        return model.healthy and not self.stopping
 
     def server_metadata(self) -> dict[str, Any]:
         return {"name": self.server_id, "version": SERVER_VERSION, "extensions": list(EXTENSIONS)}

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from worker_runtime.backends.base import LoadedModel
+from worker_runtime.backends.base import LoadedModel, SelfReporting
 from worker_runtime.core.plans import Planner
 from worker_runtime.core.scheduling.base import Scheduler
 from worker_runtime.core.scheduling.batching import BatchingConfig
@@ -78,7 +78,8 @@ class ModelVersion:
         # HTTP and gRPC apart: clients choose the bytes, so one could ask for the other's forms.
         self.forms: dict[bytes, Any] = {}
         self.wire_forms: dict[bytes, Any] = {}
-        self.loaded = blueprint.loaded
+        self.loaded = loaded = blueprint.loaded
+        self._reporter = loaded if isinstance(loaded, SelfReporting) else None
         self._pins = 0
         self._unpinned = asyncio.Event()
         self._unpinned.set()
@@ -129,6 +130,11 @@ class ModelVersion:
         return DynamicScheduler(
             signature, settings, blueprint.loaded, loop, self.statistics, places
         )
+
+    @property
+    def healthy(self) -> bool:
+        """It can answer now: the process of a Python model may be on its way back."""
+        return self._reporter is None or self._reporter.ready()
 
     def pin(self) -> None:
         """Somebody will submit again: keep from draining until ``unpin``."""

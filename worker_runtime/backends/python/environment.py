@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from worker_runtime.backends.base import LoadSpec
@@ -54,6 +55,14 @@ def _located(given: str, spec: LoadSpec) -> Path:
     if not path.exists():
         raise _failed(spec, f"{EXECUTION_ENV} '{path}' does not exist")
     return path
+
+
+def surroundings(own: Mapping[str, str], code: Path) -> dict[str, str]:
+    """The variables of a model's process: the server's, its environment's, and a path to ``code``."""
+    merged = {**os.environ, **own}
+    path = merged.get("PYTHONPATH", "")
+    merged["PYTHONPATH"] = os.pathsep.join([str(code), *([path] if path else [])])
+    return merged
 
 
 def cache_root() -> Path:

@@ -20,6 +20,7 @@ logger = logging.getLogger(__name__)
 _FIRST_PAUSE_S = 0.25
 _LONGEST_PAUSE_S = 30.0
 _FAILED_GRACE_S = 1.0
+_HAND_OVERS = 3
 _STEADY_S = 60.0  # a process that lived so long earns the short pause again
 
 
@@ -123,39 +124,58 @@ class PythonInstance:
     # --- execution ---------------------------------------------------------------------------
 
     def execute_requests(self, requests: Sequence[BackendRequest]) -> None:
-        self._wait_until_healthy()
-        process = self._process
-        assert process is not None  # noqa: S101 # it was started
         numbered = {next(self._numbers): request for request in requests}
-        arena, types = process.channel.arena, self._spec.types
-        message = {
-            "op": "execute",
-            "requests": [
-                request_message(number, request, types, arena)
-                for number, request in numbered.items()
-            ],
-        }
         if self._spec.decoupled:
             with self._lock:
                 self._open.update(numbered)
         else:
             self._open = dict(numbered)
-        while not self._outcomes.empty():
-            self._outcomes.get()  # of a batch that ran out of time before its process died
-        outcome: Message | None = None
         try:
-            process.send(message)
-            outcome = self._outcomes.get(timeout=self._spec.execute_timeout_s or None)
-        except Closed:
-            logger.debug("%s was gone when a batch came", self._spec.command.name)
-        except Empty:
-            self._run_over(process)
+            process, outcome = self._run(numbered)
         finally:
             if not self._spec.decoupled:
                 self._open = {}  # why: requests hold memory that clients want back
+        self._settle(outcome, numbered, process)
+
+    def _run(self, numbered: dict[int, BackendRequest]) -> tuple[StubProcess, Message]:
+        """Hand a batch over and wait for its end. Raises BackendFailed when the process dies."""
+        process = self._hand_over(numbered)
+        try:
+            outcome = self._outcomes.get(timeout=self._spec.execute_timeout_s or None)
+        except Empty:
+            self._healthy.clear()
+            process.kill()
+            raise BackendFailed(
+                f"model instance '{self._spec.command.name}' did not answer within "
+                f"{self._spec.execute_timeout_s:g} s and was restarted"
+            ) from None
         if outcome is None:
             raise BackendFailed(self._death(process))
-        self._settle(outcome, numbered, process)
+        return process, outcome
+
+    def _hand_over(self, numbered: dict[int, BackendRequest]) -> StubProcess:
+        """Send a batch to a process that lives; one that is found dead costs no request."""
+        for _ in range(_HAND_OVERS):
+            self._wait_until_healthy()
+            process = self._process
+            assert process is not None  # noqa: S101 # it was started
+            arena, types = process.channel.arena, self._spec.types
+            message = {
+                "op": "execute",
+                "requests": [
+                    request_message(number, request, types, arena)
+                    for number, request in numbered.items()
+                ],
+            }
+            while not self._outcomes.empty():
+                self._outcomes.get()  # of a batch that ran out of time before its process died
+            try:
+                process.send(message)
+            except Closed:
+                self._healthy.clear()  # its own thread is about to find out, and starts another
+            else:
+                return process
+        raise BackendFailed(f"Stub process '{self._spec.command.name}' is not healthy.")
 
     def _settle(
         self, outcome: Message, numbered: dict[int, BackendRequest], process: StubProcess
@@ -186,14 +206,6 @@ class PythonInstance:
                 f"Stub process '{self._spec.command.name}' is not healthy."
                 + (f" {self._trouble}" if self._trouble else "")
             )
-
-    def _run_over(self, process: StubProcess) -> None:
-        """The batch took too long: its process is killed, and will be started again."""
-        process.kill()
-        raise BackendFailed(
-            f"model instance '{self._spec.command.name}' did not answer within "
-            f"{self._spec.execute_timeout_s:g} s and was restarted"
-        )
 
     def _death(self, process: StubProcess) -> str:
         lines = "\n".join(process.last_lines)

@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+from worker_runtime.backends.python.environment import surroundings
 from worker_runtime.backends.python.stub.shoal_stub.channel import Channel, Closed
 
 logger = logging.getLogger(__name__)
@@ -57,7 +58,7 @@ class StubProcess:
             self._process = subprocess.Popen(
                 [command.python, "-u", "-m", "shoal_stub", str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
-                env={**os.environ, **command.environment, "PYTHONPATH": _path(command)},
+                env=surroundings(command.environment, STUB),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
@@ -143,8 +144,3 @@ class StubProcess:
                 line = raw.decode("utf-8", "replace").rstrip("\n")
                 self._lines.append(line)
                 sys.stderr.write(line + "\n")
-
-
-def _path(command: Command) -> str:
-    given = command.environment.get("PYTHONPATH", os.environ.get("PYTHONPATH", ""))
-    return os.pathsep.join([str(STUB), *([given] if given else [])])

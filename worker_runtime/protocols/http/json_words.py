@@ -1,17 +1,17 @@
 """Reading JSON values by type, in the words that clients of Triton know.
 
-Malformed JSON and values of a wrong type are facts about the request: ``BadJson``, a 400.
+Malformed JSON and values of a wrong type are ``BadJson``: a 500, as in Triton.
 """
 
 from typing import Any
 
-from worker_runtime.errors import InvalidArgument
+from worker_runtime.errors import Internal, RuntimeFault
 
 _UINT64 = 1 << 64
 _INT64 = 1 << 63
 
 
-class BadJson(InvalidArgument):
+class BadJson(Internal):
     """JSON that cannot be read, or a value in it that has the wrong type."""
 
 
@@ -78,6 +78,6 @@ def optional(value: Any, name: str, absent: Any = None) -> Any:
     return value.get(name, absent) if isinstance(value, dict) else absent
 
 
-def explained(prefix: str, error: InvalidArgument) -> InvalidArgument:
+def explained(prefix: str, error: RuntimeFault) -> RuntimeFault:
     """The same fact, saying first what was being read."""
     return type(error)(f"{prefix}: {error}")

@@ -1,0 +1,303 @@
+"""Python models for tests: the code that users write, one string per model."""
+
+from pathlib import Path
+
+UTILS = "import numpy as np\nimport triton_python_backend_utils as pb_utils\n\n\n"
+
+
+def add(
+    root: Path,
+    name: str,
+    code: str,
+    *,
+    inputs: str = "INPUT0:FP32:-1",
+    outputs: str = "OUTPUT0:FP32:-1",
+    config: str = "",
+    write_config: bool = True,
+) -> Path:
+    """Write a model; tensors as ``name:type:dims`` joined by blanks. Returns its folder."""
+    folder = root / name
+    (folder / "1").mkdir(parents=True)
+    (folder / "1" / "model.py").write_text(UTILS + code)
+    if write_config:
+        text = 'backend: "python"\n' + _tensors("input", inputs) + _tensors("output", outputs)
+        text += "instance_group { count: 1 kind: KIND_CPU }\n" + config
+        (folder / "config.pbtxt").write_text(text)
+    return folder
+
+
+def _tensors(kind: str, items: str) -> str:
+    lines = []
+    for item in items.split():
+        name, datatype, dims = item.split(":")
+        lines.append(f'{kind} {{ name: "{name}" data_type: TYPE_{datatype} dims: [{dims}] }}\n')
+    return "".join(lines)
+
+
+ECHO = """
+class TritonPythonModel:
+    def execute(self, requests):
+        answers = []
+        for request in requests:
+            tensors = [
+                pb_utils.Tensor(t.name().replace("INPUT", "OUTPUT"), t.as_numpy())
+                for t in request.inputs()
+            ]
+            answers.append(pb_utils.InferenceResponse(tensors))
+        return answers
+"""
+
+# What a request looks like from inside, as texts.
+ABOUT = """
+import json
+import helper
+from . import beside
+
+
+class TritonPythonModel:
+    def initialize(self, args):
+        self.args = args
+        self.config = json.loads(args["model_config"])
+        pb_utils.Logger.log_info("initialized " + args["model_name"])
+
+    def execute(self, requests):
+        answers = []
+        for request in requests:
+            facts = {
+                "id": request.request_id(),
+                "correlation": request.correlation_id(),
+                "flags": request.flags(),
+                "timeout": request.timeout(),
+                "parameters": json.loads(request.parameters()),
+                "outputs": sorted(request.requested_output_names()),
+                "args": self.args,
+                "decoupled": pb_utils.using_decoupled_model_transaction_policy(self.config),
+                "output_type": str(
+                    np.dtype(
+                        pb_utils.triton_string_to_numpy(
+                            pb_utils.get_output_config_by_name(self.config, "OUTPUT0")["data_type"]
+                        )
+                    )
+                ),
+                "batch": len(requests),
+                "helper": helper.VALUE + beside.VALUE,
+            }
+            text = np.array([json.dumps(facts).encode()], dtype=object)
+            answers.append(
+                pb_utils.InferenceResponse(
+                    [pb_utils.Tensor("OUTPUT0", text)], parameters={"a": 1, "b": "x", "c": True}
+                )
+            )
+        return answers
+"""
+
+FAULTS = """
+import os
+
+
+class TritonPythonModel:
+    def execute(self, requests):
+        what = pb_utils.get_input_tensor_by_name(requests[0], "INPUT0").as_numpy()[0].decode()
+        if what == "raise":
+            raise ValueError("boom")
+        if what == "die":
+            print("last words of the model", flush=True)
+            os._exit(3)
+        if what == "none":
+            return None
+        if what == "few":
+            return []
+        if what == "wrong":
+            return [5]
+        if what.startswith("code:"):
+            error = pb_utils.TritonError("told", int(what[5:]))
+            return [pb_utils.InferenceResponse(error=error) for _ in requests]
+        if what == "hang":
+            import time
+            time.sleep(600)
+        return [
+            pb_utils.InferenceResponse(
+                [pb_utils.Tensor("OUTPUT0", np.array([what.encode()], dtype=object))]
+            )
+            for _ in requests
+        ]
+"""
+
+# INPUT0[0] answers, each with its number; INPUT0[1] ms between them.
+COUNT = """
+import threading
+import time
+
+
+class TritonPythonModel:
+    def execute(self, requests):
+        for request in requests:
+            threading.Thread(target=self.answer, args=(request,), daemon=True).start()
+
+    def answer(self, request):
+        count, pause = pb_utils.get_input_tensor_by_name(request, "INPUT0").as_numpy()[:2]
+        sender = request.get_response_sender()
+        for number in range(int(count)):
+            if sender.is_cancelled():
+                break
+            out = pb_utils.Tensor("OUTPUT0", np.array([number], np.int32))
+            sender.send(pb_utils.InferenceResponse([out]))
+            time.sleep(int(pause) / 1000)
+        sender.send(flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
+"""
+
+# Calls other models: sync, async and decoupled ones.
+CALLER = """
+import asyncio
+
+
+class TritonPythonModel:
+    def execute(self, requests):
+        return [self.one(request) for request in requests]
+
+    def one(self, request):
+        x = pb_utils.get_input_tensor_by_name(request, "INPUT0")
+        mode = pb_utils.get_input_tensor_by_name(request, "MODE").as_numpy()[0].decode()
+        if mode == "count":
+            count = pb_utils.Tensor("INPUT0", np.array([3, 0], np.int32))
+            call = pb_utils.InferenceRequest(
+                model_name="count", requested_output_names=["OUTPUT0"], inputs=[count]
+            )
+            found = []
+            for answer in call.exec(decoupled=True):
+                if answer.has_error():
+                    raise pb_utils.TritonModelException(answer.error().message())
+                for tensor in answer.output_tensors():
+                    found.append(float(tensor.as_numpy()[0]))
+            return self.response(np.array(found, np.float32))
+        call = pb_utils.InferenceRequest(
+            model_name="nope" if mode == "missing" else "echo",
+            requested_output_names=["OUTPUT0"],
+            inputs=[x],
+            request_id="inner",
+        )
+        if mode == "async":
+            answers = asyncio.run(self.several(call))
+            return self.response(sum(a.output_tensors()[0].as_numpy() for a in answers))
+        answer = call.exec()
+        if answer.has_error():
+            return pb_utils.InferenceResponse(error=answer.error())
+        return self.response(pb_utils.get_output_tensor_by_name(answer, "OUTPUT0").as_numpy())
+
+    async def several(self, call):
+        return await asyncio.gather(*(call.async_exec() for _ in range(3)))
+
+    def response(self, array):
+        return pb_utils.InferenceResponse([pb_utils.Tensor("OUTPUT0", array)])
+"""
+
+COROUTINE = """
+import asyncio
+
+
+class TritonPythonModel:
+    async def execute(self, requests):
+        await asyncio.sleep(0.01)
+        return [
+            pb_utils.InferenceResponse(
+                [pb_utils.Tensor("OUTPUT0", r.inputs()[0].as_numpy() + np.float32(1))]
+            )
+            for r in requests
+        ]
+"""
+
+COMPLETES = """
+class TritonPythonModel:
+    @staticmethod
+    def auto_complete_config(config):
+        config.add_input({"name": "INPUT0", "data_type": "TYPE_FP32", "dims": [-1]})
+        config.add_output({"name": "OUTPUT0", "data_type": "TYPE_FP32", "dims": [-1]})
+        config.set_max_batch_size(4)
+        config.set_dynamic_batching()
+        return config
+
+    def execute(self, requests):
+        return [
+            pb_utils.InferenceResponse([pb_utils.Tensor("OUTPUT0", r.inputs()[0].as_numpy())])
+            for r in requests
+        ]
+"""
+
+METRICS = """
+class TritonPythonModel:
+    def initialize(self, args):
+        self.calls = pb_utils.MetricFamily(
+            name="test_calls", description="calls seen", kind=pb_utils.MetricFamily.COUNTER
+        ).Metric(labels={"model": "metrics"})
+        self.level = pb_utils.MetricFamily(
+            name="test_level", description="a level", kind=pb_utils.MetricFamily.GAUGE
+        ).Metric(labels={"model": "metrics"})
+        self.sizes = pb_utils.MetricFamily(
+            name="test_sizes", description="sizes", kind=pb_utils.MetricFamily.HISTOGRAM
+        ).Metric(labels={"model": "metrics"}, buckets=[1, 10])
+
+    def execute(self, requests):
+        answers = []
+        for request in requests:
+            x = request.inputs()[0].as_numpy()
+            self.calls.increment(1)
+            self.level.set(float(x[0]))
+            self.sizes.observe(float(x[0]))
+            found = np.array([self.calls.value(), self.level.value()], np.float32)
+            answers.append(pb_utils.InferenceResponse([pb_utils.Tensor("OUTPUT0", found)]))
+        return answers
+"""
+
+DLPACK = """
+import torch
+
+
+class TritonPythonModel:
+    def execute(self, requests):
+        answers = []
+        for request in requests:
+            x = pb_utils.get_input_tensor_by_name(request, "INPUT0")
+            tensor = torch.utils.dlpack.from_dlpack(x.to_dlpack()) * 2
+            made = pb_utils.Tensor.from_dlpack("OUTPUT0", torch.utils.dlpack.to_dlpack(tensor))
+            answers.append(pb_utils.InferenceResponse([made]))
+        return answers
+"""
+
+READY = """
+import os
+
+
+class TritonPythonModel:
+    def initialize(self, args):
+        self.flag = os.path.join(args["model_repository"], "not-ready")
+
+    def is_ready(self):
+        return not os.path.exists(self.flag)
+
+    def execute(self, requests):
+        return [
+            pb_utils.InferenceResponse([pb_utils.Tensor("OUTPUT0", r.inputs()[0].as_numpy())])
+            for r in requests
+        ]
+"""
+
+LIFE = """
+import os
+
+
+class TritonPythonModel:
+    def initialize(self, args):
+        self.mark = os.path.join(args["model_repository"], "finalized")
+        if os.path.exists(os.path.join(args["model_repository"], "refuse")):
+            raise pb_utils.TritonModelException("not today")
+
+    def execute(self, requests):
+        return [
+            pb_utils.InferenceResponse([pb_utils.Tensor("OUTPUT0", r.inputs()[0].as_numpy())])
+            for r in requests
+        ]
+
+    def finalize(self):
+        with open(self.mark, "w") as file:
+            file.write("yes")
+"""
