@@ -21,6 +21,8 @@ class Endpoint(Stamped):
     auth_mode = models.CharField(max_length=16, default="key")
     traffic = models.JSONField(default=dict)
     mirror_traffic = models.JSONField(default=dict)
+    # What a client declared that we keep and give back, but do not act on (Azure's identity, ...).
+    declared = models.JSONField(default=dict, blank=True)
     provisioning_state = models.CharField(
         max_length=16, choices=EndpointState, default=EndpointState.SUCCEEDED
     )
@@ -61,6 +63,9 @@ class Deployment(Stamped):
     config_revision = models.ForeignKey(
         "registry.ConfigRevision", null=True, blank=True, on_delete=models.PROTECT
     )
+    description = models.TextField(blank=True)
+    tags = models.JSONField(default=dict, blank=True)
+    declared = models.JSONField(default=dict, blank=True)  # as on Endpoint
     instance_count = models.PositiveIntegerField(default=1)
     environment = models.JSONField(default=dict)
     runtime_args = models.JSONField(default=list)

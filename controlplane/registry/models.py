@@ -79,6 +79,7 @@ class ModelVersion(Stamped):
     source_filename = models.CharField(max_length=255, blank=True)
     description = models.TextField(blank=True)
     tags = models.JSONField(default=dict)
+    declared = models.JSONField(default=dict, blank=True)  # kept and given back, not acted on
     warnings = models.JSONField(default=list)
     archived = models.BooleanField(default=False)
     created_by = models.CharField(max_length=150)
