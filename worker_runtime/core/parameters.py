@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from worker_runtime.errors import InvalidArgument, Unsupported
+from worker_runtime.errors import Internal, InvalidArgument, Unsupported
 from worker_runtime.types.request import ParameterValue, SequencePart
 
 EMPTY_FINAL = "triton_enable_empty_final_response"
@@ -59,7 +59,7 @@ NOTHING = RequestParameters()
 
 
 def from_json(parameters: Any) -> RequestParameters:
-    """Read the ``parameters`` object of an HTTP request. Raises InvalidArgument or Unsupported."""
+    """Read the ``parameters`` object of an HTTP request. Raises a RuntimeFault."""
     if not isinstance(parameters, dict):
         raise InvalidArgument(
             "failed to get request params.: attempt to get members for non-object"
@@ -155,23 +155,21 @@ def _json_sequence_id(value: Any) -> int | str:
         return _checked_id(value)
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _UINT64:
         return value
-    raise InvalidArgument(
+    raise Internal(  # as Triton's reader of JSON counts wrong types
         "Unable to parse 'sequence_id': attempt to access JSON non-string as string"
     )
 
 
 def _json_bool(key: str, value: Any) -> bool:
     if not isinstance(value, bool):
-        raise InvalidArgument(
-            f"Unable to parse '{key}': attempt to access JSON non-boolean as boolean"
-        )
+        raise Internal(f"Unable to parse '{key}': attempt to access JSON non-boolean as boolean")
     return value
 
 
 def _json_uint(key: str, value: Any) -> int:
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _UINT64:
         return value
-    raise InvalidArgument(
+    raise Internal(
         f"Unable to parse '{key}': attempt to access JSON non-unsigned-integer as unsigned-integer"
     )
 

@@ -147,6 +147,10 @@ class SharedMemory:
         """
         return self._found(name, offset, byte_size).view(offset, byte_size)
 
+    def check(self, name: str, offset: int, byte_size: int) -> None:
+        """Raises NotFound or InvalidArgument unless there are such bytes."""
+        self._found(name, offset, byte_size)
+
     def window(self, name: str, offset: int, byte_size: int) -> Window:
         """Where an output goes. Raises NotFound and InvalidArgument."""
         return Window(self._found(name, offset, byte_size), offset, byte_size)

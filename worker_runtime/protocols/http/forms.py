@@ -96,6 +96,8 @@ def build(
     size = 0
     for item in request.inputs:
         source = _source(item, limit)
+        if isinstance(source, Region):
+            engine.shared_memory.check(source.name, source.offset, source.byte_size)
         if isinstance(source, int):
             sources[item.name] = (size, size + source)
             size += source

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from worker_runtime.errors import InvalidArgument
 from worker_runtime.protocols.http.json_words import BadJson
 
 MAX_DEPTH = 100
@@ -57,7 +58,7 @@ def read(raw: bytes) -> Any:
                 parse_float=None if large else _finite,
             )
         except RecursionError as error:
-            raise BadJson(TOO_DEEP) from error
+            raise InvalidArgument(TOO_DEEP) from error
         except ValueError as error:
             if large:
                 at = getattr(error, "pos", 0)
@@ -140,7 +141,7 @@ class _Parser:
 
     def _open(self, open_values: list[tuple[Any, str]], holder: Any, name: str) -> None:
         if len(open_values) >= _DEEPEST:
-            raise BadJson(TOO_DEEP)
+            raise InvalidArgument(TOO_DEEP)
         open_values.append((holder, name))
 
     def _close(self, open_values: list[tuple[Any, str]], value: Any) -> bool:

@@ -46,7 +46,7 @@ def from_json(raw: bytes | Unparsed, datatype: DataType, count: int, name: str) 
             return np.array(flat, dtype=datatype.dtype).tobytes()
     except OverflowError:
         _check_elements(flat, datatype)
-        raise BadJson(
+        raise InvalidArgument(
             f"{_DATA}: a value of input '{name}' is out of the range of {datatype.name}"
         ) from None
 
@@ -139,7 +139,7 @@ def _check_elements(flat: list[Any], datatype: DataType) -> None:
 
 def _flatten(data: list[Any], into: list[Any], depth: int) -> None:
     if depth > MAX_DEPTH:
-        raise BadJson(TOO_DEEP)
+        raise InvalidArgument(TOO_DEEP)
     if list not in {*map(type, data)}:
         into.extend(data)
         return

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from worker_runtime.core.parameters import HeaderForward, from_json, from_typed, joined
-from worker_runtime.errors import InvalidArgument, Unsupported
+from worker_runtime.errors import InvalidArgument, RuntimeFault, Unsupported
 from worker_runtime.types.request import SequencePart
 
 UINT = "attempt to access JSON non-unsigned-integer as unsigned-integer"
@@ -46,7 +46,7 @@ RESERVED = (
     ],
 )
 def test_json_errors(given: Any, error: str) -> None:
-    with pytest.raises(InvalidArgument) as raised:
+    with pytest.raises(RuntimeFault) as raised:
         from_json(given)
     assert str(raised.value) == error
 

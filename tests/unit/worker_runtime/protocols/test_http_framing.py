@@ -161,7 +161,7 @@ def test_codings_round_trip(coding: str) -> None:
         (gzip.compress(b"x", mtime=0), "GZIP", 501, "Unsupported compression type"),
         (b"", "gzip", 400, "nothing to be decompressed"),
         (b"not gzip", "gzip", 400, "not valid gzip"),
-        (gzip.compress(b"a" * 99, mtime=0, mtime=0)[:-9], "gzip", 400, "ends too early"),
+        (gzip.compress(b"a" * 99, mtime=0)[:-9], "gzip", 400, "ends too early"),
         (zlib.compress(b"\0" * 100_000), "deflate", 400, "exceeds the maximum allowed value"),
     ],
 )

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker_runtime.errors import InvalidArgument
+from worker_runtime.errors import InvalidArgument, RuntimeFault
 from worker_runtime.protocols.http.json_parser import TOO_DEEP, _Parser, read
 from worker_runtime.protocols.http.schema import decode_request
 from worker_runtime.protocols.http.tensors import encode_response, from_json, to_json
@@ -62,7 +62,7 @@ def test_data_may_be_flat_or_nested(text: str, datatype: str, expected: list[Any
     ],
 )
 def test_bad_data_is_refused(text: str, datatype: str, message: str) -> None:
-    with pytest.raises(InvalidArgument, match=re.escape(message)):
+    with pytest.raises(RuntimeFault, match=re.escape(message)):
         from_json(text.encode(), BY_NAME[datatype], 4, "x")
 
 
@@ -109,7 +109,7 @@ def test_bytes_tensors_round_trip(items: list[bytes]) -> None:
     ],
 )
 def test_broken_bytes_tensors_are_refused(wire: bytes, count: int, message: str) -> None:
-    with pytest.raises(InvalidArgument, match=message):
+    with pytest.raises(RuntimeFault, match=message):
         parse_strings(wire, count, "x", "m")
 
 
@@ -147,7 +147,7 @@ X = '"name":"x","datatype":"FP32"'
     ],
 )
 def test_bad_json_is_refused_in_tritons_words(text: str, message: str) -> None:
-    with pytest.raises(InvalidArgument) as caught:
+    with pytest.raises(RuntimeFault) as caught:
         decode_request(text.replace("@", X).encode())
     assert str(caught.value).startswith(message)
 
@@ -185,7 +185,7 @@ def test_large_documents_are_read_quickly(body: bytes, found: Any) -> None:
     if isinstance(found, list):
         assert read(raw) == found
     else:
-        with pytest.raises(InvalidArgument, match=re.escape(found)):
+        with pytest.raises(RuntimeFault, match=re.escape(found)):
             read(raw)
 
 
@@ -200,7 +200,7 @@ def test_the_slow_reader_agrees_with_the_standard_one(text: str, number: int) ->
 @given(st.binary(max_size=60))
 def test_any_bytes_are_read_or_refused(raw: bytes) -> None:
     for candidate in (raw, b'{"inputs":[' + raw + b"]}", b'["' + raw + b'"]'):
-        with contextlib.suppress(InvalidArgument):
+        with contextlib.suppress(RuntimeFault):
             read(candidate)
-        with contextlib.suppress(InvalidArgument):
+        with contextlib.suppress(RuntimeFault):
             decode_request(candidate)
