@@ -27,6 +27,10 @@ class TrafficInvalid(Invalid):
     code = "TrafficInvalid"
 
 
+class MirrorInvalid(Invalid):
+    code = "MirrorInvalid"
+
+
 class DeploymentHasTraffic(Conflict):
     code = "DeploymentHasTraffic"
 

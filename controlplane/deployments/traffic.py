@@ -2,8 +2,9 @@
 
 from collections.abc import Collection, Mapping
 
-from controlplane.deployments.errors import TrafficInvalid
+from controlplane.deployments.errors import MirrorInvalid, TrafficInvalid
 
+LARGEST_MIRROR = 50
 HINT_SUM = "Shares are percent: they add up to 100, or to 0 to answer nobody."
 
 
@@ -34,6 +35,33 @@ def traffic_check(
             field="traffic",
             hints=("Wait until the deployment is ready, or see why it is not.",),
         )
+    return kept
+
+
+def mirror_check(
+    mirror: Mapping[str, int], *, deployments: Collection[str], traffic: Mapping[str, int]
+) -> dict[str, int]:
+    """``mirror`` without its zeros. Raises MirrorInvalid."""
+    kept = {name: percent for name, percent in mirror.items() if percent}
+    if len(kept) > 1:
+        raise MirrorInvalid("One deployment at most gets copies.", field="mirror_traffic")
+    for name, percent in kept.items():
+        if name not in deployments:
+            known = ", ".join(sorted(deployments)) or "none yet"
+            raise MirrorInvalid(
+                f"There is no deployment {name}; the endpoint has {known}.", field="mirror_traffic"
+            )
+        if not 0 < percent <= LARGEST_MIRROR:
+            raise MirrorInvalid(
+                f"{name}: {percent} %; copies are 0 to {LARGEST_MIRROR} percent of the requests.",
+                field="mirror_traffic",
+            )
+        if traffic.get(name):
+            raise MirrorInvalid(
+                f"{name} answers {traffic[name]} % of the requests itself.",
+                field="mirror_traffic",
+                hints=("Copies go to a deployment without traffic.",),
+            )
     return kept
 
 

@@ -9,6 +9,7 @@ urlpatterns = [
     path("endpoints", endpoints.EndpointsView.as_view()),
     path("endpoints/<str:endpoint>", endpoints.EndpointView.as_view()),
     path("endpoints/<str:endpoint>/traffic", endpoints.TrafficView.as_view()),
+    path("endpoints/<str:endpoint>/mirror", endpoints.MirrorView.as_view()),
     path("endpoints/<str:endpoint>/keys/list", endpoints.KeysView.as_view()),
     path("endpoints/<str:endpoint>/keys/regenerate", endpoints.KeysRegenerateView.as_view()),
     path("endpoints/<str:endpoint>/snippets", endpoints.SnippetsView.as_view()),

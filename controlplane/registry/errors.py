@@ -55,6 +55,10 @@ class ModelArchived(Conflict):
     code = "ModelArchived"
 
 
+class ModelVersionImmutable(Conflict):
+    code = "ModelVersionImmutable"
+
+
 class ConfigInvalid(Invalid):
     code = "ConfigInvalid"
 

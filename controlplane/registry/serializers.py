@@ -154,6 +154,8 @@ class ModelVersionSerializer(Fields):
     manifest = FileEntrySerializer(many=True)
     source_filename = serializers.CharField(allow_blank=True)
     description = serializers.CharField(allow_blank=True)
+    tags = serializers.DictField(child=serializers.CharField(allow_blank=True))
+    declared = serializers.DictField(help_text="kept and given back as it came")
     warnings = serializers.ListField(child=serializers.CharField())
     created_by = serializers.CharField()
     created_at = serializers.DateTimeField()
@@ -178,13 +180,31 @@ class ModelSerializer(Fields):
 class ModelInputSerializer(Fields):
     name = serializers.CharField(max_length=255)
     upload_id = serializers.CharField(max_length=32)
+    version = serializers.IntegerField(
+        required=False,
+        default=None,
+        min_value=1,
+        max_value=2**31 - 1,
+        allow_null=True,
+        help_text="default: the next",
+    )
     description = serializers.CharField(required=False, default="", allow_blank=True)
+    tags = serializers.DictField(
+        child=serializers.CharField(allow_blank=True), required=False, default=dict
+    )
+    declared = serializers.DictField(required=False, default=dict)
     configs = serializers.DictField(
         child=serializers.CharField(allow_blank=True, max_length=2**20, trim_whitespace=False),
         required=False,
         default=dict,
         help_text="repo model name -> edited config.pbtxt",
     )
+
+
+class ModelVersionPatchSerializer(Fields):
+    description = serializers.CharField(required=False, allow_blank=True)
+    tags = serializers.DictField(child=serializers.CharField(allow_blank=True), required=False)
+    declared = serializers.DictField(required=False)
 
 
 class ConfigValidateInputSerializer(Fields):

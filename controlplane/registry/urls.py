@@ -14,6 +14,14 @@ urlpatterns = [
     path("models/<str:name>/restore", models.ModelRestoreView.as_view()),
     path("models/<str:name>/versions", models.ModelVersionsView.as_view()),
     path("models/<str:name>/versions/<str:version>", models.ModelVersionView.as_view()),
+    path(
+        "models/<str:name>/versions/<str:version>/archive",
+        models.ModelVersionArchiveView.as_view(),
+    ),
+    path(
+        "models/<str:name>/versions/<str:version>/restore",
+        models.ModelVersionRestoreView.as_view(),
+    ),
     path("config/validate", configs.ConfigValidateView.as_view()),
     path("config/render", configs.ConfigRenderView.as_view()),
 ]

@@ -85,10 +85,11 @@ class DeploymentsView(APIView):
     def post(self, request: Request, endpoint: str) -> Response:
         """A further deployment; it gets no traffic unless ``traffic`` says so."""
         values = form(DeploymentInputSerializer, request.data)
-        name = values.pop("name")
+        name, replace = values.pop("name"), values.pop("replace")
         operation = services.deployment_create(
             endpoint=endpoint,
             name=name,
+            replace=replace,
             spec=services.Spec(**values),
             actor=actor(request),
             now=timezone.now(),
@@ -107,14 +108,25 @@ class DeploymentView(APIView):
     @extend_schema(
         operation_id="deployments_scale",
         request=DeploymentPatchSerializer,
-        responses={202: OperationSerializer},
+        responses={
+            200: OpenApiResponse(DeploymentSerializer, description="done, without scaling"),
+            202: OperationSerializer,
+        },
     )
     def patch(self, request: Request, endpoint: str, deployment: str) -> Response:
+        """Scale it, or change the words about it and its request settings."""
         values = form(DeploymentPatchSerializer, request.data)
+        count = values.pop("instance_count", None)
+        if values:
+            services.deployment_update(
+                endpoint=endpoint, name=deployment, actor=actor(request), **values
+            )
+        if count is None:
+            return self.get(request, endpoint, deployment)
         operation = services.deployment_scale(
             endpoint=endpoint,
             name=deployment,
-            instance_count=values["instance_count"],
+            instance_count=count,
             actor=actor(request),
             now=timezone.now(),
         )

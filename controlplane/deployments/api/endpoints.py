@@ -19,6 +19,7 @@ from controlplane.deployments.serializers.endpoints import (
     EndpointPatchSerializer,
     EndpointSerializer,
     KeyRegenerateSerializer,
+    MirrorInputSerializer,
     SeriesSerializer,
     SnippetsSerializer,
     TrafficInputSerializer,
@@ -96,6 +97,24 @@ class TrafficView(APIView):
         row = services.traffic_set(
             name=endpoint,
             traffic=values["traffic"],
+            actor=actor(request),
+            now=timezone.now(),
+        )
+        return Response(endpoint_body(row))
+
+
+class MirrorView(APIView):
+    @extend_schema(
+        operation_id="endpoints_mirror_set",
+        request=MirrorInputSerializer,
+        responses=EndpointSerializer,
+    )
+    def put(self, request: Request, endpoint: str) -> Response:
+        """Replace the map; the copies' answers are thrown away."""
+        values = form(MirrorInputSerializer, request.data)
+        row = services.mirror_set(
+            name=endpoint,
+            mirror_traffic=values["mirror_traffic"],
             actor=actor(request),
             now=timezone.now(),
         )

@@ -39,6 +39,7 @@ def endpoint_shown(endpoint: Endpoint, operations: dict[tuple[str, str], str]) -
         "description": endpoint.description,
         "tags": endpoint.tags,
         "auth_mode": endpoint.auth_mode,
+        "declared": endpoint.declared,
         "provisioning_state": endpoint.provisioning_state,
         "serving_state": endpoint_serving(deployments),
         "traffic": endpoint.traffic,
@@ -89,6 +90,9 @@ def deployment_shown(
         "model": deployment.model_version.model.name,
         "version": deployment.model_version.version,
         "config_revision": revision.number if revision else None,
+        "description": deployment.description,
+        "tags": deployment.tags,
+        "declared": deployment.declared,
         "instance_count": deployment.instance_count,
         "provisioning_state": deployment.provisioning_state,
         "serving_state": deployment_serving(

@@ -1,5 +1,6 @@
 """Shapes of endpoints, deployments and replicas on the wire."""
 
+import json
 from datetime import UTC, datetime
 from typing import Any
 
@@ -16,6 +17,20 @@ from controlplane.deployments.types import (
 
 Fields = serializers.Serializer[Any]
 LIMIT_REPLICAS = 64
+LIMIT_DECLARED_CHARS = 65_536
+
+
+class DeclaredField(serializers.DictField):
+    """Kept and given back as it came; nothing here acts on it."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+
+    def run_validation(self, data: Any = serializers.empty) -> Any:
+        value = super().run_validation(data)
+        if value and len(json.dumps(value)) > LIMIT_DECLARED_CHARS:
+            raise serializers.ValidationError(f"More than {LIMIT_DECLARED_CHARS} characters.")
+        return value
 
 
 class ProblemSerializer(Fields):
@@ -55,6 +70,9 @@ class DeploymentSerializer(Fields):
     model = serializers.CharField()
     version = serializers.IntegerField()
     config_revision = serializers.IntegerField(allow_null=True)
+    description = serializers.CharField(allow_blank=True)
+    tags = serializers.DictField(child=serializers.CharField(allow_blank=True))
+    declared = DeclaredField()
     instance_count = serializers.IntegerField()
     provisioning_state = serializers.ChoiceField(choices=DeploymentState.choices)
     serving_state = serializers.ChoiceField(choices=ServingState.choices)
@@ -83,6 +101,7 @@ class EndpointSerializer(Fields):
     description = serializers.CharField(allow_blank=True)
     tags = serializers.DictField(child=serializers.CharField())
     auth_mode = serializers.CharField()
+    declared = DeclaredField()
     provisioning_state = serializers.ChoiceField(choices=EndpointState.choices)
     serving_state = serializers.ChoiceField(choices=ServingState.choices)
     traffic = serializers.DictField(child=serializers.IntegerField())
@@ -101,12 +120,23 @@ class EndpointSerializer(Fields):
 class EndpointInputSerializer(Fields):
     name = serializers.CharField(max_length=32)
     description = serializers.CharField(required=False, default="", allow_blank=True)
-    tags = serializers.DictField(child=serializers.CharField(), required=False, default=dict)
+    tags = serializers.DictField(
+        child=serializers.CharField(allow_blank=True), required=False, default=dict
+    )
+    declared = DeclaredField(required=False, default=dict)
 
 
 class EndpointPatchSerializer(Fields):
     description = serializers.CharField(required=False, allow_blank=True)
-    tags = serializers.DictField(child=serializers.CharField(), required=False)
+    tags = serializers.DictField(child=serializers.CharField(allow_blank=True), required=False)
+    declared = DeclaredField(required=False)
+
+
+class MirrorInputSerializer(Fields):
+    mirror_traffic = serializers.DictField(
+        child=serializers.IntegerField(),
+        help_text="one deployment -> percent (1 to 50) of the requests that it gets a copy of",
+    )
 
 
 class TrafficInputSerializer(Fields):
@@ -129,6 +159,14 @@ class DeploymentInputSerializer(Fields):
     model = serializers.CharField(max_length=255)
     version = serializers.CharField(required=False, default="latest", help_text="number or latest")
     config_revision = serializers.IntegerField(required=False, allow_null=True, default=None)
+    description = serializers.CharField(required=False, default="", allow_blank=True)
+    tags = serializers.DictField(
+        child=serializers.CharField(allow_blank=True), required=False, default=dict
+    )
+    declared = DeclaredField(required=False, default=dict)
+    replace = serializers.BooleanField(
+        required=False, default=False, help_text="take over an existing one that has no traffic"
+    )
     instance_count = serializers.IntegerField(
         required=False, default=1, min_value=1, max_value=LIMIT_REPLICAS
     )
@@ -141,7 +179,14 @@ class DeploymentInputSerializer(Fields):
 
 
 class DeploymentPatchSerializer(Fields):
-    instance_count = serializers.IntegerField(min_value=1, max_value=LIMIT_REPLICAS)
+    """A change of the words and of the request settings is done at once; scaling takes a while."""
+
+    instance_count = serializers.IntegerField(required=False, min_value=1, max_value=LIMIT_REPLICAS)
+    description = serializers.CharField(required=False, allow_blank=True)
+    tags = serializers.DictField(child=serializers.CharField(allow_blank=True), required=False)
+    declared = DeclaredField(required=False)
+    request_timeout_ms = serializers.IntegerField(required=False, min_value=1, max_value=3_600_000)
+    retries = serializers.BooleanField(required=False)
 
 
 class DeployInputSerializer(Fields):

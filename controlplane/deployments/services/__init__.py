@@ -5,6 +5,7 @@ from controlplane.deployments.services.deployments import (
     deployment_create,
     deployment_delete,
     deployment_scale,
+    deployment_update,
     operation_cancel,
     operation_retry,
 )
@@ -12,6 +13,7 @@ from controlplane.deployments.services.endpoints import (
     endpoint_create,
     endpoint_delete,
     endpoint_update,
+    mirror_set,
     traffic_set,
 )
 from controlplane.deployments.services.keys import endpoint_key_regenerate, endpoint_keys_reveal
@@ -27,6 +29,7 @@ __all__ = [
     "deployment_create",
     "deployment_delete",
     "deployment_scale",
+    "deployment_update",
     "endpoint_advance",
     "endpoint_create",
     "endpoint_delete",
@@ -34,6 +37,7 @@ __all__ = [
     "endpoint_keys_reveal",
     "endpoint_update",
     "gateway_confirmed",
+    "mirror_set",
     "node_delete",
     "node_report",
     "operation_cancel",

@@ -1,16 +1,19 @@
 """Deployments: made, replaced, scaled, deleted, tried again; each change is an operation."""
 
 from datetime import datetime
+from typing import Any, Final
 
 from django.db import transaction
+from django.db.models import F
 
+from controlplane.core import events
 from controlplane.core.errors import Conflict
 from controlplane.deployments.errors import (
     DeploymentHasTraffic,
     EndpointNotFound,
     OperationFinished,
 )
-from controlplane.deployments.models import Deployment, Operation
+from controlplane.deployments.models import Deployment, Endpoint, Operation
 from controlplane.deployments.naming import endpoint_name_for
 from controlplane.deployments.reconcile import DELETIONS
 from controlplane.deployments.selectors import deployment_get, operation_get, operations_active
@@ -35,6 +38,8 @@ from controlplane.deployments.services.starting import (
     scaling_open,
 )
 from controlplane.deployments.types import DeploymentState, OperationKind, OperationState
+
+ROUTED: Final = frozenset({"request_timeout_ms", "retries"})  # what gateways act on
 
 
 def deploy(*, spec: Spec, endpoint: str, deployment: str, actor: str, now: datetime) -> Operation:
@@ -74,9 +79,11 @@ def deploy(*, spec: Spec, endpoint: str, deployment: str, actor: str, now: datet
 
 
 def deployment_create(
-    *, endpoint: str, name: str, spec: Spec, actor: str, now: datetime
+    *, endpoint: str, name: str, spec: Spec, actor: str, now: datetime, replace: bool = False
 ) -> Operation:
-    """Raises EndpointNotFound, NameInvalid, NameTaken, OperationInProgress, ModelNotDeployable,
+    """``replace``: what has this name and no traffic is taken over.
+
+    Raises EndpointNotFound, NameInvalid, NameTaken, OperationInProgress, ModelNotDeployable,
     ModelNotFound."""
     with transaction.atomic():
         version, revision = resolve(spec)
@@ -88,7 +95,7 @@ def deployment_create(
             nothing_active(endpoint)
         chosen = name or colour_free(row)
         operation = deployment_place(
-            row, chosen, spec, version, revision, actor, now, replace=False
+            row, chosen, spec, version, revision, actor, now, replace=replace
         )
     return advanced(operation, now)
 
@@ -108,6 +115,33 @@ def deployment_scale(
             )
         operation = scaling_open(row, instance_count, actor, now)
     return advanced(operation, now)
+
+
+@transaction.atomic
+def deployment_update(*, endpoint: str, name: str, actor: str, **changes: Any) -> Deployment:
+    """The words about it, and what gateways need to know; no replica notices.
+
+    ``changes``: description, tags, declared, request_timeout_ms, retries.
+    Raises EndpointNotFound, DeploymentNotFound.
+    """
+    locked(endpoint)
+    row = deployment_get(endpoint, name)
+    changed = sorted(key for key, value in changes.items() if getattr(row, key) != value)
+    if not changed:
+        return row
+    for key in changed:
+        setattr(row, key, changes[key])
+    row.save(update_fields=[*changed, "updated_at"])
+    if ROUTED & set(changed):
+        Endpoint.objects.filter(pk=row.endpoint_id).update(generation=F("generation") + 1)
+    events.record(
+        actor=actor,
+        verb="deployment.updated",
+        subject=f"endpoint/{endpoint}",
+        message=f"{actor} changed {', '.join(changed)} of {endpoint}/{name}",
+        data={"deployment": name, "changed": changed},
+    )
+    return row
 
 
 def deployment_delete(

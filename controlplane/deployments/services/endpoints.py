@@ -1,6 +1,7 @@
 """Endpoints: made, described, given traffic, deleted."""
 
 from datetime import datetime
+from typing import Any
 
 from django.db import transaction
 from django.db.models import F
@@ -14,7 +15,7 @@ from controlplane.deployments.services import endings
 from controlplane.deployments.services.advance import operation_advance, traffic_text
 from controlplane.deployments.services.keys import keys_create
 from controlplane.deployments.services.operations import describe, operation_open
-from controlplane.deployments.traffic import traffic_check
+from controlplane.deployments.traffic import mirror_check, traffic_check
 from controlplane.deployments.types import (
     DeploymentState,
     Desired,
@@ -32,6 +33,7 @@ def endpoint_create(
     now: datetime,
     description: str = "",
     tags: dict[str, str] | None = None,
+    declared: dict[str, Any] | None = None,
 ) -> Endpoint:
     """An endpoint with two keys and no deployment yet. Raises NameInvalid, NameTaken."""
     name_check(name, field="name")
@@ -41,6 +43,7 @@ def endpoint_create(
         name=name,
         description=description,
         tags=tags or {},
+        declared=declared or {},
         generation=int(now.timestamp() * 1000),
         created_by=actor,
     )
@@ -56,7 +59,12 @@ def endpoint_create(
 
 @transaction.atomic
 def endpoint_update(
-    *, name: str, actor: str, description: str | None = None, tags: dict[str, str] | None = None
+    *,
+    name: str,
+    actor: str,
+    description: str | None = None,
+    tags: dict[str, str] | None = None,
+    declared: dict[str, Any] | None = None,
 ) -> Endpoint:
     """Change the words about it. Raises EndpointNotFound."""
     endpoint = endpoint_get(name)
@@ -64,7 +72,9 @@ def endpoint_update(
         endpoint.description = description
     if tags is not None:
         endpoint.tags = tags
-    endpoint.save(update_fields=["description", "tags", "updated_at"])
+    if declared is not None:
+        endpoint.declared = declared
+    endpoint.save(update_fields=["description", "tags", "declared", "updated_at"])
     events.record(
         actor=actor,
         verb="endpoint.updated",
@@ -103,6 +113,29 @@ def traffic_set(*, name: str, traffic: dict[str, int], actor: str, now: datetime
             subject=f"endpoint/{name}",
             message=f"Traffic of {name} is now {traffic_text(kept)}",
             data={"traffic": kept, "before": endpoint.traffic},
+        )
+    return endpoint_get(name)
+
+
+@transaction.atomic
+def mirror_set(*, name: str, mirror_traffic: dict[str, int], actor: str, now: datetime) -> Endpoint:
+    """Replace the map; nobody reads the copies' answers. Raises EndpointNotFound, MirrorInvalid."""
+    endpoint = endpoint_get(name)
+    kept = mirror_check(
+        mirror_traffic,
+        deployments=[deployment.name for deployment in endpoint.deployments.all()],
+        traffic=endpoint.traffic,
+    )
+    if kept != endpoint.mirror_traffic:
+        Endpoint.objects.filter(pk=endpoint.pk).update(
+            mirror_traffic=kept, generation=F("generation") + 1, updated_at=now
+        )
+        events.record(
+            actor=actor,
+            verb="endpoint.mirror_changed",
+            subject=f"endpoint/{name}",
+            message=f"Mirrored traffic of {name} is now {traffic_text(kept)}",
+            data={"mirror_traffic": kept, "before": endpoint.mirror_traffic},
         )
     return endpoint_get(name)
 

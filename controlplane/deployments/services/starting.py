@@ -43,6 +43,9 @@ class Spec:
     request_timeout_ms: int = 60_000
     retries: bool = True
     traffic: int = 0
+    description: str = ""
+    tags: dict[str, str] | None = None
+    declared: dict[str, Any] | None = None
 
 
 def advanced(operation: Operation, now: datetime) -> Operation:
@@ -154,6 +157,9 @@ def deployment_place(
         "environment": spec.environment or {},
         "request_timeout_ms": spec.request_timeout_ms,
         "retries": spec.retries,
+        "description": spec.description,
+        "tags": spec.tags or {},
+        "declared": spec.declared or {},
     }
     row = endpoint.deployments.filter(name=name).first()
     if row is None:

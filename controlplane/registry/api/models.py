@@ -19,6 +19,7 @@ from controlplane.registry import selectors
 from controlplane.registry.serializers import (
     ModelInputSerializer,
     ModelSerializer,
+    ModelVersionPatchSerializer,
     ModelVersionSerializer,
 )
 from controlplane.registry.services import versions
@@ -62,7 +63,9 @@ class ModelsView(APIView):
             200: OpenApiResponse(ModelVersionSerializer, description="the same content as before"),
             201: ModelVersionSerializer,
             400: OpenApiResponse(description="`NameInvalid`, `ConfigInvalid` with `problems`"),
-            409: OpenApiResponse(description="`UploadNotReady`, `ModelArchived`"),
+            409: OpenApiResponse(
+                description="`UploadNotReady`, `ModelArchived`, `ModelVersionImmutable`"
+            ),
         },
     )
     def post(self, request: Request) -> Response:
@@ -133,3 +136,40 @@ class ModelVersionView(APIView):
         """`version` is a number, or `latest`."""
         del request
         return Response(ModelVersionSerializer(selectors.version_get(name, version)).data)
+
+    @extend_schema(
+        operation_id="model_versions_update",
+        request=ModelVersionPatchSerializer,
+        responses=ModelVersionSerializer,
+    )
+    def patch(self, request: Request, name: str, version: str) -> Response:
+        """Its words; the content of a version never changes."""
+        form = ModelVersionPatchSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        row = versions.version_update(
+            name=name, version=version, actor=request.user.get_username(), **form.validated_data
+        )
+        return Response(ModelVersionSerializer(row).data)
+
+
+class ModelVersionArchiveView(APIView):
+    @extend_schema(
+        operation_id="model_versions_archive", request=None, responses=ModelVersionSerializer
+    )
+    def post(self, request: Request, name: str, version: str) -> Response:
+        """Hide it from `latest` and new deployments; what runs keeps running."""
+        row = versions.version_archive(
+            name=name, version=version, actor=request.user.get_username()
+        )
+        return Response(ModelVersionSerializer(row).data)
+
+
+class ModelVersionRestoreView(APIView):
+    @extend_schema(
+        operation_id="model_versions_restore", request=None, responses=ModelVersionSerializer
+    )
+    def post(self, request: Request, name: str, version: str) -> Response:
+        row = versions.version_restore(
+            name=name, version=version, actor=request.user.get_username()
+        )
+        return Response(ModelVersionSerializer(row).data)

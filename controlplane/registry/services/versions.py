@@ -3,7 +3,7 @@
 import hashlib
 import re
 from collections.abc import Mapping
-from typing import cast
+from typing import Any, cast
 
 from django.db import transaction
 from django.db.models import ProtectedError
@@ -15,6 +15,7 @@ from controlplane.registry.errors import (
     InUse,
     ModelArchived,
     ModelNotFound,
+    ModelVersionImmutable,
     NameInvalid,
     UploadStateConflict,
 )
@@ -39,11 +40,20 @@ def manifest_digest(manifest: list[FileEntry]) -> str:
 
 
 def model_version_register(
-    *, name: str, upload_id: str, description: str, configs: Mapping[str, str], actor: str
+    *,
+    name: str,
+    upload_id: str,
+    description: str,
+    configs: Mapping[str, str],
+    actor: str,
+    version: int | None = None,
+    tags: dict[str, str] | None = None,
+    declared: dict[str, Any] | None = None,
 ) -> tuple[ModelVersion, bool]:
     """The version, and whether it is new: the same content without edits is the version it was.
 
-    Raises NameInvalid, UploadStateConflict, ConfigInvalid, ModelArchived.
+    ``version`` asks for a number; one that exists must have the same content.
+    Raises NameInvalid, UploadStateConflict, ConfigInvalid, ModelArchived, ModelVersionImmutable.
     """
     if not NAME.fullmatch(name):
         raise NameInvalid(
@@ -58,8 +68,9 @@ def model_version_register(
             extra={"state": upload.state},
         )
     edits = configs_edited(upload.inspection, configs)
-    version, created = _register(upload, name, description, edits, actor)
-    return selectors.version_get(name, version.version), created
+    words = {"description": description, "tags": tags or {}, "declared": declared or {}}
+    row, created = _register(upload, name, version, words, edits, actor)
+    return selectors.version_get(name, row.version), created
 
 
 def configs_edited(inspection: Inspection, configs: Mapping[str, str]) -> dict[str, str]:
@@ -93,8 +104,14 @@ def configs_edited(inspection: Inspection, configs: Mapping[str, str]) -> dict[s
 
 @transaction.atomic
 def _register(
-    upload: Upload, name: str, description: str, edits: dict[str, str], actor: str
+    upload: Upload,
+    name: str,
+    number: int | None,
+    words: dict[str, Any],
+    edits: dict[str, str],
+    actor: str,
 ) -> tuple[ModelVersion, bool]:
+    description = words["description"]
     Model.objects.get_or_create(name=name, defaults={"description": description})
     # why a lock: two registrations at once must not both take the next number.
     model = Model.objects.select_for_update().get(name=name)
@@ -105,18 +122,21 @@ def _register(
             hints=("Restore it, or use another name.",),
         )
     digest = manifest_digest(upload.manifest)
-    same = model.versions.filter(digest=digest).order_by("-version").first()
+    if number is None:
+        same = model.versions.filter(digest=digest).order_by("-version").first()
+    else:
+        same = _same_number(model, number, digest, edits)
     if same is not None and not edits:
         return same, False
     inspection = cast(Inspection, upload.inspection)
     version = ModelVersion.objects.create(
         model=model,
-        version=model.latest_version + 1,
+        version=number or model.latest_version + 1,
         digest=digest,
         manifest=upload.manifest,
         size=sum(entry["size"] for entry in upload.manifest),
         source_filename=upload.filename,
-        description=description,
+        **words,
         warnings=_warnings(inspection),
         created_by=actor,
     )
@@ -129,7 +149,7 @@ def _register(
             message="Edited while registering",
             author=actor,
         )
-    model.latest_version = version.version
+    model.latest_version = max(model.latest_version, version.version)
     if description:
         model.description = description
     model.save(update_fields=["latest_version", "description", "updated_at"])
@@ -141,6 +161,21 @@ def _register(
         data={"version": version.version, "digest": digest},
     )
     return version, True
+
+
+def _same_number(
+    model: Model, number: int, digest: str, edits: dict[str, str]
+) -> ModelVersion | None:
+    row = model.versions.filter(version=number).first()
+    if row is not None and (row.digest != digest or edits):
+        raise ModelVersionImmutable(
+            f"{row} exists, with other content.",
+            field="version",
+            hints=(
+                f"Leave the version out, or ask for another: {model.latest_version + 1} is free.",
+            ),
+        )
+    return row
 
 
 def _warnings(inspection: Inspection) -> list[str]:
@@ -189,6 +224,54 @@ def _set_archived(name: str, *, archived: bool, actor: str) -> Model:
             message=f"{name} {'archived' if archived else 'restored'}",
         )
     return selectors.model_get(name)
+
+
+def version_archive(*, name: str, version: str, actor: str) -> ModelVersion:
+    """Hide one version from ``latest`` and new deployments. Raises ModelNotFound."""
+    return _version_set_archived(name, version, archived=True, actor=actor)
+
+
+def version_restore(*, name: str, version: str, actor: str) -> ModelVersion:
+    return _version_set_archived(name, version, archived=False, actor=actor)
+
+
+@transaction.atomic
+def _version_set_archived(name: str, version: str, *, archived: bool, actor: str) -> ModelVersion:
+    row = selectors.version_get(name, version)
+    if row.archived != archived:
+        ModelVersion.objects.filter(pk=row.pk).update(archived=archived)
+        if not archived:
+            Model.objects.filter(pk=row.model_id).update(archived=False)
+        events.record(
+            actor=actor,
+            verb="model.version_archived" if archived else "model.version_restored",
+            subject=f"model/{name}",
+            message=f"{row} {'archived' if archived else 'restored'}",
+            data={"version": row.version},
+        )
+    return selectors.version_get(name, row.version)
+
+
+@transaction.atomic
+def version_update(*, name: str, version: str, actor: str, **words: Any) -> ModelVersion:
+    """Change the words about a version, never its content. Raises ModelNotFound.
+
+    ``words``: description, tags, declared.
+    """
+    row = selectors.version_get(name, version)
+    changed = sorted(key for key, value in words.items() if getattr(row, key) != value)
+    for key in changed:
+        setattr(row, key, words[key])
+    if changed:
+        row.save(update_fields=[*changed, "updated_at"])
+        events.record(
+            actor=actor,
+            verb="model.version_updated",
+            subject=f"model/{name}",
+            message=f"{actor} changed {', '.join(changed)} of {row}",
+            data={"version": row.version, "changed": changed},
+        )
+    return selectors.version_get(name, row.version)
 
 
 @transaction.atomic

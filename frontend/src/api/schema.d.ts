@@ -119,6 +119,7 @@ export interface paths {
         delete: operations["deployments_delete"];
         options?: never;
         head?: never;
+        /** @description Scale it, or change the words about it and its request settings. */
         patch: operations["deployments_scale"];
         trace?: never;
     };
@@ -183,6 +184,23 @@ export interface paths {
         /** @description The series of the live panels, columnar. */
         get: operations["endpoints_metrics"];
         put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/endpoints/{endpoint}/mirror": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** @description Replace the map; the copies' answers are thrown away. */
+        put: operations["endpoints_mirror_set"];
         post?: never;
         delete?: never;
         options?: never;
@@ -352,6 +370,40 @@ export interface paths {
         get: operations["model_versions_get"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** @description Its words; the content of a version never changes. */
+        patch: operations["model_versions_update"];
+        trace?: never;
+    };
+    "/api/v1/models/{name}/versions/{version}/archive": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Hide it from `latest` and new deployments; what runs keeps running. */
+        post: operations["model_versions_archive"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/models/{name}/versions/{version}/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["model_versions_restore"];
         delete?: never;
         options?: never;
         head?: never;
@@ -739,6 +791,13 @@ export interface components {
             model: string;
             version: number;
             config_revision: number | null;
+            description: string;
+            tags: {
+                [key: string]: string;
+            };
+            declared: {
+                [key: string]: unknown;
+            };
             instance_count: number;
             provisioning_state: components["schemas"]["DeploymentProvisioningStateEnum"];
             serving_state: components["schemas"]["ServingStateEnum"];
@@ -768,6 +827,19 @@ export interface components {
              */
             version?: string;
             config_revision?: number | null;
+            /** @default  */
+            description?: string;
+            tags?: {
+                [key: string]: string;
+            };
+            declared?: {
+                [key: string]: unknown;
+            };
+            /**
+             * @description take over an existing one that has no traffic
+             * @default false
+             */
+            replace?: boolean;
             /** @default 1 */
             instance_count?: number;
             environment?: {
@@ -802,6 +874,9 @@ export interface components {
                 [key: string]: string;
             };
             auth_mode: string;
+            declared: {
+                [key: string]: unknown;
+            };
             provisioning_state: components["schemas"]["EndpointProvisioningStateEnum"];
             serving_state: components["schemas"]["ServingStateEnum"];
             traffic: {
@@ -828,6 +903,9 @@ export interface components {
             description?: string;
             tags?: {
                 [key: string]: string;
+            };
+            declared?: {
+                [key: string]: unknown;
             };
         };
         EndpointKeys: {
@@ -988,6 +1066,12 @@ export interface components {
         LogLines: {
             lines: components["schemas"]["LogLine"][];
         };
+        MirrorInputRequest: {
+            /** @description one deployment -> percent (1 to 50) of the requests that it gets a copy of */
+            mirror_traffic: {
+                [key: string]: number;
+            };
+        };
         Model: {
             name: string;
             description: string;
@@ -1007,8 +1091,16 @@ export interface components {
         ModelInputRequest: {
             name: string;
             upload_id: string;
+            /** @description default: the next */
+            version?: number | null;
             /** @default  */
             description?: string;
+            tags?: {
+                [key: string]: string;
+            };
+            declared?: {
+                [key: string]: unknown;
+            };
             /** @description repo model name -> edited config.pbtxt */
             configs?: {
                 [key: string]: string;
@@ -1027,6 +1119,13 @@ export interface components {
             manifest: components["schemas"]["FileEntry"][];
             source_filename: string;
             description: string;
+            tags: {
+                [key: string]: string;
+            };
+            /** @description kept and given back as it came */
+            declared: {
+                [key: string]: unknown;
+            };
             warnings: string[];
             created_by: string;
             /** Format: date-time */
@@ -1156,6 +1255,9 @@ export interface components {
                 [key: string]: string;
             };
             auth_mode: string;
+            declared: {
+                [key: string]: unknown;
+            };
             provisioning_state: components["schemas"]["EndpointProvisioningStateEnum"];
             serving_state: components["schemas"]["ServingStateEnum"];
             traffic: {
@@ -1177,13 +1279,35 @@ export interface components {
             deployments: components["schemas"]["Deployment"][];
             live: components["schemas"]["Live"];
         };
+        /** @description A change of the words and of the request settings is done at once; scaling takes a while. */
         PatchedDeploymentPatchRequest: {
             instance_count?: number;
+            description?: string;
+            tags?: {
+                [key: string]: string;
+            };
+            declared?: {
+                [key: string]: unknown;
+            };
+            request_timeout_ms?: number;
+            retries?: boolean;
         };
         PatchedEndpointPatchRequest: {
             description?: string;
             tags?: {
                 [key: string]: string;
+            };
+            declared?: {
+                [key: string]: unknown;
+            };
+        };
+        PatchedModelVersionPatchRequest: {
+            description?: string;
+            tags?: {
+                [key: string]: string;
+            };
+            declared?: {
+                [key: string]: unknown;
             };
         };
         /** @description Why something failed: what happened, the verbatim reason, what to try. */
@@ -1744,6 +1868,15 @@ export interface operations {
             };
         };
         responses: {
+            /** @description done, without scaling */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Deployment"];
+                };
+            };
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -1847,6 +1980,31 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Series"];
+                };
+            };
+        };
+    };
+    endpoints_mirror_set: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                endpoint: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MirrorInputRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Endpoint"];
                 };
             };
         };
@@ -2003,7 +2161,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `UploadNotReady`, `ModelArchived` */
+            /** @description `UploadNotReady`, `ModelArchived`, `ModelVersionImmutable` */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2129,6 +2287,76 @@ export interface operations {
         };
     };
     model_versions_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+                version: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelVersion"];
+                };
+            };
+        };
+    };
+    model_versions_update: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+                version: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["PatchedModelVersionPatchRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelVersion"];
+                };
+            };
+        };
+    };
+    model_versions_archive: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+                version: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelVersion"];
+                };
+            };
+        };
+    };
+    model_versions_restore: {
         parameters: {
             query?: never;
             header?: never;

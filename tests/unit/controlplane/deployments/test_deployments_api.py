@@ -364,3 +364,32 @@ async def test_waiting_for_an_operation_answers_when_it_ends() -> None:
     async with asyncio.timeout(20):
         assert (await waiting).json()["state"] == "Succeeded"
     assert (await client.get(f"{url}?wait=5")).status_code == 401
+
+
+def test_declared_words_are_kept_and_request_settings_reach_the_gateway(
+    api: APIClient, serving: SimulatedNode
+) -> None:
+    path = "/api/v1/endpoints/digits/deployments/blue"
+    before = Endpoint.objects.get(name="digits").generation
+    words = {"description": "first", "tags": {"team": "vision"}, "declared": {"identity": {"a": 1}}}
+    answer = api.patch(path, words, format="json")
+    assert answer.status_code == 200
+    assert {key: answer.json()[key] for key in words} == words
+    assert Endpoint.objects.get(name="digits").generation == before
+    assert api.patch(path, {"request_timeout_ms": 777}, format="json").status_code == 200
+    assert Endpoint.objects.get(name="digits").generation == before + 1
+    assert routing_view().endpoints[0].deployments[0].request_timeout_ms == 777
+    large = api.patch(path, {"declared": {"text": "x" * 70_000}}, format="json")
+    assert problem(large, 400)
+
+
+def test_copies_go_to_a_deployment_without_traffic(api: APIClient, serving: SimulatedNode) -> None:
+    path = "/api/v1/endpoints/digits/mirror"
+    refused = api.put(path, {"mirror_traffic": {"blue": 10}}, format="json")
+    assert problem(refused, 400) == "MirrorInvalid"
+    api.post(
+        "/api/v1/endpoints/digits/deployments", {"name": "green", "model": "digits"}, format="json"
+    )
+    answer = api.put(path, {"mirror_traffic": {"green": 10}}, format="json")
+    assert answer.json()["mirror_traffic"] == {"green": 10}
+    assert api.put(path, {"mirror_traffic": {}}, format="json").json()["mirror_traffic"] == {}

@@ -9,11 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controlplane.deployments.blobs import byte_range
-from controlplane.deployments.errors import NameInvalid, TrafficInvalid
+from controlplane.deployments.errors import MirrorInvalid, NameInvalid, TrafficInvalid
 from controlplane.deployments.naming import colour_for, endpoint_name_for, name_check
 from controlplane.deployments.placement import Need, Offer, place
 from controlplane.deployments.snippets import Target, snippets, tensor
-from controlplane.deployments.traffic import traffic_check, traffic_shift, traffic_without
+from controlplane.deployments.traffic import (
+    mirror_check,
+    traffic_check,
+    traffic_shift,
+    traffic_without,
+)
 from controlplane.deployments.types import (
     DEPLOYMENT_MOVES,
     OPERATION_MOVES,
@@ -220,3 +225,24 @@ def test_snippets_are_programs_that_name_the_real_tensors(shape: list[int], data
     assert "https://127.0.0.1:8443/endpoints/digits/v2/models/digits/infer" in words
     assert "/home/o'neil/ca.pem" in words
     assert len(made["curl"]) < 2000
+
+
+@pytest.mark.parametrize(
+    ("mirror", "message"),
+    [
+        ({"red": 10}, "no deployment red"),
+        ({"green": 51}, "0 to 50 percent"),
+        ({"green": -1}, "0 to 50 percent"),
+        ({"blue": 10}, "answers 100 %"),
+        ({"green": 10, "slow": 10}, "One deployment at most"),
+    ],
+)
+def test_mirrors_that_break_the_rule(mirror: dict[str, int], message: str) -> None:
+    with pytest.raises(MirrorInvalid, match=message):
+        mirror_check(mirror, deployments=["blue", "green", "slow"], traffic={"blue": 100})
+
+
+def test_mirrors_that_keep_the_rule() -> None:
+    known, traffic = ["blue", "green"], {"blue": 100}
+    assert mirror_check({"green": 10}, deployments=known, traffic=traffic) == {"green": 10}
+    assert mirror_check({"green": 0, "gone": 0}, deployments=known, traffic=traffic) == {}

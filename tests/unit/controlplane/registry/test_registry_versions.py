@@ -253,3 +253,32 @@ def test_a_child_that_keeps_silent_is_replaced(
     monkeypatch.setattr("controlplane.registry.inspector.SERVE_TIMEOUT_S", 20)
     up = api.post("/api/v1/config/validate", {**body, "text": "fine"}, format="json")
     assert up.json()["ok"] is True
+
+
+def test_a_version_can_be_asked_for_by_number_and_is_then_immutable(
+    register: Callable[..., dict[str, object]], api: APIClient
+) -> None:
+    words = {"tags": {"team": "vision"}, "declared": {"flavors": {"onnx": {}}}}
+    made = register("digits", b"one", version=7, **words)
+    assert (made["version"], made["tags"], made["declared"]) == (7, *words.values())
+    assert register("digits", b"one", version=7, status=200)["version"] == 7
+    refused = register("digits", b"two", version=7, status=409)
+    assert refused["code"] == "ModelVersionImmutable"
+    assert register("digits", b"two", version=3)["version"] == 3
+    assert register("digits", b"three")["version"] == 8
+    assert api.get("/api/v1/models/digits").json()["latest_version"] == 8
+
+
+def test_one_version_is_archived_and_restored(
+    register: Callable[..., dict[str, object]], api: APIClient
+) -> None:
+    register("digits", b"one")
+    register("digits", b"two")
+    path = "/api/v1/models/digits/versions"
+    assert api.post(f"{path}/2/archive").json()["archived"] is True
+    assert api.get(f"{path}/latest").json()["version"] == 1
+    assert api.post(f"{path}/2/restore").json()["archived"] is False
+    assert api.get(f"{path}/latest").json()["version"] == 2
+    answer = api.patch(f"{path}/2", {"description": "better"}, format="json")
+    assert answer.json()["description"] == "better"
+    assert api.post(f"{path}/9/archive").status_code == 404
