@@ -11,9 +11,11 @@ STAMPS := $(VENV)/.stamps
 # Tests and type checks import the settings without an installation.
 TEST_ENV := SHOAL_SECRET_KEY=test-only SHOAL_GATEWAY_TOKEN=test-only
 PYTEST := $(BIN)/python -m pytest
+# How long `make fuzz` looks, in all.
+FUZZ_SECONDS ?= 600
 
 .PHONY: help up install studio test check lint types layers migrations frontend-check test-unit \
-	test-integration test-postgres e2e bench openapi fmt clean
+	test-integration test-load fuzz test-postgres e2e bench openapi fmt clean
 
 help: ## list the commands
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -29,6 +31,8 @@ studio: $(STAMPS)/requirements
 test: $(STAMPS)/dev install studio ## set up and run every test, also on PostgreSQL and in a browser
 	@$(MAKE) check
 	@$(MAKE) test-integration
+	@$(MAKE) test-load
+	@$(MAKE) fuzz FUZZ_SECONDS=120
 	@$(MAKE) test-postgres
 	@$(MAKE) e2e
 
@@ -62,6 +66,14 @@ test-unit: $(STAMPS)/dev install ## unit and architecture tests
 test-integration: $(STAMPS)/dev install ## tests with real neighbours: Redis, Envoy, the runtime
 	@echo "== integration tests"
 	@$(PYTEST) -q tests/integration tests/conformance
+
+test-load: $(STAMPS)/dev install ## thousands of connections and requests, a hundred reloads
+	@echo "== load"
+	@$(PYTEST) -q tests/load
+
+fuzz: $(STAMPS)/dev install ## fuzz the runtime's parsers and doors; FUZZ_SECONDS=600 in all
+	@echo "== fuzzing"
+	@$(BIN)/python -m tests.fuzz --seconds $(FUZZ_SECONDS)
 
 test-postgres: $(STAMPS)/dev install ## the control plane's tests on PostgreSQL
 	@echo "== control plane on PostgreSQL"

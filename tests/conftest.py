@@ -13,7 +13,7 @@ HERE = Path(__file__).parent
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         folder = item.path.relative_to(HERE).parts[0]
-        if folder in {"integration", "conformance"}:
+        if folder in {"integration", "conformance", "load"}:
             item.add_marker(pytest.mark.integration)
         elif folder == "e2e":
             item.add_marker(pytest.mark.e2e)
