@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import deque
+from struct import Struct
 from time import monotonic_ns
 from typing import Protocol
 
@@ -25,6 +26,9 @@ from worker_runtime.protocols.grpc.transport import Handler
 from worker_runtime.types.listening import CompressionLevel
 
 _DEADLINE_EXCEEDED = 4
+# Everything in front of a unary answer's message, and everything behind it.
+_START = Struct(f">HBBBI{len(RESPONSE)}sHBBBIBI")
+_END = Struct(f">HBBBI{len(OK_TRAILERS)}s")
 _QUEUE_BYTES = 4 * 1024 * 1024  # answers kept for a slow reader before its handler is told
 
 
@@ -127,19 +131,13 @@ class Call:
         self.send_window -= size
         connection.send_window -= size
         stream = self.id
-        connection.write(
-            b"".join(
-                (
-                    head(len(RESPONSE), HEADERS, END_HEADERS, stream),
-                    RESPONSE,
-                    head(size, DATA, 0, stream),
-                    PREFIX.pack(0, size - 5),
-                    message,
-                    head(len(OK_TRAILERS), HEADERS, END_HEADERS | END_STREAM, stream),
-                    OK_TRAILERS,
-                )
-            )
-        )
+        start = _START.pack(
+            0, len(RESPONSE), HEADERS, END_HEADERS, stream, RESPONSE,
+            size >> 8, size & 0xFF, DATA, 0, stream,
+            0, size - 5,
+        )  # fmt: skip
+        end = _END.pack(0, len(OK_TRAILERS), HEADERS, END_HEADERS | END_STREAM, stream, OK_TRAILERS)
+        connection.write(b"".join((start, message, end)))
         self._end()
 
     def send(self, message: bytes) -> None:
@@ -186,6 +184,10 @@ class Call:
         if handler is None or self.finished:
             return
         if self._assembler is None:
+            compressed, size = PREFIX.unpack_from(data) if len(data) >= 5 else (1, 0)
+            if not compressed and size == len(data) - 5:
+                handler.message(data[5:])  # the usual case: one message, one frame
+                return
             self._assembler = Assembler(self.head.encoding)
         for message in self._assembler.feed(data):
             handler.message(message)

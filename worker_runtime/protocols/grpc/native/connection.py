@@ -192,11 +192,15 @@ class Connection(asyncio.Protocol):
             raise StreamFault(stream, ErrorCode.FLOW_CONTROL_ERROR)
         if flags & h2.PADDED:
             payload = h2.unpadded(payload, flags & h2.PADDED)
-        if payload:
-            self._feed(call, payload)
         if flags & h2.END_STREAM:
+            # why first: an answer that is given at once need not tell the client to stop sending.
+            call.remote_closed = True
+            if payload:
+                self._feed(call, payload)
             call.end_of_input()
             return
+        if payload:
+            self._feed(call, payload)
         call.unacknowledged += size
         if call.unacknowledged >= _REFILL_STREAM and not call.paused:
             self.refill(call)
@@ -316,7 +320,8 @@ class Connection(asyncio.Protocol):
         """The last frame of a call is on its way."""
         self._resets = 0
         self._calls.pop(call.id, None)
-        self.blocked.pop(call.id, None)
+        if self.blocked:
+            self.blocked.pop(call.id, None)
         if not call.remote_closed:
             # why: the client may still be sending; it is told that nobody listens any more.
             self.write(h2.rst_stream(call.id, ErrorCode.NO_ERROR))

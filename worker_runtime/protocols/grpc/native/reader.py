@@ -14,6 +14,7 @@ from worker_runtime.protocols.grpc.native.header_blocks import MAX_HEADER_BYTES
 
 MAX_FRAME = 1024 * 1024
 _MAX_BLOCK_PARTS = 64
+_KINDS = 10  # frames of other kinds are ignored
 
 OnFrame = Callable[[int, int, bytes], None]  # flags, stream, payload
 
@@ -46,6 +47,7 @@ class FrameReader:
         self._rest = b""
         self._greeted = False
         self._settled = False  # the client's first SETTINGS frame is there
+        self._plain = False  # any frame may come: settled, and no header block is open
         self._block: tuple[int, int, list[bytes]] | None = None  # stream, flags, parts
         self._by_kind: tuple[OnFrame, ...] = (
             handler.on_data,
@@ -74,7 +76,7 @@ class FrameReader:
                 return
             self._greeted = True
             at = len(h2.PREFACE)
-        unpack = h2.HEAD.unpack_from
+        unpack, by_kind = h2.HEAD.unpack_from, self._by_kind
         while end - at >= h2.HEAD_BYTES and not self._handler.closed:
             high, low, kind, flags, stream = unpack(data, at)
             length = high << 8 | low
@@ -86,20 +88,24 @@ class FrameReader:
             payload = data[at + h2.HEAD_BYTES : stop]
             at = stop
             try:
-                self._frame(kind, flags, stream & MAX_WINDOW, payload)
+                if self._plain and kind < _KINDS:
+                    by_kind[kind](flags, stream & MAX_WINDOW, payload)
+                else:
+                    self._frame(kind, flags, stream & MAX_WINDOW, payload)
             except StreamFault as fault:
                 self._handler.reset_stream(fault)
         if at < end:
             self._rest = data[at:]
 
     def _frame(self, kind: int, flags: int, stream: int, payload: bytes) -> None:
+        """Frames that come first, between HEADERS and CONTINUATION, or of a kind unknown."""
         if self._block is not None and kind != h2.CONTINUATION:
             raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, "a header block was interrupted")
         if not self._settled:
             if kind != h2.SETTINGS:
                 raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, "SETTINGS must come first")
-            self._settled = True
-        if kind < len(self._by_kind):  # unknown kinds are ignored, as the RFC wants
+            self._settled = self._plain = True
+        if kind < _KINDS:  # unknown kinds are ignored, as the RFC wants
             self._by_kind[kind](flags, stream, payload)
 
     def _on_headers(self, flags: int, stream: int, payload: bytes) -> None:
@@ -111,6 +117,7 @@ class FrameReader:
             self._handler.on_header_block(flags, stream, payload)
         else:
             self._block = (stream, flags, [payload])
+            self._plain = False
 
     def _on_continuation(self, flags: int, stream: int, payload: bytes) -> None:
         if self._block is None or self._block[0] != stream:
@@ -121,6 +128,7 @@ class FrameReader:
             raise ConnectionFault(ErrorCode.ENHANCE_YOUR_CALM, "the header block is too large")
         if flags & h2.END_HEADERS:
             self._block = None
+            self._plain = True
             self._handler.on_header_block(first_flags, stream, b"".join(parts))
 
     def _on_priority(self, _flags: int, stream: int, payload: bytes) -> None:
