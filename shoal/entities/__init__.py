@@ -1,0 +1,65 @@
+"""Endpoints, deployments and models as objects, in the shapes that users of Azure ML know."""
+
+from shoal.entities.auth import EndpointAuthKeys, EndpointAuthToken
+from shoal.entities.deployment import (
+    KubernetesOnlineDeployment,
+    ManagedOnlineDeployment,
+    OnlineDeployment,
+)
+from shoal.entities.endpoint import (
+    IdentityConfiguration,
+    KubernetesOnlineEndpoint,
+    ManagedIdentityConfiguration,
+    ManagedOnlineEndpoint,
+    OnlineEndpoint,
+)
+from shoal.entities.errors import EntityInvalid, Fault
+from shoal.entities.loading import load_model, load_online_deployment, load_online_endpoint
+from shoal.entities.model import Model
+from shoal.entities.settings import (
+    BuildContext,
+    CodeConfiguration,
+    DataCollector,
+    DefaultScaleSettings,
+    DeploymentCollection,
+    Environment,
+    OnlineRequestSettings,
+    ProbeSettings,
+    RequestLogging,
+    ResourceRequirementsSettings,
+    ResourceSettings,
+    Route,
+    TargetUtilizationScaleSettings,
+)
+
+__all__ = [
+    "BuildContext",
+    "CodeConfiguration",
+    "DataCollector",
+    "DefaultScaleSettings",
+    "DeploymentCollection",
+    "EndpointAuthKeys",
+    "EndpointAuthToken",
+    "EntityInvalid",
+    "Environment",
+    "Fault",
+    "IdentityConfiguration",
+    "KubernetesOnlineDeployment",
+    "KubernetesOnlineEndpoint",
+    "ManagedIdentityConfiguration",
+    "ManagedOnlineDeployment",
+    "ManagedOnlineEndpoint",
+    "Model",
+    "OnlineDeployment",
+    "OnlineEndpoint",
+    "OnlineRequestSettings",
+    "ProbeSettings",
+    "RequestLogging",
+    "ResourceRequirementsSettings",
+    "ResourceSettings",
+    "Route",
+    "TargetUtilizationScaleSettings",
+    "load_model",
+    "load_online_deployment",
+    "load_online_endpoint",
+]

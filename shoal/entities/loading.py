@@ -1,0 +1,194 @@
+"""From YAML to entities. Order: read, lay overrides over it, then check."""
+
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any, Final, TypeVar
+
+import yaml
+
+from shoal.client.errors import ShoalError
+from shoal.client.names import MAX_LENGTH, MIN_LENGTH, PATTERN, from_text
+from shoal.entities import schemas
+from shoal.entities.base import Entity, Values
+from shoal.entities.deployment import (
+    KubernetesOnlineDeployment,
+    ManagedOnlineDeployment,
+    OnlineDeployment,
+)
+from shoal.entities.endpoint import (
+    KubernetesOnlineEndpoint,
+    ManagedOnlineEndpoint,
+    OnlineEndpoint,
+)
+from shoal.entities.errors import EntityInvalid, Fault
+from shoal.entities.keys import Table, Walk, check
+from shoal.entities.model import REGISTRY_PREFIX, Model, model_reference
+from shoal.entities.overrides import flat, laid_over
+
+Source = str | os.PathLike[str] | IO[str] | Mapping[str, Any]
+Overrides = Iterable[Mapping[str, Any]] | None
+NAME_RULE: Final = f"{MIN_LENGTH} to {MAX_LENGTH} letters, digits and hyphens, a letter first"
+# what `show` prints and a file may therefore carry, but no entity is made of
+SHOWN: Final = {"id", "provisioning_state", "scoring_uri", "openapi_uri", "creation_context"}
+REMOTE = re.compile(r"[a-z][a-z0-9+.-]+:")
+EntityT = TypeVar("EntityT", bound=Entity)
+
+
+class SourceUnreadable(ShoalError):
+    code = "BadArgument"
+
+
+def load_online_endpoint(
+    source: Source,
+    *,
+    relative_origin: str | None = None,
+    params_override: Overrides = None,
+    **_: Any,
+) -> OnlineEndpoint:
+    """Raises SourceUnreadable and EntityInvalid."""
+    values, base = read(source, relative_origin)
+    values = laid_over(values, flat(params_override))
+    cleaned, walk = _checked(values, schemas.ENDPOINT)
+    _check_name(cleaned.get("name"), "name", walk)
+    kubernetes = "compute" in cleaned or "kubernetes" in str(values.get("$schema", "")).lower()
+    kind = KubernetesOnlineEndpoint if kubernetes else ManagedOnlineEndpoint
+    return _made(kind, cleaned, walk, base, f"Endpoint file {_named(source)}")
+
+
+def load_online_deployment(
+    source: Source,
+    *,
+    relative_origin: str | None = None,
+    params_override: Overrides = None,
+    **_: Any,
+) -> OnlineDeployment:
+    """Raises SourceUnreadable and EntityInvalid."""
+    values, base = read(source, relative_origin)
+    values = laid_over(values, flat(params_override))
+    cleaned, walk = _checked(values, schemas.DEPLOYMENT)
+    _check_name(cleaned.get("name"), "name", walk)
+    _check_name(cleaned.get("endpoint_name"), "endpoint_name", walk)
+    _check_model(cleaned.get("model"), walk)
+    if isinstance(cleaned.get("model"), dict):
+        cleaned["model"] = _model(cleaned["model"], base)
+    kubernetes = cleaned.get("type") == "kubernetes"
+    kind = KubernetesOnlineDeployment if kubernetes else ManagedOnlineDeployment
+    return _made(kind, cleaned, walk, base, f"Deployment file {_named(source)}")
+
+
+def load_model(
+    source: Source,
+    *,
+    relative_origin: str | None = None,
+    params_override: Overrides = None,
+    **_: Any,
+) -> Model:
+    """Raises SourceUnreadable and EntityInvalid."""
+    values, base = read(source, relative_origin)
+    values = laid_over(values, flat(params_override))
+    cleaned, walk = _checked(values, schemas.MODEL)
+    if "path" not in cleaned:
+        walk.fault("path", "is missing: the file, folder or archive to register")
+    if cleaned.get("path"):
+        cleaned["path"] = resolved(str(cleaned["path"]), base)
+    return _made(Model, cleaned, walk, base, f"Model file {_named(source)}")
+
+
+def read(source: Source, relative_origin: str | None = None) -> tuple[Values, Path]:
+    """The file's values, and the folder that its relative paths are relative to."""
+    base = Path(relative_origin or ".").resolve()
+    if isinstance(source, Mapping):
+        return dict(source), base
+    try:
+        if isinstance(source, str | os.PathLike):
+            path = Path(source)
+            base = Path(relative_origin).resolve() if relative_origin else path.resolve().parent
+            values = yaml.safe_load(path.read_text(encoding="utf-8"))
+        else:
+            values = yaml.safe_load(source.read())
+    except (OSError, UnicodeError) as error:
+        raise SourceUnreadable(f"{_named(source)} cannot be read", str(error)) from error
+    except yaml.YAMLError as error:
+        raise SourceUnreadable(
+            f"{_named(source)} is not YAML", str(error), ["Check indentation and quotes there."]
+        ) from error
+    if values is None:
+        values = {}
+    if not isinstance(values, dict):
+        raise SourceUnreadable(
+            f"{_named(source)} holds no keys", f"expected `key: value`, not {type(values).__name__}"
+        )
+    return {str(key): value for key, value in values.items()}, base
+
+
+def resolved(path: str, base: Path) -> str:
+    """Absolute, unless it names another place (https:, s3:, azureml:)."""
+    if path.startswith("file:"):
+        path = re.sub(r"^file:(//)?", "", path)
+    if REMOTE.match(path):
+        return path
+    return str((base / path).resolve())
+
+
+def _checked(values: Values, table: Table) -> tuple[Values, Walk]:
+    walk = Walk()
+    return check(values, table, "", walk), walk
+
+
+def _made(
+    kind: Callable[..., EntityT], cleaned: Values, walk: Walk, base: Path, what: str
+) -> EntityT:
+    if walk.faults:
+        raise EntityInvalid(what, _once(walk.faults))
+    arguments = {
+        name: value
+        for name, value in cleaned.items()
+        if name not in SHOWN and not name.startswith("$")
+    }
+    entity = kind(**arguments)
+    entity.notes = walk.notes
+    entity.base_path = base
+    return entity
+
+
+def _once(faults: Sequence[Fault]) -> list[Fault]:
+    return list(dict.fromkeys(faults))
+
+
+def _model(values: Values, base: Path) -> Model:
+    values = {name: value for name, value in values.items() if name not in SHOWN}
+    values.pop("$schema", None)
+    if values.get("path"):
+        values["path"] = resolved(str(values["path"]), base)
+    return Model(**values)
+
+
+def _check_name(name: object, where: str, walk: Walk) -> None:
+    if name is None:
+        option = "--endpoint-name" if where == "endpoint_name" else "--name"
+        walk.fault(where, "is missing", f"Write it into the file, or give {option}.")
+    elif not (MIN_LENGTH <= len(str(name)) <= MAX_LENGTH and PATTERN.fullmatch(str(name))):
+        walk.fault(where, f"{name!r} cannot be a name: {NAME_RULE}", f"{where}: for instance "
+                   f"{from_text(str(name))}")  # fmt: skip
+
+
+def _check_model(model: object, walk: Walk) -> None:
+    if model is None:
+        walk.fault("model", "is missing", "model: azureml:<name>:<version>, or a block with path.")
+    elif isinstance(model, str):
+        if model.startswith(REGISTRY_PREFIX):
+            walk.fault("model", "models of Azure registries cannot be reached from here",
+                       "Download it, and register it with `shoal model create`.")  # fmt: skip
+        elif model_reference(model) is None:
+            walk.fault("model", f"{model!r} refers to no model",
+                       "azureml:<name>:<version> or azureml:<name>@latest")  # fmt: skip
+    elif isinstance(model, dict) and not (model.get("path") or model.get("name")):
+        walk.fault("model.path", "is missing: the file, folder or archive to register")
+
+
+def _named(source: object) -> str:
+    if isinstance(source, str | os.PathLike):
+        return os.fspath(source)
+    return str(getattr(source, "name", "given"))

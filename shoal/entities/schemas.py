@@ -1,0 +1,177 @@
+"""What endpoint, deployment and model files may say, and what becomes of every key."""
+
+from typing import Final
+
+from shoal.entities.keys import (
+    Key,
+    Table,
+    Use,
+    anything,
+    block,
+    boolean,
+    choice,
+    integer,
+    listing,
+    mapping,
+    number,
+    shares,
+    switch,
+    text,
+    text_or,
+    words,
+)
+
+AUTH_MODES: Final = ("key", "aml_token", "aad_token")
+MODEL_TYPES: Final = ("custom_model", "mlflow_model", "triton_model")
+
+COMMON: Final[Table] = {
+    "$schema": Key(text),
+    "name": Key(text),
+    "description": Key(text),
+    "tags": Key(words),
+    "properties": Key(words),
+}
+
+IDENTITY: Final[Table] = {
+    "type": Key(choice("system_assigned", "user_assigned", "none")),
+    "user_assigned_identities": Key(listing(anything)),
+    "principal_id": Key(text),
+    "tenant_id": Key(text),
+}
+
+ENDPOINT: Final[Table] = {
+    **COMMON,
+    "auth_mode": Key(choice(*AUTH_MODES)),
+    "traffic": Key(shares),
+    "mirror_traffic": Key(shares),
+    "public_network_access": Key(
+        choice("enabled", "disabled"),
+        Use.KEEP,
+        "the gateway's addresses are set for the whole installation (docs/settings.md)",
+    ),
+    "compute": Key(text, Use.KEEP, "replicas go wherever a node has room"),
+    "identity": Key(block(IDENTITY), Use.KEEP, "there are no cloud identities here"),
+    "location": Key(text, Use.KEEP, "there are no regions here"),
+    "kind": Key(text, Use.KEEP),
+    # what `show` prints, so that its output can be given back
+    "id": Key(text, Use.KEEP),
+    "provisioning_state": Key(text, Use.KEEP),
+    "scoring_uri": Key(text, Use.KEEP),
+    "openapi_uri": Key(text, Use.KEEP),
+}
+
+MODEL: Final[Table] = {
+    **COMMON,
+    "version": Key(text),
+    "path": Key(text),
+    "type": Key(choice(*MODEL_TYPES)),
+    "stage": Key(text, Use.KEEP),
+    "flavors": Key(mapping(anything), Use.KEEP),
+    "job_name": Key(text, Use.KEEP),
+    "datastore": Key(text, Use.KEEP, "files are kept by the installation itself"),
+    "id": Key(text, Use.KEEP),
+    "creation_context": Key(anything, Use.KEEP),
+}
+
+PROBE: Final[Table] = {
+    name: Key(integer)
+    for name in ("initial_delay", "period", "timeout", "success_threshold", "failure_threshold")
+}
+ROUTE: Final[Table] = {"path": Key(text), "port": Key(integer)}
+ENVIRONMENT: Final[Table] = {
+    **COMMON,
+    "version": Key(text),
+    "image": Key(text),
+    "build": Key(anything),
+    "conda_file": Key(anything),
+    "datastore": Key(text),
+    "os_type": Key(text),
+    "inference_config": Key(
+        block(
+            {
+                "liveness_route": Key(block(ROUTE)),
+                "readiness_route": Key(block(ROUTE)),
+                "scoring_route": Key(block(ROUTE)),
+            }
+        )
+    ),
+}
+RESOURCES: Final[Table] = {name: Key(text) for name in ("cpu", "memory", "gpu", "nvidia.com/gpu")}
+COLLECTION: Final[Table] = {
+    "enabled": Key(switch),
+    "data": Key(anything),
+    "client_id": Key(text),
+}
+OWN_PROBES = "replicas are probed by their agent, every second"
+
+DEPLOYMENT: Final[Table] = {
+    **COMMON,
+    "endpoint_name": Key(text),
+    "type": Key(choice("managed", "kubernetes")),
+    "model": Key(text_or(block(MODEL))),
+    "instance_count": Key(integer),
+    "environment_variables": Key(words),
+    "request_settings": Key(
+        block(
+            {
+                "request_timeout_ms": Key(integer),
+                "max_concurrent_requests_per_instance": Key(
+                    integer, Use.KEEP, "requests queue in the runtime, which batches them"
+                ),
+                "max_queue_wait_ms": Key(
+                    integer, Use.KEEP, "config.pbtxt's queue policy says how long requests wait"
+                ),
+            }
+        )
+    ),
+    "liveness_probe": Key(block(PROBE), Use.KEEP, OWN_PROBES),
+    "readiness_probe": Key(block(PROBE), Use.KEEP, OWN_PROBES),
+    "startup_probe": Key(block(PROBE), Use.KEEP, OWN_PROBES),
+    "scale_settings": Key(
+        block(
+            {
+                "type": Key(choice("default", "target_utilization")),
+                **{
+                    name: Key(integer)
+                    for name in (
+                        "min_instances",
+                        "max_instances",
+                        "polling_interval",
+                        "target_utilization_percentage",
+                    )
+                },
+            }
+        ),
+        Use.MAP,
+    ),
+    "instance_type": Key(text, Use.MAP),
+    "resources": Key(
+        block({"requests": Key(block(RESOURCES)), "limits": Key(block(RESOURCES))}),
+        Use.KEEP,
+        "replicas share their node's cores, memory and GPUs",
+    ),
+    "app_insights_enabled": Key(boolean, Use.MAP),
+    "data_collector": Key(
+        block(
+            {
+                "sampling_rate": Key(number),
+                "rolling_rate": Key(text),
+                "collections": Key(mapping(block(COLLECTION))),
+                "request_logging": Key(block({"capture_headers": Key(listing(text))})),
+            }
+        ),
+        Use.KEEP,
+        "requests are counted and timed, their contents are not collected",
+    ),
+    "model_mount_path": Key(text, Use.KEEP),
+    "environment": Key(text_or(block(ENVIRONMENT)), Use.MAP),
+    "code_configuration": Key(block({"code": Key(text), "scoring_script": Key(text)}), Use.MAP),
+    "code_path": Key(text, Use.MAP),
+    "scoring_script": Key(text, Use.MAP),
+    "egress_public_network_access": Key(
+        choice("enabled", "disabled"), Use.KEEP, "what a node may reach is the network's business"
+    ),
+    "private_network_connection": Key(anything, Use.KEEP, "there are no virtual networks here"),
+    "id": Key(text, Use.KEEP),
+    "provisioning_state": Key(text, Use.KEEP),
+}
