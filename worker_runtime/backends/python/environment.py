@@ -58,7 +58,7 @@ def _located(given: str, spec: LoadSpec) -> Path:
 
 
 def surroundings(own: Mapping[str, str], code: Path) -> dict[str, str]:
-    """The variables of a model's process: the server's, its environment's, and a path to ``code``."""
+    """Variables of a model's process: the server's, its environment's, a path to ``code``."""
     merged = {**os.environ, **own}
     path = merged.get("PYTHONPATH", "")
     merged["PYTHONPATH"] = os.pathsep.join([str(code), *([path] if path else [])])

@@ -140,8 +140,12 @@ class PythonInstance:
     def _run(self, numbered: dict[int, BackendRequest]) -> tuple[StubProcess, Message]:
         """Hand a batch over and wait for its end. Raises BackendFailed when the process dies."""
         process = self._hand_over(numbered)
+        outcomes, limit = self._outcomes, self._spec.execute_timeout_s
         try:
-            outcome = self._outcomes.get(timeout=self._spec.execute_timeout_s or None)
+            # why not when decoupled: answers come at any time, and another thread reads them.
+            if not self._spec.decoupled and not process.read_until(self._has_outcome, limit):
+                raise Empty
+            outcome = outcomes.get(timeout=limit or None)
         except Empty:
             self._healthy.clear()
             process.kill()
@@ -152,6 +156,9 @@ class PythonInstance:
         if outcome is None:
             raise BackendFailed(self._death(process))
         return process, outcome
+
+    def _has_outcome(self) -> bool:
+        return not self._outcomes.empty()
 
     def _hand_over(self, numbered: dict[int, BackendRequest]) -> StubProcess:
         """Send a batch to a process that lives; one that is found dead costs no request."""

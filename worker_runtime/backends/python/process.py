@@ -2,13 +2,16 @@
 
 import contextlib
 import logging
+import marshal
 import os
 import resource
+import select
 import signal
 import socket
 import subprocess
 import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -24,8 +27,14 @@ logger = logging.getLogger(__name__)
 STUB = Path(__file__).parent / "stub"
 _LAST_LINES = 20
 _GRACE_S = 5.0
+_ELSEWHERE_S = 0.05
 
 Message = dict[str, Any]
+
+
+def _dump(message: Any) -> bytes:
+    """In the form that every Python 3 reads: models may bring another version."""
+    return marshal.dumps(message, 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +50,10 @@ class Command:
 
 
 class StubProcess:
-    """``on_message`` and, once, ``on_exit`` are called in a thread of its own."""
+    """``on_message`` is called in a thread of its own or in one that waits in ``read_until``.
+
+    ``on_exit`` is called once, in its own thread.
+    """
 
     def __init__(
         self,
@@ -53,6 +65,9 @@ class StubProcess:
         self._on_message = on_message
         self._on_exit = on_exit
         self._lines: deque[str] = deque(maxlen=_LAST_LINES)
+        self._turn = threading.Lock()  # whoever has it reads
+        self._read_elsewhere = 0
+        self._lost = False
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self._process = subprocess.Popen(
@@ -68,7 +83,7 @@ class StubProcess:
             with contextlib.suppress(ProcessLookupError):
                 limits = (command.memory_bytes, command.memory_bytes)
                 resource.prlimit(self._process.pid, resource.RLIMIT_AS, limits)
-        self.channel = Channel(ours, msgspec.json.encode, msgspec.json.decode, command.shared_bytes)
+        self.channel = Channel(ours, _dump, msgspec.json.decode, command.shared_bytes)
         self._printer = threading.Thread(
             target=self._print, name=f"{command.name}-output", daemon=True
         )
@@ -120,14 +135,54 @@ class StubProcess:
         self._printer.join(_GRACE_S)
         self.channel.close()
 
-    def _read(self) -> None:
+    # --- reading -------------------------------------------------------------------------------
+
+    def read_until(self, found: Callable[[], bool], timeout_s: float = 0.0) -> bool:
+        """Hand out messages in the caller's own thread until ``found`` or the process is gone.
+
+        While a thread waits for a batch it reads itself: a message costs no change of thread.
+        Gives False when ``timeout_s`` (0: none) is over.
+        """
+        end = time.monotonic() + timeout_s
+        self._read_elsewhere += 1
+        with self._turn:
+            while not (found() or self._lost):
+                if timeout_s and not self._poll(select.POLLIN, max(0.0, end - time.monotonic())):
+                    return False
+                self._receive()
+        return True
+
+    def _poll(self, events: int, timeout_s: float | None) -> bool:
+        poller = select.poll()
+        poller.register(self.channel.fileno(), events)
+        return bool(poller.poll(None if timeout_s is None else timeout_s * 1000))
+
+    def _receive(self) -> None:
         try:
-            while True:
-                self._on_message(self.channel.receive())
+            self._on_message(self.channel.receive())
         except Closed:
             logger.debug("model instance %s closed its connection", self._name)
+            self._lost = True
         except Exception:
             logger.exception("model instance %s sent what cannot be read", self._name)
+            self._lost = True
+
+    def _read(self) -> None:
+        """Read when nobody else does, and see the process out."""
+        seen = self._read_elsewhere
+        while not self._lost:
+            self._poll(select.POLLIN, None)
+            # why: in a run of batches another thread reads, and waking up each time is dear.
+            while self._read_elsewhere != seen:
+                seen = self._read_elsewhere
+                if self._poll(0, _ELSEWHERE_S):
+                    break
+            with self._turn:
+                while not self._lost and self._poll(select.POLLIN, 0.0):
+                    self._receive()
+        self._see_out()
+
+    def _see_out(self) -> None:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(1)
         self.kill()

@@ -1,5 +1,7 @@
-"""Messages between a server and the process of a model: JSON over a socket that keeps boundaries.
+"""Messages between a server and the process of a model, over a socket that keeps boundaries.
 
+A model's process writes JSON; what the server writes, marshal reads faster, which a server must
+not do with what a model writes.
 The socket is also how each side learns that the other is gone. New memory segments travel beside
 the messages as descriptors; what is too long for the socket travels in the memory itself.
 """
@@ -8,22 +10,24 @@ import array
 import json
 import socket
 import threading
-from typing import Any, Callable, Optional
+from typing import Any, Callable, Optional, Sequence
 
 from .memory import Arena, Window
 
 _MAX_DIRECT = 100_000  # bytes; Linux allows about 200 KB in one packet by default
 _MAX_FDS = 64
 _SOCKET_BYTES = 4 << 20
+_ANCILLARY = socket.CMSG_SPACE(_MAX_FDS * 4)
 
 Dump = Callable[[Any], bytes]
 Load = Callable[[bytes], Any]
 
 
+_encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
+
+
 def dumps(message: Any) -> bytes:
-    return json.dumps(message, separators=(",", ":"), ensure_ascii=False).encode(
-        "utf-8", "surrogatepass"
-    )
+    return _encode(message).encode()
 
 
 class Closed(Exception):
@@ -40,6 +44,7 @@ class Channel:
         self._dump = dump
         self._load = load
         self._lock = threading.Lock()
+        self._buffer = memoryview(bytearray(2 * _MAX_DIRECT))
         self.arena = Arena(limit)
         self.window = Window()
         for option in (socket.SO_SNDBUF, socket.SO_RCVBUF):
@@ -69,7 +74,10 @@ class Channel:
             packed = array.array("i", descriptors)
             ancillary = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, packed)]
         try:
-            self._socket.sendmsg([data], ancillary)
+            if ancillary:
+                self._socket.sendmsg([data], ancillary)
+            else:
+                self._socket.send(data)
         except OSError as error:
             raise Closed(str(error)) from error
 
@@ -92,21 +100,25 @@ class Channel:
                 self.arena.free(freed)
             return message
 
-    def _read(self) -> "tuple[dict[str, Any], list[int]]":
+    def _read(self) -> "tuple[dict[str, Any], Sequence[int]]":
         try:
-            data, ancillary, _flags, _ = self._socket.recvmsg(
-                2 * _MAX_DIRECT, socket.CMSG_SPACE(_MAX_FDS * 4)
-            )
+            size, ancillary, _flags, _ = self._socket.recvmsg_into([self._buffer], _ANCILLARY)
         except OSError as error:
             raise Closed(str(error)) from error
-        if not data:
+        if not size:
             raise Closed("the other side closed the connection")
+        data = self._buffer[:size].tobytes()
+        if not ancillary:
+            return self._load(data), ()
         descriptors: Optional[array.array[int]] = None
         for level, kind, payload in ancillary:
             if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
                 descriptors = array.array("i")
                 descriptors.frombytes(payload[: len(payload) - len(payload) % 4])
-        return self._load(data), list(descriptors or ())
+        return self._load(data), descriptors or ()
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
 
     def close(self) -> None:
         self._socket.close()

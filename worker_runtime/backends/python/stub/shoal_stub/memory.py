@@ -30,7 +30,7 @@ class _Segment:
         self.size = size
         self.fd = os.memfd_create(f"shoal-{os.getpid()}-{number}", os.MFD_CLOEXEC)
         os.ftruncate(self.fd, size)
-        self.bytes = np.frombuffer(mmap.mmap(self.fd, size), np.uint8)
+        self.view = memoryview(mmap.mmap(self.fd, size))
         self.free = [(0, size)]
 
     def take(self, size: int) -> int:
@@ -61,6 +61,13 @@ class _Segment:
         return self.free == [(0, self.size)]
 
 
+def _raw(array: Any) -> Any:
+    try:
+        return memoryview(array).cast("B")
+    except (TypeError, ValueError):  # types that the buffer protocol cannot name
+        return array.reshape(-1).view(np.uint8)
+
+
 class Arena:
     """The writing side. Any thread may call it."""
 
@@ -87,11 +94,9 @@ class Arena:
         room = -(-size // _ALIGN) * _ALIGN
         with self._lock:
             segment, offset = self._find(room)
-        target = segment.bytes[offset : offset + size]
         if isinstance(data, np.ndarray):
-            target[:] = data.reshape(-1).view(np.uint8)
-        else:
-            target[:] = np.frombuffer(data, np.uint8)
+            data = _raw(data)
+        segment.view[offset : offset + size] = data
         return (segment.number, offset, size)
 
     def _find(self, room: int) -> "tuple[_Segment, int]":
@@ -131,17 +136,20 @@ class Arena:
             self._segments.clear()
 
 
+_Mapping = tuple["np.ndarray[Any, Any]", int]  # the bytes and their address
+
+
 class _Lease:
     """The array below all views of one block: when it goes, the block is free."""
 
     __slots__ = ("__array_interface__", "_block", "_memory", "_window")
 
-    def __init__(self, window: "Window", block: Block, memory: "np.ndarray[Any, Any]") -> None:
+    def __init__(self, window: "Window", block: Block, memory: "_Mapping") -> None:
         self._window = window
         self._block = block
         self._memory = memory  # keeps the mapping alive
         self.__array_interface__ = {
-            "data": (memory.ctypes.data + block[1], False),
+            "data": (memory[1] + block[1], False),
             "shape": (block[2],),
             "typestr": "|u1",
             "version": 3,
@@ -155,14 +163,15 @@ class Window:
     """The reading side: arrays on blocks of the other process's arena."""
 
     def __init__(self) -> None:
-        self._segments: dict[int, np.ndarray[Any, Any]] = {}
+        self._segments: dict[int, _Mapping] = {}
         # Blocks that nobody looks at any more; finalisers run in any thread, a deque takes that.
         self.released: deque[Block] = deque()
 
     def add(self, number: int, fd: int, size: int) -> None:
         """Map a segment; ``fd`` is closed."""
         try:
-            self._segments[number] = np.frombuffer(mmap.mmap(fd, size), np.uint8)
+            mapped = np.frombuffer(mmap.mmap(fd, size), np.uint8)
+            self._segments[number] = (mapped, mapped.ctypes.data)
         finally:
             os.close(fd)
 

@@ -39,7 +39,7 @@ class Runner:
     def run(self) -> int:
         self._session.start()
         while True:
-            message = self._session.work.get()
+            message = self._session.next_work()
             if message is None:
                 return 0
             try:
@@ -221,7 +221,7 @@ class Runner:
         """Batches of a model with ``async def execute``: decoupled ones may overlap."""
         loop = asyncio.get_running_loop()
         while True:
-            message = await loop.run_in_executor(None, self._session.work.get)
+            message = await loop.run_in_executor(None, self._session.next_work)
             if message is None:
                 return
             if message["op"] != "execute":

@@ -3,19 +3,18 @@
 import asyncio
 import itertools
 import os
-import queue
-import threading
 import time
 from typing import Any, Optional
 
-from .channel import Channel, Closed
+from .channel import Channel
 from .objects import InferenceRequest, InferenceResponse, TritonModelException
+from .reading import Box, Reading, when_gone
 
 _LAST_GRACE_S = 5.0
 
 
 class Session:
-    """One thread receives; the main thread executes; any thread may call or answer."""
+    """The main thread executes; any thread may call or answer; whoever waits reads."""
 
     def __init__(self, channel: Channel) -> None:
         self.channel = channel
@@ -23,40 +22,42 @@ class Session:
         self.model_version = 1
         self.decoupled = False
         self.loop: Optional[asyncio.AbstractEventLoop] = None
-        self.work: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self.work: Box[Any] = Box()
         self._waiting: dict[int, _Call] = {}
         self._numbers = itertools.count(1)
         self._batch_answers: dict[int, Any] = {}
         self._can_call = False
+        self._reading = Reading(channel, self._deliver, self._lost)
 
     # --- receiving ---------------------------------------------------------------------------
 
     def start(self) -> None:
-        threading.Thread(target=self._receive, name="shoal-receiver", daemon=True).start()
+        self._reading.start()
+        when_gone(self.channel, _give_up)
 
-    def allow_calls(self) -> None:
-        self._can_call = True
+    def allow_calls(self, allowed: bool = True) -> None:
+        self._can_call = allowed
 
-    def _receive(self) -> None:
-        try:
-            while True:
-                message = self.channel.receive()
-                kind = message["op"]
-                if kind == "reply":
-                    call = self._waiting.get(message["call"])
-                    if call is not None:
-                        if message["final"]:
-                            del self._waiting[message["call"]]
-                        call.put(message)
-                else:
-                    self.work.put(message)
-        except Closed:
-            self.work.put(None)
-            for call in list(self._waiting.values()):
-                call.put(None)
-            # why: the main thread may be busy for ever, and nobody is left to end it.
-            time.sleep(_LAST_GRACE_S)
-            os._exit(1)
+    def next_work(self) -> "Optional[dict[str, Any]]":
+        """What the server wants of the model next (blocking); None when it is gone."""
+        found: Optional[dict[str, Any]] = self._reading.wait(self.work)
+        return found
+
+    def _deliver(self, message: "dict[str, Any]") -> None:
+        if message["op"] != "reply":
+            self.work.put(message)
+            return
+        call = self._waiting.get(message["call"])
+        if call is not None:
+            if message["final"]:
+                del self._waiting[message["call"]]
+                call.over()
+            call.put(message)
+
+    def _lost(self) -> None:
+        self.work.put(None)
+        for call in list(self._waiting.values()):
+            call.put(None)
 
     # --- answering ---------------------------------------------------------------------------
 
@@ -80,7 +81,7 @@ class Session:
 
     def ask(self, message: "dict[str, Any]") -> "dict[str, Any]":
         """Send a question and wait for its one answer. Raises TritonModelException."""
-        call = _Queued()
+        call = _Queued(self._reading)
         reply: dict[str, Any] = self._start(message, call).take()
         error = reply.get("error")
         if error is not None:
@@ -89,11 +90,12 @@ class Session:
 
     def is_cancelled(self, number: int) -> bool:
         """Ask whether the client of a request has gone."""
-        call = _Queued()
+        call = _Queued(self._reading)
         return bool(self._start({"op": "cancelled", "n": number}, call).take()["gone"])
 
     def call(self, request: InferenceRequest, *, decoupled: bool) -> Any:
-        call = _Queued()
+        self._check_calls()
+        call = _Queued(self._reading)
         number = self._send_call(request, call, decoupled=decoupled)
         if decoupled:
             return ResponseIterator(self, number, call)
@@ -101,20 +103,23 @@ class Session:
 
     def call_async(self, request: InferenceRequest, *, decoupled: bool) -> Any:
         """An awaitable of what ``call`` returns."""
+        self._check_calls()
         if decoupled:
-            call = _Queued()
+            call = _Queued(self._reading)
             number = self._send_call(request, call, decoupled=True)
             return _done(ResponseIterator(self, number, call))
-        awaited = _Awaited(asyncio.get_running_loop())
+        awaited = _Awaited(self._reading, asyncio.get_running_loop())
         self._send_call(request, awaited, decoupled=False)
         return self._wait(awaited)
 
     async def _wait(self, call: "_Awaited") -> InferenceResponse:
         return _response(await call.take(), self)
 
-    def _send_call(self, request: InferenceRequest, call: "_Call", *, decoupled: bool) -> int:
+    def _check_calls(self) -> None:
         if not self._can_call:
             raise TritonModelException("BLS is only supported during the 'execute' function.")
+
+    def _send_call(self, request: InferenceRequest, call: "_Call", *, decoupled: bool) -> int:
         message: dict[str, Any] = {
             "op": "bls",
             "request": request.described(),
@@ -131,7 +136,8 @@ class Session:
         try:
             self.channel.send(message)
         except BaseException:
-            self._waiting.pop(number, None)
+            if self._waiting.pop(number, None) is not None:
+                call.over()
             raise
         return call
 
@@ -141,29 +147,38 @@ class Session:
 
 
 class _Call:
+    """What somebody waits for."""
+
     def put(self, message: Any) -> None:
         raise NotImplementedError
+
+    def over(self) -> None:
+        """The last message is about to be put."""
 
 
 class _Queued(_Call):
     """Answers for a thread that waits."""
 
-    def __init__(self) -> None:
-        self._answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
+        self._answers: Box[Any] = Box()
 
     def put(self, message: Any) -> None:
         self._answers.put(message)
 
     def take(self) -> "dict[str, Any]":
-        return _present(self._answers.get())
+        return _present(self._reading.wait(self._answers))
 
 
 class _Awaited(_Call):
     """Answers for a coroutine that waits."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, reading: Reading, loop: asyncio.AbstractEventLoop) -> None:
+        self._reading = reading
         self._loop = loop
         self._answers: asyncio.Queue[Any] = asyncio.Queue()
+        self.over = reading.help_ends  # type: ignore[method-assign]
+        reading.help_begins()
 
     def put(self, message: Any) -> None:
         self._loop.call_soon_threadsafe(self._answers.put_nowait, message)
@@ -222,3 +237,9 @@ class ResponseIterator:
     def cancel(self) -> None:
         """Stop caring about the rest."""
         self._session.cancel_call(self._number)
+
+
+def _give_up() -> None:
+    """The server is gone; the main thread may be busy for ever, and nobody is left to end it."""
+    time.sleep(_LAST_GRACE_S)
+    os._exit(1)
