@@ -8,6 +8,7 @@ import httpx
 from controlplane.console.inference import Target, model_path
 from controlplane.core.errors import NotFound
 from controlplane.deployments.selectors import deployment_get, endpoint_get
+from controlplane.registry.selectors import models_called
 
 Specification = dict[str, Any]
 
@@ -37,7 +38,7 @@ def served(endpoint: str, deployment: str) -> Served:
             raise NotFound(f"Endpoint {endpoint} has no deployment yet.", code="NoDeployment")
         chosen = max(rows, key=lambda item: row.traffic.get(item.name, 0))
         alone = sum(bool(row.traffic.get(item.name, 0)) for item in rows) == 1
-    models = sorted(chosen.model_version.repo_models.all(), key=lambda model: model.name)
+    models = models_called(chosen.model_version)
     return Served(
         deployment=chosen.name,
         alone=alone,

@@ -1,4 +1,4 @@
-"""From whatever people upload to a Triton model repository: `<model>/<version>/model.onnx`.
+"""From whatever people upload to a Triton model repository: `<model>/<version>/<file>`.
 
 Every change is said in words. What is not recognised is left for the inspection to explain.
 """
@@ -8,9 +8,24 @@ import shutil
 from pathlib import Path
 
 CONFIG = "config.pbtxt"
-ONNX = ".onnx"
 # Files that are a model, whatever they are called: they get the name that Triton looks for.
-MODEL_SUFFIXES = {ONNX: "model.onnx", ".pt": "model.pt", ".plan": "model.plan"}
+MODEL_SUFFIXES = {
+    ".onnx": "model.onnx",
+    ".pt": "model.pt",
+    ".pth": "model.pt",
+    ".pt2": "model.pt2",
+    ".plan": "model.plan",
+    ".engine": "model.plan",
+    ".xml": "model.xml",
+    ".graphdef": "model.graphdef",
+    ".ubj": "xgboost.ubj",
+}
+# Files that are a model only under these names: others like them are notes, labels or modules.
+MODEL_NAMES = {"model.py": "model.py", "xgboost.json": "xgboost.json", "model.txt": "model.txt"}
+SAVED_MODEL = "saved_model.pb"
+SAVED_MODEL_FOLDER = "model.savedmodel"
+KEEP = ".keep"  # a file for a folder that must be there although nothing is in it
+ENSEMBLE = re.compile(r'^\s*(platform\s*:\s*"ensemble"|ensemble_scheduling\b)', re.MULTILINE)
 NAME_IN_CONFIG = re.compile(r'^\s*name\s*:\s*"([^"\\]+)"', re.MULTILINE)
 ARCHIVE_SUFFIXES = (".tar.gz", ".tar.bz2", ".tar.xz", ".tgz", ".tbz2", ".txz", ".tar", ".zip")
 MAX_WRAPPERS = 4
@@ -35,6 +50,7 @@ def arrange(root: Path, filename: str) -> list[str]:
             break
         _lift(wrapper, root)
         said.append(f"Took the content out of the folder {wrapper.name}/.")
+    said += _split(root)
     if _is_model(root):
         name = _name_of(root, filename)
         _sink(root, name)
@@ -42,7 +58,26 @@ def arrange(root: Path, filename: str) -> list[str]:
     for folder in _folders(root):
         if _is_model(folder):
             said += _version(folder)
+        said += _empty_versions(folder)
     return said + _strays(root)
+
+
+def _split(root: Path) -> list[str]:
+    """Several single files side by side, with nothing that binds them, are models of their own."""
+    models = _models(root)
+    if len(models) < 2 or _folders(root) or (root / CONFIG).exists():
+        return []
+    names = [model_name(path.name) for path in models]
+    if len(set(names)) != len(names):
+        return []
+    for path, name in zip(models, names, strict=True):
+        beside = [p for p in _files(root) if p != path and p.stem == path.stem]
+        folder = root / f".{name}.split"
+        folder.mkdir()
+        for item in (path, *beside):
+            item.rename(folder / item.name)
+        folder.rename(root / name)
+    return [f"Made a model of each file: {', '.join(names)}."]
 
 
 def _folders(root: Path) -> list[Path]:
@@ -58,12 +93,20 @@ def _versions(folder: Path) -> list[Path]:
 
 
 def _models(folder: Path) -> list[Path]:
-    return [path for path in _files(folder) if path.suffix.lower() in MODEL_SUFFIXES]
+    return [path for path in _files(folder) if _model_file(path)]
+
+
+def _model_file(path: Path) -> str | None:
+    """The name that Triton looks for, if this file is a model."""
+    name = MODEL_NAMES.get(path.name)
+    return name or MODEL_SUFFIXES.get(path.suffix.lower())
 
 
 def _is_model(folder: Path) -> bool:
-    """A folder with numbered versions, a configuration, or a model file lying in it."""
-    return bool(_versions(folder) or (folder / CONFIG).exists() or _models(folder))
+    """A folder with numbered versions, a configuration, or a model lying in it."""
+    if _versions(folder) or (folder / CONFIG).exists() or _models(folder):
+        return True
+    return (folder / SAVED_MODEL).exists()
 
 
 def _wrapper(root: Path) -> Path | None:
@@ -105,26 +148,72 @@ def _sink(root: Path, name: str) -> None:
 
 
 def _version(folder: Path) -> list[str]:
-    """Model files lying beside the configuration belong into version 1, under Triton's name."""
+    """A model lying beside the configuration belongs into version 1, under Triton's name."""
     if _versions(folder):
         return []
+    if (folder / SAVED_MODEL).exists():
+        return [_saved_model(folder)]
+    inside = [path for path in _folders(folder) if (path / SAVED_MODEL).exists()]
+    if len(inside) == 1 and not _models(folder):
+        (folder / "1").mkdir()
+        inside[0].rename(folder / "1" / SAVED_MODEL_FOLDER)
+        return [
+            f"Created version 1: {folder.name}/1/{SAVED_MODEL_FOLDER}/ (was {inside[0].name}/)."
+        ]
     models = _models(folder)
+    if len(models) > 1 and any(path.name == "model.py" for path in models):
+        models = [path for path in models if path.name == "model.py"]  # it loads the others itself
     if len(models) != 1:
         return []
     version = folder / "1"
     version.mkdir()
     model = models[0]
-    wanted = MODEL_SUFFIXES[model.suffix.lower()]
-    loose = [path for path in _files(folder) if not _stays_above(path)]
+    wanted = _model_file(model) or model.name
+    loose = [path for path in _files(folder) if path == model or not _stays_above(path)]
     for path in loose:
         # why the others come along: external weights lie beside the graph that names them
-        path.rename(version / (wanted if path == model else path.name))
+        path.rename(version / _renamed(path, model, wanted))
     return [f"Created version 1: {folder.name}/1/{wanted} (was {model.name})."]
+
+
+def _renamed(path: Path, model: Path, wanted: str) -> str:
+    if path == model:
+        return wanted
+    if model.suffix.lower() == ".xml" and path.name == f"{model.stem}.bin":
+        return "model.bin"  # OpenVINO finds weights by the name of the graph
+    return path.name
+
+
+def _saved_model(folder: Path) -> str:
+    """The folder is a SavedModel itself: all but configuration and labels goes one deeper."""
+    inside = [path for path in folder.iterdir() if not _stays_above(path)]
+    target = folder / "1" / SAVED_MODEL_FOLDER
+    target.mkdir(parents=True)
+    for path in inside:
+        path.rename(target / path.name)
+    return f"Created version 1: {folder.name}/1/{SAVED_MODEL_FOLDER}/."
 
 
 def _stays_above(path: Path) -> bool:
     """Configurations and label files lie beside the version folders, not in them."""
     return path.suffix in {".pbtxt", ".txt", ".md", ".json"}
+
+
+def _empty_versions(folder: Path) -> list[str]:
+    """Folders without files would be lost, and an ensemble needs a version that holds none."""
+    config = folder / CONFIG
+    said = []
+    if (
+        config.exists()
+        and not _versions(folder)
+        and ENSEMBLE.search(config.read_text(errors="replace"))
+    ):
+        (folder / "1").mkdir()
+        said.append(f"Created the empty version 1 that the ensemble {folder.name} needs.")
+    for version in _versions(folder):
+        if not any(version.iterdir()):
+            (version / KEEP).touch()
+    return said
 
 
 def _strays(root: Path) -> list[str]:

@@ -1,5 +1,6 @@
 """Reads of the registry. Rows come back complete: with ``used_by`` and ``latest`` filled in."""
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
@@ -7,8 +8,10 @@ from typing import Any
 from django.db.models import F, Prefetch, QuerySet
 
 from controlplane.registry.errors import ModelNotFound, UploadNotFound
-from controlplane.registry.models import Model, ModelVersion, Upload
+from controlplane.registry.models import Model, ModelVersion, RepoModel, Upload
 
+ENSEMBLE = "ensemble"
+STEP = re.compile(r'\bmodel_name\s*:\s*"([^"]*)"')  # nothing else of a configuration is called so
 ACTIVE = (Upload.State.VERIFYING, Upload.State.INSPECTING)
 
 
@@ -108,6 +111,18 @@ def graph_for_version(name: str, version: str, repo_model: str) -> dict[str, Any
             graph: dict[str, Any] | None = row.graph
             return graph
     raise ModelNotFound(f"Model {name!r} holds no model called {repo_model!r}.")
+
+
+def models_called(version: ModelVersion) -> list[RepoModel]:
+    """The models of a version as clients care: pipelines first, then what only serves as a step."""
+    rows = list(version.repo_models.all())
+    steps = {
+        name
+        for row in rows
+        if row.platform == ENSEMBLE
+        for name in STEP.findall(row.config_effective or row.config_text)
+    }
+    return sorted(rows, key=lambda row: (row.name in steps, row.platform != ENSEMBLE, row.name))
 
 
 def blobs_used() -> set[str]:

@@ -12,6 +12,7 @@ import psutil
 
 from wire.messages import GpuInfo, NodeInfo
 from worker_runtime.agent.process import boot_id
+from worker_runtime.types.formats import SERVED
 
 logger = logging.getLogger(__name__)
 
@@ -20,7 +21,15 @@ GPU_QUERY = (
     "--query-gpu=index,uuid,name,memory.total,memory.used,utilization.gpu",
     "--format=csv,noheader,nounits",
 )
-BACKENDS = {"onnxruntime": "onnxruntime", "pytorch": "torch"}  # backend -> the library it needs
+# The library that a backend needs; those that are not named need none but the runtime itself.
+LIBRARIES = {
+    "onnxruntime": "onnxruntime",
+    "pytorch": "torch",
+    "openvino": "openvino",
+    "tensorflow": "tensorflow",
+    "tensorrt": "tensorrt",
+    "fil": "treelite",
+}
 
 
 class Machine:
@@ -31,9 +40,7 @@ class Machine:
         self._address = address
         self._folder = folder
         self._boot_id = boot_id()
-        self._backends = tuple(
-            name for name, library in BACKENDS.items() if importlib.util.find_spec(library)
-        )
+        self._backends = backends()
         self._slow_at = float("-inf")
         self._gpus: tuple[GpuInfo, ...] = ()
         self._cache_bytes = 0
@@ -62,6 +69,15 @@ class Machine:
             backends=self._backends,
             gpus=self._gpus,
         )
+
+
+def backends() -> tuple[str, ...]:
+    """Those of this runtime that can be used here, for the control plane's choice of nodes."""
+    return tuple(
+        name
+        for name in dict.fromkeys(SERVED)
+        if name not in LIBRARIES or importlib.util.find_spec(LIBRARIES[name])
+    )
 
 
 def usage(pid: int) -> tuple[int, float]:

@@ -5,6 +5,7 @@ from controlplane.deployments.models import Deployment, Endpoint
 from controlplane.deployments.selectors.rows import endpoint_get
 from controlplane.deployments.selectors.shown import addresses
 from controlplane.deployments.snippets import Target, snippets, tensor
+from controlplane.registry.selectors import models_called
 
 
 def endpoint_snippets(name: str) -> dict[str, str]:
@@ -15,12 +16,7 @@ def endpoint_snippets(name: str) -> dict[str, str]:
         raise DeploymentNotFound(
             f"{name} has no deployment yet.", hints=("Deploy a model to it first.",)
         )
-    models = sorted(
-        deployment.model_version.repo_models.all(),
-        # what clients call is the ensemble, when there is one
-        key=lambda model: (model.platform != "ensemble", model.name),
-    )
-    model = models[0]
+    model = models_called(deployment.model_version)[0]
     place = addresses(name)
     return snippets(
         Target(

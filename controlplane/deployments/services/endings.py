@@ -30,6 +30,7 @@ from controlplane.deployments.types import (
     transition,
 )
 from controlplane.metrics.selectors import log_lines
+from controlplane.registry.selectors import models_called
 
 LAST_LINES = 20
 
@@ -84,7 +85,7 @@ def deploy_result(deployment: Deployment) -> dict[str, Any]:
     """What whoever deployed wants to know next."""
     endpoint = Endpoint.objects.get(pk=deployment.endpoint_id)
     version = deployment.model_version
-    models = sorted(version.repo_models.values_list("name", flat=True))
+    models = [model.name for model in models_called(version)]
     others = endpoint.deployments.exclude(pk=deployment.pk).values_list("name", flat=True)
     return {
         "endpoint": endpoint.name,

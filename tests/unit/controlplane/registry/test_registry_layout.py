@@ -84,3 +84,28 @@ def test_a_name_in_the_configuration_cannot_lead_out(tmp_path: Path) -> None:
 )
 def test_a_model_is_named_after_its_file(filename: str, name: str) -> None:
     assert model_name(filename) == name
+
+
+ENSEMBLE = 'platform: "ensemble"\nensemble_scheduling { step [] }\n'
+
+
+def test_a_version_without_files_stays(tmp_path: Path) -> None:
+    make(tmp_path, "e/config.pbtxt", config=ENSEMBLE)
+    (tmp_path / "e" / "1").mkdir()
+    assert arrange(tmp_path, "z.zip") == []
+    assert files(tmp_path) == ["e/1/.keep", "e/config.pbtxt"]
+
+
+def test_an_ensemble_without_version_gets_one(tmp_path: Path) -> None:
+    make(tmp_path, "m/1/model.onnx")
+    make(tmp_path, "e/config.pbtxt", config=ENSEMBLE)
+    assert arrange(tmp_path, "z.zip") == [
+        "Created version 1, which an ensemble needs as well: e/1/."
+    ]
+    assert files(tmp_path) == ["e/1/.keep", "e/config.pbtxt", "m/1/model.onnx"]
+
+
+def test_a_model_without_its_file_gets_no_version(tmp_path: Path) -> None:
+    make(tmp_path, "m/config.pbtxt", config='backend: "onnxruntime"')
+    assert arrange(tmp_path, "z.zip") == []
+    assert files(tmp_path) == ["m/config.pbtxt"]

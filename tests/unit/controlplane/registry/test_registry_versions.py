@@ -19,6 +19,7 @@ from controlplane.registry.models import (
     RepoModel,
     Upload,
 )
+from controlplane.registry.selectors import models_called
 from controlplane.registry.services import versions
 from controlplane.registry.services.versions import manifest_digest
 
@@ -282,3 +283,29 @@ def test_one_version_is_archived_and_restored(
     answer = api.patch(f"{path}/2", {"description": "better"}, format="json")
     assert answer.json()["description"] == "better"
     assert api.post(f"{path}/9/archive").status_code == 404
+
+
+def test_pipelines_are_named_before_their_steps(
+    register: Callable[..., dict[str, object]],
+) -> None:
+    register("shop")
+    version = ModelVersion.objects.get(model__name="shop")
+    version.repo_models.all().delete()
+    for name, platform, steps in (
+        ("a-step", "", ()),
+        ("alone", "", ()),
+        ("inner", "ensemble", ("a-step",)),
+        ("outer", "ensemble", ("inner", "a-step")),
+    ):
+        text = "".join(f'step {{ model_name: "{step}" model_version: -1 }}' for step in steps)
+        RepoModel.objects.create(
+            model_version=version,
+            name=name,
+            platform=platform,
+            inputs=[],
+            outputs=[],
+            versions=[1],
+            config_effective=f"ensemble_scheduling {{ {text} }}" if steps else "",
+        )
+    called = [model.name for model in models_called(version)]
+    assert called == ["outer", "alone", "inner", "a-step"]
