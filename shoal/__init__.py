@@ -1,3 +1,25 @@
-"""Shoal for people and programs: command line, Python client, local installation."""
+"""Shoal for people and programs: command line, Python SDK, local installation."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from shoal.entities import load_model, load_online_deployment, load_online_endpoint
+    from shoal.sdk import MLClient
 
 __version__ = "0.1.0"
+__all__ = [
+    "MLClient",
+    "__version__",
+    "load_model",
+    "load_online_deployment",
+    "load_online_endpoint",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """On use: the command line must start without HTTP and YAML libraries."""
+    homes = {"MLClient": "shoal.sdk"}
+    if name in __all__:
+        return getattr(import_module(homes.get(name, "shoal.entities")), name)
+    raise AttributeError(f"module 'shoal' has no attribute {name!r}")

@@ -70,6 +70,7 @@ function endpoint(name: string, deployments: Deployment[], traffic: Record<strin
     grpc_target: "127.0.0.1:8443",
     plain_uri: `http://127.0.0.1:8090/endpoints/${name}/`,
     ca_path: "/srv/shoal/tls/ca.pem",
+    routed: true,
     models: deployments.map((item) => ({ name: item.model, version: item.version, repo_models: [item.model] })),
     created_by: "maria",
     created_at: ago(1_900_000),

@@ -8,13 +8,15 @@ from urllib.parse import quote
 
 import httpx
 
-from shoal.client import operations, uploads
+from shoal.client import downloads, operations, uploads
 from shoal.client.discovery import Installation, find_installation
 from shoal.client.packing import OnBytes, packed
 from shoal.client.transport import Transport
 from shoal.client.types import (
+    Deployment,
     DeployResult,
     Endpoint,
+    EndpointToken,
     Keys,
     LogLine,
     Model,
@@ -72,8 +74,9 @@ class Client:
 
     # models ---------------------------------------------------------------------------------------
 
-    def list_models(self, q: str | None = None) -> list[Model]:
-        return list(self._items("/models", q=q))
+    def list_models(self, q: str | None = None, *, archived: str = "active") -> list[Model]:
+        """``archived``: active, archived or all."""
+        return list(self._items("/models", q=q, archived=archived))
 
     def get_model(self, name: str) -> Model:
         return cast(Model, self._get(f"/models/{_quoted(name)}"))
@@ -91,19 +94,47 @@ class Client:
         *,
         description: str | None = None,
         configs: Mapping[str, str] | None = None,
+        version: int | None = None,
+        tags: Mapping[str, str] | None = None,
+        declared: Mapping[str, Any] | None = None,
     ) -> ModelVersion:
         """A new model, its next version, or the version that has the same content already.
 
-        ``configs`` maps models of the repository to edited config.pbtxt texts.
+        ``configs`` maps models of the repository to edited config.pbtxt texts; ``version`` asks for
+        a number; ``declared`` is kept and given back.
         """
+        optional = {
+            "description": description,
+            "configs": configs,
+            "version": version,
+            "tags": tags,
+            "declared": declared,
+        }
         body: dict[str, Any] = {"name": name, "upload_id": upload_id}
-        if description is not None:
-            body["description"] = description
-        if configs:
-            body["configs"] = dict(configs)
+        body |= {key: value for key, value in optional.items() if value}
         # why: equal content gives the same version, so asking twice is harmless
         answer = self._transport.json("POST", "/models", json=body, repeat=not configs)
         return cast(ModelVersion, answer)
+
+    def update_model_version(self, name: str, version: int | str, **words: Any) -> ModelVersion:
+        """``words``: description, tags, declared."""
+        path = f"/models/{_quoted(name)}/versions/{version}"
+        return cast(ModelVersion, self._transport.json("PATCH", path, json=words, repeat=True))
+
+    def set_model_archived(
+        self, name: str, version: int | str | None = None, *, archived: bool
+    ) -> None:
+        """The whole model, or one version: hidden from lists and new deployments, or back."""
+        one = "" if version is None else f"/versions/{version}"
+        verb = "archive" if archived else "restore"
+        self._transport.json("POST", f"/models/{_quoted(name)}{one}/{verb}", repeat=True)
+
+    def download_model(
+        self, name: str, version: int | str, target: Path, *, on_bytes: OnBytes | None = None
+    ) -> Path:
+        """The version's files below ``target``. Raises UnusableSource when that is not empty."""
+        shown = self.get_model_version(name, version)
+        return downloads.fetch(self._transport, shown, target, on_bytes=on_bytes)
 
     # uploads --------------------------------------------------------------------------------------
 
@@ -128,6 +159,52 @@ class Client:
     def get_endpoint(self, name: str) -> Endpoint:
         return cast(Endpoint, self._get(f"/endpoints/{_quoted(name)}"))
 
+    def create_endpoint(self, name: str, **words: Any) -> Endpoint:
+        """``words``: description, tags, declared."""
+        body = {"name": name, **words}
+        return cast(Endpoint, self._transport.json("POST", "/endpoints", json=body))
+
+    def update_endpoint(self, name: str, **words: Any) -> Endpoint:
+        """``words``: description, tags, declared."""
+        path = f"/endpoints/{_quoted(name)}"
+        return cast(Endpoint, self._transport.json("PATCH", path, json=words, repeat=True))
+
+    def set_mirror(self, name: str, mirror_traffic: Mapping[str, int]) -> Endpoint:
+        """``mirror_traffic``: one deployment without traffic, and up to 50 percent."""
+        path = f"/endpoints/{_quoted(name)}/mirror"
+        body = {"mirror_traffic": dict(mirror_traffic)}
+        return cast(Endpoint, self._transport.json("PUT", path, json=body))
+
+    def regenerate_key(self, name: str, key_type: str) -> Keys:
+        """``key_type``: primary or secondary; the other key goes on working."""
+        path = f"/endpoints/{_quoted(name)}/keys/regenerate"
+        return cast(Keys, self._transport.json("POST", path, json={"key_type": key_type}))
+
+    def create_deployment(self, endpoint: str, body: Mapping[str, Any]) -> Operation:
+        """``body``: name, model, version, instance_count, traffic, replace, ..., as in REST."""
+        path = f"/endpoints/{_quoted(endpoint)}/deployments"
+        return cast(Operation, self._transport.json("POST", path, json=dict(body)))
+
+    def get_deployment(self, endpoint: str, name: str) -> Deployment:
+        path = f"/endpoints/{_quoted(endpoint)}/deployments/{_quoted(name)}"
+        return cast(Deployment, self._get(path))
+
+    def update_deployment(self, endpoint: str, name: str, **changes: Any) -> Deployment:
+        """``changes``: description, tags, declared, request_timeout_ms, retries."""
+        path = f"/endpoints/{_quoted(endpoint)}/deployments/{_quoted(name)}"
+        return cast(Deployment, self._transport.json("PATCH", path, json=changes, repeat=True))
+
+    def scale_deployment(self, endpoint: str, name: str, instance_count: int) -> Operation:
+        path = f"/endpoints/{_quoted(endpoint)}/deployments/{_quoted(name)}"
+        body = {"instance_count": instance_count}
+        return cast(Operation, self._transport.json("PATCH", path, json=body))
+
+    def delete_deployment(self, endpoint: str, name: str, *, force: bool = False) -> Operation:
+        """``force``: even if it answers requests; the others take its share over."""
+        path = f"/endpoints/{_quoted(endpoint)}/deployments/{_quoted(name)}"
+        params = {"force": "true"} if force else None
+        return cast(Operation, self._transport.json("DELETE", path, params=params))
+
     def delete_endpoint(self, name: str) -> Operation:
         """The running operation; give it to ``wait_operation``."""
         return cast(Operation, self._transport.json("DELETE", f"/endpoints/{_quoted(name)}"))
@@ -143,6 +220,11 @@ class Client:
         """The endpoint's keys; the server records that they were read."""
         path = f"/endpoints/{_quoted(name)}/keys/list"
         return cast(Keys, self._transport.json("POST", path, repeat=True))
+
+    def create_endpoint_token(self, name: str) -> EndpointToken:
+        """A token that opens the endpoint until it expires; the server records that it was made."""
+        path = f"/endpoints/{_quoted(name)}/token"
+        return cast(EndpointToken, self._transport.json("POST", path, repeat=True))
 
     def get_logs(
         self,
@@ -209,6 +291,21 @@ class Client:
 
     def list_nodes(self) -> list[Node]:
         return list(self._items("/nodes"))
+
+    def set_cordoned(self, node: str, *, cordoned: bool) -> Node:
+        """A cordoned node keeps what runs there and gets nothing new."""
+        verb = "cordon" if cordoned else "uncordon"
+        return cast(
+            Node, self._transport.json("POST", f"/nodes/{_quoted(node)}/{verb}", repeat=True)
+        )
+
+    def validate_config(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """``text``, ``repo_model``, and optionally ``model``, ``version`` to check against."""
+        answer = self._transport.json("POST", "/config/validate", json=dict(body), repeat=True)
+        return cast(dict[str, Any], answer)
+
+    def create_join_token(self) -> dict[str, Any]:
+        return cast(dict[str, Any], self._transport.json("POST", "/join-tokens", json={}))
 
     # the whole way --------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 import ipaddress
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import httpx
@@ -12,6 +12,7 @@ from shoal.client.discovery import Installation
 from shoal.client.errors import ConnectionFailed, Problem, problem_arguments
 
 RESTARTING = frozenset({502, 503, 504})
+_PIECE_BYTES = 1 << 20
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.25, 3.0
 
 
@@ -104,6 +105,17 @@ class Transport:
                 raise self._failure(method, lost, harmless=harmless, unsent=unsent)
             self.pause(pause_s)
             pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
+
+    def stream(self, path: str) -> Iterator[bytes]:
+        """The body in pieces. Raises Problem and ConnectionFailed."""
+        try:
+            with self._http.stream("GET", f"/api/v1{path}") as response:
+                if not response.is_success:
+                    response.read()
+                    raise _problem(response)
+                yield from response.iter_bytes(_PIECE_BYTES)
+        except httpx.TransportError as error:
+            raise self._failure("GET", error, harmless=True, unsent=False) from error
 
     def _failure(
         self,

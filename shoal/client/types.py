@@ -1,6 +1,6 @@
 """Shapes of the REST API's JSON. Dictionaries, so that fields of a newer server pass through."""
 
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 
 class ErrorBody(TypedDict, total=False):
@@ -63,6 +63,9 @@ class ModelVersion(TypedDict):
     size: int
     manifest: list[dict[str, Any]]
     source_filename: str
+    description: str
+    tags: dict[str, str]
+    declared: dict[str, Any]
     warnings: list[str]
     created_by: str
     created_at: str
@@ -90,6 +93,12 @@ class Deployment(TypedDict):
     model: str
     version: int
     config_revision: int | None
+    description: str
+    tags: dict[str, str]
+    declared: dict[str, Any]
+    environment: dict[str, str]
+    request_timeout_ms: int
+    retries: bool
     instance_count: int
     provisioning_state: str
     serving_state: str
@@ -106,6 +115,7 @@ class Endpoint(TypedDict):
     description: str
     tags: dict[str, str]
     auth_mode: str
+    declared: dict[str, Any]
     provisioning_state: str
     serving_state: str
     traffic: dict[str, int]
@@ -119,11 +129,21 @@ class Endpoint(TypedDict):
     created_at: str
     updated_at: str
     deployments: list[Deployment]
+    routed: NotRequired[bool]  # every gateway acts on the newest traffic and keys
 
 
 class Keys(TypedDict):
     primaryKey: str
     secondaryKey: str
+
+
+class EndpointToken(TypedDict):
+    """Times are Unix seconds."""
+
+    accessToken: str
+    expiryTimeUtc: int
+    refreshAfterTimeUtc: int
+    tokenType: str
 
 
 class DeployResult(TypedDict):

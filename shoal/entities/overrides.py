@@ -1,4 +1,4 @@
-"""``--set`` expressions: ``request_settings.request_timeout_ms=3000``, laid over a file's values."""
+"""``--set request_settings.request_timeout_ms=3000``: single values laid over a file's."""
 
 import json
 from collections.abc import Iterable, Mapping

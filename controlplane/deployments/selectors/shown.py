@@ -45,6 +45,7 @@ def endpoint_shown(endpoint: Endpoint, operations: dict[tuple[str, str], str]) -
         "traffic": endpoint.traffic,
         "mirror_traffic": endpoint.mirror_traffic,
         **addresses(endpoint.name),
+        "routed": endpoint.confirmed_generation >= endpoint.generation,
         "models": [_deployed_model(deployment) for deployment in endpoint.deployments.all()],
         "created_by": endpoint.created_by,
         "created_at": endpoint.created_at,

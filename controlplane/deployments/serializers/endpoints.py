@@ -110,6 +110,9 @@ class EndpointSerializer(Fields):
     grpc_target = serializers.CharField()
     plain_uri = serializers.CharField()
     ca_path = serializers.CharField()
+    routed = serializers.BooleanField(
+        help_text="every gateway acts on the newest traffic, keys and settings"
+    )
     models = DeployedModelSerializer(many=True)
     created_by = serializers.CharField()
     created_at = serializers.DateTimeField()

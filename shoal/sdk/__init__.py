@@ -1,0 +1,15 @@
+"""The Python SDK, in the shape of azure-ai-ml: ``from shoal import MLClient``."""
+
+from shoal.sdk.deployments import OnlineDeploymentOperations
+from shoal.sdk.endpoints import OnlineEndpointOperations
+from shoal.sdk.ml_client import MLClient
+from shoal.sdk.models import ModelOperations
+from shoal.sdk.poller import LROPoller
+
+__all__ = [
+    "LROPoller",
+    "MLClient",
+    "ModelOperations",
+    "OnlineDeploymentOperations",
+    "OnlineEndpointOperations",
+]

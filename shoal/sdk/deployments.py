@@ -1,0 +1,165 @@
+"""Online deployments: brought up, changed, scaled, read, deleted."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from shoal.client import Client
+from shoal.client.errors import ShoalError
+from shoal.client.types import Deployment, ModelVersion, Operation
+from shoal.entities import Model, OnlineDeployment
+from shoal.entities.model import REGISTRY_PREFIX, model_reference
+from shoal.sdk.endpoints import OnlineEndpointOperations
+from shoal.sdk.models import ModelOperations
+from shoal.sdk.poller import LROPoller, Work
+from shoal.sdk.progress import Watcher
+from shoal.sdk.shapes import deployment_body, deployment_of
+
+BROKEN = frozenset({"Failed", "Canceled"})
+CONTAINERS = ("inference-server", "storage-initializer")
+
+
+class OnlineDeploymentOperations:
+    """``ml_client.online_deployments``."""
+
+    def __init__(
+        self,
+        client: Client,
+        watcher: Watcher,
+        models: ModelOperations,
+        endpoints: OnlineEndpointOperations,
+    ) -> None:
+        self._client, self._watcher = client, watcher
+        self._models, self._endpoints = models, endpoints
+
+    def begin_create_or_update(
+        self,
+        deployment: OnlineDeployment | LROPoller[OnlineDeployment],
+        *,
+        all_traffic: bool = False,
+        local: bool = False,
+        **_: Any,
+    ) -> LROPoller[OnlineDeployment]:
+        """Registers the model first when it is a local one; returns once the change was accepted.
+
+        ``all_traffic``: it gets all of the endpoint's requests once it is ready.
+        """
+        del local
+        entity = deployment.result() if isinstance(deployment, LROPoller) else deployment
+        for note in entity.notes:
+            self._watcher.note(note)
+        _servable(entity)
+        self._client.get_endpoint(str(entity.endpoint_name))  # before anything is uploaded
+        version = self._version(entity.model)
+        work = self._apply(entity, version, all_traffic=all_traffic)
+        return LROPoller(work, self._client, self._watcher.operation)
+
+    def get(self, name: str, endpoint_name: str, *, local: bool = False) -> OnlineDeployment:
+        del local
+        return deployment_of(self._client.get_deployment(endpoint_name, name))
+
+    def list(self, endpoint_name: str, *, local: bool = False) -> Iterator[OnlineDeployment]:
+        del local
+        return map(deployment_of, self._client.get_endpoint(endpoint_name)["deployments"])
+
+    def begin_delete(
+        self, name: str, endpoint_name: str, *, local: bool = False
+    ) -> LROPoller[None]:
+        del local
+        return LROPoller(self._delete(name, endpoint_name), self._client, self._watcher.operation)
+
+    def get_logs(
+        self,
+        name: str,
+        endpoint_name: str,
+        lines: int,
+        *,
+        container_type: str | None = None,
+        local: bool = False,
+    ) -> str:
+        del local
+        if container_type not in (None, *CONTAINERS):
+            raise ShoalError(f"There is no container {container_type}", ", ".join(CONTAINERS))
+        found = self._client.get_logs(endpoint_name, name, tail=lines)
+        return "\n".join(f"{line['at']} {line['replica_id']} {line['text']}" for line in found)
+
+    def _version(self, model: str | Model | None) -> ModelVersion:
+        if isinstance(model, Model) and model.path is not None:
+            return self._models.register(model)
+        if isinstance(model, Model):
+            return self._client.get_model_version(str(model.name), model.version or "latest")
+        reference = model_reference(str(model or ""))
+        if reference is None or str(model).startswith(REGISTRY_PREFIX):
+            raise ShoalError(
+                f"{model!r} refers to no model", "", ["azureml:<name>:<version>, or <name>@latest."]
+            )
+        which = reference.version or reference.label or "latest"
+        return self._client.get_model_version(reference.name, which)
+
+    def _apply(
+        self, entity: OnlineDeployment, version: ModelVersion, *, all_traffic: bool
+    ) -> Work[OnlineDeployment]:
+        endpoint, name = str(entity.endpoint_name), str(entity.name)
+        body = deployment_body(entity)
+        shown = self._client.get_endpoint(endpoint)
+        current = next((item for item in shown["deployments"] if item["name"] == name), None)
+        if current is None or not _stays(current, version, body):
+            yield self._client.create_deployment(
+                endpoint,
+                {
+                    **body,
+                    "name": name,
+                    "model": version["model"],
+                    "version": version["version"],
+                    "instance_count": entity.instance_count or 1,
+                    "traffic": 100 if all_traffic else 0,
+                    "replace": current is not None,
+                },
+            )
+        else:
+            yield from self._adjust(current, entity, body)
+            if all_traffic:
+                yield from self._endpoints._share(endpoint, {name: 100}, None)
+        return deployment_of(self._client.get_deployment(endpoint, name))
+
+    def _adjust(
+        self, current: Deployment, entity: OnlineDeployment, body: Mapping[str, Any]
+    ) -> Work[None]:
+        """The same model with the same environment: nothing needs to start anew."""
+        before: Mapping[str, Any] = current
+        words = ("description", "tags", "declared", "request_timeout_ms")
+        changes = {key: body[key] for key in words if key in body and before.get(key) != body[key]}
+        if changes:
+            self._client.update_deployment(current["endpoint"], current["name"], **changes)
+        count = entity.instance_count
+        if count is not None and count != current["instance_count"]:
+            yield self._client.scale_deployment(current["endpoint"], current["name"], count)
+
+    def _delete(self, name: str, endpoint: str) -> Work[None]:
+        operation: Operation = self._client.delete_deployment(endpoint, name)
+        yield operation
+
+
+def _stays(current: Deployment, version: ModelVersion, body: Mapping[str, Any]) -> bool:
+    return (
+        current["provisioning_state"] not in BROKEN
+        and (current["model"], current["version"]) == (version["model"], version["version"])
+        and (current.get("environment") or {}) == body["environment"]
+    )
+
+
+def _servable(entity: OnlineDeployment) -> None:
+    """Raises ShoalError for what would need something else than the runtime."""
+    if entity.code_configuration is not None:
+        raise ShoalError(
+            "Scoring scripts are not run",
+            f"code_configuration of {entity.name}",
+            ["Write a Python model (model.py) instead: docs/from-azure-ml.md."],
+        )
+    image = getattr(entity.environment, "image", None)
+    routes = getattr(entity.environment, "inference_config", None)
+    if image and not routes:
+        raise ShoalError(
+            "Images are not run",
+            f"environment.image of {entity.name}: {image}",
+            ["Take the environment out: Triton models are served by Shoal's own runtime."],
+        )

@@ -1,0 +1,170 @@
+"""Online endpoints: made, described, given traffic, called, deleted."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from shoal.client import Client
+from shoal.client.errors import Problem
+from shoal.client.types import Endpoint, Operation
+from shoal.entities import EndpointAuthKeys, EndpointAuthToken, OnlineEndpoint
+from shoal.sdk import scoring
+from shoal.sdk.poller import LROPoller, Work
+from shoal.sdk.progress import Watcher
+from shoal.sdk.shapes import endpoint_body, endpoint_of
+
+MOVING = frozenset({"Creating", "Updating", "Scaling"})
+ROUTED_S, ROUTED_POLL_S = 15.0, 0.1
+
+
+class OnlineEndpointOperations:
+    """``ml_client.online_endpoints``."""
+
+    def __init__(
+        self, client: Client, watcher: Watcher, pause: Callable[[float], None] = time.sleep
+    ) -> None:
+        self._client, self._watcher, self._pause = client, watcher, pause
+
+    def begin_create_or_update(
+        self, endpoint: OnlineEndpoint | LROPoller[OnlineEndpoint], *, local: bool = False
+    ) -> LROPoller[OnlineEndpoint]:
+        """Traffic is set where the entity names some, or came from ``get``."""
+        del local
+        entity = endpoint.result() if isinstance(endpoint, LROPoller) else endpoint
+        for note in entity.notes:
+            self._watcher.note(note)
+        return LROPoller(self._apply(entity), self._client, self._watcher.operation)
+
+    def get(self, name: str, *, local: bool = False) -> OnlineEndpoint:
+        del local
+        return endpoint_of(self._client.get_endpoint(name))
+
+    def list(self, *, local: bool = False) -> Iterator[OnlineEndpoint]:
+        del local
+        return (endpoint_of(shown) for shown in self._client.list_endpoints())
+
+    def begin_delete(self, name: str | None = None, *, local: bool = False) -> LROPoller[None]:
+        del local
+        return LROPoller(self._delete(str(name)), self._client, self._watcher.operation)
+
+    def get_keys(self, name: str) -> EndpointAuthKeys | EndpointAuthToken:
+        """Two keys, or where the endpoint says ``aml_token`` a token that expires."""
+        if endpoint_of(self._client.get_endpoint(name)).auth_mode == "aml_token":
+            token = self._client.create_endpoint_token(name)
+            if token is not None:
+                return EndpointAuthToken(
+                    access_token=token["accessToken"],
+                    expiry_time_utc=token["expiryTimeUtc"],
+                    refresh_after_time_utc=token["refreshAfterTimeUtc"],
+                    token_type=token["tokenType"],
+                )
+        keys = self._client.get_keys(name)
+        return EndpointAuthKeys(primary_key=keys["primaryKey"], secondary_key=keys["secondaryKey"])
+
+    list_keys = get_keys
+
+    def begin_regenerate_keys(self, name: str, *, key_type: str = "primary") -> LROPoller[None]:
+        return LROPoller(self._regenerate(name, key_type.lower()), self._client)
+
+    regenerate_keys = begin_regenerate_keys
+
+    def invoke(
+        self,
+        endpoint_name: str,
+        *,
+        request_file: str | Path | None = None,
+        deployment_name: str | None = None,
+        input_data: Any = None,
+        params_override: Any = None,
+        local: bool = False,
+        **_: Any,
+    ) -> str:
+        """The answer's text. The body is ``request_file``'s, or ``input_data`` (text, bytes, JSON).
+
+        Raises scoring.ScoringFailed with the endpoint's own words.
+        """
+        del params_override, local
+        shown = self._client.get_endpoint(endpoint_name)
+        credentials = self.get_keys(endpoint_name)
+        secret = (
+            credentials.primary_key
+            if isinstance(credentials, EndpointAuthKeys)
+            else credentials.access_token
+        )
+        return scoring.post(
+            shown, str(secret), scoring.body(request_file, input_data), deployment_name
+        )
+
+    def set_traffic(
+        self, name: str, traffic: Mapping[str, int] | None, mirror: Mapping[str, int] | None = None
+    ) -> LROPoller[OnlineEndpoint]:
+        """Replace the whole map; deployments that are still coming up are waited for."""
+        return LROPoller(self._share(name, traffic, mirror), self._client, self._watcher.operation)
+
+    def _apply(self, endpoint: OnlineEndpoint) -> Work[OnlineEndpoint]:
+        name, words = str(endpoint.name), endpoint_body(endpoint)
+        try:
+            shown = self._client.get_endpoint(name)
+        except Problem as problem:
+            if not problem.is_not_found:
+                raise
+            shown = self._client.create_endpoint(name, **words)
+        else:
+            shown = self._client.update_endpoint(name, **_changed(shown, words))
+        known = bool(endpoint.shown)
+        traffic = endpoint.traffic if endpoint.traffic or known else None
+        mirror = endpoint.mirror_traffic if endpoint.mirror_traffic or known else None
+        return (yield from self._share(name, traffic, mirror))
+
+    def _share(
+        self, name: str, traffic: Mapping[str, int] | None, mirror: Mapping[str, int] | None
+    ) -> Work[OnlineEndpoint]:
+        shown = self._client.get_endpoint(name)
+        if mirror is not None and not any(mirror.values()) and shown["mirror_traffic"]:
+            shown = self._client.set_mirror(name, {})  # before its deployment gets traffic
+        if traffic is not None and _positive(traffic) != shown["traffic"]:
+            yield from self._under_way(shown, traffic)
+            shown = self._client.set_traffic(name, _existing(traffic, shown))
+        if mirror is not None and _positive(mirror) != shown["mirror_traffic"]:
+            shown = self._client.set_mirror(name, _positive(mirror))
+        return endpoint_of(self._routed(shown))
+
+    def _under_way(self, shown: Endpoint, traffic: Mapping[str, int]) -> Iterator[Operation]:
+        """Operations of deployments that shall get traffic and are not ready for it yet."""
+        for deployment in shown["deployments"]:
+            wanted = traffic.get(deployment["name"])
+            if wanted and deployment["provisioning_state"] in MOVING and deployment["operation"]:
+                yield self._client.get_operation(deployment["operation"])
+
+    def _routed(self, shown: Endpoint) -> Endpoint:
+        """Once every gateway acts on the newest traffic and keys; not longer than ``ROUTED_S``."""
+        waited_s = 0.0
+        while shown.get("routed") is False and waited_s < ROUTED_S:
+            self._pause(ROUTED_POLL_S)
+            waited_s += ROUTED_POLL_S
+            shown = self._client.get_endpoint(shown["name"])
+        return shown
+
+    def _delete(self, name: str) -> Work[None]:
+        yield self._client.delete_endpoint(name)
+
+    def _regenerate(self, name: str, key_type: str) -> Work[None]:
+        self._client.regenerate_key(name, key_type)
+        self._routed(self._client.get_endpoint(name))
+        yield from ()
+
+
+def _positive(shares: Mapping[str, int]) -> dict[str, int]:
+    return {name: int(percent) for name, percent in shares.items() if int(percent)}
+
+
+def _existing(traffic: Mapping[str, int], shown: Endpoint) -> dict[str, int]:
+    """Without zeros for what is not there (any more): nothing is asked for it."""
+    names = {deployment["name"] for deployment in shown["deployments"]}
+    return {name: int(share) for name, share in traffic.items() if int(share) or name in names}
+
+
+def _changed(shown: Endpoint, words: Mapping[str, Any]) -> dict[str, Any]:
+    current: Mapping[str, Any] = shown
+    return {name: value for name, value in words.items() if current.get(name) != value}

@@ -1,0 +1,87 @@
+"""``MLClient``: the installation, in the shape of azure-ai-ml's client."""
+
+from typing import Any, Self, TypeVar, cast
+
+from shoal.client import Client, Installation
+from shoal.client.errors import ShoalError
+from shoal.entities import Model, OnlineDeployment, OnlineEndpoint
+from shoal.sdk.deployments import OnlineDeploymentOperations
+from shoal.sdk.endpoints import OnlineEndpointOperations
+from shoal.sdk.models import ModelOperations
+from shoal.sdk.poller import LROPoller
+from shoal.sdk.progress import Quiet, Watcher
+
+EntityT = TypeVar("EntityT", OnlineEndpoint, OnlineDeployment)
+
+
+class MLClient:
+    """Finds the installation as the command line does; ``url`` and ``token`` say it.
+
+    Azure's credential, subscription, resource group and workspace are accepted and mean nothing: an
+    installation is one workspace. Not thread-safe. Everything raises ``ShoalError``: ``title``,
+    ``detail``, ``hints`` and, where the installation refuses, ``code``.
+    """
+
+    def __init__(
+        self,
+        credential: object = None,
+        subscription_id: str | None = None,
+        resource_group_name: str | None = None,
+        workspace_name: str | None = None,
+        registry_name: str | None = None,
+        *,
+        url: str | None = None,
+        token: str | None = None,
+        client: Client | None = None,
+        watcher: Watcher | None = None,
+        **_: Any,
+    ) -> None:
+        """Raises InstallationNotFound when ``url`` is not given and none can be found."""
+        del credential, registry_name
+        self.subscription_id = subscription_id
+        self.resource_group_name = resource_group_name
+        self.workspace_name = workspace_name or "shoal"
+        self.client = client or Client(url, token or "")
+        watcher = watcher or Quiet()
+        self.models = ModelOperations(self.client, watcher)
+        self.online_endpoints = OnlineEndpointOperations(self.client, watcher)
+        self.online_deployments = OnlineDeploymentOperations(
+            self.client, watcher, self.models, self.online_endpoints
+        )
+
+    @classmethod
+    def from_config(cls, credential: object = None, **options: Any) -> Self:
+        """As ``MLClient()``: Shoal keeps its address in client.json."""
+        options.pop("path", None)
+        options.pop("file_name", None)
+        return cls(credential, **options)
+
+    @property
+    def installation(self) -> Installation:
+        return self.client.installation
+
+    def begin_create_or_update(self, entity: EntityT, **options: Any) -> LROPoller[EntityT]:
+        """Of an endpoint or a deployment."""
+        return cast(LROPoller[EntityT], self._begin(entity, **options))
+
+    def _begin(self, entity: object, **options: Any) -> object:
+        if isinstance(entity, OnlineEndpoint):
+            return self.online_endpoints.begin_create_or_update(entity, **options)
+        if isinstance(entity, OnlineDeployment):
+            return self.online_deployments.begin_create_or_update(entity, **options)
+        raise ShoalError(
+            f"{type(entity).__name__} cannot be created so", "endpoints and deployments can",
+            ["Models: ml_client.models.create_or_update(model)"],
+        )  # fmt: skip
+
+    def create_or_update(self, entity: Model, **_: Any) -> Model:
+        return self.models.create_or_update(entity)
+
+    def close(self) -> None:
+        self.client.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,187 @@
+"""Models: registered from files, listed, archived, restored."""
+
+import hashlib
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from shoal.client import Client
+from shoal.client.errors import Problem, ShoalError, UnusableSource
+from shoal.client.packing import Package, packed
+from shoal.client.types import ModelVersion
+from shoal.client.uploads import digest
+from shoal.entities import Model
+from shoal.entities.loading import REMOTE, resolved
+from shoal.sdk.progress import Watcher
+from shoal.sdk.shapes import MODEL_FIELDS, declared, model_of, texts
+
+VIEWS = {"activeonly": "active", "archivedonly": "archived", "all": "all"}
+INSPECTION_S = 900.0
+
+
+class ModelOperations:
+    """``ml_client.models``."""
+
+    def __init__(self, client: Client, watcher: Watcher) -> None:
+        self._client, self._watcher = client, watcher
+
+    def create_or_update(self, model: Model) -> Model:
+        """Register what ``model.path`` holds; the same content again is the version that it was.
+
+        Raises UnusableSource, Problem (``ModelVersionImmutable``, ...), OperationFailed when the
+        files cannot be served.
+        """
+        return model_of(self.register(model))
+
+    def register(self, model: Model) -> ModelVersion:
+        number = _number(model)
+        if model.path is None:
+            if model.name and model.version:
+                return self._update(model)
+            raise UnusableSource("The model has no path", "path: the file or folder to register")
+        where = resolved(str(model.path), model.base_path)
+        if REMOTE.match(where):
+            raise UnusableSource(
+                "Only local paths can be registered",
+                f"{where} names another place",
+                ["Download it first, then give the local file or folder."],
+            )
+        serve_as = model.name if model.name and not model.name.isdigit() else None
+        with packed(Path(where), self._watcher.packing, serve_as=serve_as) as package:
+            # as in Azure: a model without a name is called by its content
+            name = model.name or digest(package.path)
+            known = self._known(name, number, package)
+            if known is not None:
+                self._watcher.note(f"Model {name}:{known['version']} has this content already")
+                return known
+            upload = self._client.upload(
+                package.path,
+                filename=package.filename,
+                timeout_s=INSPECTION_S,
+                on_bytes=self._watcher.sending,
+                on_change=self._watcher.upload,
+            )
+        said = declared(model._to_dict(), MODEL_FIELDS)
+        if said.get("type") in ("custom_model", "triton_model"):
+            del said["type"]  # everything is served as Triton serves it
+        version = self._client.register_model(
+            name,
+            upload["id"],
+            description=model.description,
+            version=number if model.name else None,
+            tags=texts(model.tags),
+            declared=said,
+        )
+        for warning in version.get("warnings", []):
+            self._watcher.note(f"Note: {warning}")
+        return version
+
+    def get(self, name: str, version: str | int | None = None, label: str | None = None) -> Model:
+        """``label``: latest, or an alias. Raises Problem when there is none."""
+        if version is not None and label is not None:
+            raise ShoalError("Give a version or a label, not both", f"{version}, {label}")
+        return model_of(self._client.get_model_version(name, str(version or label or "latest")))
+
+    def list(
+        self,
+        name: str | None = None,
+        stage: str | None = None,
+        *,
+        list_view_type: Any = "ActiveOnly",
+    ) -> Iterator[Model]:
+        """The newest version of every model, or with ``name`` all versions of that one."""
+        view = VIEWS[str(getattr(list_view_type, "value", list_view_type)).lower().replace("_", "")]
+        if name is None:
+            found = self._client.list_models(archived=view)
+            versions = [model["latest"] for model in found if model["latest"]]
+        else:
+            wanted = {"active": (False,), "archived": (True,), "all": (False, True)}[view]
+            versions = [
+                version
+                for version in self._client.list_model_versions(name)
+                if version["archived"] in wanted
+            ]
+        models = map(model_of, versions)
+        return (model for model in models if stage is None or model.stage == stage)
+
+    def archive(
+        self, name: str, version: str | int | None = None, label: str | None = None, **_: Any
+    ) -> None:
+        self._client.set_model_archived(name, self._which(name, version, label), archived=True)
+
+    def restore(
+        self, name: str, version: str | int | None = None, label: str | None = None, **_: Any
+    ) -> None:
+        self._client.set_model_archived(name, self._which(name, version, label), archived=False)
+
+    def download(self, name: str, version: str | int, download_path: str | Path = ".") -> None:
+        """Into ``download_path``/``name``, as the repository that was registered."""
+        target = Path(download_path) / name
+        self._client.download_model(name, version, target, on_bytes=self._watcher.receiving)
+
+    def share(self, *_: Any, **__: Any) -> Model:
+        raise ShoalError("Models cannot be shared", "this installation is its own registry")
+
+    def package(self, *_: Any, **__: Any) -> None:
+        raise ShoalError(
+            "Models need no package", "the runtime serves a registered model as it is",
+            ["Deploy it: `shoal online-deployment create`, or `shoal deploy`."],
+        )  # fmt: skip
+
+    def _update(self, model: Model) -> ModelVersion:
+        words: dict[str, Any] = {"tags": texts(model.tags)}
+        if model.description is not None:
+            words["description"] = model.description
+        said = declared(model._to_dict(), MODEL_FIELDS | {"type"})
+        if said:
+            words["declared"] = said
+        return self._client.update_model_version(str(model.name), str(model.version), **words)
+
+    def _which(self, name: str, version: Any, label: str | None) -> str | int | None:
+        if label is None:
+            return version  # type: ignore[no-any-return]  # a text or a number
+        return self._client.get_model_version(name, label)["version"]
+
+    def _known(self, name: str, number: int | None, package: Package) -> ModelVersion | None:
+        """The version that holds the very same files, so that nothing needs to be sent."""
+        try:
+            versions = self._client.list_model_versions(name)
+        except Problem as problem:
+            if not problem.is_not_found:
+                raise
+            return None
+        files = _files(package) if versions else []
+        for version in versions:
+            if number not in (None, version["version"]) or version["archived"]:
+                continue
+            manifest = sorted((entry["path"], entry["sha256"]) for entry in version["manifest"])
+            hashes = sorted(sha256 for _, sha256 in manifest)
+            if manifest == files or (len(files) == 1 and hashes == [files[0][1]]):
+                return version
+        return None
+
+
+def _number(model: Model) -> int | None:
+    """Raises ShoalError: versions are numbers here."""
+    if model.version is None:
+        return None
+    if not model.version.isdecimal() or int(model.version) < 1:
+        raise ShoalError(
+            f"{model.version!r} is no version",
+            "versions are whole numbers from 1",
+            ["Leave it out to get the next one."],
+        )
+    return int(model.version)
+
+
+def _files(package: Package) -> list[tuple[str, str]]:
+    if not zipfile.is_zipfile(package.path):
+        return [(package.filename, digest(package.path))]
+    found = []
+    with zipfile.ZipFile(package.path) as archive:
+        for info in archive.infolist():
+            if not info.is_dir():
+                with archive.open(info) as file:
+                    found.append((info.filename, hashlib.file_digest(file, "sha256").hexdigest()))  # type: ignore[arg-type]
+    return sorted(found)

@@ -1,0 +1,183 @@
+"""Between the REST API's JSON and entities."""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any, Final, cast
+
+from shoal.client.types import Deployment, Endpoint, ModelVersion
+from shoal.entities import (
+    KubernetesOnlineDeployment,
+    KubernetesOnlineEndpoint,
+    ManagedOnlineDeployment,
+    ManagedOnlineEndpoint,
+    Model,
+    OnlineDeployment,
+    OnlineEndpoint,
+    OnlineRequestSettings,
+)
+from shoal.entities.base import Values
+
+WORKSPACE: Final = (
+    "/subscriptions/shoal/resourceGroups/shoal/providers/Microsoft.MachineLearningServices"
+    "/workspaces/shoal"
+)
+# What REST has fields of its own for; the rest of an entity is declared.
+ENDPOINT_FIELDS: Final = frozenset({"name", "description", "tags", "traffic", "mirror_traffic"})
+DEPLOYMENT_FIELDS: Final = frozenset(
+    {
+        "name",
+        "endpoint_name",
+        "description",
+        "tags",
+        "model",
+        "instance_count",
+        "environment_variables",
+    }
+)
+MODEL_FIELDS: Final = frozenset({"name", "version", "description", "tags", "path"})
+
+
+def texts(values: Mapping[str, Any] | None) -> dict[str, str]:
+    """Tags and environment variables are texts: ``true`` and ``3`` as YAML writes them."""
+    return {
+        str(name): str(value).lower() if isinstance(value, bool) else str(value)
+        for name, value in (values or {}).items()
+        if value is not None
+    }
+
+
+def declared(values: Values, known: frozenset[str]) -> Values:
+    """What is said beyond ``known``, without what says nothing."""
+    return {
+        name: value for name, value in values.items() if name not in known and value not in ({}, "")
+    }
+
+
+def endpoint_body(endpoint: OnlineEndpoint) -> Values:
+    values = endpoint._to_dict()
+    said = declared(values, ENDPOINT_FIELDS)
+    if said.get("auth_mode") == "key":
+        del said["auth_mode"]
+    if isinstance(endpoint, KubernetesOnlineEndpoint):
+        said.setdefault("kind", "Kubernetes")
+    for name in ("azureml.onlineendpointid",):
+        said.get("properties", {}).pop(name, None)
+    return {
+        "description": endpoint.description or "",
+        "tags": texts(endpoint.tags),
+        "declared": {name: value for name, value in said.items() if value != {}},
+    }
+
+
+def endpoint_of(shown: Endpoint) -> OnlineEndpoint:
+    said = dict(shown.get("declared") or {})
+    kubernetes = str(said.get("kind", "")).lower() == "kubernetes" or "compute" in said
+    kind = KubernetesOnlineEndpoint if kubernetes else ManagedOnlineEndpoint
+    identity = f"{WORKSPACE}/onlineEndpoints/{shown['name']}"
+    properties = {"azureml.onlineendpointid": identity, **(said.pop("properties", None) or {})}
+    values = {
+        "kind": "Managed",
+        "location": "local",
+        **_known(said, kind),
+        "name": shown["name"],
+        "description": shown.get("description") or None,
+        "tags": shown.get("tags"),
+        "properties": properties,
+        "auth_mode": said.get("auth_mode") or shown.get("auth_mode") or "key",
+        "traffic": shown.get("traffic"),
+        "mirror_traffic": shown.get("mirror_traffic"),
+    }
+    endpoint = kind(**values)
+    endpoint.id = identity
+    endpoint.scoring_uri = shown["scoring_uri"]
+    endpoint.openapi_uri = cast(dict[str, Any], shown).get("openapi_uri")
+    endpoint.provisioning_state = shown["provisioning_state"]
+    endpoint.shown = cast(Values, shown)
+    return endpoint
+
+
+def deployment_body(deployment: OnlineDeployment) -> Values:
+    """Without name and model."""
+    values = deployment._to_dict()
+    timeout_ms = deployment.request_timeout_ms
+    body: Values = {
+        "description": deployment.description or "",
+        "tags": texts(deployment.tags),
+        "environment": texts(deployment.environment_variables),
+        "declared": declared(values, DEPLOYMENT_FIELDS),
+    }
+    if timeout_ms is not None:
+        body["request_timeout_ms"] = timeout_ms
+    return body
+
+
+def deployment_of(shown: Deployment) -> OnlineDeployment:
+    said = dict(shown.get("declared") or {})
+    kubernetes = said.get("type") == "kubernetes"
+    kind = KubernetesOnlineDeployment if kubernetes else ManagedOnlineDeployment
+    settings = OnlineRequestSettings._of(said.pop("request_settings", None))
+    settings = settings or OnlineRequestSettings()
+    settings.request_timeout_ms = shown.get("request_timeout_ms")
+    deployment = kind(
+        **_known(said, kind)
+        | {
+            "name": shown["name"],
+            "endpoint_name": shown["endpoint"],
+            "description": shown.get("description") or None,
+            "tags": shown.get("tags"),
+            "model": f"azureml:{shown['model']}:{shown['version']}",
+            "instance_count": shown["instance_count"],
+            "environment_variables": shown.get("environment"),
+            "request_settings": settings,
+        }
+    )
+    deployment.id = f"{WORKSPACE}/onlineEndpoints/{shown['endpoint']}/deployments/{shown['name']}"
+    deployment.provisioning_state = shown["provisioning_state"]
+    deployment.shown = cast(Values, shown)
+    return deployment
+
+
+def model_of(shown: ModelVersion) -> Model:
+    said = dict(shown.get("declared") or {})
+    values = {
+        "type": shown.get("type"),
+        **_known(said, Model),
+        "name": shown["model"],
+        "version": str(shown["version"]),
+        "description": shown.get("description") or None,
+        "tags": shown.get("tags"),
+    }
+    model = Model(**values)
+    model.id = f"{WORKSPACE}/models/{shown['model']}/versions/{shown['version']}"
+    model.path = f"azureml:{shown['model']}:{shown['version']}"
+    model.creation_context = {
+        "created_at": shown.get("created_at"),
+        "created_by": shown.get("created_by"),
+        "created_by_type": "User",
+    }
+    model.shown = cast(Values, shown)
+    return model
+
+
+def as_shown(entity: OnlineEndpoint | OnlineDeployment | Model) -> Values:
+    """What ``show`` prints: the entity and what the installation says about it."""
+    values: Values = {"id": entity.id, **entity._to_dict()}
+    if isinstance(entity, Model):
+        values["creation_context"] = entity.creation_context
+        for name in ("archived", "digest", "size", "used_by", "repo_models", "manifest"):
+            if name in entity.shown:
+                values[name] = entity.shown[name]
+        return values
+    values["provisioning_state"] = entity.provisioning_state
+    values["serving_state"] = entity.shown.get("serving_state")
+    if isinstance(entity, OnlineEndpoint):
+        values["scoring_uri"] = entity.scoring_uri
+        values["openapi_uri"] = entity.openapi_uri
+        values["grpc_target"] = entity.shown.get("grpc_target")
+        values.setdefault("identity", None)
+    return values
+
+
+def _known(values: Mapping[str, Any], kind: type) -> Values:
+    names = {item.name for item in fields(kind)}
+    return {name: value for name, value in values.items() if name in names}
