@@ -16,6 +16,8 @@ POLL_S = 0.1
 TIMEOUT_S = 5.0
 WARM_TIMEOUT_S = 60.0
 WARM_LIMIT_BYTES = 256 * 2**20
+# A whole sequence of one request, with an identifier that no client is likely to choose.
+WARM_SEQUENCE = {"sequence_id": 2**63 - 1, "sequence_start": True, "sequence_end": True}
 ITEM_BYTES = {
     "BOOL": 1, "UINT8": 1, "INT8": 1, "UINT16": 2, "INT16": 2, "FP16": 2, "BF16": 2,
     "UINT32": 4, "INT32": 4, "FP32": 4, "UINT64": 8, "INT64": 8, "FP64": 8,
@@ -91,7 +93,8 @@ class RuntimeProbe:
         path = f"v2/models/{quote(model, safe='')}"
         try:
             metadata = (await self._http.get(path)).raise_for_status().json()
-            body = _zeros(metadata["inputs"])
+            config = (await self._http.get(f"{path}/config")).raise_for_status().json()
+            body = _zeros(metadata["inputs"], WARM_SEQUENCE if _has_sequences(config) else {})
             if body is None:
                 return "its smallest input is too large to try"
             head, tensors = body
@@ -144,7 +147,13 @@ def _raise_if_failed(entry: dict[str, Any], models: tuple[str, ...]) -> None:
         )
 
 
-def _zeros(inputs: list[dict[str, Any]]) -> tuple[bytes, bytes] | None:
+def _has_sequences(config: dict[str, Any]) -> bool:
+    return bool(config.get("sequence_batching"))
+
+
+def _zeros(
+    inputs: list[dict[str, Any]], parameters: dict[str, Any] | None = None
+) -> tuple[bytes, bytes] | None:
     """JSON head and binary tensors of the smallest request; None when it would be too large."""
     described, sizes = [], []
     for tensor in inputs:
@@ -161,5 +170,6 @@ def _zeros(inputs: list[dict[str, Any]]) -> tuple[bytes, bytes] | None:
         )
     if sum(sizes) > WARM_LIMIT_BYTES:
         return None
-    head = json.dumps({"inputs": described, "parameters": {"binary_data_output": True}}).encode()
+    sent = {"binary_data_output": True, **(parameters or {})}
+    head = json.dumps({"inputs": described, "parameters": sent}).encode()
     return head, bytes(sum(sizes))

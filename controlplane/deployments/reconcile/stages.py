@@ -167,7 +167,7 @@ HANDLERS: Final[dict[StageName, Callable[[Case, Stage], Verdict]]] = {
     StageName.PLACE: _place,
     StageName.DOWNLOAD: _download,
     StageName.LOAD: _until(RANK[R.WARMING], "loading", "loaded"),
-    StageName.WARM: _until(RANK[R.READY], "warming", "answered its first inference"),
+    StageName.WARM: _until(RANK[R.READY], "warming", "has had a first inference"),
     StageName.ROUTE: _route,
     StageName.STOP: _stop,
 }

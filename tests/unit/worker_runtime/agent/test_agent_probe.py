@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from worker_runtime.agent.failure import ReplicaFailed
-from worker_runtime.agent.probe import Ports, _raise_if_failed, _zeros, read_ports
+from worker_runtime.agent.probe import WARM_SEQUENCE, Ports, _raise_if_failed, _zeros, read_ports
 
 
 def tensor(datatype: str, *shape: int) -> dict[str, object]:
@@ -22,6 +22,14 @@ def test_open_dimensions_become_one_and_bytes_are_empty_strings() -> None:
     assert [item["shape"] for item in inputs] == [[1, 3], [1, 2]]
     assert [item["parameters"]["binary_data_size"] for item in inputs] == [12, 8]
     assert tensors == bytes(20)  # two strings of length 0 are eight zero bytes
+
+
+def test_a_model_with_sequences_gets_a_whole_one() -> None:
+    built = _zeros([tensor("FP32", 1)], WARM_SEQUENCE)
+    assert built is not None
+    parameters = json.loads(built[0])["parameters"]
+    assert (parameters["sequence_start"], parameters["sequence_end"]) == (True, True)
+    assert 0 < parameters["sequence_id"] < 2**63
 
 
 def test_an_input_too_large_to_try_is_not_built() -> None:
