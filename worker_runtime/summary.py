@@ -9,6 +9,7 @@ from worker_runtime.backends.catalog import CATALOG
 from worker_runtime.core.engine import EXTENSIONS, SERVER_VERSION
 from worker_runtime.observability.tables import table
 from worker_runtime.settings import Settings
+from worker_runtime.types.plugins import third_party
 
 
 def tables(settings: Settings, index: Iterable[Mapping[str, Any]]) -> Iterator[str]:
@@ -34,7 +35,9 @@ def _backends(settings: Settings) -> list[tuple[str, str, str]]:
     common.setdefault("auto-complete-config", str(settings.auto_complete).lower())
     common.setdefault("default-max-batch-size", "4")
     rows = []
-    for name, target in CATALOG.items():
+    # why only the package of others: to look deeper would import it.
+    others = {name: point.module.partition(".")[0] for name, point in third_party().items()}
+    for name, target in {**others, **CATALOG}.items():
         found = importlib.util.find_spec(target.partition(":")[0])
         path = found.origin if found is not None and found.origin else ""
         config = {"cmdline": {**common, **settings.backend_settings.get(name, {})}}

@@ -25,7 +25,8 @@ class Placement:
 class LoadSpec:
     """What to load. ``path`` is the version directory; ``cores`` bounds all CPU instances.
 
-    ``config`` is the normalised ``inference.ModelConfig``, before anything is completed.
+    ``config`` is the normalised ``inference.ModelConfig``, before anything is completed;
+    ``max_batch_given``: its max_batch_size was written down, also when it is 0.
     """
 
     name: str
@@ -39,6 +40,8 @@ class LoadSpec:
     backend_settings: Mapping[str, str] = field(default_factory=dict)
     config: Any = None
     host: "Host | None" = None
+    max_batch_given: bool = False
+    default_max_batch_size: int = 4
 
 
 @dataclass(frozen=True, slots=True)

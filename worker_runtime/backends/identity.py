@@ -123,4 +123,4 @@ def _zeros(datatype: DataType, shape: tuple[int, ...], *, rows: int) -> Array:
     full = (rows, *shape) if rows else shape
     if not datatype.item_size:
         return np.full(full, b"", object)
-    return np.zeros(full, datatype.dtype or f"<u{datatype.item_size}")
+    return np.zeros(full, datatype.dtype)

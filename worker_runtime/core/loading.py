@@ -5,7 +5,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from worker_runtime.backends.base import Host, LoadedModel, LoadSpec, Placement, SelfCompleting
+from worker_runtime.backends.base import (
+    Backend,
+    Host,
+    LoadedModel,
+    LoadSpec,
+    Placement,
+    SelfCompleting,
+)
+from worker_runtime.backends.capabilities import capabilities_of, check_capabilities
 from worker_runtime.backends.catalog import backend
 from worker_runtime.core.model import Blueprint, own_policy
 from worker_runtime.core.scheduling.ensemble.loaded import ComposedModel
@@ -24,7 +32,12 @@ from worker_runtime.repository.ensembles import is_ensemble
 from worker_runtime.repository.labels import read_labels
 from worker_runtime.repository.layout import CONFIG_NAME, ModelDirectory
 from worker_runtime.repository.locate import Place, places
-from worker_runtime.repository.normalise import normalise, unsupported_backend, versions_to_serve
+from worker_runtime.repository.normalise import (
+    fill_scheduling,
+    normalise,
+    unsupported_backend,
+    versions_to_serve,
+)
 from worker_runtime.repository.pbtxt import parse
 from worker_runtime.repository.sequence_rules import check_sequence_tensors
 from worker_runtime.repository.validation import (
@@ -57,9 +70,9 @@ class LoadingRules:
     gpu_limits: Mapping[int, float] = field(default_factory=dict)
     gpu_memory: Callable[[int], tuple[int, int]] | None = None
 
-    @property
-    def default_max_batch_size(self) -> int:
-        for name in ("onnxruntime", ""):
+    def default_max_batch_size(self, backend: str) -> int:
+        """What a model that batches gets when it does not say how much."""
+        for name in (backend, ""):
             value = self.backend_settings.get(name, {}).get("default-max-batch-size")
             if value is not None:
                 return int(value)
@@ -117,7 +130,9 @@ def load_version(plan: ModelPlan, version: int, rules: LoadingRules) -> Blueprin
         if isinstance(chosen, SelfCompleting):
             if rules.auto_complete:
                 chosen.auto_complete(spec)
+                fill_scheduling(config)
             _refuse(check_model(config, plan.places))
+        _check_capabilities(chosen, config, spec)
         loaded = chosen.load(spec)
     try:
         check_gpu_memory(config, rules)
@@ -126,7 +141,7 @@ def load_version(plan: ModelPlan, version: int, rules: LoadingRules) -> Blueprin
                 config,
                 loaded.graph,
                 max_batch_given=plan.max_batch_given,
-                default_max_batch_size=rules.default_max_batch_size,
+                default_max_batch_size=rules.default_max_batch_size(config.backend),
             )
         _refuse(check_model(config, plan.places))
         labels = read_labels(config, plan.directory.path)
@@ -180,7 +195,9 @@ def load_instances(
     config.instance_group.extend(plan.config.instance_group)
     spec = _load_spec(config, plan, version, rules)
     placements = tuple(spec.placements[number] for number in numbers)
-    loaded = backend(config.backend).load(replace(spec, placements=placements))
+    chosen = backend(config.backend)
+    _check_capabilities(chosen, config, spec)
+    loaded = chosen.load(replace(spec, placements=placements))
     try:
         check_gpu_memory(config, rules)
     except BaseException:
@@ -223,6 +240,10 @@ def _check_backend(config: Any) -> None:
         raise LoadFailed(unknown.message, unknown)
 
 
+def _check_capabilities(chosen: Backend, config: Any, spec: LoadSpec) -> None:
+    check_capabilities(config, capabilities_of(chosen), (place.gpu for place in spec.placements))
+
+
 def _load_spec(config: Any, plan: ModelPlan, version: int, rules: LoadingRules) -> LoadSpec:
     return LoadSpec(
         name=config.name,
@@ -236,4 +257,6 @@ def _load_spec(config: Any, plan: ModelPlan, version: int, rules: LoadingRules) 
         backend_settings=rules.backend_settings.get(config.backend, {}),
         config=config,
         host=rules.host,
+        max_batch_given=plan.max_batch_given,
+        default_max_batch_size=rules.default_max_batch_size(config.backend),
     )

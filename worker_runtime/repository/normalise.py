@@ -16,6 +16,7 @@ from worker_runtime.types.formats import (
     by_platform,
 )
 from worker_runtime.types.machine import Machine
+from worker_runtime.types.plugins import third_party
 
 Group = model_config_pb2.ModelInstanceGroup
 SEQUENCE_IDLE_MICROSECONDS = 1_000_000
@@ -153,7 +154,7 @@ def unsupported_backend(config: Any) -> Problem | None:
             field="runtime",
             detail=f'got "{config.runtime}"; expected no runtime: backends are built in',
         )
-    if config.backend in SERVED:
+    if config.backend in SERVED or config.backend in third_party():
         return None
     return Problem(
         "BackendUnsupported",
@@ -161,7 +162,8 @@ def unsupported_backend(config: Any) -> Problem | None:
         "the model configuration.",
         model=config.name,
         field="backend",
-        detail=f"backend '{config.backend}' is not available here; available: " + ", ".join(SERVED),
+        detail=f"backend '{config.backend}' is not available here; available: "
+        + ", ".join((*SERVED, *third_party())),
     )
 
 
@@ -169,6 +171,7 @@ def fill_instance_groups(config: Any, machine: Machine) -> None:
     """Resolve kinds, counts, devices and names. Whether devices exist is checked elsewhere."""
     if config.HasField("ensemble_scheduling"):
         return
+    known = by_backend(config.backend)
     given = bool(config.instance_group)
     if not given:
         config.instance_group.add(name=config.name)
@@ -177,11 +180,12 @@ def fill_instance_groups(config: Any, machine: Machine) -> None:
             group.name = f"{config.name}_{index}"
         if group.kind == Group.KIND_AUTO:
             usable = machine.gpus > 0 and all(gpu < machine.gpus for gpu in group.gpus)
+            if known is not None and not known.gpu:
+                usable = False
             group.kind = Group.KIND_GPU if usable else Group.KIND_CPU
         if group.kind == Group.KIND_GPU and not group.gpus:
             group.gpus.extend(range(machine.gpus))
         if group.count < 1:
-            known = by_backend(config.backend)
             default = known.cpu_instances if known and group.kind == Group.KIND_CPU else 1
             group.count = max(1, min(default, machine.cores))
 

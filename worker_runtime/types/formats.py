@@ -7,7 +7,8 @@ from dataclasses import dataclass
 class ModelFormat:
     """``filename`` is what a version directory holds by default.
 
-    A ``family`` is a backend that Triton itself knows: its platform must fit it.
+    A ``family`` is a backend that Triton itself knows: its platform must fit it. Without ``gpu``
+    its instances of KIND_AUTO are on the CPU, whatever the machine has.
     """
 
     backend: str
@@ -16,17 +17,28 @@ class ModelFormat:
     served: bool = False
     cpu_instances: int = 1
     family: bool = False
+    gpu: bool = True
 
 
 # In the order in which files are looked for.
 FORMATS = (
     ModelFormat(
-        "tensorflow", "tensorflow_savedmodel", "model.savedmodel", cpu_instances=2, family=True
+        "tensorflow",
+        "tensorflow_savedmodel",
+        "model.savedmodel",
+        served=True,
+        cpu_instances=2,
+        family=True,
     ),
     ModelFormat(
-        "tensorflow", "tensorflow_graphdef", "model.graphdef", cpu_instances=2, family=True
+        "tensorflow",
+        "tensorflow_graphdef",
+        "model.graphdef",
+        served=True,
+        cpu_instances=2,
+        family=True,
     ),
-    ModelFormat("tensorrt", "tensorrt_plan", "model.plan", family=True),
+    ModelFormat("tensorrt", "tensorrt_plan", "model.plan", served=True, family=True),
     ModelFormat(
         "onnxruntime",
         "onnxruntime_onnx",
@@ -35,10 +47,11 @@ FORMATS = (
         cpu_instances=2,
         family=True,
     ),
-    ModelFormat("openvino", "", "model.xml"),
+    ModelFormat("openvino", "", "model.xml", served=True, gpu=False),
     ModelFormat("pytorch", "pytorch_libtorch", "model.pt", served=True, family=True),
     ModelFormat("pytorch", "torch_aoti", "model.pt2", served=True, family=True),
     ModelFormat("python", "", "model.py", served=True),
+    ModelFormat("fil", "", "", served=True, gpu=False),
     ModelFormat("identity", "", "", served=True),
     ModelFormat("repeat", "", "", served=True),
     ModelFormat("square", "", "", served=True),
@@ -46,7 +59,7 @@ FORMATS = (
 
 ENSEMBLE = "ensemble"  # a platform without a backend: the server runs it itself
 
-SERVED = tuple(item.backend for item in FORMATS if item.served)
+SERVED = tuple(dict.fromkeys(item.backend for item in FORMATS if item.served))
 
 
 def by_backend(backend: str) -> ModelFormat | None:

@@ -7,19 +7,18 @@ import numpy as np
 
 
 class DataType(msgspec.Struct, frozen=True):
-    """``item_size`` is in bytes, 0 for BYTES; ``dtype`` is None where numpy has none."""
+    """``item_size`` is in bytes, 0 for BYTES; numpy has no BF16: its bits travel as integers."""
 
     name: str
     config_name: str
     number: int
-    dtype: np.dtype[Any] | None
+    dtype: np.dtype[Any]
     item_size: int
 
 
-def _row(name: str, number: int, numpy_name: str | None, size: int) -> DataType:
+def _row(name: str, number: int, numpy_name: str, size: int) -> DataType:
     config_name = "TYPE_STRING" if name == "BYTES" else f"TYPE_{name}"
-    dtype = None if numpy_name is None else np.dtype(numpy_name)
-    return DataType(name, config_name, number, dtype, size)
+    return DataType(name, config_name, number, np.dtype(numpy_name), size)
 
 
 # Numbers are those of inference.DataType in Triton's model_config.proto.
@@ -37,12 +36,12 @@ DATA_TYPES = (
     _row("FP32", 11, "<f4", 4),
     _row("FP64", 12, "<f8", 8),
     _row("BYTES", 13, "O", 0),
-    _row("BF16", 14, None, 2),
+    _row("BF16", 14, "<u2", 2),
 )
 
 BY_NAME = {row.name: row for row in DATA_TYPES}
 BY_NUMBER = {row.number: row for row in DATA_TYPES}
-BY_DTYPE = {row.dtype: row for row in DATA_TYPES if row.dtype is not None}
+BY_DTYPE = {row.dtype: row for row in DATA_TYPES if row.name != "BF16"}
 
 
 def element_count(shape: tuple[int, ...]) -> int:

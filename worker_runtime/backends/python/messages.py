@@ -92,8 +92,7 @@ def arrays_of(tensors: Sequence[Any], window: Window, model: str) -> tuple[list[
             array = parse_strings(raw.tobytes(), element_count(shape), name, model)
             arrays.append(array.reshape(shape))
         else:
-            dtype = BY_NAME[datatype].dtype
-            arrays.append(raw.view("<u2" if dtype is None else dtype).reshape(shape))
+            arrays.append(raw.view(BY_NAME[datatype].dtype).reshape(shape))
     return names, arrays
 
 

@@ -140,9 +140,9 @@ class Executor:
             self._recipes.clear()
         specs = [self._specs[name] for name in plan.outputs]
         dtypes = [spec.datatype.dtype for spec in specs]
-        simple = all(item.datatype.item_size and item.datatype.dtype for item in plan.inputs)
+        simple = all(item.datatype.item_size for item in plan.inputs)
         feed = None
-        if simple and None not in dtypes and not any(spec.reshape for spec in specs):
+        if simple and not any(spec.reshape for spec in specs):
             feed = tuple((item.name, item.shape, item.datatype.dtype) for item in plan.inputs)
         lead = (plan.rows,) if self._batched else ()
         recipe = self._recipes[id(plan)] = _Recipe(plan, feed, plan.outputs, tuple(dtypes), lead)

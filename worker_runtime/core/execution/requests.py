@@ -18,7 +18,6 @@ from worker_runtime.types.request import InferRequest, ParameterValue, Response,
 from worker_runtime.types.signature import Signature, TensorSpec
 
 logger = logging.getLogger(__name__)
-_BRAIN_FLOAT = np.dtype("<u2")  # numpy has no BF16: its bits travel as integers
 _NO_PARAMETERS: Mapping[str, ParameterValue] = {}
 
 
@@ -303,7 +302,7 @@ class RequestExecutor:
             not response.parameters
             and response.names == request.plan.outputs
             and all(
-                array.dtype == (self._specs[name].datatype.dtype or _BRAIN_FLOAT)
+                array.dtype == self._specs[name].datatype.dtype
                 for name, array in zip(response.names, response.arrays, strict=True)
             )
         )
@@ -353,6 +352,6 @@ def _arrays(request: InferRequest) -> dict[str, Array]:
     for item, buffer in zip(request.plan.inputs, request.inputs, strict=True):
         flat = buffer
         if not isinstance(buffer, np.ndarray):
-            flat = np.frombuffer(buffer, item.datatype.dtype or _BRAIN_FLOAT)
+            flat = np.frombuffer(buffer, item.datatype.dtype)
         feed[item.name] = flat.reshape(item.shape)
     return feed

@@ -48,7 +48,7 @@ def capture_outputs(names: tuple[str, ...], arrays: Arrays, model: Any) -> Itera
 def _array(buffer: Any, datatype: DataType) -> np.ndarray[Any, Any]:
     if isinstance(buffer, np.ndarray):
         return buffer
-    return np.frombuffer(buffer, np.uint8 if datatype.dtype is None else datatype.dtype)
+    return np.frombuffer(buffer, datatype.dtype)
 
 
 def _values(array: np.ndarray[Any, Any], datatype: DataType) -> str:

@@ -143,7 +143,7 @@ def _datatype(model: ModelVersion, name: str, array: "np.ndarray[Any, Any]") -> 
     """The wire name of an output's type; numpy has none for BF16, whose bits come as integers."""
     if array.dtype.itemsize == 2 and array.dtype.kind == "u":
         for spec in model.signature.outputs:
-            if spec.name == name and spec.datatype.dtype is None:
+            if spec.name == name and spec.datatype.name == "BF16":
                 return spec.datatype.name
     return "BYTES" if array.dtype.kind in "OSU" else BY_DTYPE[array.dtype].name
 

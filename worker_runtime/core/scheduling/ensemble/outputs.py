@@ -13,7 +13,6 @@ from worker_runtime.types.signature import TensorSpec
 from worker_runtime.types.tensor import BY_DTYPE, BY_NAME
 
 _NAMES = ("sequence_id", "sequence_start", "sequence_end")
-_BRAIN_FLOAT = np.dtype("<u2")  # numpy has no BF16: its bits travel as integers
 
 
 def sequence_parameters(
@@ -48,7 +47,7 @@ def step_output(spec: TensorSpec, array: "np.ndarray[Any, Any]", rows: int) -> T
     if not array.flags.c_contiguous:
         array = np.ascontiguousarray(array)
     datatype = spec.datatype
-    if datatype.dtype is not None and array.dtype != datatype.dtype:
+    if array.dtype != datatype.dtype:
         datatype = BY_DTYPE.get(array.dtype, datatype)
     return Tensor(datatype.name, array.shape, array, rows)
 
@@ -63,7 +62,7 @@ def output_array(spec: TensorSpec, tensor: Tensor, rows: int) -> "np.ndarray[Any
     shape = adapted(dims, tensor.shape, batching=batching, rows=tensor.rows)
     data = tensor.data
     if not isinstance(data, np.ndarray):
-        data = np.frombuffer(data, BY_NAME[tensor.datatype].dtype or _BRAIN_FLOAT)
+        data = np.frombuffer(data, BY_NAME[tensor.datatype].dtype)
     array: np.ndarray[Any, Any] = data.reshape(shape)
     if spec.reshape is not None:
         array = restored(array, spec.dims, spec.reshape, batched=batching)

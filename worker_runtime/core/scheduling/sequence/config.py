@@ -164,7 +164,7 @@ def _check_initial(state: Any, initial: Any) -> None:
 def _zeros(shape: tuple[int, ...], datatype: DataType) -> Array:
     if not datatype.item_size:
         return np.full(shape, b"", dtype=object)
-    return np.zeros(shape, datatype.dtype or np.dtype("<u2"))
+    return np.zeros(shape, datatype.dtype)
 
 
 def _from_file(path: Path, initial: Any, shape: tuple[int, ...], datatype: DataType) -> Array:
@@ -181,7 +181,7 @@ def _from_file(path: Path, initial: Any, shape: tuple[int, ...], datatype: DataT
             f"initial_state setting expects {size} bytes, but the data provided from "
             f"{initial.data_file}only has {len(data)} bytes."
         )
-    return np.frombuffer(data[:size], datatype.dtype or np.dtype("<u2")).reshape(shape)
+    return np.frombuffer(data[:size], datatype.dtype).reshape(shape)
 
 
 def _texts(data: bytes, count: int, file: str) -> Array:

@@ -1,0 +1,155 @@
+"""ONNX Runtime sessions: their options, how they are opened, and what their errors say."""
+
+import re
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import onnxruntime as ort
+
+from worker_runtime.backends.base import LoadSpec
+from worker_runtime.backends.onnxruntime.providers import CPU, WHEELS, Provider
+from worker_runtime.backends.values import as_flag, as_integer, bad_value
+from worker_runtime.errors import BackendFailed, LoadFailed, Problem
+
+_ERROR = re.compile(r"\[ONNXRuntimeError\] : (\d+) : \w+ : (.*)", re.DOTALL)
+_NO_MEMORY = re.compile(
+    r"failed to allocate memory|out of memory|CUDA_ERROR_OUT_OF_MEMORY|ALLOC_FAILED"
+    r"|cudaErrorMemoryAllocation|CUDA failure 2\b",
+    re.IGNORECASE,
+)
+_LEVELS = {
+    -1: ort.GraphOptimizationLevel.ORT_ENABLE_BASIC,
+    1: ort.GraphOptimizationLevel.ORT_ENABLE_EXTENDED,
+    2: ort.GraphOptimizationLevel.ORT_DISABLE_ALL,
+}
+
+
+def session_options(spec: LoadSpec, intra: int) -> Any:
+    """Options by Triton's parameters; ``intra`` threads per session. Raises ConfigInvalid."""
+    options = ort.SessionOptions()
+    options.log_severity_level = 3
+    options.graph_optimization_level = _LEVELS.get(
+        spec.graph_level, ort.GraphOptimizationLevel.ORT_ENABLE_ALL
+    )
+    options.intra_op_num_threads = intra
+    options.inter_op_num_threads = thread_count(spec, "inter_op_thread_count") or 1
+    mode = as_integer(spec.parameters.get("execution_mode", "0"))
+    if mode not in (0, 1):
+        raise bad_value(
+            "Invalid configuration value provided. Expected values for  execution_mode are 0 or 1 "
+            f"but got {mode} ."
+        )
+    if mode:
+        options.execution_mode = ort.ExecutionMode.ORT_PARALLEL
+    options.enable_cpu_mem_arena = _flag(spec, "enable_mem_arena", default=True)
+    options.enable_mem_pattern = _flag(spec, "enable_mem_pattern", default=True)
+    # why off: spinning threads burn 1.4 to 2.5 times the CPU and starve the event loop.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.add_session_config_entry("session.inter_op.allow_spinning", "0")
+    for key, value in spec.parameters.items():
+        if key.startswith("session."):
+            options.add_session_config_entry(key, value)
+    _register_operators(spec, options)
+    return options
+
+
+def run_options(spec: LoadSpec) -> Any:
+    """What each execution is told; None for nothing."""
+    key = "memory.enable_memory_arena_shrinkage"
+    if key not in spec.parameters:
+        return None
+    options = ort.RunOptions()
+    options.add_run_config_entry(key, spec.parameters[key])
+    return options
+
+
+def thread_count(spec: LoadSpec, key: str) -> int:
+    """0: not given. Raises ConfigInvalid."""
+    return max(0, as_integer(spec.parameters.get(key) or "0"))
+
+
+def open_session(path: Path, options: Any, providers: Sequence[Provider], name: str) -> Any:
+    """A session on exactly these providers, or LoadFailed with ONNX Runtime's own words."""
+    _require(providers, name)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # what they say is checked below
+            session = ort.InferenceSession(str(path), options, providers=list(providers))
+    # why so wide: ONNX Runtime's exceptions share no base class but Exception.
+    except Exception as error:
+        raise _refused(error, name) from error
+    started = session.get_providers()
+    for provider, _ in providers:
+        # why: ONNX Runtime only logs it, and then runs the model on the CPU.
+        if provider not in started:
+            message = (
+                f"failed to load model '{name}': ONNX Runtime could not start {provider}; are "
+                "its libraries and a device there?"
+            )
+            raise LoadFailed(message, Problem("ModelLoadFailed", message, model=name))
+    session.disable_fallback()
+    return session
+
+
+def execution_fault(error: Exception) -> BackendFailed:
+    """What an execution raised, as Triton tells it; a lack of memory in plain words as well."""
+    text = told(error)
+    if _NO_MEMORY.search(text):
+        return BackendFailed(f"out of memory while the model ran; try smaller batches: {text}")
+    return BackendFailed(text)
+
+
+def told(error: Exception) -> str:
+    """What ONNX Runtime says, as Triton's backend passes it on."""
+    found = _ERROR.fullmatch(str(error))
+    return f"onnx runtime error {found[1]}: {found[2]}" if found else str(error)
+
+
+def _require(providers: Sequence[Provider], name: str) -> None:
+    available = ort.get_available_providers()
+    for provider, _ in providers:
+        if provider != CPU and provider not in available:
+            message = (
+                f"failed to load model '{name}': this build of ONNX Runtime has no {provider}. "
+                f"Install it with: pip install {WHEELS[provider]}, in the place of the other "
+                "builds of onnxruntime"
+            )
+            raise LoadFailed(message, Problem("BackendUnsupported", message, model=name))
+
+
+def _refused(error: Exception, name: str) -> LoadFailed:
+    text = told(error)
+    if _NO_MEMORY.search(text):
+        message = f"failed to load model '{name}': out of memory: {text}"
+        problem = Problem(
+            "ModelLoadFailed", message, model=name, hints=("fewer instances, or a smaller model",)
+        )
+        return LoadFailed(message, problem, "Internal")
+    code = "NotAnOnnxFile" if "INVALID_PROTOBUF" in str(error) else "ModelLoadFailed"
+    problem = Problem(
+        code,
+        f"ONNX Runtime {ort.__version__} cannot load this model",
+        model=name,
+        detail=str(error),
+        hints=("Export it again, or for an older opset: torch.onnx.export(opset_version=17).",),
+    )
+    return LoadFailed(text, problem, "Internal")
+
+
+def _register_operators(spec: LoadSpec, options: Any) -> None:
+    """Libraries of custom operators, which lie in the model's directory or where they say."""
+    if spec.config is None:
+        return
+    for filename in spec.config.model_operations.op_library_filename:
+        path = Path(filename)
+        beside = spec.path.parent / path
+        try:
+            options.register_custom_ops_library(str(beside if beside.exists() else path))
+        except Exception as error:  # why so wide: as above
+            raise _refused(error, spec.name) from error
+
+
+def _flag(spec: LoadSpec, key: str, *, default: bool) -> bool:
+    return as_flag(spec.parameters[key]) if key in spec.parameters else default

@@ -1,0 +1,1 @@
+"""TensorFlow's SavedModels by signature, and frozen graphs."""

@@ -1,0 +1,1 @@
+"""TensorRT engines (``model.plan``). Never run on hardware yet: see docs/backends.md."""
