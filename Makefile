@@ -15,7 +15,7 @@ PYTEST := $(BIN)/python -m pytest
 FUZZ_SECONDS ?= 600
 
 .PHONY: help up install studio test check lint types layers migrations frontend-check test-unit \
-	test-integration test-load fuzz test-postgres e2e bench openapi fmt clean
+	test-integration test-load fuzz test-postgres e2e bench compatibility openapi fmt clean
 
 help: ## list the commands
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -86,6 +86,9 @@ e2e: $(STAMPS)/dev install studio ## the whole product with a real browser
 
 bench: $(STAMPS)/dev install ## workloads M0 to M3 against the bare ONNX Runtime limit
 	@$(BIN)/python -m benchmarks
+
+compatibility: $(STAMPS)/dev install ## regenerate docs/triton-compatibility.md
+	@$(BIN)/python -m tests.conformance.compatibility
 
 openapi: $(STAMPS)/dev install ## regenerate docs/openapi.json and the studio's types
 	@$(TEST_ENV) $(BIN)/python manage.py spectacular --format openapi-json --file docs/openapi.json --validate

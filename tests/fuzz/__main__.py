@@ -66,7 +66,7 @@ def _told(log: str) -> str:
     """The part of a log that says what was found."""
     marks = ("Traceback", "=== Uncaught", "ERROR: libFuzzer", "ALARM")
     at = min((found for mark in marks if (found := log.find(mark)) >= 0), default=0)
-    end = log.find("==", at + 20)
+    end = log.find("\n==", at + 20)
     return log[at : end if end > at else None][:6000]
 
 

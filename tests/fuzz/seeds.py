@@ -177,6 +177,25 @@ def http2_frames() -> Iterator[bytes]:
         + h2.rst_stream(1, h2.ErrorCode.CANCEL)
         + h2.goaway(1, h2.ErrorCode.NO_ERROR, "x")
     )
+    message = framed(pb.ServerLiveRequest().SerializeToString())
+    short = hpack.Encoder().encode(headers[:6])
+    open_call = bytes([h2.HEADERS, h2.END_HEADERS, 1, len(short)]) + short
+    yield b"\xfe" + open_call + bytes([h2.DATA, h2.END_STREAM, 1, 5]) + message
+    yield (
+        b"\x02"
+        + open_call
+        + open_call.replace(b"\x01", b"\x03", 1)
+        + bytes([h2.RST_STREAM, 0, 1, 4, 0, 0, 0, 8, h2.PING, 0, 0, 8])
+        + b"12345678"
+    )
+    yield (
+        b"\xfe"
+        + bytes([h2.SETTINGS, 0, 0, 6, 0, 4, 0, 0, 0, 1])
+        + open_call
+        + bytes([h2.DATA, h2.END_STREAM, 1, 5])
+        + message
+        + bytes([h2.WINDOW_UPDATE, 0, 1, 4, 0, 0, 1, 0])
+    )
     half = len(block) // 2
     yield (
         b"\xff"

@@ -247,9 +247,21 @@ def grpc_messages(data: bytes) -> None:
 
 
 def http2_frames(data: bytes) -> None:
-    """Any bytes behind the preface of an HTTP/2 connection."""
+    """Any bytes behind the preface of an HTTP/2 connection, or any frames of the right length."""
     if data:
-        _http2(h2.PREFACE + h2.settings({}) + data[1:], data[0])
+        tail = _framed_frames(data[1:]) if data[0] & 2 else data[1:]
+        _http2(h2.PREFACE + h2.settings({}) + tail, data[0])
+
+
+def _framed_frames(data: bytes) -> bytes:
+    """Type, flags, stream and length in a byte each, then the payload: as frames."""
+    frames, at = [], 0
+    while len(data) - at >= 4:
+        kind, flags, stream, size = data[at : at + 4]
+        payload = data[at + 4 : at + 4 + size]
+        frames.append(h2.head(len(payload), kind, flags, stream) + payload)
+        at += 4 + size
+    return b"".join(frames)
 
 
 def _http2(data: bytes, pieces: int) -> bytes:
