@@ -41,6 +41,7 @@ from worker_runtime.protocols.http.metrics_app import MetricsApp
 from worker_runtime.protocols.http.server import HttpServer
 from worker_runtime.settings import ControlMode, Listener, Settings
 from worker_runtime.summary import tables
+from worker_runtime.types.listening import TlsFiles
 
 logger = logging.getLogger(__name__)
 _GRPC_GRACE_S = 0.5  # for answers that are on their way out
@@ -74,9 +75,9 @@ def prepared(settings: Settings, log: LogControl) -> "Server":
 
 
 async def _until_signal(server: "Server") -> int:
-    stopped = asyncio.Event()
-    with _signals(stopped):
-        return await server.run(stopped)
+    stopped, hurry = asyncio.Event(), asyncio.Event()
+    with _signals(stopped, hurry):
+        return await server.run(stopped, hurry=hurry)
 
 
 def _refused(error: RuntimeFault) -> None:
@@ -136,10 +137,16 @@ class Server:
     def engine(self) -> Engine:
         return self._engine
 
-    async def run(self, stopped: asyncio.Event, ready: Callable[[], None] | None = None) -> int:
+    async def run(
+        self,
+        stopped: asyncio.Event,
+        ready: Callable[[], None] | None = None,
+        *,
+        hurry: asyncio.Event | None = None,
+    ) -> int:
         """Start, serve until ``stopped``, drain. 0 for a clean end, 1 for a failed start.
 
-        ``ready`` is called once when the models are loaded.
+        ``ready`` is called once when the models are loaded; ``hurry`` cuts draining short.
         """
         self._host.bind(self._engine, asyncio.get_running_loop())
         try:
@@ -155,10 +162,22 @@ class Server:
         if ready is not None:
             ready()
         await stopped.wait()
+        await self._drain(hurry)
         logger.info("stopping: at most %g s for running requests", self._settings.exit_timeout_s)
         await self._stop(self._settings.exit_timeout_s)
         logger.info("stopped")
         return 0
+
+    async def _drain(self, hurry: asyncio.Event | None) -> None:
+        """Serve on while readiness says no, until the time is over or somebody is in a hurry."""
+        seconds = self._settings.drain_s
+        if not seconds:
+            return
+        self._engine.draining = True
+        logger.info("draining: not ready any more, serving on for %g s", seconds)
+        hurried = hurry or asyncio.Event()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(hurried.wait(), seconds)
 
     async def _listen(self) -> None:
         settings, ports = self._settings, {}
@@ -169,8 +188,9 @@ class Server:
                 options.max_input_bytes,
                 options.forward_pattern,
                 options.restrictions,
+                options.max_body_bytes,
             )
-            ports["http_port"] = await self._open_http(app, "HTTP", settings.http)
+            ports["http_port"] = await self._open_http(app, "HTTP", settings.http, options.tls)
         if settings.grpc.enabled:
             self._grpc = GrpcServer(
                 self._engine,
@@ -213,8 +233,16 @@ class Server:
         apps = {"http": self._app, "grpc": self._grpc}
         return {name: app.load for name, app in apps.items() if app is not None}
 
-    async def _open_http(self, app: HttpApp | MetricsApp, what: str, listener: Listener) -> int:
-        server = HttpServer(app, listener.address, listener.port, reuse_port=listener.reuse_port)
+    async def _open_http(
+        self,
+        app: HttpApp | MetricsApp,
+        what: str,
+        listener: Listener,
+        tls: TlsFiles | None = None,
+    ) -> int:
+        server = HttpServer(
+            app, listener.address, listener.port, reuse_port=listener.reuse_port, tls=tls
+        )
         try:
             await server.start()
         except OSError as error:
@@ -299,10 +327,15 @@ def write_ready_file(path: Path, ports: dict[str, int]) -> None:
 
 
 @contextlib.contextmanager
-def _signals(stopped: asyncio.Event) -> Iterator[None]:
+def _signals(stopped: asyncio.Event, hurry: asyncio.Event) -> Iterator[None]:
+    """The first signal sets ``stopped``, every further one ``hurry``."""
     loop = asyncio.get_running_loop()
+
+    def signalled() -> None:
+        (hurry if stopped.is_set() else stopped).set()
+
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stopped.set)
+        loop.add_signal_handler(number, signalled)
     try:
         yield
     finally:

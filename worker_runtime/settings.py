@@ -9,7 +9,7 @@ from pathlib import Path
 from worker_runtime.observability.logging import LogOptions
 from worker_runtime.observability.metrics.config import MetricsConfig
 from worker_runtime.observability.tracing.config import TraceConfig
-from worker_runtime.types.listening import GrpcOptions
+from worker_runtime.types.listening import GrpcOptions, TlsFiles
 from worker_runtime.types.restrictions import Restrictions
 
 # Whether log messages are escaped; batching of spans. Triton reads these and has no flag for them.
@@ -44,6 +44,8 @@ class HttpOptions:
     """``forward_pattern`` "": no headers become parameters."""
 
     max_input_bytes: int = 64 * 1024 * 1024
+    max_body_bytes: int = 2**31 - 1  # 0: no bound
+    tls: TlsFiles | None = None
     forward_pattern: str = ""
     restrictions: Restrictions = field(default_factory=dict)
 
@@ -86,6 +88,7 @@ class Settings:
     load_retries: int = 0
     load_gpu_limits: Mapping[int, float] = field(default_factory=dict)
     exit_timeout_s: float = 30.0
+    drain_s: float = 0.0
     client_shared_memory: bool = True
     cache_config: PairsByName = field(default_factory=dict)
     rate_limit: bool = False

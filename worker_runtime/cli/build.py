@@ -57,6 +57,7 @@ def parse(arguments: Sequence[str]) -> Settings:
         load_retries=max(0, take.number("model-load-retry-count")),
         load_gpu_limits=pairs.gpu_limits(take.many("model-load-gpu-limit")),
         exit_timeout_s=max(0, take.number("exit-timeout-secs")),
+        drain_s=take.number("drain-secs"),
         client_shared_memory=take.flag("allow-client-shm"),
         cache_config=_cache_config(take),
         rate_limit=take.choice("rate-limit", ("execution_count", "off")) != "off",
@@ -108,10 +109,21 @@ def _load_models(take: Values) -> tuple[str, ...] | None:
 def _http_options(take: Values) -> HttpOptions:
     return HttpOptions(
         max_input_bytes=take.number("http-max-input-size"),
+        max_body_bytes=take.number("http-max-body-size"),
+        tls=_http_tls(take),
         forward_pattern=take.text("http-header-forward-pattern"),
         restrictions=pairs.restrictions(
             "http-restricted-api", "api", take.many("http-restricted-api")
         ),
+    )
+
+
+def _http_tls(take: Values) -> TlsFiles | None:
+    if not take.flag("http-use-ssl"):
+        return None
+    root = take.text("http-root-cert")
+    return TlsFiles(
+        take.text("http-server-cert"), take.text("http-server-key"), root, mutual=bool(root)
     )
 
 

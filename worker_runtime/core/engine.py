@@ -68,6 +68,7 @@ class Engine:
         self.started = False
         self.broken = False
         self.stopping = False
+        self.draining = False  # not ready any more, but still serving
 
     # --- inference -------------------------------------------------------------------------
 
@@ -130,7 +131,7 @@ class Engine:
 
     @property
     def ready(self) -> bool:
-        if not self.started or self.stopping:
+        if not self.started or self.stopping or self.draining:
             return False
         return not self._strict or (
             self._manager.all_ready and all(model.healthy for model in self._manager.versions)

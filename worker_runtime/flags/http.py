@@ -31,6 +31,24 @@ HTTP = Group(
             high=2**63 - 1,
         ),
         Flag(
+            "http-max-body-size",
+            Kind.INTEGER,
+            "greatest size of a request in bytes, binary tensors included; 0 for no limit",
+            "2147483647",
+            low=0,
+            high=2**63 - 1,
+            ours=True,
+        ),
+        Flag("http-use-ssl", Kind.BOOLEAN, "serve HTTP over TLS", "false", ours=True),
+        Flag("http-server-cert", Kind.TEXT, "PEM file with the server's certificate", ours=True),
+        Flag("http-server-key", Kind.TEXT, "PEM file with the server's key", ours=True),
+        Flag(
+            "http-root-cert",
+            Kind.TEXT,
+            "PEM file with the root certificate of clients; they must show one then",
+            ours=True,
+        ),
+        Flag(
             "http-restricted-api",
             Kind.TEXT,
             "serve these APIs only to requests with this header: health, metadata, inference, "

@@ -14,6 +14,15 @@ SERVER = Group(
             "30",
         ),
         Flag(
+            "drain-secs",
+            Kind.INTEGER,
+            "seconds between the signal and the end in which requests are still taken while "
+            "readiness says no, so that load balancers can turn away first",
+            "0",
+            low=0,
+            ours=True,
+        ),
+        Flag(
             "allow-client-shm",
             Kind.BOOLEAN,
             "let clients register system and CUDA shared memory. On by default here, as clients "

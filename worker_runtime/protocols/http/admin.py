@@ -69,7 +69,7 @@ class Admin:
         self._health(connection, fine=self._engine.ready)
 
     def _health(self, connection: Connection, *, fine: bool) -> None:
-        ill = 503 if self._engine.stopping else 400
+        ill = 503 if self._engine.stopping or self._engine.draining else 400
         connection.reply(200 if fine else ill, content_type=_TEXT)
 
     def _server_metadata(self, connection: Connection, _h: Head, _route: Route, _b: Any) -> None:

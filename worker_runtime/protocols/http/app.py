@@ -1,6 +1,7 @@
 """The HTTP application: routes to the engine. One instance serves every connection."""
 
 import logging
+import sys
 from collections.abc import Callable
 from time import monotonic_ns
 from typing import Any
@@ -17,7 +18,7 @@ from worker_runtime.protocols.http.decode import decode
 from worker_runtime.protocols.http.encode import encode, encode_any
 from worker_runtime.protocols.http.errors import HttpRefusal
 from worker_runtime.protocols.http.generate import Generation, generate_request
-from worker_runtime.protocols.http.heads import MAX_BODY_BYTES, Head, HeadCache
+from worker_runtime.protocols.http.heads import Head, HeadCache
 from worker_runtime.protocols.http.limits import check_document, check_size
 from worker_runtime.protocols.http.restrictions import check
 from worker_runtime.protocols.http.routes import Route, match
@@ -32,6 +33,7 @@ Handler = Callable[[Connection, Head, Route, Any], None]
 class HttpApp:
     """``max_input_bytes`` bounds JSON parts, raw requests and what compressed bodies grow to.
 
+    ``max_body_bytes`` bounds whatever comes, binary tensors above all (0: nothing does).
     ``forward_pattern``: headers that become request parameters ("": none). ``restrictions``: parts
     of the API that want a header. Raises InvalidArgument for a pattern that is none.
     """
@@ -42,6 +44,7 @@ class HttpApp:
         max_input_bytes: int = 64 * 1024 * 1024,
         forward_pattern: str = "",
         restrictions: Restrictions | None = None,
+        max_body_bytes: int = 2**31 - 1,
     ) -> None:
         self.heads = HeadCache()
         self.connections: set[Connection] = set()
@@ -51,6 +54,7 @@ class HttpApp:
         self._engine = engine
         self._tracer = engine.tracer
         self._limit = max_input_bytes
+        self._body_limit = max_body_bytes or sys.maxsize
         self._forward = HeaderForward(forward_pattern) if forward_pattern else None
         self._restrictions = restrictions or {}
         self._handlers: dict[str, Handler] = {
@@ -91,7 +95,7 @@ class HttpApp:
             connection.fail_with(error)
 
     def body_limit(self, head: Head) -> int:
-        return MAX_BODY_BYTES if head.json_length > 0 else self._limit
+        return self._body_limit if head.json_length > 0 else self._limit
 
     def too_large(self, head: Head) -> str:
         """Why a body of this Content-Length is not read at all; "" when it is."""
@@ -103,7 +107,7 @@ class HttpApp:
                 check_size(size, self._limit, "Request raw input size")
             elif head.json_length < 0:
                 check_size(size, self._limit)
-            check_size(size, MAX_BODY_BYTES, "Request size")
+            check_size(size, self._body_limit, "Request size", "http-max-body-size")
         except InvalidArgument as error:
             return str(error)
         return ""

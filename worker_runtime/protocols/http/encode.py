@@ -88,7 +88,7 @@ def wire_types(model: ModelVersion) -> dict[str, DataType]:
 def wire_type(types: dict[str, DataType], name: str, array: "np.ndarray[Any, Any]") -> DataType:
     """What an output is on the wire; numpy has no type of its own for some of them."""
     configured = types.get(name)
-    if configured is not None and configured.item_size == array.dtype.itemsize:
+    if configured is not None and configured.dtype == array.dtype:
         return configured
     return BY_DTYPE[array.dtype]
 

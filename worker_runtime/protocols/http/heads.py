@@ -11,7 +11,6 @@ from worker_runtime.protocols.http.errors import HttpRefusal
 MAX_HEAD_BYTES = 64 * 1024
 _CACHED_HEAD_BYTES = 2048
 _MAX_CACHED = 1024
-MAX_BODY_BYTES = 2**31 - 1
 _DIGITS = re.compile(rb"[0-9]{1,18}\Z")
 _LEADING = re.compile(rb"\s*([+-]?[0-9]{1,18})")
 

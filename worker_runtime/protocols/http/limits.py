@@ -2,14 +2,16 @@
 
 from worker_runtime.errors import InvalidArgument
 
-_ADVICE = "Use --http-max-input-size to increase the limit."
+_FLAG = "http-max-input-size"
+_ADVICE = f"Use --{_FLAG} to increase the limit."
 
 
-def check_size(size: int, limit: int, what: str = "Request JSON size") -> None:
-    """Of an inference request, in bytes. Raises InvalidArgument."""
+def check_size(size: int, limit: int, what: str = "Request JSON size", flag: str = _FLAG) -> None:
+    """Of an inference request, in bytes; ``flag`` sets the limit. Raises InvalidArgument."""
     if size > limit:
         raise InvalidArgument(
-            f"{what} of {size} bytes exceeds the maximum allowed value of {limit} bytes. {_ADVICE}"
+            f"{what} of {size} bytes exceeds the maximum allowed value of {limit} bytes. "
+            f"Use --{flag} to increase the limit."
         )
 
 

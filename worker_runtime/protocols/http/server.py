@@ -4,6 +4,8 @@ import asyncio
 import socket
 
 from worker_runtime.protocols.http.connection import App, Connection
+from worker_runtime.protocols.tls import server_context
+from worker_runtime.types.listening import TlsFiles
 
 _BACKLOG = 1024
 _SWEEP_S = 30.0
@@ -12,16 +14,26 @@ _SWEEP_S = 30.0
 class HttpServer:
     """One listener. ``port`` is the real one after ``start``; others may share it if they agree."""
 
-    def __init__(self, app: App, address: str, port: int, *, reuse_port: bool = False) -> None:
+    def __init__(
+        self,
+        app: App,
+        address: str,
+        port: int,
+        *,
+        reuse_port: bool = False,
+        tls: TlsFiles | None = None,
+    ) -> None:
         self._app = app
         self._address = address
         self.port = port
         self._reuse_port = reuse_port
+        self._tls = tls
         self._server: asyncio.Server | None = None
         self._sweeper: asyncio.TimerHandle | None = None
 
     async def start(self) -> None:
-        """Listen. Raises OSError when the port is taken."""
+        """Listen. Raises OSError when the port is taken or a TLS file cannot be used."""
+        context = server_context(self._tls, "http/1.1", "http") if self._tls is not None else None
         loop = asyncio.get_running_loop()
         self._server = await loop.create_server(
             lambda: Connection(self._app),
@@ -29,6 +41,7 @@ class HttpServer:
             self.port,
             backlog=_BACKLOG,
             reuse_port=self._reuse_port or None,
+            ssl=context,
         )
         listening: socket.socket = self._server.sockets[0]
         self.port = listening.getsockname()[1]

@@ -2,30 +2,15 @@
 
 import asyncio
 import contextlib
-import ssl
 
 from worker_runtime.observability.metrics.doors import Load
 from worker_runtime.protocols.grpc.native.connection import Connection, Service
 from worker_runtime.protocols.grpc.service import MODEL_INFER, MODEL_STREAM_INFER
-from worker_runtime.types.listening import GrpcOptions, TlsFiles
+from worker_runtime.protocols.tls import server_context
+from worker_runtime.types.listening import GrpcOptions
 
 _BACKLOG = 1024
 _BYE = "the server is shutting down"
-
-
-def tls_context(files: TlsFiles) -> ssl.SSLContext:
-    """A server context that speaks h2 only. Raises OSError for files that cannot be used."""
-    if not files.server_cert or not files.server_key:
-        raise OSError("gRPC over TLS needs --grpc-server-cert and --grpc-server-key")
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    context.load_cert_chain(files.server_cert, files.server_key)
-    context.set_alpn_protocols(["h2"])
-    if files.root_cert:
-        context.load_verify_locations(files.root_cert)
-    if files.mutual:
-        context.verify_mode = ssl.CERT_REQUIRED
-    return context
 
 
 class NativeServer:
@@ -55,7 +40,7 @@ class NativeServer:
 
     async def start(self) -> None:
         """Listen. Raises OSError when the port is taken or the TLS files cannot be read."""
-        context = tls_context(self._tls) if self._tls is not None else None
+        context = server_context(self._tls, "h2", "grpc") if self._tls is not None else None
         self._server = await asyncio.get_running_loop().create_server(
             lambda: Connection(self),
             self._address,
