@@ -5,8 +5,8 @@ from django.utils import timezone
 from rest_framework.request import Request
 
 from controlplane.core.errors import NotFound
+from controlplane.core.sending import file_response
 from controlplane.deployments import services
-from controlplane.deployments.blobs import file_response
 from controlplane.deployments.selectors.desired import desired_state, node_may_read
 from controlplane.nodes.auth import NodeDoor, caller, message, reply
 from controlplane.registry.storage import blob_path

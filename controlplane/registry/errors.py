@@ -59,6 +59,22 @@ class ModelVersionImmutable(Conflict):
     code = "ModelVersionImmutable"
 
 
+class AliasInvalid(Invalid):
+    code = "AliasInvalid"
+
+
+class AliasNotFound(NotFound):
+    code = "AliasNotFound"
+
+
+class RevisionNotFound(NotFound):
+    code = "ConfigRevisionNotFound"
+
+
+class FileMissing(NotFound):
+    code = "FileNotFound"
+
+
 class ConfigInvalid(Invalid):
     code = "ConfigInvalid"
 

@@ -34,7 +34,7 @@ MAX_WRAPPERS = 4
 def model_name(filename: str) -> str:
     """A name for the model in a file: its stem, in the characters that URLs and folders bear."""
     stem = Path(filename).name
-    for suffix in (*ARCHIVE_SUFFIXES, *MODEL_SUFFIXES):
+    for suffix in (*ARCHIVE_SUFFIXES, *MODEL_SUFFIXES, ".py", ".json", ".txt"):
         if stem.lower().endswith(suffix):
             stem = stem[: -len(suffix)]
             break
@@ -209,7 +209,7 @@ def _empty_versions(folder: Path) -> list[str]:
         and ENSEMBLE.search(config.read_text(errors="replace"))
     ):
         (folder / "1").mkdir()
-        said.append(f"Created the empty version 1 that the ensemble {folder.name} needs.")
+        said.append(f"Created version 1, which an ensemble needs as well: {folder.name}/1/.")
     for version in _versions(folder):
         if not any(version.iterdir()):
             (version / KEEP).touch()

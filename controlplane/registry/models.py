@@ -95,6 +95,23 @@ class ModelVersion(Stamped):
         return f"{self.model.name}:{self.version}"
 
 
+class ModelAlias(Stamped):
+    """A name for a version that may move to another: `champion`. `latest` is told, not kept."""
+
+    model = models.ForeignKey(Model, on_delete=models.CASCADE, related_name="aliases")
+    name = models.CharField(max_length=64)
+    version = models.ForeignKey(ModelVersion, on_delete=models.CASCADE, related_name="aliases")
+    set_by = models.CharField(max_length=150)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["model", "name"], name="one_row_per_model_alias")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.model.name}@{self.name}"
+
+
 class RepoModel(models.Model):
     """A Triton model inside a version: what clients name in their URLs."""
 
@@ -129,7 +146,8 @@ class ConfigRevision(Stamped):
         ModelVersion, on_delete=models.CASCADE, related_name="config_revisions"
     )
     number = models.PositiveIntegerField()
-    configs = models.JSONField()  # repo model name -> config.pbtxt text
+    configs = models.JSONField()  # repo model name -> config.pbtxt text, verbatim
+    base = models.PositiveIntegerField(default=0)  # the revision that was edited, 0: the files
     message = models.CharField(max_length=255, blank=True)
     author = models.CharField(max_length=150)
 

@@ -5,11 +5,23 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
-from django.db.models import F, Prefetch, QuerySet
+from django.db.models import OuterRef, Prefetch, QuerySet, Subquery, TextField
+from django.db.models.fields.json import KeyTextTransform
+from django.db.models.functions import Cast
 
-from controlplane.registry.errors import ModelNotFound, UploadNotFound
-from controlplane.registry.models import Model, ModelVersion, RepoModel, Upload
+from controlplane.registry.errors import ModelNotFound, RevisionNotFound, UploadNotFound
+from controlplane.registry.models import (
+    Blob,
+    ConfigRevision,
+    Model,
+    ModelAlias,
+    ModelVersion,
+    RepoModel,
+    Upload,
+)
 
+LATEST = "latest"
+LONGEST_NUMBER = 9
 ENSEMBLE = "ensemble"
 STEP = re.compile(r'\bmodel_name\s*:\s*"([^"]*)"')  # nothing else of a configuration is called so
 ACTIVE = (Upload.State.VERIFYING, Upload.State.INSPECTING)
@@ -24,19 +36,38 @@ def upload_get(upload_id: str) -> Upload:
         ) from None
 
 
-def model_list(*, q: str = "", archived: str = "active") -> QuerySet[Model]:
-    """``archived``: "active" hides archived models, "archived" shows only those, "all" both."""
-    rows = Model.objects.all()
+def model_list(
+    *,
+    q: str = "",
+    archived: str = "active",
+    type: str = "",  # noqa: A002 - as the query says it
+    tags: dict[str, str] | None = None,
+) -> QuerySet[Model]:
+    """``archived``: "active" hides archived models, "archived" shows only those, "all" both.
+
+    ``type`` and ``tags`` must be those of the model, or of its newest version.
+    """
+    newest = ModelVersion.objects.order_by("archived", "-version")
+    rows = Model.objects.annotate(
+        newest_id=Subquery(newest.filter(model=OuterRef("pk")).values("pk")[:1])
+    )
     if q:
         rows = rows.filter(name__icontains=q)
     if archived != "all":
         rows = rows.filter(archived=archived == "archived")
+    if type:
+        rows = rows.filter(newest_id__in=ModelVersion.objects.filter(type=type).values("pk"))
+    for index, (key, value) in enumerate(sorted((tags or {}).items())):
+        rows = rows.annotate(**{f"tag{index}": Cast(KeyTextTransform(key, "tags"), TextField())})
+        rows = rows.filter(**{f"tag{index}": value})
+    inner = ModelVersion.objects.filter(model=OuterRef("model")).order_by("archived", "-version")
     return rows.prefetch_related(
         Prefetch(
             "versions",
-            queryset=_versions().filter(version=F("model__latest_version")),
+            queryset=_versions().filter(pk=Subquery(inner.values("pk")[:1])),
             to_attr="newest",
-        )
+        ),
+        Prefetch("aliases", ModelAlias.objects.select_related("version").order_by("name")),
     )
 
 
@@ -74,17 +105,86 @@ def versions_complete(versions: Iterable[ModelVersion]) -> list[ModelVersion]:
 
 
 def version_get(name: str, version: str | int) -> ModelVersion:
-    """``version`` is a number, or "latest": the highest that is not archived."""
-    rows = version_list(name)
-    if str(version) == "latest":
-        found = rows.filter(archived=False).order_by("-version").first()
-    elif str(version).isdecimal():
-        found = rows.filter(version=int(version)).first()
-    else:
-        found = None
+    """``version`` is a number, or an alias with or without its @; see ``version_number``."""
+    number = version_number(name, version)
+    found = version_list(name).filter(version=number).first() if number is not None else None
     if found is None:
-        raise ModelNotFound(f"Model {name!r} has no version {version}.")
+        raise ModelNotFound(f"Model {name!r} has no version {version}.", hints=_version_hints(name))
     return versions_complete([found])[0]
+
+
+def version_number(name: str, version: str | int) -> int | None:
+    """What a number or alias means now. "latest" is the highest version that is not archived."""
+    word = str(version).removeprefix("@")
+    if word == LATEST:
+        rows = ModelVersion.objects.filter(model__name=name, archived=False)
+        return rows.order_by("-version").values_list("version", flat=True).first()
+    if word.isascii() and word.isdecimal():
+        return int(word) if len(word) <= LONGEST_NUMBER else None
+    aliases = ModelAlias.objects.filter(model__name=name, name=word)
+    return aliases.values_list("version__version", flat=True).first()
+
+
+def _version_hints(name: str) -> tuple[str, ...]:
+    aliases = ModelAlias.objects.filter(model__name=name).values_list("name", flat=True)
+    numbers = ModelVersion.objects.filter(model__name=name, archived=False).order_by("-version")
+    known = [str(number) for number in numbers.values_list("version", flat=True)[:10]]
+    known += [f"@{alias}" for alias in sorted(aliases)[:10]]
+    return (f"It has {', '.join(known)}.",) if known else ()
+
+
+def revision_get(version: ModelVersion, number: int) -> ConfigRevision:
+    """Raises RevisionNotFound."""
+    for revision in version.config_revisions.all():
+        if revision.number == number:
+            return revision
+    raise RevisionNotFound(f"{version} has no configuration revision {number}.")
+
+
+def config_texts(version: ModelVersion, revision: ConfigRevision | None) -> dict[str, str]:
+    """The config.pbtxt of each model of the version, verbatim; "" where there is none."""
+    texts = {model.name: model.config_text for model in version.repo_models.all()}
+    return texts | (dict(revision.configs) if revision else {})
+
+
+def repo_model_get(version: ModelVersion, name: str) -> RepoModel:
+    """Raises ModelNotFound."""
+    for row in version.repo_models.all():
+        if row.name == name:
+            return row
+    raise ModelNotFound(f"{version} holds no model called {name!r}.")
+
+
+def neighbours(version: ModelVersion, name: str) -> dict[str, str]:
+    """What is known of the other models in a version: their complete configurations."""
+    latest = max(version.config_revisions.all(), key=lambda row: row.number, default=None)
+    edits = latest.configs if latest else {}
+    return {
+        row.name: edits.get(row.name) or row.config_effective or row.config_text
+        for row in version.repo_models.all()
+        if row.name != name
+    }
+
+
+def usage(version: ModelVersion) -> list[dict[str, Any]]:
+    """Deployments that run on a version now, and those that could go back to it."""
+    now = {
+        (endpoint, deployment): {
+            "endpoint": endpoint,
+            "deployment": deployment,
+            "current": True,
+            "config_revision": config,
+            "revisions": [],
+        }
+        for endpoint, deployment, config in ModelVersion.objects.filter(
+            pk=version.pk, deployment__isnull=False
+        ).values_list(
+            "deployment__endpoint__name",
+            "deployment__name",
+            "deployment__config_revision__number",
+        )
+    }
+    return [now[key] for key in sorted(now)]
 
 
 def deployments_of(name: str) -> list[str]:
@@ -103,14 +203,6 @@ def graph_for_upload(upload_id: str, repo_model: str) -> dict[str, Any] | None:
             graph: dict[str, Any] | None = model.get("graph")
             return graph
     raise ModelNotFound(f"This upload holds no model called {repo_model!r}.")
-
-
-def graph_for_version(name: str, version: str, repo_model: str) -> dict[str, Any] | None:
-    for row in version_get(name, version).repo_models.all():
-        if row.name == repo_model:
-            graph: dict[str, Any] | None = row.graph
-            return graph
-    raise ModelNotFound(f"Model {name!r} holds no model called {repo_model!r}.")
 
 
 def models_called(version: ModelVersion) -> list[RepoModel]:
@@ -134,9 +226,21 @@ def blobs_used() -> set[str]:
     return {entry["sha256"] for manifest in manifests for entry in manifest}
 
 
+def storage_use() -> dict[str, int]:
+    """Blobs and bytes in all, and those that nothing names."""
+    sizes = dict(Blob.objects.values_list("pk", "size"))
+    unused = [sizes[sha256] for sha256 in sizes.keys() - blobs_used()]
+    return {
+        "blobs": len(sizes),
+        "bytes": sum(sizes.values()),
+        "unused_blobs": len(unused),
+        "unused_bytes": sum(unused),
+    }
+
+
 def _versions() -> QuerySet[ModelVersion]:
     return ModelVersion.objects.select_related("model").prefetch_related(
-        "repo_models", "config_revisions"
+        "repo_models", "config_revisions", "aliases"
     )
 
 

@@ -5,7 +5,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field, extend_schema_serializer
 from rest_framework import serializers
 
-from controlplane.registry.models import Upload
+from controlplane.registry.models import Model, ModelVersion, Upload
 from controlplane.registry.types import CHUNK_BYTES, STEP_TITLES
 
 Fields = serializers.Serializer[Any]
@@ -37,11 +37,32 @@ class GraphTensorSerializer(Fields):
     shape = GraphShapeField()
 
 
+class ArgumentSerializer(Fields):
+    name = serializers.CharField()
+    type = serializers.CharField()
+
+
 class GraphSerializer(Fields):
+    """What the file itself tells. `complete` is false where it does not tell all tensors."""
+
+    backend = serializers.CharField(required=False)
+    complete = serializers.BooleanField(required=False)
+    arguments = ArgumentSerializer(many=True, required=False, help_text="TorchScript's forward")
+    reads = serializers.ListField(
+        child=serializers.CharField(), required=False, help_text="names in Python code"
+    )
+    writes = serializers.ListField(
+        child=serializers.CharField(), required=False, help_text="names in Python code"
+    )
     inputs = GraphTensorSerializer(many=True)
     outputs = GraphTensorSerializer(many=True)
     producer = serializers.CharField(required=False, allow_blank=True)
     opset = serializers.IntegerField(required=False, allow_null=True)
+
+
+class ProposalSerializer(Fields):
+    text = serializers.CharField(help_text="a config.pbtxt that would do")
+    certain = serializers.BooleanField(help_text="false: types and shapes in it are guesses")
 
 
 class InspectedModelSerializer(Fields):
@@ -59,9 +80,21 @@ class InspectedModelSerializer(Fields):
     provenance = serializers.DictField(child=serializers.CharField(), required=False)
     files = serializers.ListField(child=serializers.CharField())
     warnings = serializers.ListField(child=serializers.CharField())
+    proposal = ProposalSerializer(allow_null=True, required=False)
+
+
+class ConfigFixSerializer(Fields):
+    label = serializers.CharField()  # type: ignore[assignment]  # a wire field, as in the contract
+    text = serializers.CharField(help_text="the whole corrected text")
 
 
 class InspectionProblemSerializer(Fields):
+    scope = serializers.ChoiceField(
+        choices=["config", "files"], required=False, help_text="config: another text mends it"
+    )
+    line = serializers.IntegerField(required=False, help_text="0 where there is no place")
+    field = serializers.CharField(required=False, allow_blank=True)
+    fix = ConfigFixSerializer(allow_null=True, required=False)
     severity = serializers.ChoiceField(choices=["error", "warning"])
     model = serializers.CharField(allow_null=True, allow_blank=True)
     code = serializers.CharField()
@@ -137,6 +170,7 @@ class RepoModelSerializer(Fields):
 
 class ConfigRevisionSerializer(Fields):
     number = serializers.IntegerField()
+    base = serializers.IntegerField(help_text="the revision that was edited, 0: the files")
     configs = serializers.DictField(
         child=serializers.CharField(), help_text="repo model name -> config.pbtxt"
     )
@@ -160,9 +194,13 @@ class ModelVersionSerializer(Fields):
     created_by = serializers.CharField()
     created_at = serializers.DateTimeField()
     archived = serializers.BooleanField()
+    aliases = serializers.SerializerMethodField()
     repo_models = RepoModelSerializer(many=True)
     config_revisions = ConfigRevisionSerializer(many=True)
     used_by = serializers.ListField(child=serializers.CharField(), help_text="endpoint names")
+
+    def get_aliases(self, version: ModelVersion) -> list[str]:
+        return sorted(alias.name for alias in version.aliases.all())
 
 
 class ModelSerializer(Fields):
@@ -171,10 +209,91 @@ class ModelSerializer(Fields):
     tags = serializers.DictField(child=serializers.CharField())
     latest_version = serializers.IntegerField()
     archived = serializers.BooleanField()
+    aliases = serializers.SerializerMethodField(help_text="alias -> version")
     created_at = serializers.DateTimeField()
     updated_at = serializers.DateTimeField()
     latest = ModelVersionSerializer(allow_null=True)
     used_by = serializers.ListField(child=serializers.CharField(), help_text="endpoint names")
+
+    def get_aliases(self, model: Model) -> dict[str, int]:
+        return {alias.name: alias.version.version for alias in model.aliases.all()}
+
+
+class ModelPatchSerializer(Fields):
+    description = serializers.CharField(required=False, allow_blank=True)
+    tags = serializers.DictField(child=serializers.CharField(allow_blank=True), required=False)
+
+
+class AliasInputSerializer(Fields):
+    version = serializers.CharField(max_length=70, help_text="a number, or another alias")
+
+
+class UsageSerializer(Fields):
+    endpoint = serializers.CharField()
+    deployment = serializers.CharField()
+    current = serializers.BooleanField(help_text="false: only an earlier revision of it")
+    config_revision = serializers.IntegerField(allow_null=True)
+    revisions = serializers.ListField(
+        child=serializers.IntegerField(), help_text="earlier revisions that may be gone back to"
+    )
+
+
+class UsageListSerializer(Fields):
+    items = UsageSerializer(many=True)
+
+
+class FileListSerializer(Fields):
+    digest = serializers.CharField()
+    items = FileEntrySerializer(many=True)
+
+
+class RepoModelConfigSerializer(Fields):
+    model = serializers.CharField()
+    text = serializers.CharField(allow_blank=True, help_text="config.pbtxt verbatim")
+    source = serializers.ChoiceField(  # type: ignore[assignment]  # a wire field
+        choices=["revision", "file", "none"]
+    )
+    revision = serializers.IntegerField(help_text="0: the files themselves")
+    effective = serializers.CharField(
+        allow_blank=True, help_text="the complete configuration, as the runtime would have it"
+    )
+    problems = serializers.ListField(child=serializers.DictField())
+
+
+class ConfigRevisionInputSerializer(Fields):
+    configs = serializers.DictField(
+        child=serializers.CharField(
+            allow_blank=True, allow_null=True, max_length=2**20, trim_whitespace=False
+        ),
+        help_text="repo model name -> config.pbtxt; null takes the edit of that model back",
+    )
+    message = serializers.CharField(required=False, default="", allow_blank=True, max_length=255)
+    base = serializers.IntegerField(
+        required=False, default=None, allow_null=True, min_value=0, help_text="default: the latest"
+    )
+
+
+class ConfigRevisionListSerializer(Fields):
+    items = ConfigRevisionSerializer(many=True)
+
+
+class ConfigDiffSerializer(Fields):
+    old = serializers.IntegerField(help_text="0: the files")
+    new = serializers.IntegerField()
+    diffs = serializers.DictField(
+        child=serializers.CharField(), help_text="repo model name -> unified diff"
+    )
+
+
+class StorageSerializer(Fields):
+    blobs = serializers.IntegerField()
+    bytes = serializers.IntegerField()
+    unused_blobs = serializers.IntegerField()
+    unused_bytes = serializers.IntegerField()
+
+
+class StorageCollectSerializer(Fields):
+    removed = serializers.IntegerField(help_text="blobs that went; younger than a day stay")
 
 
 class ModelInputSerializer(Fields):
@@ -199,6 +318,9 @@ class ModelInputSerializer(Fields):
         default=dict,
         help_text="repo model name -> edited config.pbtxt",
     )
+    apply_fixes = serializers.BooleanField(
+        required=False, default=False, help_text="take every `proposal` of the inspection"
+    )
 
 
 class ModelVersionPatchSerializer(Fields):
@@ -213,11 +335,6 @@ class ConfigValidateInputSerializer(Fields):
     upload_id = serializers.CharField(required=False, default="")
     model = serializers.CharField(required=False, default="")
     version = serializers.CharField(required=False, default="latest")
-
-
-class ConfigFixSerializer(Fields):
-    label = serializers.CharField()  # type: ignore[assignment]  # a wire field, as in the contract
-    text = serializers.CharField(help_text="the whole corrected text")
 
 
 class ConfigProblemSerializer(Fields):

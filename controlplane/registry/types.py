@@ -28,6 +28,13 @@ class Step(TypedDict):
     ended_at: str | None
 
 
+class Proposal(TypedDict):
+    """A config.pbtxt that would do; ``certain`` unless something in it was guessed."""
+
+    text: str
+    certain: bool
+
+
 class InspectedModel(TypedDict):
     name: str
     backend: str
@@ -42,9 +49,12 @@ class InspectedModel(TypedDict):
     graph: dict[str, Any] | None
     files: list[str]
     warnings: list[str]
+    proposal: NotRequired[Proposal | None]
 
 
 class InspectionProblem(TypedDict):
+    scope: NotRequired[str]  # "config": another config.pbtxt mends it
+    fix: NotRequired[dict[str, str] | None]  # {label, text}: the whole corrected text
     severity: str
     model: str | None
     code: str

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from controlplane.registry.api import configs, models, uploads
+from controlplane.registry.api import configs, contents, models, revisions, uploads
 
 urlpatterns = [
     path("uploads", uploads.UploadsView.as_view()),
@@ -22,6 +22,29 @@ urlpatterns = [
         "models/<str:name>/versions/<str:version>/restore",
         models.ModelVersionRestoreView.as_view(),
     ),
+    path("models/<str:name>/aliases/<str:alias>", contents.AliasView.as_view()),
+    path("models/<str:name>/versions/<str:version>/usage", contents.UsageView.as_view()),
+    path("models/<str:name>/versions/<str:version>/files", contents.FilesView.as_view()),
+    path("models/<str:name>/versions/<str:version>/files/<path:path>", contents.FileView.as_view()),
+    path("models/<str:name>/versions/<str:version>/archive.zip", contents.ArchiveView.as_view()),
+    path(
+        "models/<str:name>/versions/<str:version>/repo-models/<str:repo_model>/config",
+        revisions.RepoModelConfigView.as_view(),
+    ),
+    path(
+        "models/<str:name>/versions/<str:version>/config-revisions",
+        revisions.ConfigRevisionsView.as_view(),
+    ),
+    path(
+        "models/<str:name>/versions/<str:version>/config-revisions/<int:number>",
+        revisions.ConfigRevisionView.as_view(),
+    ),
+    path(
+        "models/<str:name>/versions/<str:version>/config-revisions/<int:number>/diff",
+        revisions.ConfigDiffView.as_view(),
+    ),
+    path("storage", contents.StorageView.as_view()),
+    path("storage/collect", contents.StorageCollectView.as_view()),
     path("config/validate", configs.ConfigValidateView.as_view()),
     path("config/render", configs.ConfigRenderView.as_view()),
 ]

@@ -1,46 +1,208 @@
 """A repository as one JSON object: what each model takes and gives, and what is wrong with it."""
 
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from worker_runtime.backends.onnxruntime import inspect_graph
-from worker_runtime.core.loading import LoadingRules, ModelPlan, described, read_plan
+from worker_runtime.core.loading import LoadingRules, ModelPlan, described
 from worker_runtime.errors import ConfigInvalid, FileUnreadable, LoadFailed, Problem, RuntimeFault
-from worker_runtime.inspection.shapes import graph_json, problem_json, tensor_json
+from worker_runtime.inspection.compositions import check_ensemble
+from worker_runtime.inspection.drafts import draft
+from worker_runtime.inspection.lint import repaired
+from worker_runtime.inspection.readers.choice import read_facts
+from worker_runtime.inspection.readers.facts import FileFacts
+from worker_runtime.inspection.shapes import facts_json, problem_json, tensor_json
 from worker_runtime.repository.complete import check_graph, complete
 from worker_runtime.repository.labels import read_labels
 from worker_runtime.repository.layout import ModelDirectory, scan
-from worker_runtime.repository.normalise import unsupported_backend
-from worker_runtime.repository.onnx_file import NotOnnx, read_header
-from worker_runtime.repository.pbtxt import render
+from worker_runtime.repository.locate import places
+from worker_runtime.repository.normalise import normalise, unsupported_backend
+from worker_runtime.repository.pbtxt import parse, render
 from worker_runtime.repository.validation import placed, validate
-from worker_runtime.types.formats import FORMATS
-from worker_runtime.types.graph import ModelGraph
+from worker_runtime.types.formats import FORMATS, by_backend
 from worker_runtime.types.machine import Machine
 from worker_runtime.types.signature import signature_of
+from worker_runtime.types.tensor import BY_NAME
 
 # why one core and no GPU: what is shown must not depend on the machine that looks.
 RULES = LoadingRules(Machine(cores=2))
+# Backends that tell the runtime their own tensors when they load; all others must be told.
+SELF_TELLING = frozenset({"onnxruntime", "tensorflow", "openvino"})
+
+
+@dataclass(slots=True)
+class Looked:
+    """One model: how it is shown, what was found, and its configuration as far as it is known."""
+
+    shown: dict[str, Any]
+    problems: list[Problem]
+    text: str  # as it should be: after every fix
+    config: Any = None
+    changed: bool = False  # text differs from what was uploaded
+    certain: bool = True  # nothing in it was guessed
 
 
 def inspect_repository(path: Path) -> dict[str, Any]:
     """``{"models": [...], "problems": [...]}``; bad models are reported, never raised."""
-    models: list[dict[str, Any]] = []
-    problems: list[dict[str, Any]] = []
     directories = [item for item in scan(path) if item.versions or item.config_path]
     if not directories:
-        problems.append(problem_json(_nothing_found(path)))
-    for directory in directories:
-        model, found = inspect_model(directory)
-        models.append(model)
-        problems.extend(problem_json(problem, directory.name) for problem in found)
-    return {"models": models, "problems": problems}
+        return {"models": [], "problems": [problem_json(_nothing_found(path))]}
+    looked = [inspect_model(directory) for directory in directories]
+    configs = {item.shown["name"]: item.config for item in looked if item.config is not None}
+    for item in looked:
+        if item.config is not None:
+            _compose(item, configs)
+    for item in looked:
+        item.shown["proposal"] = _proposal(item)
+    return {
+        "models": [item.shown for item in looked],
+        "problems": [
+            problem_json(problem, item.shown["name"])
+            for item in looked
+            for problem in item.problems
+        ],
+    }
 
 
-def inspect_model(directory: ModelDirectory) -> tuple[dict[str, Any], list[Problem]]:
-    """One model as JSON, with what was found about it."""
+def _compose(item: Looked, configs: dict[str, Any]) -> None:
+    """Look at an ensemble beside the others; mend what can be mended, one thing after another."""
+    for _ in range(len(configs) + 2):
+        found = check_ensemble(item.text, item.config, configs)
+        item.problems += found
+        step = next((problem for problem in found if problem.fix), None)
+        if step is None:
+            return
+        item.text, item.changed = step.fix, True
+        item.config = parse(item.text)
+        configs[item.shown["name"]] = item.config
+
+
+def _proposal(item: Looked) -> dict[str, Any] | None:
+    if not item.changed:
+        return None
+    return {"text": item.text, "certain": item.certain}
+
+
+def inspect_model(directory: ModelDirectory) -> Looked:
+    """One model, with what was found about it; errors end the look where nothing more is known."""
     text = _config_text(directory)
-    model: dict[str, Any] = {
+    looked = Looked(_blank(directory, text), [], text)
+    try:
+        facts, plan = _facts(directory, looked)
+    except (RuntimeFault, UnicodeDecodeError) as error:
+        looked.problems += problems_of(error)
+        return looked
+    _tell(looked, plan, facts)
+    return looked
+
+
+def _facts(directory: ModelDirectory, looked: Looked) -> tuple[FileFacts | None, ModelPlan]:
+    """Mend the text, first without the file, then with it, for the file's kind stands in it."""
+    name = directory.name
+    looked.text, first = repaired(looked.text, name, None)
+    looked.problems += first
+    plan = _plan(directory, looked.text)
+    versions = plan.versions
+    unknown = unsupported_backend(plan.config)
+    if unknown is not None:
+        known = by_backend(plan.config.backend) is not None and unknown.field == "backend"
+        if not known:
+            raise LoadFailed(unknown.message, unknown)
+        looked.problems.append(replace(unknown, severity="warning"))
+    looked.shown |= {
+        "backend": plan.config.backend,
+        "platform": plan.config.platform,
+        "versions": list(versions),
+    }
+    facts = read_facts(plan)
+    if facts is not None:
+        looked.problems += facts.problems
+        looked.text, found = repaired(looked.text, name, facts)
+        looked.problems += found
+        plan = _plan(directory, looked.text)
+    looked.changed = looked.text != looked.shown["config_text"]
+    return facts, plan
+
+
+def _plan(directory: ModelDirectory, text: str) -> ModelPlan:
+    """As the runtime plans it, for a text that may not be on the disk. Raises ConfigInvalid."""
+    config, where = parse(text), places(text)
+    normalise(config, directory, RULES.machine)
+    return ModelPlan(directory, config, where, "max_batch_size" in where)
+
+
+def _tell(looked: Looked, plan: ModelPlan, facts: FileFacts | None) -> None:
+    """Complete, validate and show; every finding joins the model's problems."""
+    config, model = plan.config, looked.shown
+    looked.config = config
+    backend = config.backend
+    if facts is not None:
+        model["graph"] = facts_json(facts, backend)
+    graph = facts.graph if facts else None
+    told = bool(config.input and config.output)
+    try:
+        if backend == "python" and facts is not None:
+            _as_its_code_says(config, facts, plan)
+        elif graph is not None:
+            given = plan.max_batch_given or backend not in SELF_TELLING
+            model["provenance"] = complete(config, graph, max_batch_given=given)
+        if facts is not None and not told and backend in ("pytorch", "fil"):
+            looked.text, looked.certain = draft(config, facts)
+            looked.changed = True
+            if not looked.certain:
+                looked.problems.append(_config_needed(config.name, facts))
+                model["config_effective"] = render(config)
+                return
+        open_ended = facts is not None and facts.fills_itself and graph is None
+        looked.problems += validate(config, plan.places, complete=not open_ended)
+        errors = any(item.severity == "error" for item in looked.problems)
+        if graph is not None and backend in SELF_TELLING and not errors:
+            check_graph(config, graph)
+        signature = signature_of(config, read_labels(config, plan.directory.path))
+    except RuntimeFault as error:
+        looked.problems.extend(placed(problem, plan.places) for problem in problems_of(error))
+        model["config_effective"] = render(config)
+        return
+    model |= {
+        "max_batch_size": signature.max_batch_size,
+        "decoupled": config.model_transaction_policy.decoupled,
+        "inputs": [tensor_json(spec) for spec in signature.inputs],
+        "outputs": [tensor_json(spec, output=True) for spec in signature.outputs],
+        "config_effective": render(config),
+    }
+    model["warnings"] += [described(p) for p in looked.problems if p.severity == "warning"]
+
+
+def _as_its_code_says(config: Any, facts: FileFacts, plan: ModelPlan) -> None:
+    """What ``auto_complete_config`` will add once the model is loaded, as far as it is literal."""
+    if facts.max_batch_size is not None and not plan.max_batch_given:
+        config.max_batch_size = facts.max_batch_size
+    if facts.graph is None:
+        return
+    for field, tensors in (
+        (config.input, facts.graph.inputs),
+        (config.output, facts.graph.outputs),
+    ):
+        known = {item.name for item in field}
+        for tensor in tensors:
+            if tensor.name not in known and tensor.datatype in BY_NAME:
+                number = BY_NAME[tensor.datatype].number
+                field.add(name=tensor.name, data_type=number, dims=tensor.dims)
+
+
+def _config_needed(name: str, facts: FileFacts) -> Problem:
+    said = ", ".join(f"{argument}: {kind}" for argument, kind in facts.arguments)
+    return Problem(
+        "ConfigNeeded",
+        f"the file of '{name}' does not tell types and shapes of its inputs and outputs: they must "
+        "be written into config.pbtxt",
+        detail=f"forward takes {said}" if said else "",
+        hints=("take the draft and correct types and dims", "max_batch_size: 0 is a safe start"),
+    )
+
+
+def _blank(directory: ModelDirectory, text: str) -> dict[str, Any]:
+    return {
         "name": directory.name,
         "backend": "",
         "platform": "",
@@ -55,43 +217,8 @@ def inspect_model(directory: ModelDirectory) -> tuple[dict[str, Any], list[Probl
         "provenance": {},
         "files": directory.files(),
         "warnings": list(directory.warnings),
+        "proposal": None,
     }
-    problems: list[Problem] = []
-    try:
-        plan = read_plan(directory, RULES)
-        versions = plan.versions
-        unknown = unsupported_backend(plan.config)
-        if unknown is not None:
-            raise LoadFailed(unknown.message, unknown)
-    except (RuntimeFault, UnicodeDecodeError) as error:
-        return model, [*problems, *problems_of(error)]
-    model |= {
-        "backend": plan.config.backend,
-        "platform": plan.config.platform,
-        "versions": list(versions),
-    }
-    try:
-        graph = _graph(plan)
-        if graph is not None:
-            model["graph"] = graph_json(graph)
-            model["provenance"] = complete(plan.config, graph, max_batch_given=plan.max_batch_given)
-        problems.extend(validate(plan.config, plan.places))
-        if graph is not None and not any(item.severity == "error" for item in problems):
-            check_graph(plan.config, graph)
-        signature = signature_of(plan.config, read_labels(plan.config, directory.path))
-    except RuntimeFault as error:
-        problems.extend(placed(problem, plan.places) for problem in problems_of(error))
-        model["config_effective"] = render(plan.config)
-        return model, problems
-    model |= {
-        "max_batch_size": signature.max_batch_size,
-        "decoupled": plan.config.model_transaction_policy.decoupled,
-        "inputs": [tensor_json(spec) for spec in signature.inputs],
-        "outputs": [tensor_json(spec, output=True) for spec in signature.outputs],
-        "config_effective": render(plan.config),
-    }
-    model["warnings"] += [described(p) for p in problems if p.severity == "warning"]
-    return model, problems
 
 
 def problems_of(error: Exception) -> list[Problem]:
@@ -101,34 +228,6 @@ def problems_of(error: Exception) -> list[Problem]:
     if isinstance(error, LoadFailed) and error.problem is not None:
         return [error.problem]
     return [Problem("ConfigInvalid", str(error))]
-
-
-def _graph(plan: ModelPlan) -> ModelGraph | None:
-    """Load every version of an ONNX model once; the first one's graph counts. Raises LoadFailed."""
-    if plan.config.backend != "onnxruntime":
-        return None
-    graphs = [_onnx_graph(plan, version) for version in plan.versions]
-    return graphs[0]
-
-
-def _onnx_graph(plan: ModelPlan, version: int) -> ModelGraph:
-    name = plan.config.name
-    filename = plan.config.default_model_filename or "model.onnx"
-    path = plan.directory.version_path(version) / filename
-    path = path / "model.onnx" if path.is_dir() else path
-    if not path.is_file():
-        shown = path.relative_to(plan.directory.path).as_posix()
-        raise LoadFailed("", Problem("ModelLoadFailed", f"{shown} does not exist", model=name))
-    try:
-        header = read_header(path)
-    except NotOnnx as error:
-        message = f"{path.relative_to(plan.directory.path).as_posix()} is not an ONNX file: {error}"
-        hints = ("export the model with torch.onnx.export, tf2onnx or skl2onnx",)
-        raise LoadFailed(
-            message, Problem("NotAnOnnxFile", message, detail=str(error), hints=hints)
-        ) from error
-    graph = inspect_graph(path, name)
-    return ModelGraph(graph.inputs, graph.outputs, header.producer, header.opset)
 
 
 def _config_text(directory: ModelDirectory) -> str:

@@ -29,7 +29,12 @@ def _answer(line: str) -> dict[str, Any]:
 
 def _dispatch(request: dict[str, Any]) -> dict[str, Any]:
     if request["op"] == "validate":
-        return validate_text(request["text"], request.get("model") or "", request.get("graph"))
+        return validate_text(
+            request["text"],
+            request.get("model") or "",
+            request.get("graph"),
+            request.get("neighbours"),
+        )
     if request["op"] == "render":
         return {"text": render(from_json(request["config"]))}
     raise ValueError(f"unknown op {request['op']!r}")

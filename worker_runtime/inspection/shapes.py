@@ -3,12 +3,26 @@
 from typing import Any
 
 from worker_runtime.errors import Problem
+from worker_runtime.inspection.readers.facts import FileFacts
 from worker_runtime.types.graph import GraphTensor, ModelGraph
 from worker_runtime.types.signature import TensorSpec
 
+# Findings that another text of config.pbtxt can mend; all others are about the files.
+CONFIG_CODES = frozenset(
+    {
+        "ConfigInvalid", "ConfigNeeded", "NameMismatch", "BackendUnknown", "PlatformUnknown",
+        "PlatformConflict", "BatchingUnsupported", "PreferredBatchTooLarge", "QueueDelayLong",
+        "TensorUnknown", "DatatypeMismatch", "ShapeMismatch", "BatchDimInDims", "TorchNaming",
+        "PythonTensorUnknown", "EnsembleStepUnknown", "EnsembleMismatch",
+    }
+)  # fmt: skip
+
 
 def problem_json(problem: Problem, model: str = "") -> dict[str, Any]:
+    """``scope`` is "config" for what another config.pbtxt can mend, else "files"."""
     return {
+        "scope": "config" if problem.code in CONFIG_CODES else "files",
+        "fix": _fix(problem),
         "severity": problem.severity,
         "model": problem.model or model,
         "code": problem.code,
@@ -22,7 +36,6 @@ def problem_json(problem: Problem, model: str = "") -> dict[str, Any]:
 
 
 def validation_json(problem: Problem) -> dict[str, Any]:
-    fix = {"label": problem.fix_label, "text": problem.fix} if problem.fix else None
     return {
         "severity": problem.severity,
         "code": problem.code,
@@ -31,8 +44,12 @@ def validation_json(problem: Problem) -> dict[str, Any]:
         "field": problem.field,
         "message": problem.message,
         "hint": problem.hint or problem.detail,
-        "fix": fix,
+        "fix": _fix(problem),
     }
+
+
+def _fix(problem: Problem) -> dict[str, str] | None:
+    return {"label": problem.fix_label, "text": problem.fix} if problem.fix else None
 
 
 def tensor_json(spec: TensorSpec, *, output: bool = False) -> dict[str, Any]:
@@ -47,29 +64,53 @@ def tensor_json(spec: TensorSpec, *, output: bool = False) -> dict[str, Any]:
     return row
 
 
-def graph_json(graph: ModelGraph) -> dict[str, Any]:
+def facts_json(facts: FileFacts, backend: str) -> dict[str, Any]:
+    """``complete`` says whether inputs and outputs are all there is to know about tensors."""
+
     def tensors(items: tuple[GraphTensor, ...]) -> list[dict[str, Any]]:
         return [
             {"name": t.name, "datatype": t.datatype, "shape": list(t.shape or ())} for t in items
         ]
 
+    graph = facts.graph
     return {
-        "inputs": tensors(graph.inputs),
-        "outputs": tensors(graph.outputs),
-        "producer": graph.producer,
-        "opset": graph.opset,
+        "backend": backend,
+        "complete": graph is not None,
+        "inputs": tensors(graph.inputs) if graph else [],
+        "outputs": tensors(graph.outputs) if graph else [],
+        "initializers": tensors(graph.initializers) if graph else [],
+        "producer": (graph.producer if graph else "") or facts.producer,
+        "opset": graph.opset if graph else None,
+        "arguments": [{"name": name, "type": kind} for name, kind in facts.arguments],
+        "results": list(facts.results),
+        "reads": list(facts.reads),
+        "writes": list(facts.writes),
+        "fills_itself": facts.fills_itself,
     }
 
 
-def graph_from_json(data: dict[str, Any]) -> ModelGraph:
-    """The graph that ``graph_json`` printed. Raises KeyError or TypeError for other data."""
+def facts_from_json(data: dict[str, Any]) -> FileFacts:
+    """What ``facts_json`` printed. Raises KeyError or TypeError for other data."""
 
     def tensors(items: list[dict[str, Any]]) -> tuple[GraphTensor, ...]:
         return tuple(GraphTensor(t["name"], t["datatype"], tuple(t["shape"])) for t in items)
 
-    return ModelGraph(
-        tensors(data["inputs"]),
-        tensors(data["outputs"]),
-        data.get("producer") or "",
-        data.get("opset"),
+    producer = data.get("producer") or ""
+    graph = None
+    if data.get("complete", True):
+        graph = ModelGraph(
+            tensors(data["inputs"]),
+            tensors(data["outputs"]),
+            producer,
+            data.get("opset"),
+            initializers=tensors(data.get("initializers", [])),
+        )
+    return FileFacts(
+        graph=graph,
+        arguments=tuple((a["name"], a["type"]) for a in data.get("arguments", [])),
+        results=tuple(data.get("results", [])),
+        reads=tuple(data.get("reads", [])),
+        writes=tuple(data.get("writes", [])),
+        fills_itself=bool(data.get("fills_itself")),
+        producer=producer,
     )

@@ -1,11 +1,13 @@
-"""Check one configuration text, against a graph when there is one, for an editor."""
+"""Check one configuration text against what is known of its files and neighbours."""
 
 from pathlib import Path
 from typing import Any
 
 from worker_runtime.errors import ConfigInvalid, Problem, RuntimeFault
-from worker_runtime.inspection.repository import RULES, problems_of
-from worker_runtime.inspection.shapes import graph_from_json, validation_json
+from worker_runtime.inspection.compositions import check_ensemble
+from worker_runtime.inspection.lint import lint
+from worker_runtime.inspection.repository import RULES, SELF_TELLING, problems_of
+from worker_runtime.inspection.shapes import facts_from_json, validation_json
 from worker_runtime.repository.complete import check_graph, complete
 from worker_runtime.repository.config_json import to_json
 from worker_runtime.repository.layout import ModelDirectory
@@ -15,32 +17,76 @@ from worker_runtime.repository.pbtxt import parse, render
 from worker_runtime.repository.validation import placed, validate
 
 
-def validate_text(text: str, model: str, graph: dict[str, Any] | None) -> dict[str, Any]:
-    """The answer to a ``validate`` request, without its id."""
+def validate_text(
+    text: str,
+    model: str,
+    graph: dict[str, Any] | None,
+    neighbours: dict[str, str] | None = None,
+) -> dict[str, Any]:
+    """The answer to a ``validate`` request, without its id.
+
+    ``graph`` is what inspection told of the model's file, ``neighbours`` the configurations of the
+    repository's other models by name, for ensembles.
+    """
     try:
         config = parse(text)
+        known = None if graph is None else facts_from_json(graph)
+        problems = lint(text, model, known)
     except ConfigInvalid as error:
         return _answer([validation_json(p) for p in error.problems], None)
     where = places(text)
     given = "max_batch_size" in where
-    known = None if graph is None else graph_from_json(graph)
-    problems: list[Problem] = []
     try:
-        if known is not None and not (config.backend or config.platform):
-            config.backend = "onnxruntime"
-        normalise(config, ModelDirectory(model or config.name, Path(), (), None), RULES.machine)
+        if graph is not None and not (config.backend or config.platform):
+            config.backend = graph.get("backend") or "onnxruntime"
+        if any(problem.code == "NameMismatch" for problem in problems):
+            config.name = model  # said already; go on as if it were right
+        directory = ModelDirectory(model or config.name, Path(), (), None)
+        normalise(config, directory, RULES.machine)
         unknown = unsupported_backend(config)
-        if unknown is not None:
+        if unknown is not None and not _said(problems, "BackendUnknown"):
             problems.append(placed(unknown, where))
-        if known is not None:
-            complete(config, known, max_batch_given=given)
-        findings = validate(config, where, complete=known is not None)
-        problems += findings
-        if known is not None and not any(item.severity == "error" for item in findings):
-            check_graph(config, known)
+        full = known.graph if known else None
+        if full is not None and config.backend != "python":
+            complete(config, full, max_batch_given=given or config.backend not in SELF_TELLING)
+        told = known is not None and not known.fills_itself
+        findings = validate(config, where, complete=told)
+        problems += [item for item in findings if not _twice(item, problems)]
+        if full is not None and config.backend in SELF_TELLING and not _errors(problems):
+            check_graph(config, full)
+        if neighbours is not None and not _errors(problems):
+            problems += check_ensemble(text, config, _parsed(neighbours) | {config.name: config})
     except RuntimeFault as error:
-        problems.extend(placed(problem, where) for problem in problems_of(error))
+        found = [placed(problem, where) for problem in problems_of(error)]
+        problems += [item for item in found if not _twice(item, problems)]
     return _answer([validation_json(p) for p in problems], config)
+
+
+def _parsed(neighbours: dict[str, str]) -> dict[str, Any]:
+    """Those that can be read; what is wrong with the others is said where they are edited."""
+    configs = {}
+    for name, text in neighbours.items():
+        try:
+            config = parse(text)
+        except ConfigInvalid:
+            continue
+        config.name = name
+        configs[name] = config
+    return configs
+
+
+def _errors(problems: list[Problem]) -> bool:
+    return any(problem.severity == "error" for problem in problems)
+
+
+def _said(problems: list[Problem], code: str) -> bool:
+    return any(problem.code == code for problem in problems)
+
+
+def _twice(problem: Problem, problems: list[Problem]) -> bool:
+    """The runtime says in its words what lint has said with a remedy already."""
+    return any(item.severity == "error" and item.line and item.line == problem.line
+               for item in problems)  # fmt: skip
 
 
 def _answer(problems: list[dict[str, Any]], config: Any) -> dict[str, Any]:

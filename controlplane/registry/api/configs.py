@@ -28,14 +28,19 @@ class ConfigValidateView(APIView):
         asked = form.validated_data
         if asked["upload_id"]:
             graph = selectors.graph_for_upload(asked["upload_id"], asked["repo_model"])
+            around = None
         elif asked["model"]:
-            graph = selectors.graph_for_version(
-                asked["model"], asked["version"], asked["repo_model"]
-            )
+            version = selectors.version_get(asked["model"], asked["version"])
+            graph = selectors.repo_model_get(version, asked["repo_model"]).graph
+            around = selectors.neighbours(version, asked["repo_model"])
         else:
             raise Invalid("Say which model: upload_id, or model and version.", field="upload_id")
         answer = inspector.configs.ask(
-            "validate", text=asked["text"], model=asked["repo_model"], graph=graph
+            "validate",
+            text=asked["text"],
+            model=asked["repo_model"],
+            graph=graph,
+            neighbours=around,
         )
         return Response(ConfigValidationSerializer(answer).data)
 

@@ -18,6 +18,7 @@ from controlplane.core.pagination import (
 from controlplane.registry import selectors
 from controlplane.registry.serializers import (
     ModelInputSerializer,
+    ModelPatchSerializer,
     ModelSerializer,
     ModelVersionPatchSerializer,
     ModelVersionSerializer,
@@ -29,8 +30,21 @@ ModelVersionPageSerializer = page_of(ModelVersionSerializer)
 ARCHIVED = ["active", "archived", "all"]
 
 
+TAG = "tag."
+
+
 class ModelsQuery(PageQuery):
     archived = serializers.ChoiceField(choices=ARCHIVED, default="active")
+    type = serializers.CharField(required=False, default="", allow_blank=True)
+
+
+def tags_of(request: Request) -> dict[str, str]:
+    """What `?tag.team=vision` asks for."""
+    return {
+        key.removeprefix(TAG): str(value)
+        for key, value in request.query_params.items()
+        if key.startswith(TAG) and key != TAG
+    }
 
 
 def query_of(request: Request, form: type[serializers.Serializer[Any]]) -> dict[str, Any]:
@@ -42,13 +56,22 @@ def query_of(request: Request, form: type[serializers.Serializer[Any]]) -> dict[
 class ModelsView(APIView):
     @extend_schema(
         operation_id="models_list",
-        parameters=[*PAGE_PARAMETERS, OpenApiParameter("archived", str, enum=ARCHIVED)],
+        parameters=[
+            *PAGE_PARAMETERS,
+            OpenApiParameter("archived", str, enum=ARCHIVED),
+            OpenApiParameter("type", str, description="of the newest version"),
+            OpenApiParameter(
+                "tag.{key}", str, description="`tag.team=vision`; may come several times"
+            ),
+        ],
         responses=ModelPageSerializer,
     )
     def get(self, request: Request) -> Response:
         query = query_of(request, ModelsQuery)
         page = paginate(
-            selectors.model_list(q=query["q"], archived=query["archived"]),
+            selectors.model_list(
+                q=query["q"], archived=query["archived"], type=query["type"], tags=tags_of(request)
+            ),
             limit=query["limit"],
             cursor=query["cursor"],
             order=["-updated_at", "id"],
@@ -84,6 +107,18 @@ class ModelView(APIView):
     def get(self, request: Request, name: str) -> Response:
         del request
         return Response(ModelSerializer(selectors.model_get(name)).data)
+
+    @extend_schema(
+        operation_id="models_update", request=ModelPatchSerializer, responses=ModelSerializer
+    )
+    def patch(self, request: Request, name: str) -> Response:
+        """Its description and tags."""
+        form = ModelPatchSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        model = versions.model_update(
+            name=name, actor=request.user.get_username(), **form.validated_data
+        )
+        return Response(ModelSerializer(model).data)
 
     @extend_schema(
         operation_id="models_delete",
@@ -133,7 +168,7 @@ class ModelVersionsView(APIView):
 class ModelVersionView(APIView):
     @extend_schema(operation_id="model_versions_get", responses=ModelVersionSerializer)
     def get(self, request: Request, name: str, version: str) -> Response:
-        """`version` is a number, or `latest`."""
+        """`version` is a number, or an alias such as `@latest` or `@champion`."""
         del request
         return Response(ModelVersionSerializer(selectors.version_get(name, version)).data)
 
@@ -150,6 +185,22 @@ class ModelVersionView(APIView):
             name=name, version=version, actor=request.user.get_username(), **form.validated_data
         )
         return Response(ModelVersionSerializer(row).data)
+
+    @extend_schema(
+        operation_id="model_versions_delete",
+        request=None,
+        parameters=[OpenApiParameter("force", bool, description="even if an alias names it")],
+        responses={204: None, 409: OpenApiResponse(description="`InUse`")},
+    )
+    def delete(self, request: Request, name: str, version: str) -> Response:
+        """For good; the number is never given again."""
+        versions.version_delete(
+            name=name,
+            version=version,
+            force=request.query_params.get("force", "").lower() in ("true", "1"),
+            actor=request.user.get_username(),
+        )
+        return Response(status=status.HTTP_204_NO_CONTENT)
 
 
 class ModelVersionArchiveView(APIView):

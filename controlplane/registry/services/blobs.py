@@ -2,13 +2,14 @@
 
 from datetime import datetime, timedelta
 
+from controlplane.core import events
 from controlplane.registry import selectors, storage
 from controlplane.registry.models import Blob
 
 MIN_AGE = timedelta(hours=24)
 
 
-def blobs_collect(*, now: datetime) -> int:
+def blobs_collect(*, now: datetime, actor: str = "system") -> int:
     """Remove blobs that no version and no upload names and that nobody stored for a day."""
     old = now - MIN_AGE
     candidates = set(Blob.objects.filter(seen_at__lt=old).values_list("pk", flat=True))
@@ -20,4 +21,12 @@ def blobs_collect(*, now: datetime) -> int:
             if count:
                 storage.blob_remove(sha256)
                 removed += 1
+    if removed:
+        events.record(
+            actor=actor,
+            verb="storage.collected",
+            subject="storage",
+            message=f"{removed} stored file(s) that nothing names any more were removed",
+            data={"removed": removed},
+        )
     return removed

@@ -26,7 +26,7 @@ from controlplane.core.errors import DomainError
 from controlplane.core.models import Event
 from controlplane.registry import inspector, layout, storage, unpacker
 from controlplane.registry.errors import ChecksumMismatch, IngestFailed
-from controlplane.registry.formats import Format, detect
+from controlplane.registry.formats import Format, detect, single_name
 from controlplane.registry.models import Blob, Upload
 from controlplane.registry.selectors import ACTIVE
 from controlplane.registry.types import FileEntry, Inspection, InspectionProblem, steps_new
@@ -143,9 +143,8 @@ class Ingest:
         part = storage.part_path(upload.pk)
         with storage.full_disk_said(self.folder.parent):
             self.folder.mkdir(parents=True)
-            if detect(part, upload.filename) is Format.ONNX:
-                name = layout.model_name(upload.filename)
-                _link(part, self.folder / f"{name}{layout.ONNX}")
+            if detect(part, upload.filename) is Format.SINGLE:
+                _link(part, self.folder / single_name(part, upload.filename))
                 return layout.arrange(self.folder, upload.filename)
             said = unpacker.unpack(part, self.folder, tick=self.beat)
             return said + layout.arrange(self.folder, upload.filename)
@@ -186,7 +185,12 @@ def _arranged(sentence: str) -> InspectionProblem:
 
 
 def _refuse_bad(inspection: Inspection) -> None:
-    errors = [problem for problem in inspection["problems"] if problem["severity"] == "error"]
+    # why only these: what another configuration can mend is for who registers the upload
+    errors = [
+        problem
+        for problem in inspection["problems"]
+        if problem["severity"] == "error" and problem.get("scope") != "config"
+    ]
     if errors:
         first = errors[0]
         raise IngestFailed(
@@ -199,7 +203,7 @@ def _refuse_bad(inspection: Inspection) -> None:
         raise IngestFailed(
             "No model was found in this upload.",
             code="NoModelFound",
-            hints=("Expected <model>/1/model.onnx, or a single .onnx file.",),
+            hints=("Expected <model>/1/<file>, such as digits/1/model.onnx, or a single file.",),
         )
 
 

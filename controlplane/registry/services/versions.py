@@ -26,7 +26,7 @@ from controlplane.registry.models import (
     RepoModel,
     Upload,
 )
-from controlplane.registry.types import FileEntry, InspectedModel, Inspection
+from controlplane.registry.types import FileEntry, InspectedModel, Inspection, Proposal
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,254}")
 
@@ -49,6 +49,7 @@ def model_version_register(
     version: int | None = None,
     tags: dict[str, str] | None = None,
     declared: dict[str, Any] | None = None,
+    apply_fixes: bool = False,
 ) -> tuple[ModelVersion, bool]:
     """The version, and whether it is new: the same content without edits is the version it was.
 
@@ -67,39 +68,89 @@ def model_version_register(
             code="UploadNotReady",
             extra={"state": upload.state},
         )
-    edits = configs_edited(upload.inspection, configs)
+    edits = configs_edited(upload.inspection, configs, apply_fixes=apply_fixes)
     words = {"description": description, "tags": tags or {}, "declared": declared or {}}
-    row, created = _register(upload, name, version, words, edits, actor)
+    message = "Edited while registering" if configs else "Completed while registering"
+    row, created = _register(upload, name, version, words, edits, message, actor)
     return selectors.version_get(name, row.version), created
 
 
-def configs_edited(inspection: Inspection, configs: Mapping[str, str]) -> dict[str, str]:
-    """Those of ``configs`` that say something else than the files do, each checked.
+def configs_edited(
+    inspection: Inspection, configs: Mapping[str, str], *, apply_fixes: bool = False
+) -> dict[str, str]:
+    """The configurations that differ from the files' own, each checked.
 
+    They come from ``configs``, else from what the inspection proposes: what it is certain of where
+    the file has none, everything with ``apply_fixes``.
     Raises ConfigInvalid with the ``problems`` of the first that is wrong.
     """
     models = {model["name"]: model for model in inspection["models"]}
-    edits: dict[str, str] = {}
-    for name, text in configs.items():
-        if name not in models:
-            raise ConfigInvalid(
-                f"The upload holds no model called {name!r}.",
-                field="configs",
-                hints=(f"It holds: {', '.join(models)}.",),
-            )
-        model = models[name]
-        if text.strip() == (model["config_text"] or model["config_effective"]).strip():
-            continue
-        answer = inspector.configs.ask("validate", text=text, model=name, graph=model["graph"])
-        if not answer["ok"]:
-            errors = [p for p in answer["problems"] if p["severity"] == "error"]
-            raise ConfigInvalid(
-                errors[0]["message"] if errors else f"The configuration of {name!r} is not valid.",
-                field=f"configs.{name}",
-                extra={"problems": answer["problems"]},
-            )
-        edits[name] = text
-    return edits
+    if strangers := sorted(set(configs) - set(models)):
+        raise ConfigInvalid(
+            f"The upload holds no model called {strangers[0]!r}.",
+            field="configs",
+            hints=(f"It holds: {', '.join(models)}.",),
+        )
+    texts = {name: _wanted(model, configs, apply_fixes) for name, model in models.items()}
+    return {
+        name: text
+        for name, text in texts.items()
+        if text is not None and _checked(name, text, models, texts)
+    }
+
+
+def _wanted(model: InspectedModel, configs: Mapping[str, str], apply_fixes: bool) -> str | None:
+    """The text that replaces the file's; None to leave that as it is."""
+    text = configs.get(model["name"])
+    if text is not None:
+        written = (model["config_text"] or model["config_effective"]).strip()
+        return None if text.strip() == written and not _proposed(model) else text
+    proposal = _proposed(model)
+    if proposal and (apply_fixes or (proposal["certain"] and not model["config_text"])):
+        return proposal["text"]
+    return model["config_text"] if proposal else None
+
+
+def _proposed(model: InspectedModel) -> Proposal | None:
+    return model.get("proposal")
+
+
+def _checked(
+    name: str, text: str, models: Mapping[str, InspectedModel], texts: Mapping[str, str | None]
+) -> bool:
+    """True; raises ConfigInvalid with the problems and a proposal, if there is one."""
+    model = models[name]
+    around = {
+        other: texts[other] or found["config_effective"] or found["config_text"]
+        for other, found in models.items()
+        if other != name
+    }
+    answer = inspector.configs.ask(
+        "validate", text=text, model=name, graph=model["graph"], neighbours=around
+    )
+    if answer["ok"]:
+        return True
+    errors = [p for p in answer["problems"] if p["severity"] == "error"]
+    proposal = _proposed(model)
+    raise ConfigInvalid(
+        errors[0]["message"] if errors else f"The configuration of {name!r} is not valid.",
+        field=f"configs.{name}",
+        hints=_hints(errors, proposal),
+        extra={
+            "problems": answer["problems"],
+            "proposal": proposal["text"] if proposal else None,
+        },
+    )
+
+
+def _hints(errors: list[dict[str, Any]], proposal: Proposal | None) -> tuple[str, ...]:
+    labels = [error["fix"]["label"] for error in errors if error.get("fix")]
+    hints = [f"{label}." for label in labels]
+    if proposal and proposal["certain"]:
+        hints.append("Send apply_fixes: true to have it mended as proposed.")
+    elif proposal:
+        hints.append("`proposal` is a draft: correct its types and shapes and send it in configs.")
+    return tuple(hints)
 
 
 @transaction.atomic
@@ -109,6 +160,7 @@ def _register(
     number: int | None,
     words: dict[str, Any],
     edits: dict[str, str],
+    message: str,
     actor: str,
 ) -> tuple[ModelVersion, bool]:
     description = words["description"]
@@ -126,7 +178,7 @@ def _register(
         same = model.versions.filter(digest=digest).order_by("-version").first()
     else:
         same = _same_number(model, number, digest, edits)
-    if same is not None and not edits:
+    if same is not None and (not edits or _has_edits(same, edits)):
         return same, False
     inspection = cast(Inspection, upload.inspection)
     version = ModelVersion.objects.create(
@@ -146,7 +198,7 @@ def _register(
             model_version=version,
             number=1,
             configs=edits,
-            message="Edited while registering",
+            message=message,
             author=actor,
         )
     model.latest_version = max(model.latest_version, version.version)
@@ -163,11 +215,17 @@ def _register(
     return version, True
 
 
+def _has_edits(version: ModelVersion, edits: dict[str, str]) -> bool:
+    """The latest revision says just this."""
+    latest = version.config_revisions.order_by("-number").first()
+    return latest is not None and latest.configs == edits
+
+
 def _same_number(
     model: Model, number: int, digest: str, edits: dict[str, str]
 ) -> ModelVersion | None:
     row = model.versions.filter(version=number).first()
-    if row is not None and (row.digest != digest or edits):
+    if row is not None and (row.digest != digest or (edits and not _has_edits(row, edits))):
         raise ModelVersionImmutable(
             f"{row} exists, with other content.",
             field="version",
@@ -272,6 +330,76 @@ def version_update(*, name: str, version: str, actor: str, **words: Any) -> Mode
             data={"version": row.version, "changed": changed},
         )
     return selectors.version_get(name, row.version)
+
+
+def download_record(*, version: ModelVersion, actor: str) -> None:
+    """Somebody takes a copy of the whole version."""
+    events.record(
+        actor=actor,
+        verb="model.downloaded",
+        subject=f"model/{version.model.name}",
+        message=f"{actor} downloaded {version}",
+        data={"version": version.version, "digest": version.digest},
+    )
+
+
+@transaction.atomic
+def model_update(
+    *, name: str, actor: str, description: str | None = None, tags: dict[str, str] | None = None
+) -> Model:
+    """Change the words about a model. Raises ModelNotFound."""
+    row = selectors.model_get(name)
+    words = {"description": description, "tags": tags}
+    changed = sorted(
+        key for key, value in words.items() if value is not None and getattr(row, key) != value
+    )
+    for key in changed:
+        setattr(row, key, words[key])
+    if changed:
+        row.save(update_fields=[*changed, "updated_at"])
+        events.record(
+            actor=actor,
+            verb="model.updated",
+            subject=f"model/{name}",
+            message=f"{actor} changed {', '.join(changed)} of {name}",
+            data={"changed": changed},
+        )
+    return selectors.model_get(name)
+
+
+@transaction.atomic
+def version_delete(*, name: str, version: str, force: bool, actor: str) -> None:
+    """Remove one version for good; its number is never given again.
+
+    Raises ModelNotFound, InUse: with the deployments that run it or may go back to it, or with
+    the aliases that name it (unless ``force``).
+    """
+    row = selectors.version_get(name, version)
+    aliases = sorted(alias.name for alias in row.aliases.all())
+    if aliases and not force:
+        raise InUse(
+            f"{row} is called {', '.join(f'@{alias}' for alias in aliases)}.",
+            hints=("Point these aliases elsewhere, or delete with force=true.",),
+            extra={"aliases": aliases},
+        )
+    users = selectors.usage(row)
+    try:
+        with transaction.atomic():
+            row.delete()
+    except ProtectedError as error:
+        names = [f"{user['endpoint']}/{user['deployment']}" for user in users]
+        raise InUse(
+            f"{row} is used by {', '.join(names)}.",
+            hints=("Delete these deployments first, or archive the version.",),
+            extra={"deployments": names, "usage": users},
+        ) from error
+    events.record(
+        actor=actor,
+        verb="model.version_deleted",
+        subject=f"model/{name}",
+        message=f"{row} deleted",
+        data={"version": row.version, "digest": row.digest},
+    )
 
 
 @transaction.atomic

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controlplane.deployments.blobs import byte_range
+from controlplane.core.sending import byte_range
 from controlplane.deployments.errors import MirrorInvalid, NameInvalid, TrafficInvalid
 from controlplane.deployments.naming import colour_for, endpoint_name_for, name_check
 from controlplane.deployments.placement import Need, Offer, place

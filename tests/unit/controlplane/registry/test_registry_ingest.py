@@ -74,7 +74,7 @@ def test_the_same_bytes_are_stored_once(ingested: Send, stores: Path) -> None:
         ("m.onnx", b"CRASH", "InspectionFailed", "inspect"),
         ("m.onnx", b"GARBAGE", "InspectionFailed", "inspect"),
         ("m.txt", b"hello there", "UnknownFile", "unpack"),
-        ("m.pt", b"PK\x03\x04", "BackendUnsupported", "unpack"),
+        ("m.xml", b"<net/>", "WeightsMissing", "unpack"),
         ("m.zip", b"PK\x03\x04 not a zip", "ArchiveDamaged", "unpack"),
         ("m.zip", a_zip({"../evil": b"x"}), "ArchiveUnsafe", "unpack"),
         ("m.zip", a_zip({"m/1/model.onnx": bytes(20 * 2**20)}), "ArchiveBomb", "unpack"),

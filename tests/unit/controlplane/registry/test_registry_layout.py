@@ -41,6 +41,20 @@ def make(root: Path, *names: str, config: str = "") -> None:
             ["a/1/model.onnx", "b/1/model.onnx"],
         ),
         (["notes/readme.txt"], "z.zip", ["notes/readme.txt"]),
+        (["a.onnx", "b.onnx"], "z.zip", ["a/1/model.onnx", "b/1/model.onnx"]),
+        (["net.pt"], "net.pt", ["net/1/model.pt"]),
+        (["model.py", "helper.py"], "tok.zip", ["tok/1/helper.py", "tok/1/model.py"]),
+        (["m/model.xml", "m/model.bin"], "z.zip", ["m/1/model.bin", "m/1/model.xml"]),
+        (["face.xml", "face.bin"], "z.zip", ["z/1/model.bin", "z/1/model.xml"]),
+        (
+            ["saved/saved_model.pb", "saved/variables/variables.index"],
+            "z.zip",
+            [
+                "saved/1/model.savedmodel/saved_model.pb",
+                "saved/1/model.savedmodel/variables/variables.index",
+            ],
+        ),
+        (["xgboost.json"], "churn.json", ["churn/1/xgboost.json"]),
     ],
 )
 def test_an_upload_is_arranged(

@@ -81,31 +81,44 @@ def test_a_backend_that_is_not_here(tmp_path: Path) -> None:
     om.save(tmp_path, "m", om.add_sub(), 'backend: "dali"')
     found = problem(tmp_path)
     assert found["code"] == "BackendUnsupported"
-    assert "available: onnxruntime" in found["detail"]
+    assert "onnxruntime, openvino, pytorch" in found["detail"]
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "column", "message"),
+    ("code", "text", "line", "column", "message"),
     [
-        ("\nmax_batch: 1", 2, 1, 'unknown field "max_batch"'),
+        ("ConfigInvalid", "\nmax_batch: 1", 2, 1, 'unknown field "max_batch"'),
         (
+            "TensorUnknown",
             '\n\ninput [{ name: "nope" data_type: 8 dims: 16 }, '
             '{ name: "INPUT1" data_type: 8 dims: 16 }]',
             3,
             10,
             "unexpected inference input 'nope', allowed inputs are: INPUT0, INPUT1",
         ),
-        ("max_batch_size: -4", 1, 1, "'max_batch_size' must be non-negative value for m"),
-        ('output { name: "OUTPUT0" label_filename: "../x" }', 1, 26, "outside the model directory"),
+        (
+            "ConfigInvalid",
+            "max_batch_size: -4",
+            1,
+            1,
+            "'max_batch_size' must be non-negative value for m",
+        ),
+        (
+            "ConfigInvalid",
+            'output { name: "OUTPUT0" label_filename: "../x" }',
+            1,
+            26,
+            "outside the model directory",
+        ),
     ],
 )
 def test_bad_configurations_name_line_column_value_and_expectation(
-    tmp_path: Path, text: str, line: int, column: int, message: str
+    tmp_path: Path, code: str, text: str, line: int, column: int, message: str
 ) -> None:
     om.save(tmp_path, "m", om.add_sub(), text)
     (tmp_path / "x").write_text("secret")
     found = inspect_repository(tmp_path)["problems"][0]
-    assert (found["code"], found["line"], found["column"]) == ("ConfigInvalid", line, column)
+    assert (found["code"], found["line"], found["column"]) == (code, line, column)
     assert message in found["message"]
 
 
@@ -141,6 +154,7 @@ def test_validate_finds_contradictions_with_the_graph() -> None:
         "provides TYPE_FP32"
     )
     assert found["hint"] == "got TYPE_INT8; expected TYPE_FP32"
+    assert found["fix"]["text"] == 'input { name: "x" data_type: TYPE_FP32 dims: [3] }'
 
 
 def test_render_turns_json_into_text() -> None:

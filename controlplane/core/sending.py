@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.utils.http import content_disposition_header
 
 PIECE_BYTES: Final = 2**20
 RANGE: Final = re.compile(r"bytes=(\d+)-(\d*)")
@@ -40,8 +41,8 @@ async def pieces(path: Path, first: int, count: int) -> AsyncIterator[bytes]:
         file.close()
 
 
-def file_response(path: Path, range_header: str) -> HttpResponseBase:
-    """200, 206 or 416; the file must exist."""
+def file_response(path: Path, range_header: str, *, filename: str = "") -> HttpResponseBase:
+    """200, 206 or 416; the file must exist. With a name it is for keeping, not for showing."""
     size = path.stat().st_size
     span = byte_range(range_header, size)
     if span is None:
@@ -55,6 +56,8 @@ def file_response(path: Path, range_header: str) -> HttpResponseBase:
         content_type="application/octet-stream",
         headers={"Content-Length": str(count), "Accept-Ranges": "bytes"},
     )
+    if filename:
+        response["Content-Disposition"] = content_disposition_header(True, filename) or "attachment"
     if partial:
         response["Content-Range"] = f"bytes {first}-{last}/{size}"
     return response

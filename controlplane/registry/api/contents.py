@@ -1,0 +1,153 @@
+"""REST of what a version holds: aliases, files, the whole as a zip, who uses it, the blob store."""
+
+from django.http import HttpResponseBase, StreamingHttpResponse
+from django.utils import timezone
+from django.utils.http import content_disposition_header
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework import status
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from controlplane.accounts.models import User
+from controlplane.core.errors import Invalid
+from controlplane.core.sending import file_response
+from controlplane.registry import selectors
+from controlplane.registry.downloads import zip_pieces
+from controlplane.registry.errors import FileMissing
+from controlplane.registry.layout import CONFIG
+from controlplane.registry.models import ConfigRevision
+from controlplane.registry.serializers import (
+    AliasInputSerializer,
+    FileListSerializer,
+    ModelVersionSerializer,
+    StorageCollectSerializer,
+    StorageSerializer,
+    UsageListSerializer,
+)
+from controlplane.registry.services import aliases, blobs, versions
+from controlplane.registry.storage import blob_path
+
+REVISION = OpenApiParameter(
+    "revision", int, description="with the configurations of this revision; default: the files"
+)
+
+
+def revision_of(request: Request) -> int:
+    text = request.query_params.get("revision", "0")
+    if not text.isdecimal() or len(text) > selectors.LONGEST_NUMBER:
+        raise Invalid(f"{text!r} is no revision.", field="revision")
+    return int(text)
+
+
+class AliasView(APIView):
+    @extend_schema(
+        operation_id="model_aliases_set",
+        request=AliasInputSerializer,
+        responses=ModelVersionSerializer,
+    )
+    def put(self, request: Request, name: str, alias: str) -> Response:
+        """Point the alias at a version. What was deployed by it before stays what it is."""
+        form = AliasInputSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        version = aliases.alias_set(
+            model=name,
+            alias=alias,
+            version=form.validated_data["version"],
+            actor=request.user.get_username(),
+        )
+        return Response(ModelVersionSerializer(version).data)
+
+    @extend_schema(operation_id="model_aliases_delete", request=None, responses={204: None})
+    def delete(self, request: Request, name: str, alias: str) -> Response:
+        aliases.alias_delete(model=name, alias=alias, actor=request.user.get_username())
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class UsageView(APIView):
+    @extend_schema(operation_id="model_versions_usage", responses=UsageListSerializer)
+    def get(self, request: Request, name: str, version: str) -> Response:
+        """Deployments that run on this version, and those that could go back to it."""
+        del request
+        found = selectors.usage(selectors.version_get(name, version))
+        return Response(UsageListSerializer({"items": found}).data)
+
+
+class FilesView(APIView):
+    @extend_schema(operation_id="model_versions_files", responses=FileListSerializer)
+    def get(self, request: Request, name: str, version: str) -> Response:
+        del request
+        row = selectors.version_get(name, version)
+        body = {"digest": row.digest, "items": row.manifest}
+        return Response(FileListSerializer(body).data, headers={"ETag": f'"{row.digest}"'})
+
+
+class FileView(APIView):
+    @extend_schema(
+        operation_id="model_versions_file",
+        parameters=[OpenApiParameter("Range", str, OpenApiParameter.HEADER)],
+        responses={(200, "application/octet-stream"): OpenApiTypes.BINARY},
+    )
+    def get(self, request: Request, name: str, version: str, path: str) -> HttpResponseBase:
+        """One file, whole or from where a download broke off."""
+        row = selectors.version_get(name, version)
+        entry = next((entry for entry in row.manifest if entry["path"] == path), None)
+        if entry is None or not blob_path(entry["sha256"]).is_file():
+            raise FileMissing(f"{row} has no file {path}.")
+        response = file_response(
+            blob_path(entry["sha256"]),
+            request.headers.get("Range", ""),
+            filename=path.rpartition("/")[2],
+        )
+        response["ETag"] = f'"{entry["sha256"]}"'
+        return response
+
+
+class ArchiveView(APIView):
+    @extend_schema(
+        operation_id="model_versions_download",
+        parameters=[REVISION],
+        responses={
+            (200, "application/zip"): OpenApiTypes.BINARY,
+            404: OpenApiResponse(description="`FileNotFound`: a blob is no longer stored"),
+        },
+    )
+    def get(self, request: Request, name: str, version: str) -> HttpResponseBase:
+        """The whole repository; uploading it again makes the same version."""
+        row = selectors.version_get(name, version)
+        number = revision_of(request)
+        revision = selectors.revision_get(row, number) if number else None
+        missing = [e["path"] for e in row.manifest if not blob_path(e["sha256"]).is_file()]
+        if missing:
+            raise FileMissing(f"{len(missing)} file(s) of {row} are no longer stored.")
+        versions.download_record(version=row, actor=request.user.get_username())
+        texts = {f"{model}/{CONFIG}": text for model, text in _edits(revision).items()}
+        response = StreamingHttpResponse(
+            zip_pieces(row.manifest, texts), content_type="application/zip"
+        )
+        filename = f"{row.model.name}-{row.version}.zip"
+        response["Content-Disposition"] = content_disposition_header(True, filename) or "attachment"
+        return response
+
+
+def _edits(revision: ConfigRevision | None) -> dict[str, str]:
+    return dict(revision.configs) if revision else {}
+
+
+class StorageView(APIView):
+    @extend_schema(operation_id="storage_get", responses=StorageSerializer)
+    def get(self, request: Request) -> Response:
+        """What the blob store holds, and how much of it nothing names any more."""
+        del request
+        return Response(StorageSerializer(selectors.storage_use()).data)
+
+
+class StorageCollectView(APIView):
+    write_role = User.Role.ADMIN
+
+    @extend_schema(operation_id="storage_collect", request=None, responses=StorageCollectSerializer)
+    def post(self, request: Request) -> Response:
+        """Remove what nothing has named for a day, now instead of within six hours."""
+        removed = blobs.blobs_collect(now=timezone.now(), actor=request.user.get_username())
+        return Response(StorageCollectSerializer({"removed": removed}).data)

@@ -1,0 +1,121 @@
+"""REST of configuration revisions: read, edit, compare."""
+
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework import status
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from controlplane.core.errors import Invalid
+from controlplane.registry import inspector, selectors
+from controlplane.registry.api.contents import REVISION, revision_of
+from controlplane.registry.diffs import config_diffs
+from controlplane.registry.serializers import (
+    ConfigDiffSerializer,
+    ConfigRevisionInputSerializer,
+    ConfigRevisionListSerializer,
+    ConfigRevisionSerializer,
+    RepoModelConfigSerializer,
+)
+from controlplane.registry.services import configs
+
+
+class ConfigRevisionsView(APIView):
+    @extend_schema(operation_id="config_revisions_list", responses=ConfigRevisionListSerializer)
+    def get(self, request: Request, name: str, version: str) -> Response:
+        """The newest first."""
+        del request
+        rows = selectors.version_get(name, version).config_revisions.all()
+        items = sorted(rows, key=lambda row: -row.number)
+        return Response(ConfigRevisionListSerializer({"items": items}).data)
+
+    @extend_schema(
+        operation_id="config_revisions_create",
+        request=ConfigRevisionInputSerializer,
+        responses={
+            201: ConfigRevisionSerializer,
+            400: OpenApiResponse(description="`ConfigInvalid` with `problems` and their fixes"),
+        },
+    )
+    def post(self, request: Request, name: str, version: str) -> Response:
+        """An edit over the version, which never changes; deploy it by its number."""
+        form = ConfigRevisionInputSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        revision = configs.revision_create(
+            name=name,
+            version=version,
+            actor=request.user.get_username(),
+            **form.validated_data,
+        )
+        return Response(ConfigRevisionSerializer(revision).data, status=status.HTTP_201_CREATED)
+
+
+class ConfigRevisionView(APIView):
+    @extend_schema(operation_id="config_revisions_get", responses=ConfigRevisionSerializer)
+    def get(self, request: Request, name: str, version: str, number: int) -> Response:
+        del request
+        row = selectors.revision_get(selectors.version_get(name, version), number)
+        return Response(ConfigRevisionSerializer(row).data)
+
+
+class ConfigDiffView(APIView):
+    @extend_schema(
+        operation_id="config_revisions_diff",
+        parameters=[
+            OpenApiParameter("against", int, description="default: the revision that was edited")
+        ],
+        responses=ConfigDiffSerializer,
+    )
+    def get(self, request: Request, name: str, version: str, number: int) -> Response:
+        """What this revision changes; 0 stands for the files themselves."""
+        row = selectors.version_get(name, version)
+        revision = selectors.revision_get(row, number)
+        text = request.query_params.get("against", str(revision.base))
+        if not text.isdecimal() or len(text) > selectors.LONGEST_NUMBER:
+            raise Invalid(f"{text!r} is no revision.", field="against")
+        old = selectors.revision_get(row, int(text)) if int(text) else None
+        diffs = config_diffs(
+            selectors.config_texts(row, old),
+            selectors.config_texts(row, revision),
+            old_name=f"r{int(text)}",
+            new_name=f"r{number}",
+        )
+        return Response(
+            ConfigDiffSerializer({"old": int(text), "new": number, "diffs": diffs}).data
+        )
+
+
+class RepoModelConfigView(APIView):
+    @extend_schema(
+        operation_id="repo_models_config",
+        parameters=[REVISION],
+        responses=RepoModelConfigSerializer,
+    )
+    def get(self, request: Request, name: str, version: str, repo_model: str) -> Response:
+        """The text as it was written, and what the runtime makes of it."""
+        row = selectors.version_get(name, version)
+        model = selectors.repo_model_get(row, repo_model)
+        number = revision_of(request)
+        revision = selectors.revision_get(row, number) if number else None
+        edited = revision is not None and repo_model in revision.configs
+        text = selectors.config_texts(row, revision)[repo_model]
+        effective, problems = model.config_effective, []
+        if edited:
+            answer = inspector.configs.ask(
+                "validate",
+                text=text,
+                model=repo_model,
+                graph=model.graph,
+                neighbours=selectors.neighbours(row, repo_model),
+            )
+            effective, problems = answer["effective"], answer["problems"]
+        source = "revision" if edited else ("file" if model.config_text else "none")
+        body = {
+            "model": repo_model,
+            "text": text,
+            "source": source,
+            "revision": number,
+            "effective": effective,
+            "problems": problems,
+        }
+        return Response(RepoModelConfigSerializer(body).data)

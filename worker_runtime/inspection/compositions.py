@@ -1,0 +1,95 @@
+"""Ensembles against the models beside them: missing steps, tensors that do not meet, batches."""
+
+import difflib
+from collections.abc import Mapping
+from typing import Any
+
+from worker_runtime.errors import ConfigInvalid, Problem
+from worker_runtime.inspection.edits import at, fixed, line_added, value_replaced
+from worker_runtime.repository.ensemble_tensors import TensorTable
+from worker_runtime.repository.ensembles import is_ensemble
+from worker_runtime.repository.locate import places
+
+
+def check_ensemble(text: str, config: Any, models: Mapping[str, Any]) -> list[Problem]:
+    """Findings about ``config`` (written as ``text``), given the configurations around it.
+
+    Models whose tensors are not known yet are taken as they come.
+    """
+    if not is_ensemble(config):
+        return []
+    where = places(text)
+    missing = _missing(text, config, models)
+    if missing:
+        return [at(problem, where) for problem in missing]
+    steps = config.ensemble_scheduling.step
+    if any(not (models[step.model_name].input or is_ensemble(models[step.model_name]))
+           for step in steps):  # fmt: skip
+        return []
+    batching = [step.model_name for step in steps if models[step.model_name].max_batch_size > 0]
+    try:
+        _compose(config, models)
+    except ConfigInvalid as error:
+        problem = Problem(
+            "EnsembleMismatch",
+            str(error),
+            field="ensemble_scheduling",
+            hints=tuple(hint for item in error.problems for hint in item.hints),
+        )
+        if len(batching) == len(steps) and config.max_batch_size == 0:
+            smallest = min(models[name].max_batch_size for name in batching)
+            mended = _with_batches(text, smallest)
+            problem = _mended(problem, config, models, mended, smallest)
+        return [at(problem, where)]
+    return []
+
+
+def _missing(text: str, config: Any, models: Mapping[str, Any]) -> list[Problem]:
+    found = []
+    for index, step in enumerate(config.ensemble_scheduling.step):
+        if step.model_name in models:
+            continue
+        path = f"ensemble_scheduling[0].step[{index}].model_name"
+        others = [name for name in models if name != config.name]
+        close = difflib.get_close_matches(step.model_name, others, n=1, cutoff=0.5)
+        problem = Problem(
+            "EnsembleStepUnknown",
+            f"ensemble '{config.name}' contains model '{step.model_name}', which is not in this "
+            "repository",
+            field=path,
+            detail=f"models here: {', '.join(sorted(others)) or 'no others'}",
+            hints=(f'did you mean "{close[0]}"?',) if close else ("add the model",),
+        )
+        if close:
+            mended = value_replaced(text, path, f'"{close[0]}"')
+            problem = fixed(problem, f'Write "{close[0]}"', mended)
+        found.append(problem)
+    return found
+
+
+def _compose(config: Any, models: Mapping[str, Any]) -> None:
+    """Raises ConfigInvalid in Triton's words when tensors do not meet."""
+    table = TensorTable(config)
+    for step in config.ensemble_scheduling.step:
+        table.add(step, models[step.model_name])
+    table.decoupled()
+
+
+def _with_batches(text: str, size: int) -> str:
+    if "max_batch_size" in places(text):
+        return value_replaced(text, "max_batch_size", str(size))
+    return line_added(text, f"max_batch_size: {size}")
+
+
+def _mended(
+    problem: Problem, config: Any, models: Mapping[str, Any], text: str, size: int
+) -> Problem:
+    """The remedy, when it is one: all steps batch, so the ensemble may as well."""
+    trial = type(config)()
+    trial.CopyFrom(config)
+    trial.max_batch_size = size
+    try:
+        _compose(trial, models)
+    except ConfigInvalid:
+        return problem
+    return fixed(problem, f"Set max_batch_size: {size}, as all its models batch", text)

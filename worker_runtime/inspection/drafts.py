@@ -1,0 +1,36 @@
+"""A configuration for a model whose file does not tell all of it: what is known, and guesses."""
+
+from typing import Any
+
+from tritonclient.grpc import model_config_pb2
+
+from worker_runtime.inspection.readers.facts import FileFacts
+from worker_runtime.repository.pbtxt import render
+from worker_runtime.types.tensor import BY_NAME
+
+
+def draft(config: Any, facts: FileFacts) -> tuple[str, bool]:
+    """``config`` with inputs and outputs filled in, as text; and whether nothing was guessed."""
+    made = model_config_pb2.ModelConfig()
+    made.CopyFrom(config)
+    del made.instance_group[:]
+    made.ClearField("version_policy")
+    made.ClearField("optimization")
+    if facts.graph is not None:
+        return render(made), True
+    if not made.input:
+        names = [name for name, kind in facts.arguments if _is_tensor(kind)] or ["INPUT__0"]
+        _guess(made.input, names)
+    if not made.output:
+        count = sum(_is_tensor(kind) for kind in facts.results) or 1
+        _guess(made.output, [f"OUTPUT__{index}" for index in range(count)])
+    return render(made), False
+
+
+def _is_tensor(kind: str) -> bool:
+    return kind in ("Tensor", "Optional[Tensor]")
+
+
+def _guess(field: Any, names: list[str]) -> None:
+    for name in names:
+        field.add(name=name, data_type=BY_NAME["FP32"].number, dims=[-1])

@@ -1,0 +1,63 @@
+"""Small changes of a config.pbtxt that leave every other character as it is, comments too."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from worker_runtime.errors import Problem
+from worker_runtime.repository.locate import Place, places
+
+
+def value_replaced(text: str, path: str, value: str) -> str:
+    """``text`` with the scalar at ``path`` written as ``value``; "" when it is not there."""
+    place = places(text).get(path)
+    if place is None or place.value in "{<[":
+        return ""
+    return text[: place.start] + value + text[place.end :]
+
+
+def list_replaced(text: str, path: str, values: Sequence[int]) -> str:
+    """The numbers of a list in brackets, written anew; "" where it is not written like that."""
+    place = places(text).get(path)
+    if place is None or place.value != "[":
+        return ""
+    end = text.find("]", place.start)
+    if end < 0 or "#" in text[place.start : end]:
+        return ""
+    return text[: place.start] + "[ " + ", ".join(map(str, values)) + " ]" + text[end + 1 :]
+
+
+def line_added(text: str, line: str, *, after: str = "name") -> str:
+    """``line`` behind the field ``after``, or at the top when that is not written."""
+    place = places(text).get(after)
+    if place is None:
+        return f"{line}\n{text}"
+    end = text.find("\n", place.end)
+    at = len(text) if end < 0 else end + 1
+    gap = "" if end >= 0 else "\n"
+    return text[:at] + gap + line + "\n" + text[at:]
+
+
+def field_removed(text: str, path: str) -> str:
+    """``text`` without a field that has a scalar value and, if nothing else is there, its line."""
+    place = places(text).get(path)
+    if place is None or place.value in "{<[":
+        return ""
+    start = text.rfind("\n", 0, place.start) + 1
+    end = text.find("\n", place.end)
+    end = len(text) if end < 0 else end + 1
+    name = re.escape(path.rpartition(".")[2].partition("[")[0])
+    line = text[start:end].strip()
+    if re.fullmatch(rf"{name}\s*:\s*{re.escape(place.value)}\s*[;,]?\s*(#.*)?", line):
+        return text[:start] + text[end:]
+    return ""
+
+
+def fixed(problem: Problem, label: str, text: str) -> Problem:
+    """The finding with a remedy, when there is one: ``text`` is the whole corrected text."""
+    return replace(problem, fix_label=label, fix=text) if text else problem
+
+
+def at(problem: Problem, where: dict[str, Place]) -> Problem:
+    place = where.get(problem.field)
+    return replace(problem, line=place.line, column=place.column) if place else problem

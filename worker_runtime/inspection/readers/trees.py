@@ -1,0 +1,59 @@
+"""Tree models (XGBoost JSON, LightGBM text): how many features go in and how many numbers out."""
+
+import json
+from pathlib import Path
+
+from worker_runtime.errors import LoadFailed, Problem
+from worker_runtime.inspection.readers.facts import FileFacts
+from worker_runtime.types.graph import GraphTensor, ModelGraph
+
+MAX_BYTES = 512 * 2**20
+HEADER_BYTES = 64 * 2**10
+
+
+def read_trees(path: Path, model: str) -> FileFacts:
+    """Raises LoadFailed for a text that is neither; what is binary tells nothing here."""
+    with path.open("rb") as file:
+        head = file.read(HEADER_BYTES)
+    if head.startswith(b"tree"):
+        return _lightgbm(head.decode("utf-8", "replace"), path, model)
+    if head.lstrip().startswith(b"{") and path.suffix == ".json":
+        return _xgboost(path, model)
+    return FileFacts(producer="trees")
+
+
+def _xgboost(path: Path, model: str) -> FileFacts:
+    if path.stat().st_size > MAX_BYTES:
+        return FileFacts(producer="xgboost")
+    try:
+        learner = json.loads(path.read_bytes())["learner"]
+        parameters = learner["learner_model_param"]
+        features = int(parameters["num_feature"])
+        classes = max(1, int(parameters.get("num_class", 0)), int(parameters.get("num_target", 1)))
+        objective = str(learner["objective"]["name"])
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise _refused(model, f"{path.name} is not a model that XGBoost saved") from error
+    return _facts(features, classes, f"xgboost {objective}")
+
+
+def _lightgbm(head: str, path: Path, model: str) -> FileFacts:
+    values = dict(
+        line.split("=", 1) for line in head.partition("\n\n")[0].splitlines() if "=" in line
+    )
+    try:
+        features = int(values["max_feature_idx"]) + 1
+        classes = max(1, int(values.get("num_class", 1)))
+    except (KeyError, ValueError) as error:
+        raise _refused(model, f"{path.name} is not a model that LightGBM saved") from error
+    return _facts(features, classes, f"lightgbm {values.get('objective', '')}".strip())
+
+
+def _facts(features: int, classes: int, producer: str) -> FileFacts:
+    inputs = (GraphTensor("input__0", "FP32", (-1, features)),)
+    outputs = (GraphTensor("output__0", "FP32", (-1, classes)),)
+    return FileFacts(graph=ModelGraph(inputs, outputs, producer))
+
+
+def _refused(model: str, message: str) -> LoadFailed:
+    hint = "save it with Booster.save_model('model.json') or Booster.save_model('model.txt')"
+    return LoadFailed(message, Problem("NotATreeModel", message, model=model, hints=(hint,)))
