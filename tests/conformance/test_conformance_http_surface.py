@@ -230,6 +230,29 @@ def test_bad_generate_requests(server: Runtime, body: str, text: str) -> None:
         assert (status, error_of(answer)) == (code, text)
 
 
+def test_decoupled_models_stream_on_infer_to_who_asks_for_events(server: Runtime) -> None:
+    count = 3
+    inputs = [
+        {"name": "IN", "datatype": "INT32", "shape": [count], "data": [5, 6, 7]},
+        {"name": "DELAY", "datatype": "UINT32", "shape": [count], "data": [0] * count},
+        {"name": "WAIT", "datatype": "UINT32", "shape": [1], "data": [0]},
+    ]
+    body = json.dumps({"id": "q", "inputs": inputs}).encode()
+    headers = {"Accept": "text/event-stream", "Accept-Encoding": "gzip"}
+    for _ in range(2):  # read anew, and as a known form
+        status, found, answer = server.call("v2/models/repeat/infer", body, headers=headers)
+        assert (status, found["content-type"].split(";")[0]) == (200, "text/event-stream")
+        events = [json.loads(part[6:]) for part in answer.decode().split("\n\n") if part]
+        assert [event["outputs"][0]["data"] for event in events] == [[5], [6], [7]]
+        assert {event["id"] for event in events} == {"q"}
+    status, _, answer = server.call("v2/models/repeat/infer", body)
+    text = "HTTP end point doesn't support models with decoupled transaction policy"
+    assert (status, error_of(answer)) == (501, text)
+    binary = json.dumps({"inputs": inputs, "parameters": {"binary_data_output": True}}).encode()
+    _, _, answer = server.call("v2/models/repeat/infer", binary, headers=headers)
+    assert "events carry JSON" in answer.decode()
+
+
 def test_generate_takes_no_compressed_bodies(server: Runtime) -> None:
     headers = {"Content-Encoding": "gzip"}
     status, _, answer = server.call("v2/models/addsub/generate", b"x", headers=headers)

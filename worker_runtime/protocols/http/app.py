@@ -22,7 +22,8 @@ from worker_runtime.protocols.http.heads import Head, HeadCache
 from worker_runtime.protocols.http.limits import check_document, check_size
 from worker_runtime.protocols.http.restrictions import check
 from worker_runtime.protocols.http.routes import Route, match
-from worker_runtime.types.request import InferRequest
+from worker_runtime.protocols.http.streamed import StreamedInfer
+from worker_runtime.types.request import InferRequest, Sink
 from worker_runtime.types.restrictions import Restrictions
 
 logger = logging.getLogger(__name__)
@@ -123,7 +124,8 @@ class HttpApp:
         engine = self._engine
         if head.content_encoding and head.content_encoding != "identity":
             body = decompress(body, head.content_encoding, self._limit)
-        request = decode(engine, model, head, body, connection, self._limit)
+        sink: Sink = StreamedInfer(connection, model, head) if model.decoupled else connection
+        request = decode(engine, model, head, body, sink, self._limit)
         if self._forward is not None:
             self._forward_headers(self._forward, head, request)
         if self._tracer.active:

@@ -8,7 +8,7 @@ import msgspec
 
 from worker_runtime.core.engine import Engine
 from worker_runtime.core.model import ModelVersion
-from worker_runtime.errors import InvalidArgument, RuntimeFault, Unsupported
+from worker_runtime.errors import InvalidArgument, RuntimeFault
 from worker_runtime.protocols.http.forms import Form, OutputForm, build, check_tail
 from worker_runtime.protocols.http.heads import Head
 from worker_runtime.protocols.http.json_words import BadJson
@@ -30,12 +30,11 @@ def decode(
 ) -> InferRequest:
     """The request in ``body``. ``limit`` bounds what JSON and raw requests may hold, in bytes.
 
-    Raises InvalidArgument and Unsupported, NotFound for shared memory that is not there.
+    Raises InvalidArgument, NotFound for shared memory that is not there.
     """
     arrived = monotonic_ns()
     length = head.json_length
     if length <= 0:
-        refuse_decoupled(model)
         if length == 0 or not body:
             return _decode_raw(engine, model, body, sink, arrived, limit)
         if length == -1:
@@ -73,7 +72,6 @@ def _first(
 ) -> InferRequest:
     """A request whose header was not seen before. ``message``: header, its length, the body."""
     header, length, body = message
-    refuse_decoupled(model)
     check_size(length, limit)
     try:
         form, values = _read(engine, model, header, len(body) - length, limit, request_id)
@@ -114,12 +112,6 @@ def _request(
         }
         request.form = msgspec.structs.replace(form, windows=windows)
     return request
-
-
-def refuse_decoupled(model: ModelVersion) -> None:
-    """Raises Unsupported for models that answer any number of times."""
-    if model.config.model_transaction_policy.decoupled:
-        raise Unsupported("HTTP end point doesn't support models with decoupled transaction policy")
 
 
 def _decode_json(
