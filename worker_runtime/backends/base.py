@@ -184,9 +184,11 @@ class BackendRequest(Protocol):
 class RequestInstance(Protocol):
     """One place of execution for models that take requests apart: Python, decoupled ones."""
 
-    def execute_requests(self, requests: Sequence[BackendRequest]) -> None:
+    def execute_requests(self, requests: Sequence[BackendRequest]) -> tuple[int, int] | None:
         """Run one batch of unmerged requests; called by one thread at a time.
 
+        May tell when the inputs were at the model and when it had its outputs (monotonic
+        nanoseconds), for the statistics.
         Unless the model is decoupled each request must have had its one final answer on return;
         a decoupled one may send on from other threads. What it raises fails every request of the
         batch that has no final answer yet.

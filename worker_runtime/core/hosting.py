@@ -7,9 +7,17 @@ from typing import Any
 from worker_runtime.backends.base import ModelCall, ModelMetrics
 from worker_runtime.core.engine import Engine
 from worker_runtime.core.local import Answer, LocalCall, start_call
-from worker_runtime.errors import RuntimeFault, Unavailable
+from worker_runtime.errors import Internal, NotFound, RuntimeFault, Unavailable
 from worker_runtime.types.override import LoadOverride
 from worker_runtime.types.request import Response
+
+
+def refused(model: str, why: RuntimeFault) -> Internal:
+    """What a model is told about a call that could not even begin."""
+    text = str(why)
+    if isinstance(why, NotFound | Unavailable):
+        text = f"Failed for execute the inference request. Model '{model}' is not ready."
+    return Internal(f"Model {model} - Error when running inference: {text}")
 
 
 class ModelHost:
@@ -32,7 +40,7 @@ class ModelHost:
             try:
                 started.append(start_call(engine, call, answer))
             except RuntimeFault as error:
-                answer(Response(error=error), True)
+                answer(Response(error=refused(call.model, error)), True)
 
         def cancel() -> None:
             for one in started:

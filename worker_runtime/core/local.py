@@ -56,8 +56,9 @@ def start_call(engine: Engine, call: ModelCall, answer: Answer) -> LocalCall:
     model = engine.resolve(call.model, call.version)
     if model.decoupled and not call.decoupled:
         raise Unsupported(
-            f"model '{call.model}' is decoupled: it must be called as such to give any number of "
-            "responses"
+            f"Model {call.model} is using the decoupled. The current BLS request call doesn't "
+            "support models using the decoupled transaction policy. Please use 'decoupled=True' "
+            "argument to the 'exec' or 'async_exec' calls for decoupled models.'"
         )
     forms = tuple([(name, datatype, array.shape) for name, datatype, array in call.inputs])
     plan = engine.plan(model, call.id, forms, call.outputs or None)

@@ -266,8 +266,11 @@ def test_errors_of_called_models_arrive(client: http.InferenceServerClient) -> N
     inputs = [tensor(np.array([1], np.float32)), tensor(text("missing"), "MODE")]
     with pytest.raises(InferenceServerException) as caught:
         client.infer("caller", inputs)
-    assert caught.value.status() == "404"
-    assert "unknown model: 'nope'" in caught.value.message()
+    assert caught.value.status() == "500"
+    assert caught.value.message() == (
+        "Model nope - Error when running inference: Failed for execute the inference request. "
+        "Model 'nope' is not ready."
+    )
 
 
 def test_coroutines_execute(client: http.InferenceServerClient) -> None:

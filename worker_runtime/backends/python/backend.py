@@ -87,6 +87,7 @@ class PythonBackend:
                     "op": "auto_complete",
                     "path": str(spec.path),
                     "file": _file(spec),
+                    "model": spec.name,
                     "config": _config_json(spec.config),
                 }
             )
@@ -216,28 +217,29 @@ def _config_json(config: Any) -> str:
 _LONG = {3, 4, 6, 16, 18}  # descriptor types of 64-bit integers, which JSON has as strings
 
 
-def _with_numbers(data: dict[str, Any], descriptor: Any) -> dict[str, Any]:
+def _with_numbers(data: Any, descriptor: Any) -> Any:
+    """``data`` in the order in which the message declares its fields, as Triton prints it."""
+    found: dict[str, Any] = {}
     for field in descriptor.fields:
-        value = data.get(field.name)
-        if value is None:
+        if field.name not in data:
             continue
+        value, message = data[field.name], field.message_type
         if field.type in _LONG:
-            data[field.name] = [int(v) for v in value] if isinstance(value, list) else int(value)
-        elif field.message_type is not None and not field.message_type.GetOptions().map_entry:
-            items = value if isinstance(value, list) else [value]
-            for item in items:
-                if isinstance(item, dict):
-                    _with_numbers(item, field.message_type)
-    return data
+            value = [int(v) for v in value] if isinstance(value, list) else int(value)
+        elif message is not None and not message.GetOptions().map_entry:
+            if isinstance(value, list):
+                value = [_with_numbers(item, message) for item in value]
+            else:
+                value = _with_numbers(value, message)
+        found[field.name] = value
+    return found
 
 
 def _replace(config: Any, data: dict[str, Any]) -> None:
     """Take over what the model made of its configuration. Raises LoadFailed."""
-    changed = type(config)()
     try:
-        json_format.ParseDict(data, changed)
+        config.CopyFrom(json_format.ParseDict(data, type(config)()))
     except json_format.ParseError as error:
         raise LoadFailed(
             f"auto_complete_config gave a configuration that is none: {error}"
         ) from error
-    config.CopyFrom(changed)

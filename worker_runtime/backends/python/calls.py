@@ -40,6 +40,8 @@ class Calls:
         elif kind == "log":
             level = _LEVELS[message["level"] if 0 <= message["level"] < len(_LEVELS) else 0]
             logger.log(level, "%s: %s", self._model, message["text"])
+        elif kind == "room":
+            self._answered(message, dict)  # what became free goes with every message
         elif kind == "metric":
             self._answered(message, lambda: self._metric(message))
         elif kind == "model":

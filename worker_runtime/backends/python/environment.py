@@ -53,7 +53,8 @@ def interpreter(spec: LoadSpec) -> tuple[Path | None, dict[str, str]]:
 def _located(given: str, spec: LoadSpec) -> Path:
     path = Path(given.replace(_MODEL_DIRECTORY, str(spec.path.parent)))
     if not path.exists():
-        raise _failed(spec, f"{EXECUTION_ENV} '{path}' does not exist")
+        message = f"Failed to get the canonical path for {path}."
+        raise LoadFailed(message, Problem("ModelLoadFailed", message, model=spec.name), "Internal")
     return path
 
 

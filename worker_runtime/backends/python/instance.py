@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
+from time import monotonic_ns
 
 from worker_runtime.backends.base import BackendRequest, Host
 from worker_runtime.backends.python.calls import Calls
@@ -123,7 +124,7 @@ class PythonInstance:
 
     # --- execution ---------------------------------------------------------------------------
 
-    def execute_requests(self, requests: Sequence[BackendRequest]) -> None:
+    def execute_requests(self, requests: Sequence[BackendRequest]) -> tuple[int, int]:
         numbered = {next(self._numbers): request for request in requests}
         if self._spec.decoupled:
             with self._lock:
@@ -131,15 +132,18 @@ class PythonInstance:
         else:
             self._open = dict(numbered)
         try:
-            process, outcome = self._run(numbered)
+            process = self._hand_over(numbered)
+            given = monotonic_ns()
+            outcome = self._result(process)
+            computed = monotonic_ns()
         finally:
             if not self._spec.decoupled:
                 self._open = {}  # why: requests hold memory that clients want back
         self._settle(outcome, numbered, process)
+        return given, computed
 
-    def _run(self, numbered: dict[int, BackendRequest]) -> tuple[StubProcess, Message]:
-        """Hand a batch over and wait for its end. Raises BackendFailed when the process dies."""
-        process = self._hand_over(numbered)
+    def _result(self, process: StubProcess) -> Message:
+        """Wait for the end of a batch. Raises BackendFailed when the process dies."""
         outcomes, limit = self._outcomes, self._spec.execute_timeout_s
         try:
             # why not when decoupled: answers come at any time, and another thread reads them.
@@ -155,7 +159,7 @@ class PythonInstance:
             ) from None
         if outcome is None:
             raise BackendFailed(self._death(process))
-        return process, outcome
+        return outcome
 
     def _has_outcome(self) -> bool:
         return not self._outcomes.empty()
@@ -187,6 +191,9 @@ class PythonInstance:
     def _settle(
         self, outcome: Message, numbered: dict[int, BackendRequest], process: StubProcess
     ) -> None:
+        window = process.channel.window
+        for number, data in outcome.get("answers", ()):
+            numbered[number].send(response_of(data, window, self._spec.model), final=True)
         error = outcome.get("error")
         if error:
             with self._lock:
@@ -196,9 +203,6 @@ class PythonInstance:
                 "Failed to process the request(s) for model "
                 f"'{self._spec.command.name}', message: {error}"
             )
-        window = process.channel.window
-        for number, data in outcome.get("answers", ()):
-            numbered[number].send(response_of(data, window, self._spec.model), final=True)
         for number in outcome.get("again", ()):
             with self._lock:
                 self._open.pop(number, None)

@@ -178,9 +178,12 @@ class StubProcess:
                 if self._poll(0, _ELSEWHERE_S):
                     break
             with self._turn:
-                while not self._lost and self._poll(select.POLLIN, 0.0):
+                while self._comes_more():
                     self._receive()
         self._see_out()
+
+    def _comes_more(self) -> bool:
+        return not self._lost and self._poll(select.POLLIN, 0.0)
 
     def _see_out(self) -> None:
         with contextlib.suppress(subprocess.TimeoutExpired):

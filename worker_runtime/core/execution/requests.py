@@ -175,8 +175,9 @@ class RequestExecutor:
     ) -> tuple[list[ActiveRequest], None, Times]:
         start = monotonic_ns()
         calls = [ActiveRequest(request, self, start) for request in batch]
+        marks = None
         try:
-            instance.execute_requests(calls)
+            marks = instance.execute_requests(calls)
         except Exception as error:  # why so wide: a model's errors belong to its requests
             fault = as_fault(error)
             for call in calls:
@@ -187,7 +188,8 @@ class RequestExecutor:
                 if not (call.over or call.again):
                     call.over, call.raised = True, self._silent
         now = monotonic_ns()
-        return calls, None, (start, start, now, now)
+        fed, computed = marks or (start, now)
+        return calls, None, (start, fed, computed, now)
 
     def answered(
         self,

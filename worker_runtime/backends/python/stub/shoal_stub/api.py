@@ -15,9 +15,9 @@ from .objects import (
     InferenceResponse,
     InferenceResponseSender,
     InferenceTrace,
+    MemoryType,
     PreferredMemory,
     TritonError,
-    TritonModelException,
 )
 from .service import (
     Logger,
@@ -28,7 +28,7 @@ from .service import (
     load_model,
     unload_model,
 )
-from .tensors import DTYPES, NAMES, NUMBERS, Tensor, serialize_bytes
+from .tensors import DTYPES, NAMES, NUMBERS, Tensor, TritonModelException, serialize_bytes
 from .tensors import deserialize_bytes as _deserialize
 
 TRITONSERVER_REQUEST_FLAG_SEQUENCE_START = SEQUENCE_START
@@ -36,13 +36,13 @@ TRITONSERVER_REQUEST_FLAG_SEQUENCE_END = SEQUENCE_END
 TRITONSERVER_RESPONSE_COMPLETE_FINAL = RESPONSE_FINAL
 TRITONSERVER_REQUEST_RELEASE_ALL = RELEASE_ALL
 TRITONSERVER_REQUEST_RELEASE_RESCHEDULE = RELEASE_RESCHEDULE
-TRITONSERVER_MEMORY_CPU = 0
-TRITONSERVER_MEMORY_CPU_PINNED = 1
-TRITONSERVER_MEMORY_GPU = 2
+TRITONSERVER_MEMORY_CPU = MemoryType.TRITONSERVER_MEMORY_CPU
+TRITONSERVER_MEMORY_GPU = MemoryType.TRITONSERVER_MEMORY_GPU
 
 TRITON_STRING_TO_NUMPY: "dict[str, Any]" = {
     ("TYPE_STRING" if name == "BYTES" else "TYPE_" + name): kind for name, kind in DTYPES.items()
 }
+TRITON_STRING_TO_NUMPY["TYPE_BOOL"] = bool
 
 
 def get_input_tensor_by_name(inference_request: InferenceRequest, name: str) -> "Optional[Tensor]":
@@ -87,30 +87,30 @@ def using_decoupled_model_transaction_policy(model_config: "dict[str, Any]") -> 
 
 
 def triton_to_numpy_type(data_type: int) -> Any:
-    return DTYPES[NAMES[data_type]]
+    return DTYPES.get(NAMES.get(data_type, ""))
 
 
-def numpy_to_triton_type(data_type: Any) -> int:
-    wanted = np.dtype(data_type)
+def numpy_to_triton_type(data_type: Any) -> "Optional[int]":
+    """Triton's number for a numpy type; None where it has none."""
+    if data_type == np.bytes_:
+        return NUMBERS["BYTES"]
     for name, kind in DTYPES.items():
-        if np.dtype(kind) == wanted:
+        if data_type == kind:
             return NUMBERS[name]
-    raise KeyError(data_type)
+    return None
 
 
 def triton_string_to_numpy(triton_type_string: str) -> Any:
     return TRITON_STRING_TO_NUMPY[triton_type_string]
 
 
-def serialize_byte_tensor(input_tensor: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
-    """A one-dimensional array whose one element is the serialised tensor."""
+def serialize_byte_tensor(input_tensor: "np.ndarray[Any, Any]") -> Any:
+    """Each element behind its length; () for no elements, None for other data types."""
     if input_tensor.size == 0:
-        return np.empty([0], dtype=np.object_)
-    if input_tensor.dtype != np.object_ and input_tensor.dtype.kind not in "SU":
-        raise TritonModelException("Invalid tensor data type, expected object or bytes")
-    found = np.empty(1, dtype=np.object_)
-    found[0] = serialize_bytes(input_tensor)
-    return found
+        return ()
+    if input_tensor.dtype != np.object_ and input_tensor.dtype.type != np.bytes_:
+        return None
+    return serialize_bytes(input_tensor)
 
 
 def deserialize_bytes_tensor(encoded_tensor: bytes) -> "np.ndarray[Any, Any]":
@@ -123,7 +123,6 @@ def deserialize_bytes_tensor(encoded_tensor: bytes) -> "np.ndarray[Any, Any]":
 
 __all__ = [
     "TRITONSERVER_MEMORY_CPU",
-    "TRITONSERVER_MEMORY_CPU_PINNED",
     "TRITONSERVER_MEMORY_GPU",
     "TRITONSERVER_REQUEST_FLAG_SEQUENCE_END",
     "TRITONSERVER_REQUEST_FLAG_SEQUENCE_START",

@@ -75,6 +75,8 @@ class Arena:
         self._segments: dict[int, _Segment] = {}
         self._next = 0
         self._limit = limit_bytes
+        self.lent_bytes = 0
+        self.lent_blocks = 0
         self._lock = threading.Lock()
         # Descriptors that the reader has not seen yet, and numbers that it may forget.
         self.fresh: list[tuple[int, int, int]] = []  # number, fd, size
@@ -94,6 +96,8 @@ class Arena:
         room = -(-size // _ALIGN) * _ALIGN
         with self._lock:
             segment, offset = self._find(room)
+            self.lent_bytes += room
+            self.lent_blocks += 1
         if isinstance(data, np.ndarray):
             data = _raw(data)
         segment.view[offset : offset + size] = data
@@ -121,7 +125,10 @@ class Arena:
             for number, offset, size in blocks:
                 segment = self._segments.get(number)
                 if segment is not None:
-                    segment.give(offset, -(-size // _ALIGN) * _ALIGN)
+                    room = -(-size // _ALIGN) * _ALIGN
+                    segment.give(offset, room)
+                    self.lent_bytes -= room
+                    self.lent_blocks -= 1
             if self.held_bytes > _KEEP_BYTES:
                 for segment in [s for s in self._segments.values() if s.idle and s.number]:
                     del self._segments[segment.number]

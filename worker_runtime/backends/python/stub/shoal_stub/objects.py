@@ -1,45 +1,64 @@
 """Requests, responses and errors, with the methods that model authors know from Triton."""
 
+import enum
 import json
 from typing import TYPE_CHECKING, Any, Iterable, Optional, Union
 
-from .tensors import Tensor
+from .tensors import Tensor, TritonModelException, incompatible
 
 if TYPE_CHECKING:
     from .session import Session
-
-UNKNOWN, INTERNAL, NOT_FOUND, INVALID_ARG, UNAVAILABLE = 0, 1, 2, 3, 4
-UNSUPPORTED, ALREADY_EXISTS, CANCELLED = 5, 6, 7
 
 SEQUENCE_START, SEQUENCE_END = 1, 2
 RESPONSE_FINAL = 1
 RELEASE_ALL, RELEASE_RESCHEDULE = 1, 2
 
 
-class TritonModelException(Exception):
-    """What a model raises to fail the requests that it executes."""
+class ErrorCode(enum.IntEnum):
+    """TRITONSERVER_Error_Code."""
+
+    UNKNOWN = 0
+    INTERNAL = 1
+    NOT_FOUND = 2
+    INVALID_ARG = 3
+    UNAVAILABLE = 4
+    UNSUPPORTED = 5
+    ALREADY_EXISTS = 6
+    CANCELLED = 7
+
+
+class MemoryType(enum.IntEnum):
+    """The kinds of memory that a preference may name."""
+
+    TRITONSERVER_MEMORY_GPU = 0
+    TRITONSERVER_MEMORY_CPU = 1
 
 
 class TritonError:
     """An error as part of a response."""
 
-    UNKNOWN = UNKNOWN
-    INTERNAL = INTERNAL
-    NOT_FOUND = NOT_FOUND
-    INVALID_ARG = INVALID_ARG
-    UNAVAILABLE = UNAVAILABLE
-    UNSUPPORTED = UNSUPPORTED
-    ALREADY_EXISTS = ALREADY_EXISTS
-    CANCELLED = CANCELLED
+    UNKNOWN = ErrorCode.UNKNOWN
+    INTERNAL = ErrorCode.INTERNAL
+    NOT_FOUND = ErrorCode.NOT_FOUND
+    INVALID_ARG = ErrorCode.INVALID_ARG
+    UNAVAILABLE = ErrorCode.UNAVAILABLE
+    UNSUPPORTED = ErrorCode.UNSUPPORTED
+    ALREADY_EXISTS = ErrorCode.ALREADY_EXISTS
+    CANCELLED = ErrorCode.CANCELLED
 
-    def __init__(self, message: str, code: int = INTERNAL) -> None:
-        self._message = str(message)
-        self._code = int(code)
+    def __init__(self, message: str, code: int = ErrorCode.INTERNAL) -> None:
+        if not isinstance(message, str):
+            raise incompatible(f"expected a text, got {type(message).__name__}")
+        self._message = message
+        try:
+            self._code = ErrorCode(code)
+        except ValueError:
+            raise incompatible(f"{code!r} is no error code") from None
 
     def message(self) -> str:
         return self._message
 
-    def code(self) -> int:
+    def code(self) -> ErrorCode:
         return self._code
 
     def __str__(self) -> str:
@@ -49,7 +68,9 @@ class TritonError:
 class PreferredMemory:
     """Where a BLS caller would like the outputs; results are in host memory here."""
 
-    def __init__(self, preferred_memory_type: int, preferred_device_id: int = 0) -> None:
+    def __init__(self, preferred_memory_type: MemoryType, preferred_device_id: int = 0) -> None:
+        if not isinstance(preferred_memory_type, MemoryType):
+            raise incompatible("preferred_memory_type is no TRITONSERVER_MEMORY_CPU or _GPU")
         self.preferred_memory_type = preferred_memory_type
         self.preferred_device_id = preferred_device_id
 
@@ -65,22 +86,27 @@ class InferenceTrace:
         return self._context
 
 
+_NO_TRACE = InferenceTrace()
+
+
 class InferenceResponse:
     """The answer to one request. With an ``error`` the tensors are ignored."""
 
     def __init__(
         self,
-        output_tensors: "Optional[Iterable[Tensor]]" = None,
-        error: "Union[TritonError, str, None]" = None,
+        output_tensors: "Iterable[Tensor]" = (),
+        error: "Optional[TritonError]" = None,
         parameters: "Optional[dict[str, Any]]" = None,
     ) -> None:
-        self._tensors = list(output_tensors or ())
-        if any(not isinstance(tensor, Tensor) for tensor in self._tensors):
-            raise TritonModelException("An element of the output_tensors list is not a Tensor")
-        self._error = (
-            error if error is None or isinstance(error, TritonError) else TritonError(error)
+        self._tensors = _tensors(
+            "output_tensors",
+            output_tensors,
+            "Output tensor for inference response should not be empty.",
         )
-        self._parameters = _checked_parameters(parameters)
+        if error is not None and not isinstance(error, TritonError):
+            raise incompatible(f"error is no TritonError but {type(error).__name__}")
+        self._error = error
+        self._parameters = _checked_parameters(parameters) if parameters is not None else {}
 
     def output_tensors(self) -> "list[Tensor]":
         return self._tensors
@@ -115,15 +141,38 @@ class InferenceResponse:
         return InferenceResponse(tensors, parameters=data.get("parameters"))
 
 
-def _checked_parameters(parameters: "Optional[dict[str, Any]]") -> "dict[str, Any]":
-    for key, value in (parameters or {}).items():
+def _tensors(name: str, items: Any, empty: str) -> "list[Tensor]":
+    """``items`` as a list of tensors; ``empty`` is what is said of one that is None."""
+    if not isinstance(items, (list, tuple)):
+        raise incompatible(f"{name} must be a list of Tensor, got {type(items).__name__}")
+    for item in items:
+        if item is None:
+            raise TritonModelException(empty)
+        if not isinstance(item, Tensor):
+            raise incompatible(f"{name} must be a list of Tensor, found {type(item).__name__}")
+    return list(items)
+
+
+def _of(name: str, value: Any, *kinds: type) -> Any:
+    if not isinstance(value, kinds):
+        expected = " or ".join(kind.__name__ for kind in kinds)
+        raise incompatible(f"{name} must be {expected}, got {type(value).__name__}")
+    return value
+
+
+def _checked_parameters(parameters: Any) -> "dict[str, Any]":
+    if not isinstance(parameters, dict):
+        raise TritonModelException(f"Expect a dict of parameters, got {type(parameters)!r}")
+    for key, value in parameters.items():
         if not isinstance(key, str):
-            raise TypeError(f"Expect parameters keys to have type str, found type {type(key)!r}")
+            raise TritonModelException(
+                f"Expect parameters keys to have type str, found type {type(key)!r}"
+            )
         if not isinstance(value, (bool, int, str)):
-            raise TypeError(
+            raise TritonModelException(
                 f"Expect parameters values to have type bool/int/str, found type {type(value)!r}"
             )
-    return dict(parameters or {})
+    return dict(parameters)
 
 
 class InferenceResponseSender:
@@ -135,20 +184,35 @@ class InferenceResponseSender:
         self._sent = 0
 
     def send(self, response: "Optional[InferenceResponse]" = None, flags: int = 0) -> None:
+        if response is not None and not isinstance(response, InferenceResponse):
+            raise TypeError(
+                "send(): incompatible function arguments: response must be an InferenceResponse, "
+                f"got {type(response).__name__}"
+            )
         if flags not in (0, RESPONSE_FINAL):
             raise TritonModelException("Unable to send response. Unsupported flag provided.")
-        if self._closed:
-            raise TritonModelException("Unable to send response. Response sender has been closed.")
         if response is None and not flags:
             raise TritonModelException(
                 "Inference Response object must be provided when the response flags is set to zero."
             )
         session = self._request._session
+        if self._request._number < 0:
+            raise TritonModelException(
+                "Unable to send response. Response sender has no reference to the decoupled state "
+                "of the model."
+            )
         if not session.decoupled and response is not None and self._sent:
             raise TritonModelException(
                 "Unable to send response. Non-decoupled model cannot send more than one response."
             )
-        self._sent += response is not None
+        if not session.decoupled and response is None and not self._sent:
+            raise TritonModelException(
+                "Unable to send response. Non-decoupled model cannot send complete final before "
+                "sending a response."
+            )
+        if self._closed:
+            raise TritonModelException("Unable to send response. Response sender has been closed.")
+        self._sent += 1
         if flags:
             self._closed = True
             self._request._answered = True
@@ -167,30 +231,29 @@ class InferenceRequest:
         correlation_id: "Union[int, str]" = 0,
         inputs: "Optional[Iterable[Tensor]]" = None,
         requested_output_names: "Optional[Iterable[str]]" = None,
-        model_name: str = "",
+        model_name: "Optional[str]" = None,
         model_version: int = -1,
         flags: int = 0,
         timeout: int = 0,
         preferred_memory: "Optional[PreferredMemory]" = None,
-        trace: "Optional[InferenceTrace]" = None,
+        trace: "Union[InferenceTrace, None]" = _NO_TRACE,
         parameters: "Optional[dict[str, Any]]" = None,
     ) -> None:
-        self._inputs = list(inputs or ())
-        if any(not isinstance(item, Tensor) for item in self._inputs):
-            raise TritonModelException("An element of the inputs list is not a Tensor")
-        self._outputs = list(requested_output_names or ())
-        if not all(self._outputs) or not all(isinstance(n, str) for n in self._outputs):
-            raise TritonModelException(
-                "An element of the requested_output_names list is not a name"
-            )
-        self._id = request_id
-        self._correlation_id = correlation_id
-        self._model_name = model_name
-        self._model_version = int(model_version)
-        self._flags = int(flags)
-        self._timeout = int(timeout)
-        self._trace = trace or InferenceTrace()
-        self._parameters = json.dumps(_checked_parameters(parameters))
+        self._id: str = _of("request_id", request_id, str)
+        self._correlation_id: Union[int, str] = _of("correlation_id", correlation_id, int, str)
+        self._model_name: str = _of("model_name", model_name, str)
+        about = f"for request with id '{request_id}' and model name '{model_name}'"
+        self._inputs = _tensors("inputs", inputs, f"Input tensor {about} should not be empty.")
+        names = _of("requested_output_names", requested_output_names, list, tuple, set)
+        self._outputs = {_of("an element of requested_output_names", name, str) for name in names}
+        if "" in self._outputs:
+            raise TritonModelException(f"Requested output name {about} should not be empty.")
+        self._model_version: int = _of("model_version", model_version, int)
+        self._flags: int = _of("flags", flags, int)
+        self._timeout: int = _of("timeout", timeout, int)
+        self._trace: InferenceTrace = _of("trace", trace, InferenceTrace)
+        given = {} if parameters is None else parameters
+        self._parameters = json.dumps(_checked_parameters(given))
         self._preferred_memory = preferred_memory
         self._release_flags = RELEASE_ALL
         self._number = -1
@@ -207,11 +270,8 @@ class InferenceRequest:
     def correlation_id(self) -> "Union[int, str]":
         return self._correlation_id
 
-    def requested_output_names(self) -> "list[str]":
+    def requested_output_names(self) -> "set[str]":
         return self._outputs
-
-    def model_name(self) -> str:
-        return self._model_name
 
     def flags(self) -> int:
         return self._flags
@@ -230,20 +290,15 @@ class InferenceRequest:
     def trace(self) -> InferenceTrace:
         return self._trace
 
-    def preferred_memory(self) -> "Optional[PreferredMemory]":
-        return self._preferred_memory
-
     def get_response_sender(self) -> InferenceResponseSender:
         if self._sender is None:
             self._sender = InferenceResponseSender(self)
         return self._sender
 
     def is_cancelled(self) -> bool:
-        return self._session.is_cancelled(self._number)
+        return self._number >= 0 and self._session.is_cancelled(self._number)
 
     def set_release_flags(self, flags: int) -> None:
-        if flags not in (RELEASE_ALL, RELEASE_RESCHEDULE):
-            raise TritonModelException("Unable to set release flags. Unsupported flag provided.")
         self._release_flags = flags
 
     # --- BLS ---------------------------------------------------------------------------------
@@ -267,7 +322,7 @@ class InferenceRequest:
             "timeout": self._timeout,
             "model": self._model_name,
             "version": self._model_version,
-            "outputs": self._outputs,
+            "outputs": list(self._outputs),
             "parameters": self._parameters,
             "inputs": [tensor.write(arena) for tensor in self._inputs],
         }
@@ -280,7 +335,7 @@ class InferenceRequest:
         made._number = data["n"]
         made._id = data["id"]
         made._inputs = [Tensor.read(item, window) for item in data["inputs"]]
-        made._outputs = data["outputs"]
+        made._outputs = set(data["outputs"])
         made._correlation_id = data.get("corr", 0)
         made._flags = data.get("flags", 0)
         made._timeout = data.get("timeout", 0)

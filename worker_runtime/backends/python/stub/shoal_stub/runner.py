@@ -16,11 +16,13 @@ from .objects import (
     RELEASE_RESCHEDULE,
     InferenceRequest,
     InferenceResponse,
-    TritonModelException,
 )
 from .session import Session
+from .tensors import TritonModelException
 
 _READY_TIMEOUT_S = 5.0
+_OWN = os.path.dirname(os.path.abspath(__file__))
+_IMPORTING = ("_gcd_import", "import_module")
 
 
 class Runner:
@@ -72,10 +74,11 @@ class Runner:
         version = os.path.basename(path)
         name = file[:-3] if file.endswith(".py") else file
         package = importlib.import_module(f"{version}.{name}")
-        found = getattr(package, "TritonPythonModel", None)
-        if found is None:
-            raise TritonModelException(f"{file} does not define the class TritonPythonModel")
-        return found
+        if not hasattr(package, "TritonPythonModel"):
+            raise Misuse(
+                f"AttributeError: module '{version}.{name}' has no attribute 'TritonPythonModel'"
+            )
+        return package.TritonPythonModel
 
     def _auto_complete(self, message: "dict[str, Any]") -> None:
         try:
@@ -85,10 +88,9 @@ class Runner:
             if complete is not None:
                 result = complete(ModelConfig(json.loads(message["config"])))
                 if not isinstance(result, ModelConfig):
-                    raise TritonModelException(
-                        "auto_complete_config function in model "
-                        f"'{os.path.join(message['path'], message['file'])}' must return a valid "
-                        "pb.ModelConfig object."
+                    raise Misuse(
+                        f"auto_complete_config function in model '{message['model']}' must return "
+                        "a valid pb.ModelConfig object."
                     )
                 config = result.as_dict()
         except Exception as error:
@@ -104,13 +106,8 @@ class Runner:
         session.decoupled = message["decoupled"]
         try:
             self._model = self._import(message)()
-            if not hasattr(self._model, "execute"):
-                raise TritonModelException(
-                    "Python model file "
-                    f"{os.path.join(message['path'], message['file'])} must implement 'execute' "
-                    "method."
-                )
-            self._execute = self._model.execute
+            file = os.path.join(message["path"], message["file"])
+            self._execute = getattr(self._model, "execute", _missing_execute(file))
             self._is_async = inspect.iscoroutinefunction(self._execute)
             if hasattr(self._model, "initialize"):
                 self._model.initialize(args)
@@ -156,8 +153,8 @@ class Runner:
         try:
             result = self._execute(requests)
             answers = self._answers(requests, result)
-        except Exception as failure:
-            answers, error = {}, described(failure)
+        except BaseException as failure:  # sys.exit() in a model fails its batch, no more
+            answers, error = session.take_answers(), described(failure)
         numbers = _rescheduled(requests)
         # why before sending: memory that only these names hold is free for the server again.
         del requests, result
@@ -200,6 +197,11 @@ class Runner:
                 f"InferenceResponse(s) size is:{len(result)}\n"
             )
         for request, response in zip(requests, result):
+            if response is not None and request._release_flags == RELEASE_RESCHEDULE:
+                raise Misuse(
+                    "Expected a None object in the execute function return list for reschduled "
+                    f"request, found type '{type(response)}'."
+                )
             if response is None:
                 if request._release_flags != RELEASE_RESCHEDULE and request._number not in sent:
                     raise Misuse(
@@ -246,8 +248,8 @@ class Runner:
         try:
             result = await self._execute(requests)
             answers = self._answers(requests, result)
-        except Exception as failure:
-            error = described(failure)
+        except BaseException as failure:  # sys.exit() in a model fails its batch, no more
+            answers, error = session.take_answers(), described(failure)
         if session.decoupled:
             for request in requests:
                 if error and not request._answered:
@@ -276,14 +278,24 @@ class Misuse(TritonModelException):
     """What a model may not return; told as it is, without a place in its code."""
 
 
+def _missing_execute(file: str) -> Any:
+    def execute(_requests: Any) -> None:
+        raise Misuse(f"Python model {file} does not implement `execute` method.")
+
+    return execute
+
+
 def described(error: BaseException) -> str:
     """Type, message and where: the innermost frame first, as Triton writes it."""
     if isinstance(error, Misuse):
         return str(error)
-    lines = [f"{type(error).__name__}: {error}", "", "At:"]
-    frames = traceback.extract_tb(error.__traceback__)
-    own = os.path.dirname(os.path.abspath(__file__))
-    for frame in reversed(frames):
-        if not frame.filename.startswith(own):
-            lines.append(f"  {frame.filename}({frame.lineno}): {frame.name}")
-    return "\n".join(lines) + "\n"
+    what = f"{type(error).__name__}: {error}"
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if not frame.filename.startswith(_OWN) and frame.name not in _IMPORTING
+    ]
+    if all(frame.filename.startswith("<frozen") for frame in frames):
+        return what
+    lines = [f"  {frame.filename}({frame.lineno}): {frame.name}" for frame in reversed(frames)]
+    return "\n".join([what, "", "At:", *lines, ""])

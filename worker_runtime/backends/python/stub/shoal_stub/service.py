@@ -1,15 +1,15 @@
 """What models ask of the server besides inference: logs, metrics, other models."""
 
 import base64
+import enum
 import inspect
 from typing import TYPE_CHECKING, Any, Optional
 
-from .objects import TritonModelException
+from .tensors import TritonModelException
 
 if TYPE_CHECKING:
     from .session import Session
 
-INFO, WARNING, ERROR, VERBOSE = 0, 1, 2, 3
 _SESSION: "list[Session]" = []
 
 
@@ -23,42 +23,43 @@ def _session() -> "Session":
     return _SESSION[0]
 
 
-class LogLevel:
-    INFO = INFO
-    WARNING = WARNING
-    ERROR = ERROR
-    VERBOSE = VERBOSE
+class LogLevel(enum.Enum):
+    INFO = 0
+    WARNING = 1
+    ERROR = 2
+    VERBOSE = 3
 
 
 class Logger:
     """Writes to the server's log; used without an instance, or as an instance."""
 
-    INFO = INFO
-    WARNING = WARNING
-    ERROR = ERROR
-    VERBOSE = VERBOSE
+    LogLevel: "type[LogLevel]" = LogLevel
+    INFO = LogLevel.INFO
+    WARNING = LogLevel.WARNING
+    ERROR = LogLevel.ERROR
+    VERBOSE = LogLevel.VERBOSE
 
     @staticmethod
-    def log(message: str, level: int = INFO) -> None:
+    def log(message: str, level: Any = LogLevel.INFO) -> None:
         frame = inspect.currentframe()
         caller = frame.f_back if frame is not None else None
         _log(message, level, caller)
 
     @staticmethod
     def log_info(message: str) -> None:
-        _log(message, INFO, _caller())
+        _log(message, LogLevel.INFO, _caller())
 
     @staticmethod
     def log_warn(message: str) -> None:
-        _log(message, WARNING, _caller())
+        _log(message, LogLevel.WARNING, _caller())
 
     @staticmethod
     def log_error(message: str) -> None:
-        _log(message, ERROR, _caller())
+        _log(message, LogLevel.ERROR, _caller())
 
     @staticmethod
     def log_verbose(message: str) -> None:
-        _log(message, VERBOSE, _caller())
+        _log(message, LogLevel.VERBOSE, _caller())
 
 
 def _caller() -> Any:
@@ -68,9 +69,14 @@ def _caller() -> Any:
     return frame
 
 
-def _log(message: str, level: int, frame: Any) -> None:
+def _log(message: Any, level: Any, frame: Any) -> None:
+    if not isinstance(message, str) or not isinstance(level, LogLevel):
+        raise TypeError(
+            "log(): incompatible function arguments: expected a text and a LogLevel, got "
+            f"{type(message).__name__} and {type(level).__name__}"
+        )
     place = ["", 0] if frame is None else [frame.f_code.co_filename, frame.f_lineno]
-    _session().channel.send({"op": "log", "level": int(level), "text": str(message), "at": place})
+    _session().channel.send({"op": "log", "level": level.value, "text": message, "at": place})
 
 
 class MetricFamily:

@@ -7,10 +7,16 @@ import time
 from typing import Any, Optional
 
 from .channel import Channel
-from .objects import InferenceRequest, InferenceResponse, TritonModelException
+from .objects import InferenceRequest, InferenceResponse
 from .reading import Box, Reading, when_gone
+from .tensors import TritonModelException
 
 _LAST_GRACE_S = 5.0
+# Beyond these a model that answers faster than the server hands on has to wait.
+_MAX_LENT_BYTES = 64 << 20
+_MAX_LENT_BLOCKS = 1024
+_FIRST_PAUSE_S = 0.001
+_LONGEST_PAUSE_S = 0.05
 
 
 class Session:
@@ -64,6 +70,8 @@ class Session:
     def respond(
         self, request: InferenceRequest, response: Optional[InferenceResponse], *, final: bool
     ) -> None:
+        if self.decoupled:
+            self._wait_for_room()
         data = response.described(self) if response is not None else None
         if self.decoupled:
             self.channel.send(
@@ -71,6 +79,15 @@ class Session:
             )
         elif data is not None:
             self._batch_answers[request._number] = data
+
+    def _wait_for_room(self) -> None:
+        """Let the server catch up: answers that it has not handed on yet take memory."""
+        arena, pause_s = self.channel.arena, _FIRST_PAUSE_S
+        while arena.lent_bytes > _MAX_LENT_BYTES or arena.lent_blocks > _MAX_LENT_BLOCKS:
+            self.ask({"op": "room"})
+            if arena.lent_bytes > _MAX_LENT_BYTES or arena.lent_blocks > _MAX_LENT_BLOCKS:
+                time.sleep(pause_s)
+                pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
 
     def take_answers(self) -> "dict[int, Any]":
         """What response senders of the batch said, by request."""
@@ -218,7 +235,7 @@ class ResponseIterator:
 
     def __next__(self) -> InferenceResponse:
         if self._over:
-            raise StopIteration
+            raise StopIteration("Iteration is done for the responses.")
         message = self._call.take()
         self._over = message["final"]
         return _response(message, self._session)
@@ -228,7 +245,7 @@ class ResponseIterator:
 
     async def __anext__(self) -> InferenceResponse:
         if self._over:
-            raise StopAsyncIteration
+            raise StopAsyncIteration("Iteration is done for the responses.")
         loop = asyncio.get_running_loop()
         message = await loop.run_in_executor(None, self._call.take)
         self._over = message["final"]

@@ -25,8 +25,13 @@ _LENGTH = struct.Struct("<I")
 Described = "list[Any]"  # [name, data type, shape, block]
 
 
-class TensorError(Exception):
-    """A tensor that cannot be made or read as asked."""
+class TritonModelException(Exception):
+    """What a model raises to fail the requests that it executes, and what misuse raises."""
+
+
+def incompatible(text: str) -> TypeError:
+    """What Triton's compiled classes raise for an argument of a wrong type."""
+    return TypeError(f"__init__(): incompatible constructor arguments: {text}")
 
 
 def serialize_bytes(array: "np.ndarray[Any, Any]") -> bytes:
@@ -51,22 +56,24 @@ def deserialize_bytes(data: bytes) -> "list[bytes]":
 class Tensor:
     """A named tensor: ``Tensor(name, numpy_array)``."""
 
-    def __init__(self, name: str, numpy_array: "np.ndarray[Any, Any]") -> None:
-        if not isinstance(numpy_array, np.ndarray):
-            raise TypeError(
-                f"Tensor '{name}': expected a numpy array, got {type(numpy_array).__name__}"
+    def __init__(self, name: Any, numpy_array: Any) -> None:
+        if not isinstance(name, str) or not isinstance(numpy_array, np.ndarray):
+            raise incompatible(
+                "expected a name and a numpy array, got "
+                f"{type(name).__name__} and {type(numpy_array).__name__}"
             )
+        _check_name(name)
         if numpy_array.dtype.kind in "US":
             numpy_array = numpy_array.astype(np.object_)
         datatype = _BY_DTYPE.get(numpy_array.dtype)
         if datatype is None:
-            raise TensorError(f"Unsupported numpy data type '{numpy_array.dtype}' for '{name}'.")
+            raise TritonModelException("NumPy dtype is not supported.")
         self._name = name
         self._datatype = datatype
-        self._array: Optional[np.ndarray[Any, Any]] = np.ascontiguousarray(numpy_array).reshape(
-            numpy_array.shape
-        )
         self._shape = list(numpy_array.shape)
+        if not numpy_array.flags.c_contiguous:
+            numpy_array = np.ascontiguousarray(numpy_array)
+        self._array: Optional[np.ndarray[Any, Any]] = numpy_array
         self._raw: Optional[np.ndarray[Any, Any]] = None
         self._foreign: Any = None  # a device tensor, as the object that has it
 
@@ -84,9 +91,9 @@ class Tensor:
 
     def as_numpy(self) -> "np.ndarray[Any, Any]":
         if not self.is_cpu():
-            raise TensorError("Tensor is stored in GPU and cannot be converted to NumPy.")
+            raise TritonModelException("Tensor is stored in GPU and cannot be converted to NumPy.")
         if self._datatype == "BF16":
-            raise TensorError(
+            raise TritonModelException(
                 "BF16 tensors have no numpy type: use to_dlpack() with a library that has one"
             )
         if self._array is None:
@@ -115,7 +122,7 @@ class Tensor:
         if self._foreign is not None:
             return self._foreign.__dlpack__(**options)
         if self._datatype == "BYTES":
-            raise TensorError("DLPack does not support string tensors.")
+            raise TritonModelException("DLPack does not have support for string tensors.")
         if self._datatype == "BF16":
             from .brain_float import capsule_source
 
@@ -135,11 +142,17 @@ class Tensor:
     @staticmethod
     def from_dlpack(name: str, tensor: Any) -> "Tensor":
         """From a DLPack capsule, or from an object that gives one."""
-        if not hasattr(tensor, "__dlpack__"):
+        _check_name(name)
+        if type(tensor).__name__ == "PyCapsule":
             tensor = _Capsule(tensor)
+        elif not (hasattr(tensor, "__dlpack__") and hasattr(tensor, "__dlpack_device__")):
+            raise TritonModelException(
+                "Provided tensor is not supported. Tensor must be a DLPack capsule         or "
+                "have `__dlpack__` and `__dlpack_device__` attributes"
+            )
         strides_known = getattr(tensor, "is_contiguous", None)
         if callable(strides_known) and not strides_known():
-            raise TensorError(
+            raise TritonModelException(
                 "DLPack tensor is not contiguous. Only contiguous DLPack tensors that are "
                 "stored in C-Order are supported."
             )
@@ -152,7 +165,7 @@ class Tensor:
             return Tensor._from_device(name, tensor)
         array = np.from_dlpack(tensor)
         if not array.flags.c_contiguous:
-            raise TensorError(
+            raise TritonModelException(
                 "DLPack tensor is not contiguous. Only contiguous DLPack tensors that are "
                 "stored in C-Order are supported."
             )
@@ -205,6 +218,11 @@ class Tensor:
 _DEVICE_TYPES = {
     "FLOAT32": "FP32", "FLOAT16": "FP16", "FLOAT64": "FP64", "BFLOAT16": "BF16",
 }  # fmt: skip
+
+
+def _check_name(name: str) -> None:
+    if not name:
+        raise TritonModelException("Tensor name cannot be an empty string.")
 
 
 class _Capsule:
