@@ -15,7 +15,7 @@ PYTEST := $(BIN)/python -m pytest
 FUZZ_SECONDS ?= 600
 
 .PHONY: help up install studio test check lint types layers migrations frontend-check test-unit \
-	test-integration test-load fuzz test-postgres e2e bench compatibility openapi fmt clean
+	test-integration test-load fuzz test-postgres e2e examples bench compatibility openapi fmt clean
 
 help: ## list the commands
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -83,6 +83,9 @@ test-postgres: $(STAMPS)/dev install ## the control plane's tests on PostgreSQL
 e2e: $(STAMPS)/dev install studio ## the whole product with a real browser
 	@echo "== end to end"
 	@$(PYTEST) -q tests/e2e
+
+examples: $(STAMPS)/dev install ## every example on a fresh installation, checked against its library
+	@$(BIN)/python examples/run_all.py
 
 bench: $(STAMPS)/dev install ## workloads M0 to M3 against the bare ONNX Runtime limit
 	@$(BIN)/python -m benchmarks

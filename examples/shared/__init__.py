@@ -1,0 +1,1 @@
+"""What the examples have in common: deploying with the command line, calling with tritonclient."""
