@@ -94,6 +94,16 @@ def test_the_answer_says_its_sequence(ensembles: Runtime) -> None:
     assert parameters["sequence_start"].bool_param
 
 
+def test_an_answer_tells_where_the_time_went_to_who_asks(ensembles: Runtime) -> None:
+    wish = {"shoal_step_timings": True}
+    result = infer(ensembles, "http", "twice", 3, 2, parameters=wish)
+    rows = json.loads(result.get_response()["parameters"]["shoal_step_timings"])
+    assert [row["step"] for row in rows] == list(range(len(rows)))
+    assert all(row["model"] and row["queue_us"] >= 0 for row in rows)
+    plain = infer(ensembles, "http", "twice", 3, 2)
+    assert "shoal_step_timings" not in plain.get_response().get("parameters", {})
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_only_steps_of_wanted_outputs_run(ensembles: Runtime, kind: str) -> None:
     before = [numbers(ensembles, "simple", v)["inference_count"] for v in ("1", "3")]

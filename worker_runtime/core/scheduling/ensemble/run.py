@@ -21,6 +21,7 @@ from worker_runtime.core.scheduling.ensemble.outputs import (
 )
 from worker_runtime.core.scheduling.ensemble.shared import Ensemble
 from worker_runtime.core.scheduling.ensemble.steps import StepCall, StepMaker, shapes_of
+from worker_runtime.core.scheduling.ensemble.timings import StepTimings
 from worker_runtime.core.scheduling.surroundings import ServedModel
 from worker_runtime.errors import Cancelled, InvalidArgument, RuntimeFault
 from worker_runtime.types.request import InferRequest, ParameterValue, Response
@@ -45,6 +46,7 @@ class EnsembleRun:
         self._ready: deque[tuple[Step, int]] = deque()
         self._in_flight = 0  # steps that are ready, wait, or run
         self._pumping = False
+        self._timings = StepTimings.wished(request)
         self._answered = False
         self._closed = False  # the final answer is out
         self._over = False
@@ -120,6 +122,8 @@ class EnsembleRun:
         self._in_flight -= 1
         self._release(call.step)
         if request.timings is not None:
+            if self._timings is not None:
+                self._timings.add(call.step, request)
             start, fed, computed, end = request.timings
             self.spent[0] += fed - start
             self.spent[1] += computed - fed
@@ -253,6 +257,8 @@ class EnsembleRun:
             if held.sequence is not None:
                 number, start, end = held.sequence
                 parameters = {"sequence_id": number, "sequence_start": start, "sequence_end": end}
+        if self._timings is not None:
+            parameters = self._timings.beside(parameters)
         return Response(tuple(names), arrays, parameters)
 
     def _settle(self, response: Response | None) -> None:
