@@ -87,7 +87,7 @@ e2e: $(STAMPS)/dev install studio ## the whole product with a real browser
 examples: $(STAMPS)/dev install ## every example on a fresh installation, checked against its library
 	@$(BIN)/python examples/run_all.py
 
-bench: $(STAMPS)/dev install ## workloads M0 to M3 against the bare ONNX Runtime limit
+bench: $(STAMPS)/dev install ## workloads M0 to M3 against the bare ONNX Runtime limit; what Python models cost
 	@$(BIN)/python -m benchmarks
 
 compatibility: $(STAMPS)/dev install ## regenerate docs/triton-compatibility.md

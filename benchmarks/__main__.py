@@ -3,15 +3,18 @@
 import argparse
 import sys
 
-from benchmarks import limit, load, report
+from benchmarks import limit, load, python_backend, report
 from benchmarks.rounds import Row, measured
 from benchmarks.server import running
 from benchmarks.workloads import WORKLOADS
+
+PYTHON = "python"
 
 
 def main() -> int:
     options = arguments()
     chosen = [item for item in WORKLOADS if not options.only or item.key in options.only]
+    with_python = not options.only or PYTHON in options.only
     about = report.host()
     tell(f"{about['cpu']}, {about['cores']} cores, load average {about['load_average']:.1f}")
     if about["load_average"] > about["cores"] / 2:
@@ -35,9 +38,15 @@ def main() -> int:
                 )  # fmt: skip
                 rows.append(row)
     print()
-    report.print_table(rows)
-    print()
+    if rows:
+        report.print_table(rows)
     verdicts = report.verdicts(rows)
+    if with_python:
+        tell(f"{PYTHON} batches to a Python model's process and back")
+        found = python_backend.costs(options.duration / 2)
+        python_backend.print_costs(found)
+        verdicts.append(python_backend.verdict(found))
+    print()
     for kept, text in verdicts:
         print(f"{'ok  ' if kept else 'MISS'} {text}")
     if options.save:
@@ -48,7 +57,9 @@ def main() -> int:
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--only", action="append", choices=[item.key for item in WORKLOADS])
+    parser.add_argument(
+        "--only", action="append", choices=[*(item.key for item in WORKLOADS), PYTHON]
+    )
     parser.add_argument("--protocol", choices=["http", "grpc"])
     parser.add_argument("--duration", type=float, default=6.0, help="seconds per round")
     parser.add_argument("--rounds", type=int, default=3)

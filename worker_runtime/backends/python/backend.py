@@ -12,7 +12,12 @@ from google.protobuf import json_format
 from worker_runtime.backends.base import Instance, LoadSpec, Placement
 from worker_runtime.backends.python.environment import interpreter
 from worker_runtime.backends.python.instance import InstanceSpec, PythonInstance
-from worker_runtime.backends.python.process import Command, Message, StubProcess
+from worker_runtime.backends.python.process import (
+    Command,
+    Message,
+    StubProcess,
+    resident_bytes,
+)
 from worker_runtime.backends.python.stub.shoal_stub.channel import Closed
 from worker_runtime.errors import ConfigInvalid, LoadFailed, Problem
 from worker_runtime.types.graph import ModelGraph
@@ -33,6 +38,11 @@ class PythonModel:
 
     def __init__(self, instances: Sequence[PythonInstance]) -> None:
         self.instances = instances
+
+    @property
+    def memory(self) -> tuple[tuple[str, int, int], ...]:
+        """What the processes have in memory now, in bytes, as the statistics show it."""
+        return (("CPU", 0, sum(resident_bytes(pid) for pid in self.pids)),)
 
     def ready(self) -> bool:
         """Every instance's process lives, and its ``is_ready`` says so. Blocking."""
