@@ -69,7 +69,7 @@ def _made(name: str, load: Callable[[], Callable[[], Backend]], origin: str = ""
 
 def _install(name: str) -> str:
     package = PACKAGES.get(name)
-    return f"pip install {package} (or: pip install 'shoal[{name}]')" if package else ""
+    return f"pip install {package} (extra '{name}' of Shoal)" if package else ""
 
 
 def _unusable(message: str, hint: str = "") -> LoadFailed:

@@ -121,7 +121,7 @@ def test_a_missing_library_is_an_error_that_names_its_package(
     monkeypatch.setitem(sys.modules, PACKAGES[name], None)
     with pytest.raises(LoadFailed) as told:
         backend(name)
-    hint = f"pip install {PACKAGES[name]} (or: pip install 'shoal[{name}]')"
+    hint = f"pip install {PACKAGES[name]} (extra '{name}' of Shoal)"
     assert hint in str(told.value)
     assert told.value.problem is not None
     assert told.value.problem.hint == hint

@@ -124,7 +124,7 @@ def engines(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 @pytest.mark.skipif("tensorrt" in sys.modules, reason="TensorRT is here")
 def test_a_missing_library_names_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tensorrt", None)
-    with pytest.raises(LoadFailed, match=r"pip install tensorrt \(or: pip install 'shoal\[tens"):
+    with pytest.raises(LoadFailed, match=r"pip install tensorrt \(extra 'tensorrt'"):
         backend("tensorrt")
 
 
