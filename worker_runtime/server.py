@@ -221,7 +221,11 @@ class Server:
         sources: list[Source] = [
             ModelFamilies(lambda: self._manager.versions, settings.metrics_config),
             DoorFamilies(self._doors),
-            HostFamilies(interval_s, cpu=settings.cpu_metrics),
+            HostFamilies(
+                interval_s,
+                cpu=settings.cpu_metrics,
+                pinned=lambda: (settings.pinned_pool_bytes, 0),
+            ),
         ]
         if settings.gpu_metrics:
             sources.append(GpuFamilies(interval_s))

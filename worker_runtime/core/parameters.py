@@ -61,9 +61,7 @@ NOTHING = RequestParameters()
 def from_json(parameters: Any) -> RequestParameters:
     """Read the ``parameters`` object of an HTTP request. Raises a RuntimeFault."""
     if not isinstance(parameters, dict):
-        raise InvalidArgument(
-            "failed to get request params.: attempt to get members for non-object"
-        )
+        raise Internal("failed to get request params.: attempt to get members for non-object")
     found = _Found()
     for key, value in parameters.items():
         if key == "sequence_id":

@@ -168,7 +168,8 @@ class SharedMemory:
                 f"Integer overflow detected: byte_size ({byte_size}) + offset ({offset}) exceeds "
                 f"maximum value ({_LARGEST}) for region '{name}'"
             )
-        if offset + byte_size > region.byte_size:
+        # why the last: nothing at offset 0 ends before the region begins; Triton says so, too.
+        if offset + byte_size > region.byte_size or not offset + byte_size:
             raise InvalidArgument(f"Invalid offset + byte size for shared memory region: '{name}'")
         return region
 

@@ -3,6 +3,7 @@
 Fields come in the order in which the message declares them, maps in the order of their keys.
 """
 
+import math
 import re
 from typing import Any
 
@@ -18,6 +19,8 @@ _WIDE = {
     FieldDescriptor.CPPTYPE_INT64,
     FieldDescriptor.CPPTYPE_UINT64,
 }
+_FLOATS = {FieldDescriptor.CPPTYPE_FLOAT, FieldDescriptor.CPPTYPE_DOUBLE}
+_WHOLE_BELOW = 1e6  # above, protobuf prints an exponent
 # Where Triton, too, leaves protobuf's strings.
 _LEFT_AS_TEXT = {
     "inference.ModelSequenceBatching.InitialState.dims",
@@ -92,12 +95,21 @@ def _widened(data: dict[str, Any], descriptor: Any) -> dict[str, Any]:
     }
 
 
+def _shortest(value: Any) -> Any:
+    """Whole numbers without a fraction, as protobuf prints them for Triton."""
+    if isinstance(value, list):
+        return [_shortest(item) for item in value]
+    whole = isinstance(value, float) and value.is_integer() and abs(value) < _WHOLE_BELOW
+    minus_zero = value == 0 and math.copysign(1, value) < 0  # an integer cannot be that
+    return int(value) if whole and not minus_zero else value
+
+
 def _value(value: Any, field: Any) -> Any:
     if field.cpp_type in _WIDE and field.full_name not in _LEFT_AS_TEXT:
         return [int(item) for item in value] if isinstance(value, list) else int(value)
     message = field.message_type
     if message is None:
-        return value
+        return _shortest(value) if field.cpp_type in _FLOATS else value
     if message.GetOptions().map_entry:
         inner = message.fields_by_name["value"]
         return {key: _value(item, inner) for key, item in sorted(value.items())}

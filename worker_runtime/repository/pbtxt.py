@@ -21,7 +21,8 @@ def parse(text: str, source: str = "config.pbtxt") -> Any:
     config = model_config_pb2.ModelConfig()
     try:
         text_format.Parse(text, config)
-    except text_format.ParseError as error:
+    # why both: protobuf lets its own errors through where a number does not fit an enum.
+    except (text_format.ParseError, ValueError) as error:
         problem = _explain(text, error)
         where = f"{source}:{problem.line}:{problem.column}"
         raise ConfigInvalid(f"{where}: {problem.message}", (problem,)) from error
@@ -36,7 +37,9 @@ def render(config: Any) -> str:
     return text
 
 
-def _explain(text: str, error: text_format.ParseError) -> Problem:
+def _explain(text: str, error: ValueError) -> Problem:
+    if not isinstance(error, text_format.ParseError):
+        return _out_of_range(text, str(error))
     line, column = error.GetLine() or 1, error.GetColumn() or 1
     message = _QUOTE.sub("", _POSITION.sub("", str(error)))
     unknown = _UNKNOWN_FIELD.search(message)
@@ -51,6 +54,14 @@ def _explain(text: str, error: text_format.ParseError) -> Problem:
     elif 'Expected ":"' in message:
         hints = ("fields are written as  name: value  or  name { ... }",)
     return Problem("ConfigInvalid", message, line=line, column=column, hints=hints)
+
+
+def _out_of_range(text: str, message: str) -> Problem:
+    """Of such a number only the value is known; it stands where it is first."""
+    value = message.rpartition(": ")[2]
+    at = max(0, text.find(value)) if value else 0
+    line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+    return Problem("ConfigInvalid", message, line=line, column=column)
 
 
 def _unknown_field(text: str, line: int, column: int, kind: str, name: str) -> Problem:

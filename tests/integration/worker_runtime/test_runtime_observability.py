@@ -327,7 +327,9 @@ def test_metrics_of_ones_choice(repository: Path) -> None:
         assert quantiles == {"0.5", "0.9"}
         assert "nv_inference_request_duration_us" not in families
         assert families["nv_inference_request_success"].samples[0].value == 0
-        assert "nv_pinned_memory_pool_total_bytes" in families
+        # Nothing is pinned here; the pool is as large as Triton's flag says.
+        assert families["nv_pinned_memory_pool_total_bytes"].samples[0].value == 1 << 28
+        assert families["nv_pinned_memory_pool_used_bytes"].samples[0].value == 0
         status, _, body = server.call("nothing", port=server.metrics_port)
         assert (status, body) == (200, b"")
 

@@ -142,6 +142,13 @@ BAD_USES = [
     ("region", SIZE, 0, InvalidArgument, "Invalid offset for shared memory region: 'region'"),
     (
         "region",
+        0,
+        0,
+        InvalidArgument,
+        "Invalid offset + byte size for shared memory region: 'region'",
+    ),
+    (
+        "region",
         SIZE - 4,
         8,
         InvalidArgument,

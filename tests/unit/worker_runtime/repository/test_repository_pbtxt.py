@@ -36,6 +36,32 @@ def broken(text: str) -> Problem:
     return caught.value.problems[0]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        'output {\n  name: "a"\n  data_type: 33333333333333333333 }',
+        "output { }\n\n  input { data_type: -33333333333333333333 }",
+        "output { }\n\n  input { format: 33333333333333333333 }",
+    ],
+)
+def test_numbers_that_no_enum_can_hold_are_refused_where_they_stand(text: str) -> None:
+    problem = broken(text)
+    assert "out of range" in problem.message
+    assert problem.line == 3
+    assert text.split("\n")[2][problem.column - 1 :].startswith(("3333", "-333"))
+
+
+def test_whole_numbers_have_no_fraction_in_json() -> None:
+    config = parse(
+        "sequence_batching { direct { minimum_slot_utilization: 1 } control_input { name: 'C' "
+        "control { kind: CONTROL_SEQUENCE_START fp32_false_true: [ 0, 0.5 ] } } }"
+    )
+    batching = to_json(config)["sequence_batching"]
+    assert repr(batching["direct"]["minimum_slot_utilization"]) == "1"
+    assert repr(batching["control_input"][0]["control"][0]["fp32_false_true"]) == "[0, 0.5]"
+    assert from_json(to_json(config)) == config
+
+
 def test_the_printer_round_trips() -> None:
     config = parse(FULL)
     assert parse(render(config)) == config
