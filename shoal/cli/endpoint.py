@@ -14,14 +14,14 @@ def endpoint() -> None:
 
 
 @endpoint.command("list")
-@click.option("-q", "--query", help="Only names that contain this.")
+@click.option("-q", "--contains", help="Only names that contain this.")
 @output_option
-def list_(query: str | None, output: str) -> None:
+def list_(contains: str | None, output: str) -> None:
     """List endpoints."""
     from shoal.client import Client
 
     with Client() as client:
-        items = client.list_endpoints(q=query)
+        items = client.list_endpoints(q=contains)
     columns = {
         "NAME": lambda item: item["name"],
         "STATE": lambda item: item["serving_state"],

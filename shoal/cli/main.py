@@ -2,16 +2,26 @@
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 
+from shoal.cli import az
+from shoal.cli.apply import apply, diff, export
+from shoal.cli.completion import completion
+from shoal.cli.config import config
 from shoal.cli.deploy import deploy
+from shoal.cli.doctor import doctor
 from shoal.cli.endpoint import endpoint
 from shoal.cli.login import login
 from shoal.cli.logs import logs
 from shoal.cli.model import model
 from shoal.cli.node import node
-from shoal.cli.operation import operation
+from shoal.cli.online_deployment import online_deployment
+from shoal.cli.online_endpoint import online_endpoint
+from shoal.cli.operation import op, operation
+from shoal.cli.proxy import proxy
+from shoal.cli.traffic import traffic
 from shoal.cli.up import up
 from shoal.cli.version import version
 
@@ -36,16 +46,20 @@ def cli() -> None:
     """
 
 
-for command in (up, deploy, endpoint, model, node, operation, logs, login, version):
+COMMANDS = (
+    *(up, deploy, endpoint, traffic, logs, proxy, model, online_endpoint, online_deployment),
+    *(apply, diff, export, config, operation, op, node, login, doctor, completion, version),
+)
+for command in COMMANDS:
     cli.add_command(command)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code."""
+    called_az = Path(sys.argv[0]).name == "az"
+    arguments = sys.argv[1:] if argv is None else list(argv)
     try:
-        result = cli.main(
-            args=None if argv is None else list(argv), prog_name="shoal", standalone_mode=False
-        )
+        result = az.invoke(arguments) if called_az else _invoke(arguments)
     except click.ClickException as error:
         error.show()
         return error.exit_code
@@ -59,6 +73,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         return _failed(error)
     return result if isinstance(result, int) else 0
+
+
+def _invoke(arguments: list[str]) -> object:
+    return cli.main(args=arguments, prog_name="shoal", standalone_mode=False)
 
 
 def _failed(error: Exception) -> int:

@@ -1,64 +1,295 @@
-"""``shoal model``: registered models and their immutable versions."""
+"""``shoal model``: registered models, with the verbs and options of ``az ml model``."""
 
+from pathlib import Path
 from typing import Any
 
 import click
 
+from shoal.cli.options import (
+    AzGroup,
+    az_options,
+    file_option,
+    name_option,
+    pairs,
+    set_option,
+    tags_option,
+)
 from shoal.cli.output import emit, output_option, print_fields, print_rows
 from shoal.cli.units import byte_count, moment
 
+_version_option = click.option("--version", "-v", help="A number.")
+_label_option = click.option("--label", "-l", help="latest, or an alias.")
+_registry_option = click.option(
+    "--registry-name",
+    hidden=True,
+    expose_value=False,
+    callback=lambda _, __, value: _no_registry(value),
+)
+_positional = click.argument("positional", metavar="[NAME]", required=False)
 
-@click.group()
+
+def _no_registry(value: str | None) -> None:
+    if value is not None:
+        raise click.UsageError("--registry-name: this installation is its own registry.")
+
+
+@click.group(cls=AzGroup)
 def model() -> None:
-    """List and show registered models."""
+    """Registered models, with the options of `az ml model`.
+
+    A version never changes: the same content registered again is the version that it was.
+    """
+
+
+@model.command()
+@name_option("Name; goes before the file's.")
+@click.option("--version", "-v", help="A number; default: the next.")
+@click.option("--path", "-p", help="File, folder or archive to register.")
+@click.option("--type", "-t", "kind", help="triton_model or custom_model; both are served.")
+@file_option("model")
+@click.option("--description", "-d", help="What people should know about it.")
+@click.option("--stage", "-s", help="Kept, without effect.")
+@tags_option
+@set_option
+@_registry_option
+@az_options
+@output_option
+def create(
+    name: str | None,
+    version: str | None,
+    path: str | None,
+    kind: str | None,
+    file: Path | None,
+    description: str | None,
+    stage: str | None,
+    tags: tuple[str, ...],
+    settings: tuple[str, ...],
+    output: str,
+) -> None:
+    """Register a model from a file, a folder or an archive.
+
+    What the installation has already is not sent again.
+    """
+    from shoal.cli.session import ml_client
+    from shoal.entities import overrides
+    from shoal.entities.loading import load_model
+
+    if file is None and path is None:
+        raise click.UsageError("Give --path, or --file with a path in it.")
+    laid: dict[str, Any] = dict(overrides.parsed(settings))
+    laid |= {f"tags.{key}": value for key, value in pairs(tags, "--tags").items()}
+    given = {
+        "name": name,
+        "version": version,
+        "type": kind,
+        "description": description,
+        "stage": stage,
+        "path": str(Path(path).resolve()) if path and "://" not in path else path,
+    }
+    laid |= {key: value for key, value in given.items() if value is not None}
+    entity = load_model(file or {}, params_override=[laid])
+    with ml_client() as client:
+        made = client.models.create_or_update(entity)
+    _emit(made, output)
 
 
 @model.command("list")
-@click.option("-q", "--query", help="Only names that contain this.")
+@name_option("All versions of this model.")
+@click.option("-q", "--contains", help="Only names that contain this.")
+@click.option("--include-archived", is_flag=True, help="Archived ones too.")
+@click.option("--archived-only", is_flag=True, help="Archived ones only.")
+@click.option("--stage", "-s", help="Only those of this stage.")
+@click.option("--max-results", "-r", type=click.IntRange(1), help="At most so many.")
+@_registry_option
+@az_options
 @output_option
-def list_(query: str | None, output: str) -> None:
-    """List models."""
-    from shoal.client import Client
+def list_(
+    name: str | None,
+    contains: str | None,
+    include_archived: bool,
+    archived_only: bool,
+    stage: str | None,
+    max_results: int | None,
+    output: str,
+) -> None:
+    """List models, or with --name the versions of one."""
+    from shoal.cli.session import ml_client
+    from shoal.sdk.shapes import as_shown
 
-    with Client() as client:
-        items = client.list_models(q=query)
+    view = "All" if include_archived else "ArchivedOnly" if archived_only else "ActiveOnly"
+    with ml_client() as client:
+        found = client.models.list(name, stage, list_view_type=view)
+        items = [as_shown(item) for item in found if not contains or contains in str(item.name)]
+    items = items[:max_results]
     columns = {
         "NAME": lambda item: item["name"],
-        "LATEST": lambda item: item["latest_version"],
-        "SIZE": lambda item: byte_count(item["latest"]["size"]) if item["latest"] else None,
-        "USED BY": lambda item: item["used_by"],
-        "UPDATED": lambda item: moment(item["updated_at"]),
+        "VERSION": lambda item: item["version"],
+        "SIZE": lambda item: byte_count(item["size"]) if item.get("size") else None,
+        "USED BY": lambda item: item.get("used_by"),
+        "REGISTERED": lambda item: moment(item["creation_context"]["created_at"]),
     }
     emit(items, output, lambda: print_rows(items, columns, "No models yet: shoal deploy PATH"))
 
 
 @model.command()
-@click.argument("name")
-@click.option("--version", "-v", default="latest", show_default=True, help="A number, or latest.")
+@_positional
+@name_option("Name of the model.")
+@_version_option
+@_label_option
+@_registry_option
+@az_options
 @output_option
-def show(name: str, version: str, output: str) -> None:
-    """Show one version of a model: its files, inputs and outputs."""
-    from shoal.client import Client
+def show(
+    positional: str | None, name: str | None, version: str | None, label: str | None, output: str
+) -> None:
+    """Show one version of a model: its files, inputs and outputs. Default: the latest."""
+    from shoal.cli.session import ml_client
 
-    if version != "latest" and not version.isdecimal():
-        raise click.BadParameter("expected a number or latest", param_hint="--version")
-    with Client() as client:
-        item = client.get_model_version(name, version)
-    emit(item, output, lambda: _print(item))
+    if version is not None and version != "latest" and not version.isdecimal():
+        raise click.BadParameter("expected a number", param_hint="--version")
+    with ml_client() as client:
+        _emit(client.models.get(_one(positional, name), version, label), output)
+
+
+@model.command()
+@name_option("Name of the model.", required=True)
+@_version_option
+@_label_option
+@set_option
+@_registry_option
+@az_options
+@output_option
+def update(
+    name: str, version: str | None, label: str | None, settings: tuple[str, ...], output: str
+) -> None:
+    """Change what is said about a version: description, tags, properties. Never its content."""
+    from shoal.cli.session import ml_client
+    from shoal.entities import overrides
+    from shoal.entities.loading import load_model
+
+    if not settings:
+        raise click.UsageError("Give --set KEY=VALUE.")
+    with ml_client() as client:
+        values = client.models.get(name, version, label)._to_dict()
+        entity = load_model(values, params_override=[dict(overrides.parsed(settings))])
+        entity.path = None
+        made = client.models.create_or_update(entity)
+    _emit(made, output)
+
+
+@model.command()
+@name_option("Name of the model.", required=True)
+@_version_option
+@_label_option
+@_registry_option
+@az_options
+@output_option
+def archive(name: str, version: str | None, label: str | None, output: str) -> None:
+    """Hide a model, or one version, from lists and new deployments. What runs goes on."""
+    _set_archived(name, version, label, archived=True)
+    del output
+
+
+@model.command()
+@name_option("Name of the model.", required=True)
+@_version_option
+@_label_option
+@_registry_option
+@az_options
+@output_option
+def restore(name: str, version: str | None, label: str | None, output: str) -> None:
+    """Bring an archived model, or one version, back."""
+    _set_archived(name, version, label, archived=False)
+    del output
+
+
+@model.command()
+@name_option("Name of the model.", required=True)
+@click.option("--version", "-v", required=True, help="A number, or latest.")
+@click.option(
+    "--download-path",
+    "-p",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path(),
+    show_default="here",
+    help="Folder that gets a folder with the model's name.",
+)
+@_registry_option
+@az_options
+@output_option
+def download(name: str, version: str, download_path: Path, output: str) -> None:
+    """Fetch a version's files; those that are there already are not fetched again."""
+    from shoal.cli.report import note
+    from shoal.cli.session import ml_client
+
+    del output
+    with ml_client() as client:
+        client.models.download(name, version, download_path)
+    note(f"Model {name} version {version} is in {download_path / name}")
+
+
+def _unsupported(name: str, why: str) -> click.Command:
+    def refuse(**_: Any) -> None:
+        raise click.UsageError(why)
+
+    return click.Command(
+        name,
+        callback=refuse,
+        hidden=True,
+        params=[click.Argument(["rest"], nargs=-1, type=click.UNPROCESSED, expose_value=False)],
+        context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
+        help=why,
+    )
+
+
+model.add_command(
+    _unsupported("package", "Models need no package here: they are served as registered.")
+)
+model.add_command(
+    _unsupported(
+        "share", "There is one registry here; other installations register for themselves."
+    )
+)
+
+
+def _one(positional: str | None, name: str | None) -> str:
+    if positional is None and name is None:
+        raise click.UsageError("Give the model's name.")
+    return str(name or positional)
+
+
+def _set_archived(name: str, version: str | None, label: str | None, *, archived: bool) -> None:
+    from shoal.cli.report import note
+    from shoal.cli.session import ml_client
+
+    with ml_client() as client:
+        change = client.models.archive if archived else client.models.restore
+        change(name, version, label)
+    which = f" version {version or label}" if version or label else ""
+    note(f"Model {name}{which} is {'archived' if archived else 'back'}")
+
+
+def _emit(entity: Any, output: str) -> None:
+    from shoal.sdk.shapes import as_shown
+
+    emit(as_shown(entity), output, lambda: _print(entity.shown))
 
 
 def _print(item: Any) -> None:
     print_fields(
         {
             "Model": f"{item['model']} version {item['version']}",
-            "From": item["source_filename"],
-            "Size": f"{byte_count(item['size'])} in {len(item['manifest'])} files",
+            "Description": item.get("description"),
+            "From": item.get("source_filename"),
+            "Size": f"{byte_count(item['size'])} in {len(item.get('manifest', []))} files",
             "Digest": item["digest"],
-            "Registered": f"{moment(item['created_at'])} by {item['created_by']}",
-            "Used by": item["used_by"],
+            "Registered": f"{moment(item.get('created_at'))} by {item.get('created_by')}",
+            "Used by": item.get("used_by"),
         }
     )
     for repo_model in item["repo_models"]:
+        if "inputs" not in repo_model:
+            continue
         click.echo()
         backend, batch = repo_model["backend"], repo_model["max_batch_size"]
         click.echo(f"{repo_model['name']}  {backend}, max_batch_size {batch}")

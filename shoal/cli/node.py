@@ -2,13 +2,13 @@
 
 import click
 
-from shoal.cli.output import emit, output_option, print_rows
+from shoal.cli.output import emit, output_option, print_fields, print_rows
 from shoal.cli.units import duration
 
 
 @click.group()
 def node() -> None:
-    """List the nodes."""
+    """The machines that run replicas: list, add, cordon, uncordon."""
 
 
 @node.command("list")
@@ -28,3 +28,42 @@ def list_(output: str) -> None:
         ),
     }
     emit(items, output, lambda: print_rows(items, columns, "No node has joined"))
+
+
+@node.command()
+@output_option
+def join(output: str) -> None:
+    """Make a token that lets one machine join, and the command to run there.
+
+    The token works once, within the hour. Needs the role admin.
+    """
+    from shoal.client import Client
+
+    with Client() as client:
+        made = client.create_join_token()
+    emit(made, output, lambda: print_fields({"Run there": made["command"]}))
+
+
+@node.command()
+@click.argument("name")
+@output_option
+def cordon(name: str, output: str) -> None:
+    """Put nothing new on a node; what runs there goes on."""
+    _set_cordoned(name, output, cordoned=True)
+
+
+@node.command()
+@click.argument("name")
+@output_option
+def uncordon(name: str, output: str) -> None:
+    """Let a node take replicas again."""
+    _set_cordoned(name, output, cordoned=False)
+
+
+def _set_cordoned(name: str, output: str, *, cordoned: bool) -> None:
+    from shoal.client import Client
+
+    with Client() as client:
+        item = client.set_cordoned(name, cordoned=cordoned)
+    state = "cordoned" if item["cordoned"] else "taking replicas"
+    emit(item, output, lambda: print_fields({"Node": item["name"], "Is": state}))

@@ -56,6 +56,25 @@ def cancel(operation_id: str, output: str) -> None:
     emit(item, output, lambda: _print(item))
 
 
+@operation.command()
+@click.argument("operation_id")
+@click.option("--timeout", type=click.FloatRange(min=1), default=3600, show_default=True)
+@output_option
+def watch(operation_id: str, timeout: float, output: str) -> None:
+    """Follow an operation to its end; exit code 1 if it fails."""
+    from shoal.cli.progress import Progress
+    from shoal.client import Client
+
+    with Client() as client, Progress() as progress:
+        item = client.get_operation(operation_id)
+        item = client.wait_operation(item, timeout_s=timeout, on_change=progress.operation)
+    emit(item, output, lambda: _print(item))
+
+
+# the short name that fingers prefer
+op = click.Group("op", commands=operation.commands, help=operation.help, hidden=True)
+
+
 def _subject(item: Any) -> str:
     return "/".join(filter(None, (item["endpoint"], item["deployment"])))
 

@@ -82,6 +82,9 @@ class Progress:
     def sending(self, done: int, total: int) -> None:
         self._bytes("upload", "Upload", done, total)
 
+    def receiving(self, done: int, total: int) -> None:
+        self._bytes("download", "Download", done, total)
+
     def upload(self, upload: Upload) -> None:
         self._steps(upload["steps"])
 

@@ -44,7 +44,7 @@ class Transport:
             timeout=httpx.Timeout(timeout_s, connect=min(timeout_s, 10.0)),
             transport=transport,
             # why: a proxy from the environment must not be asked for this machine's own ports
-            trust_env=not _is_loopback(installation.url),
+            trust_env=not is_loopback(installation.url),
         )
         self._answered = False
 
@@ -171,7 +171,7 @@ def _present(params: Mapping[str, Any] | None) -> dict[str, Any] | None:
     return {key: value for key, value in params.items() if value is not None} if params else None
 
 
-def _is_loopback(url: str) -> bool:
+def is_loopback(url: str) -> bool:
     host = httpx.URL(url).host
     try:
         return ipaddress.ip_address(host).is_loopback

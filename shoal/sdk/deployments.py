@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from shoal.client import Client
+from shoal.client.client import Client
 from shoal.client.errors import ShoalError
 from shoal.client.types import Deployment, ModelVersion, Operation
 from shoal.entities import Model, OnlineDeployment

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from shoal.client import Client
+from shoal.client.client import Client
 from shoal.client.errors import Problem
 from shoal.client.types import Endpoint, Operation
 from shoal.entities import EndpointAuthKeys, EndpointAuthToken, OnlineEndpoint
@@ -50,15 +50,14 @@ class OnlineEndpointOperations:
 
     def get_keys(self, name: str) -> EndpointAuthKeys | EndpointAuthToken:
         """Two keys, or where the endpoint says ``aml_token`` a token that expires."""
-        if endpoint_of(self._client.get_endpoint(name)).auth_mode == "aml_token":
+        if endpoint_of(self._client.get_endpoint(name)).auth_mode != "key":
             token = self._client.create_endpoint_token(name)
-            if token is not None:
-                return EndpointAuthToken(
-                    access_token=token["accessToken"],
-                    expiry_time_utc=token["expiryTimeUtc"],
-                    refresh_after_time_utc=token["refreshAfterTimeUtc"],
-                    token_type=token["tokenType"],
-                )
+            return EndpointAuthToken(
+                access_token=token["accessToken"],
+                expiry_time_utc=token["expiryTimeUtc"],
+                refresh_after_time_utc=token["refreshAfterTimeUtc"],
+                token_type=token["tokenType"],
+            )
         keys = self._client.get_keys(name)
         return EndpointAuthKeys(primary_key=keys["primaryKey"], secondary_key=keys["secondaryKey"])
 

@@ -2,7 +2,8 @@
 
 from typing import Any, Self, TypeVar, cast
 
-from shoal.client import Client, Installation
+from shoal.client.client import Client
+from shoal.client.discovery import Installation
 from shoal.client.errors import ShoalError
 from shoal.entities import Model, OnlineDeployment, OnlineEndpoint
 from shoal.sdk.deployments import OnlineDeploymentOperations

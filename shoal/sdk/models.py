@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from shoal.client import Client
+from shoal.client.client import Client
 from shoal.client.errors import Problem, ShoalError, UnusableSource
 from shoal.client.packing import Package, packed
 from shoal.client.types import ModelVersion
@@ -76,6 +76,13 @@ class ModelOperations:
         for warning in version.get("warnings", []):
             self._watcher.note(f"Note: {warning}")
         return version
+
+    def known(self, model: Model) -> ModelVersion | None:
+        """The version that has the content of ``model.path`` already, if there is one."""
+        where = Path(resolved(str(model.path), model.base_path))
+        serve_as = model.name if model.name and not model.name.isdigit() else None
+        with packed(where, serve_as=serve_as) as package:
+            return self._known(model.name or digest(package.path), _number(model), package)
 
     def get(self, name: str, version: str | int | None = None, label: str | None = None) -> Model:
         """``label``: latest, or an alias. Raises Problem when there is none."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Generator
 from typing import Any, Generic, TypeVar
 
-from shoal.client import Client
+from shoal.client.client import Client
 from shoal.client.errors import OperationFailed
 from shoal.client.operations import FINISHED
 from shoal.client.types import Operation, Stage

@@ -1,7 +1,6 @@
 """One call of an endpoint, as a client would make it: TLS, key, deployment header."""
 
 import json
-import os
 import ssl
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ from typing import Any
 import httpx
 
 from shoal.client.errors import ShoalError
+from shoal.client.transport import is_loopback
 from shoal.client.types import Endpoint
 
 TIMEOUT_S = 120.0
@@ -53,15 +53,14 @@ def post(shown: Endpoint, secret: str, content: bytes, deployment: str | None) -
     url = f"{shown['scoring_uri']}score"
     try:
         with httpx.Client(
-            verify=trust(shown["ca_path"]), timeout=TIMEOUT_S, trust_env="localhost" not in url
+            verify=trust(shown["ca_path"]), timeout=TIMEOUT_S, trust_env=not is_loopback(url)
         ) as http:
             answer = http.post(url, content=content, headers=headers)
     except httpx.TransportError as error:
-        authority = os.environ.get("SSL_CERT_FILE") or shown["ca_path"]
         raise ShoalError(
             "The endpoint does not answer",
             f"{url}: {error}",
-            [f"Is the gateway's authority known here? SSL_CERT_FILE={authority}"]
+            [f"Copy the installation's {shown['ca_path']} here and let SSL_CERT_FILE name it."]
             if "CERTIFICATE" in str(error)
             else ["Is the gateway running? `shoal doctor` looks."],
         ) from error

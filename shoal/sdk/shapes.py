@@ -56,8 +56,8 @@ def declared(values: Values, known: frozenset[str]) -> Values:
 def endpoint_body(endpoint: OnlineEndpoint) -> Values:
     values = endpoint._to_dict()
     said = declared(values, ENDPOINT_FIELDS)
-    if said.get("auth_mode") == "key":
-        del said["auth_mode"]
+    if endpoint.auth_mode != "aad_token":
+        del said["auth_mode"]  # else kept: there is no directory here, our own tokens stand for it
     if isinstance(endpoint, KubernetesOnlineEndpoint):
         said.setdefault("kind", "Kubernetes")
     for name in ("azureml.onlineendpointid",):
@@ -65,6 +65,7 @@ def endpoint_body(endpoint: OnlineEndpoint) -> Values:
     return {
         "description": endpoint.description or "",
         "tags": texts(endpoint.tags),
+        "auth_mode": "key" if endpoint.auth_mode == "key" else "aml_token",
         "declared": {name: value for name, value in said.items() if value != {}},
     }
 

@@ -1,0 +1,243 @@
+"""``shoal online-deployment``: the verbs and options of ``az ml online-deployment``."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from shoal.cli.options import (
+    AzGroup,
+    az_options,
+    confirm,
+    file_option,
+    name_option,
+    no_wait_option,
+    set_option,
+    yes_option,
+)
+from shoal.cli.output import emit, output_option, print_fields, print_rows
+
+_endpoint_option = click.option(
+    "--endpoint-name", "-e", help="Name of the endpoint; goes before the file's."
+)
+_endpoint_required = click.option(
+    "--endpoint-name", "-e", required=True, help="Name of the endpoint."
+)
+_local_option = click.option("--local", is_flag=True, hidden=True, expose_value=False)
+_all_traffic_option = click.option(
+    "--all-traffic", is_flag=True, help="Give it all of the endpoint's requests once it is ready."
+)
+
+
+def _refused(_: click.Context, parameter: click.Parameter, value: bool) -> None:
+    if value:
+        raise click.UsageError(
+            f"{parameter.opts[0]}: models need no package here; they are served as registered."
+        )
+
+
+@click.group("online-deployment", cls=AzGroup)
+def online_deployment() -> None:
+    """Deployments with the options of `az ml online-deployment`.
+
+    A deployment is one version of a model, running in replicas behind an endpoint.
+    """
+
+
+@online_deployment.command()
+@name_option("Name; goes before the file's.")
+@_endpoint_option
+@file_option("deployment", required=True)
+@_all_traffic_option
+@set_option
+@no_wait_option
+@click.option(
+    "--package-model",
+    "--with-package",
+    is_flag=True,
+    hidden=True,
+    expose_value=False,
+    callback=_refused,
+)
+@click.option("--skip-script-validation", is_flag=True, hidden=True, expose_value=False)
+@_local_option
+@az_options
+@output_option
+def create(
+    name: str | None,
+    endpoint_name: str | None,
+    file: Path,
+    all_traffic: bool,
+    settings: tuple[str, ...],
+    no_wait: bool,
+    output: str,
+) -> None:
+    """Create a deployment; registers the model first when the file names a local path."""
+    _apply(name, endpoint_name, file, settings, output, all_traffic=all_traffic, no_wait=no_wait)
+
+
+@online_deployment.command()
+@name_option("Name; goes before the file's.")
+@_endpoint_option
+@file_option("deployment")
+@_all_traffic_option
+@set_option
+@no_wait_option
+@_local_option
+@az_options
+@output_option
+def update(
+    name: str | None,
+    endpoint_name: str | None,
+    file: Path | None,
+    all_traffic: bool,
+    settings: tuple[str, ...],
+    no_wait: bool,
+    output: str,
+) -> None:
+    """Change a deployment: scale it, or change its settings.
+
+    A new model, or other environment variables, need a deployment without traffic: create a second
+    one beside it and move the traffic.
+    """
+    if file is None and (name is None or endpoint_name is None):
+        raise click.UsageError("Give --file, or --name and --endpoint-name.")
+    _apply(name, endpoint_name, file, settings, output, all_traffic=all_traffic, no_wait=no_wait)
+
+
+@online_deployment.command()
+@name_option("Name of the deployment.", required=True)
+@_endpoint_required
+@_local_option
+@az_options
+@output_option
+def show(name: str, endpoint_name: str, output: str) -> None:
+    """Show one deployment."""
+    from shoal.cli.session import ml_client
+
+    with ml_client() as client:
+        _emit(client.online_deployments.get(name, endpoint_name), output)
+
+
+@online_deployment.command("list")
+@_endpoint_required
+@_local_option
+@az_options
+@output_option
+def list_(endpoint_name: str, output: str) -> None:
+    """List an endpoint's deployments."""
+    from shoal.cli.session import ml_client
+    from shoal.sdk.shapes import as_shown
+
+    with ml_client() as client:
+        items = [as_shown(item) for item in client.online_deployments.list(endpoint_name)]
+    columns = {
+        "NAME": lambda item: item["name"],
+        "STATE": lambda item: f"{item['serving_state']} ({item['provisioning_state']})",
+        "MODEL": lambda item: item["model"],
+        "INSTANCES": lambda item: item["instance_count"],
+    }
+    emit(items, output, lambda: print_rows(items, columns, "No deployments yet"))
+
+
+@online_deployment.command()
+@name_option("Name of the deployment.", required=True)
+@_endpoint_required
+@yes_option
+@no_wait_option
+@_local_option
+@az_options
+@output_option
+def delete(name: str, endpoint_name: str, yes: bool, no_wait: bool, output: str) -> None:
+    """Delete a deployment that has no traffic. Its model stays registered."""
+    from shoal.cli.report import note
+    from shoal.cli.session import ml_client
+
+    del output
+    with ml_client() as client:
+        client.online_deployments.get(name, endpoint_name)
+        confirm(f"Delete deployment {name} of {endpoint_name}?", yes=yes)
+        poller = client.online_deployments.begin_delete(name=name, endpoint_name=endpoint_name)
+        if not no_wait:
+            poller.result()
+    note(f"Deployment {name} {'is being deleted' if no_wait else 'is deleted'}")
+
+
+@online_deployment.command("get-logs")
+@name_option("Name of the deployment.", required=True)
+@_endpoint_required
+@click.option("--lines", "-l", type=click.IntRange(1), default=50, show_default=True)
+@click.option(
+    "--container",
+    "-c",
+    type=click.Choice(["inference-server", "storage-initializer"]),
+    help="Whose lines.",
+)
+@_local_option
+@az_options
+@output_option
+def get_logs(name: str, endpoint_name: str, lines: int, container: str | None, output: str) -> None:
+    """Print the last lines of a deployment's replicas. `shoal logs --follow` goes on."""
+    from shoal.cli.session import ml_client
+
+    del output
+    with ml_client() as client:
+        client.online_deployments.get(name, endpoint_name)
+        click.echo(
+            client.online_deployments.get_logs(name, endpoint_name, lines, container_type=container)
+        )
+
+
+def _apply(
+    name: str | None,
+    endpoint_name: str | None,
+    file: Path | None,
+    settings: tuple[str, ...],
+    output: str,
+    *,
+    all_traffic: bool,
+    no_wait: bool,
+) -> None:
+    from shoal.cli.session import ml_client
+    from shoal.entities import overrides
+    from shoal.entities.loading import load_online_deployment
+
+    laid = dict(overrides.parsed(settings))
+    laid |= {
+        key: value
+        for key, value in (("name", name), ("endpoint_name", endpoint_name))
+        if value is not None
+    }
+    with ml_client() as client:
+        source: Any = file
+        if file is None:
+            source = client.online_deployments.get(str(name), str(endpoint_name))._to_dict()
+        entity = load_online_deployment(source, params_override=[laid])
+        poller = client.online_deployments.begin_create_or_update(entity, all_traffic=all_traffic)
+        if not no_wait:
+            made = poller.result()
+        else:
+            made = client.online_deployments.get(str(entity.name), str(entity.endpoint_name))
+    _emit(made, output)
+
+
+def _emit(entity: Any, output: str) -> None:
+    from shoal.sdk.shapes import as_shown
+
+    values = as_shown(entity)
+    settings = values.get("request_settings") or {}
+    emit(
+        values,
+        output,
+        lambda: print_fields(
+            {
+                "Name": values["name"],
+                "Endpoint": values["endpoint_name"],
+                "Description": values.get("description"),
+                "State": f"{values['serving_state']} ({values['provisioning_state']})",
+                "Model": values["model"],
+                "Instances": values["instance_count"],
+                "Time-out": f"{settings.get('request_timeout_ms')} ms",
+            }
+        ),
+    )

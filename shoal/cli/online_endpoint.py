@@ -1,0 +1,314 @@
+"""``shoal online-endpoint``: the verbs and options of ``az ml online-endpoint``."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from shoal.cli.options import (
+    AzGroup,
+    AzOption,
+    az_options,
+    confirm,
+    file_option,
+    name_option,
+    no_wait_option,
+    percentages,
+    set_option,
+    yes_option,
+)
+from shoal.cli.output import emit, output_option, print_fields, print_rows
+
+_traffic_option = click.option(
+    "--traffic",
+    "-r",
+    cls=AzOption,
+    greedy=True,
+    metavar="NAME=PERCENT...",
+    help='The whole of the traffic: --traffic "blue=90 green=10".',
+)
+_mirror_option = click.option(
+    "--mirror-traffic",
+    "-m",
+    cls=AzOption,
+    greedy=True,
+    metavar="NAME=PERCENT",
+    help="Send copies of some requests to a deployment without traffic; at most 50 percent.",
+)
+_local_option = click.option("--local", is_flag=True, hidden=True, expose_value=False)
+
+
+@click.group("online-endpoint", cls=AzGroup)
+def online_endpoint() -> None:
+    """Endpoints with the options of `az ml online-endpoint`.
+
+    An endpoint is a stable, authenticated URL; its traffic is shared out over deployments.
+    """
+
+
+@online_endpoint.command()
+@name_option("Name; goes before the file's.")
+@file_option("endpoint")
+@click.option("--auth-mode", help="key or aml_token.")
+@set_option
+@no_wait_option
+@_local_option
+@az_options
+@output_option
+def create(
+    name: str | None,
+    file: Path | None,
+    auth_mode: str | None,
+    settings: tuple[str, ...],
+    no_wait: bool,
+    output: str,
+) -> None:
+    """Create an endpoint. It has two keys at once, and no deployment yet."""
+    from shoal.cli.session import ml_client
+    from shoal.entities import overrides
+    from shoal.entities.loading import load_online_endpoint
+
+    if name is None and file is None:
+        raise click.UsageError("Give --name, or --file with a name in it.")
+    laid = dict(overrides.parsed(settings))
+    laid |= _given(name=name, auth_mode=auth_mode)
+    entity = load_online_endpoint(file or {}, params_override=[laid])
+    with ml_client() as client:
+        poller = client.online_endpoints.begin_create_or_update(entity)
+        made = client.online_endpoints.get(str(entity.name)) if no_wait else poller.result()
+    _emit(made, output)
+
+
+@online_endpoint.command()
+@name_option("Name; goes before the file's.")
+@file_option("endpoint")
+@_traffic_option
+@_mirror_option
+@set_option
+@no_wait_option
+@_local_option
+@az_options
+@output_option
+def update(
+    name: str | None,
+    file: Path | None,
+    traffic: tuple[str, ...],
+    mirror_traffic: tuple[str, ...],
+    settings: tuple[str, ...],
+    no_wait: bool,
+    output: str,
+) -> None:
+    """Change an endpoint: its words, its traffic, its mirror."""
+    from shoal.cli.session import ml_client
+    from shoal.entities import overrides
+    from shoal.entities.loading import load_online_endpoint, read
+
+    if name is None and file is None:
+        raise click.UsageError("Give --name, or --file with a name in it.")
+    laid = dict(overrides.parsed(settings))
+    shares = percentages(traffic, "--traffic") if traffic else None
+    mirror = percentages(mirror_traffic, "--mirror-traffic") if mirror_traffic else None
+    with ml_client() as client:
+        values = read(file)[0] if file else {}
+        chosen = str(name or values.get("name"))
+        current = client.online_endpoints.get(chosen)._to_dict()
+        current["properties"].pop("azureml.onlineendpointid", None)
+        entity = load_online_endpoint({**current, **values, "name": chosen}, params_override=[laid])
+        if shares is not None:
+            entity.traffic = shares
+        if mirror is not None:
+            entity.mirror_traffic = mirror
+        poller = client.online_endpoints.begin_create_or_update(entity)
+        made = client.online_endpoints.get(chosen) if no_wait else poller.result()
+    _emit(made, output)
+
+
+@online_endpoint.command()
+@name_option("Name of the endpoint.", required=True)
+@_local_option
+@az_options
+@output_option
+def show(name: str, output: str) -> None:
+    """Show one endpoint."""
+    from shoal.cli.session import ml_client
+
+    with ml_client() as client:
+        _emit(client.online_endpoints.get(name), output)
+
+
+@online_endpoint.command("list")
+@_local_option
+@az_options
+@output_option
+def list_(output: str) -> None:
+    """List endpoints."""
+    from shoal.cli.session import ml_client
+    from shoal.sdk.shapes import as_shown
+
+    with ml_client() as client:
+        items = [as_shown(item) for item in client.online_endpoints.list()]
+    columns = {
+        "NAME": lambda item: item["name"],
+        "STATE": lambda item: f"{item['serving_state']} ({item['provisioning_state']})",
+        "AUTH": lambda item: item["auth_mode"],
+        "TRAFFIC": lambda item: _shares(item["traffic"]),
+        "SCORING URI": lambda item: item["scoring_uri"],
+    }
+    emit(items, output, lambda: print_rows(items, columns, "No endpoints yet"))
+
+
+@online_endpoint.command()
+@name_option("Name of the endpoint.", required=True)
+@yes_option
+@no_wait_option
+@_local_option
+@az_options
+@output_option
+def delete(name: str, yes: bool, no_wait: bool, output: str) -> None:
+    """Delete an endpoint with its deployments and keys. Its models stay registered."""
+    from shoal.cli.report import note
+    from shoal.cli.session import ml_client
+
+    del output
+    with ml_client() as client:
+        current = client.online_endpoints.get(name)
+        traffic = _shares(current.traffic or {})
+        confirm(
+            f"Delete endpoint {name}?{f' It has traffic: {traffic}.' if traffic else ''}", yes=yes
+        )
+        poller = client.online_endpoints.begin_delete(name=name)
+        if not no_wait:
+            poller.result()
+    note(f"Endpoint {name} {'is being deleted' if no_wait else 'is deleted'}")
+
+
+@online_endpoint.command("get-credentials")
+@name_option("Name of the endpoint.", required=True)
+@az_options
+@output_option
+def get_credentials(name: str, output: str) -> None:
+    """Print what opens the endpoint; reading it is recorded.
+
+    Both keys, and the first as accessToken too; with auth_mode aml_token a token that expires.
+    """
+    from shoal.cli.session import ml_client
+    from shoal.entities import EndpointAuthToken
+
+    with ml_client() as client:
+        found = client.online_endpoints.get_keys(name)
+    fields: dict[str, Any]
+    if isinstance(found, EndpointAuthToken):
+        fields = {
+            "accessToken": found.access_token,
+            "expiryTimeUtc": found.expiry_time_utc,
+            "refreshAfterTimeUtc": found.refresh_after_time_utc,
+            "tokenType": found.token_type,
+        }
+    else:
+        # why accessToken: scripts written for one mode then work in the other
+        fields = {
+            "primaryKey": found.primary_key,
+            "secondaryKey": found.secondary_key,
+            "accessToken": found.primary_key,
+        }
+    emit(fields, output, lambda: print_fields(fields))
+
+
+@online_endpoint.command("regenerate-keys")
+@name_option("Name of the endpoint.", required=True)
+@click.option(
+    "--key-type",
+    type=click.Choice(["primary", "secondary"], case_sensitive=False),
+    default="primary",
+    show_default=True,
+    help="Which of the two; the other goes on working.",
+)
+@yes_option
+@no_wait_option
+@az_options
+@output_option
+def regenerate_keys(name: str, key_type: str, yes: bool, no_wait: bool, output: str) -> None:
+    """Replace one key. What uses the old one is refused within seconds."""
+    from shoal.cli.report import note
+    from shoal.cli.session import ml_client
+
+    del output, no_wait
+    confirm(f"Replace the {key_type} key of {name}?", yes=yes)
+    with ml_client() as client:
+        client.online_endpoints.begin_regenerate_keys(name, key_type=key_type).result()
+    note(f"The {key_type} key of {name} is new")
+
+
+@online_endpoint.command()
+@name_option("Name of the endpoint.", required=True)
+@click.option(
+    "--request-file",
+    "-r",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="What to send, as it is: KServe JSON, or what the model takes.",
+)
+@click.option("--deployment-name", "-d", help="This deployment, whatever the traffic says.")
+@click.option(
+    "--input",
+    "inputs",
+    multiple=True,
+    metavar="NAME=@FILE.npy",
+    help="A tensor from a NumPy file, or NAME=1,2,3. May be repeated.",
+)
+@_local_option
+@az_options
+@output_option
+def invoke(
+    name: str,
+    request_file: Path | None,
+    deployment_name: str | None,
+    inputs: tuple[str, ...],
+    output: str,
+) -> None:
+    """Call an endpoint once, and print its answer as it is."""
+    from shoal.cli.session import ml_client
+
+    del output
+    if (request_file is None) == (not inputs):
+        raise click.UsageError("Give --request-file, or --input NAME=VALUE.")
+    content = None
+    with ml_client() as client:
+        if inputs:
+            from shoal.cli.tensors import request_body
+
+            shown = client.client.get_endpoint(name)
+            content = request_body(client.client, shown, deployment_name, inputs)
+        text = client.online_endpoints.invoke(
+            name, request_file=request_file, deployment_name=deployment_name, input_data=content
+        )
+    click.echo(text)
+
+
+def _given(**values: Any) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _shares(traffic: dict[str, int]) -> str:
+    return ", ".join(f"{name} {percent} %" for name, percent in traffic.items() if percent)
+
+
+def _emit(entity: Any, output: str) -> None:
+    from shoal.sdk.shapes import as_shown
+
+    values = as_shown(entity)
+    emit(
+        values,
+        output,
+        lambda: print_fields(
+            {
+                "Name": values["name"],
+                "Description": values.get("description"),
+                "State": f"{values['serving_state']} ({values['provisioning_state']})",
+                "Auth mode": values["auth_mode"],
+                "Traffic": _shares(values["traffic"]) or "none",
+                "Mirror": _shares(values["mirror_traffic"]),
+                "HTTP": values["scoring_uri"],
+                "gRPC": values["grpc_target"],
+            }
+        ),
+    )

@@ -1,0 +1,14 @@
+"""The SDK as commands use it: the installation found, progress on stderr. Imported on use."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from shoal.cli.progress import Progress
+from shoal.client import Client
+from shoal.sdk import MLClient
+
+
+@contextmanager
+def ml_client() -> Iterator[MLClient]:
+    with Client() as client, Progress() as progress:
+        yield MLClient(client=client, watcher=progress)

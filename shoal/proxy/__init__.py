@@ -1,0 +1,1 @@
+"""Local ports that add an endpoint's key and TLS, for clients that can do neither."""

@@ -1,0 +1,1 @@
+"""Stands for Azure's namespace in the seeds."""
