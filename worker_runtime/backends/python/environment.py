@@ -1,5 +1,6 @@
 """Which Python runs a model: the server's own, or one that the model brings."""
 
+import fcntl
 import hashlib
 import logging
 import os
@@ -7,9 +8,10 @@ import shutil
 import subprocess
 import sys
 import tarfile
-import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+
+import numpy
 
 from worker_runtime.backends.base import LoadSpec
 from worker_runtime.errors import LoadFailed, Problem
@@ -79,22 +81,19 @@ def _unpacked(path: Path, spec: LoadSpec) -> Path:
     if path.is_dir():
         return path
     about = path.stat()
-    key = hashlib.sha256(f"{path.resolve()}:{about.st_size}:{about.st_mtime_ns}".encode())
-    target = cache_root() / f"archive-{key.hexdigest()[:24]}"
-    if target.exists():
-        return target
-    with tempfile.TemporaryDirectory(dir=cache_root()) as folder:
-        fresh = Path(folder) / "environment"
+    key = _key(str(path.resolve()), str(about.st_size), str(about.st_mtime_ns))
+
+    def unpack(target: Path) -> None:
         try:
             with tarfile.open(path) as archive:
-                archive.extractall(fresh, filter="tar")
+                archive.extractall(target, filter="tar")
         except (OSError, tarfile.TarError) as error:
             raise _failed(spec, f"{EXECUTION_ENV} '{path}' cannot be unpacked: {error}") from error
-        unpack = fresh / "bin" / "conda-unpack"
-        if unpack.exists():
-            _run([str(fresh / "bin" / "python"), str(unpack)], spec)
-        _publish(fresh, target)
-    return target
+        script = target / "bin" / "conda-unpack"
+        if script.exists():
+            _run([str(target / "bin" / "python"), str(script)], target, spec)
+
+    return _made_once(f"archive-{key}", unpack)
 
 
 def _requirements(spec: LoadSpec) -> Path | None:
@@ -105,42 +104,80 @@ def _requirements(spec: LoadSpec) -> Path | None:
 
 
 def _installed(requirements: Path, spec: LoadSpec) -> Path:
-    """A virtual environment with ``requirements`` and numpy, made once per content."""
-    text = requirements.read_bytes()
-    version = f"{sys.version_info.major}.{sys.version_info.minor}"
-    key = hashlib.sha256(version.encode() + b"\0" + text).hexdigest()[:24]
-    target = cache_root() / f"requirements-{key}"
-    if (target / ".complete").exists():
+    """A virtual environment with ``requirements``, made once per content and Python.
+
+    It sees the server's numpy until a requirement brings another: nothing is fetched for that.
+    """
+    home = Path(numpy.__file__).parent
+    key = _key(sys.version, str(home), numpy.__version__, requirements.read_text(errors="replace"))
+
+    def install(target: Path) -> None:
+        logger.info("model '%s': installing %s", spec.name, requirements)
+        folder = requirements.parent  # paths in it are relative to it
+        _run([sys.executable, "-m", "venv", str(target)], folder, spec)
+        pip = [str(target / "bin" / "python"), "-m", "pip", "install", "--no-input"]
+        quiet = ["--disable-pip-version-check", "--no-warn-script-location"]
+        _run([*pip, *quiet, "-r", str(requirements)], folder, spec)
+        _share(home, target)
+
+    return _made_once(f"requirements-{key}", install)
+
+
+def _share(package: Path, target: Path) -> None:
+    """Let an environment import ``package`` and its libraries, after all that it has itself."""
+    shared = target / "shared"
+    shared.mkdir()
+    for found in (package, package.with_name(f"{package.name}.libs")):
+        if found.exists():
+            (shared / found.name).symlink_to(found)
+    (site,) = (target / "lib").glob("python3*/site-packages")
+    (site / "shoal-shared.pth").write_text(f"{shared}\n")
+
+
+def _key(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
+
+
+def _made_once(name: str, make: Callable[[Path], None]) -> Path:
+    """The cached folder ``name``; whoever comes first makes it, others wait for that.
+
+    Why in place: environments know where they are. What was left half made is made again.
+    """
+    root = cache_root()
+    target, done = root / name, root / name / ".complete"
+    if done.exists():
         return target
-    logger.info("model '%s': installing %s", spec.name, requirements)
-    # why in place: a virtual environment cannot be moved; what is half made is made again.
-    if target.exists():
-        shutil.rmtree(target)
-    _run([sys.executable, "-m", "venv", str(target)], spec)
-    pip = [str(target / "bin" / "python"), "-m", "pip", "install", "--disable-pip-version-check"]
-    _run([*pip, "numpy", "-r", str(requirements)], spec)
-    (target / ".complete").touch()
+    with (root / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not done.exists():
+            if target.exists():
+                shutil.rmtree(target)
+            target.mkdir()
+            try:
+                make(target)
+            except BaseException:
+                shutil.rmtree(target, ignore_errors=True)
+                raise
+            done.touch()
     return target
 
 
-def _publish(fresh: Path, target: Path) -> None:
-    try:
-        fresh.rename(target)
-    except OSError:
-        if not target.exists():  # another process may have been quicker
-            raise
-
-
-def _run(command: list[str], spec: LoadSpec) -> None:
+def _run(command: list[str], folder: Path, spec: LoadSpec) -> None:
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, check=False, timeout=_INSTALL_TIMEOUT_S
+            command,
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_INSTALL_TIMEOUT_S,
+            stdin=subprocess.DEVNULL,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise _failed(spec, f"the environment could not be made: {error}") from error
+        raise _failed(spec, f"its environment could not be made: {error}") from error
     if done.returncode:
         last = "\n".join((done.stderr or done.stdout).splitlines()[-10:])
-        raise _failed(spec, f"the environment could not be made:\n{last}")
+        raise _failed(spec, f"its environment could not be made:\n{last}")
 
 
 def _failed(spec: LoadSpec, text: str) -> LoadFailed:

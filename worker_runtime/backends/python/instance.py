@@ -282,13 +282,13 @@ class PythonInstance:
             self._calls.abandon()
         lived_s = time.monotonic() - self._up_since
         in_service, self._up_since = bool(self._up_since), 0.0
+        self._outcomes.put(None)
         if self._closing or not in_service:
             self._fail_open(f"model instance '{self._spec.command.name}' was unloaded")
             return
         self._healthy.clear()
         death = self._death(process)
         logger.error("%s", death)
-        self._outcomes.put(None)
         self._fail_open(death)
         if lived_s > _STEADY_S:
             self._pause_s = _FIRST_PAUSE_S

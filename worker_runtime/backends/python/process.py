@@ -26,6 +26,7 @@ from worker_runtime.backends.python.stub.shoal_stub.channel import Channel, Clos
 logger = logging.getLogger(__name__)
 STUB = Path(__file__).parent / "stub"
 _LAST_LINES = 20
+_LONGEST_LINE = 8192  # bytes; what is longer is cut into pieces
 _GRACE_S = 5.0
 _ELSEWHERE_S = 0.05
 
@@ -133,7 +134,6 @@ class StubProcess:
         self._process.wait()
         self._reader.join(_GRACE_S)
         self._printer.join(_GRACE_S)
-        self.channel.close()
 
     # --- reading -------------------------------------------------------------------------------
 
@@ -192,13 +192,14 @@ class StubProcess:
         self._process.wait()
         self._printer.join(1)
         self._on_exit(self)
+        self.channel.close()
 
     def _print(self) -> None:
         """Hand its output on, and keep the end of it."""
         output = self._process.stdout
         assert output is not None  # noqa: S101 # asked for above
         with output:
-            for raw in output:
+            while raw := output.readline(_LONGEST_LINE):
                 line = raw.decode("utf-8", "replace").rstrip("\n")
                 self._lines.append(line)
                 sys.stderr.write(line + "\n")

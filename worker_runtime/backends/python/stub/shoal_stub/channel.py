@@ -123,3 +123,4 @@ class Channel:
     def close(self) -> None:
         self._socket.close()
         self.arena.close()
+        self.window.close()

@@ -192,6 +192,10 @@ class Window:
             return np.empty(0, np.uint8)
         return np.asarray(_Lease(self, block, self._segments[block[0]]))
 
+    def close(self) -> None:
+        """Forget the segments; arrays that still look at one keep it."""
+        self._segments.clear()
+
     def take_released(self) -> "Optional[list[Block]]":
         """What became free since the last time, None for nothing."""
         released = self.released

@@ -1,0 +1,214 @@
+"""The processes of Python models: they die, hang, flood and leave, and the server stays whole."""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from queue import SimpleQueue
+
+import numpy as np
+import pytest
+
+from tests.support.python_instances import (
+    DECOUPLED,
+    Load,
+    Request,
+    alive,
+    ask,
+    check_nothing_is_left,
+    loader,
+    request,
+)
+from worker_runtime.backends.python import process as process_module
+from worker_runtime.backends.python.instance import PythonInstance
+from worker_runtime.errors import BackendFailed, LoadFailed
+from worker_runtime.types.request import Response
+
+MODES = """
+import os
+import sys
+import time
+
+
+class TritonPythonModel:
+    def execute(self, requests):
+        return [self.one(request.inputs()[0].as_numpy()) for request in requests]
+
+    def one(self, x):
+        mode = int(x[0])
+        if mode == 1:
+            time.sleep(3600)
+        if mode == 2:
+            os._exit(9)
+        if mode == 3:
+            x = np.zeros(1 << 30, np.float32)
+        if mode == 4:
+            sys.stdout.write("x" * (4 << 20))
+            sys.stdout.flush()
+        if mode == 5:
+            x = np.arange(12, dtype=np.float32).reshape(3, 4).T[::2]
+        if mode == 6:
+            x = np.array(7, np.float32)
+        if mode == 7:
+            x = np.array([1, 2], ">f4")
+        if mode == 8:
+            x = np.array([{"no": "tensor"}, object()])
+        if mode == 9:
+            sys.exit(3)
+        return pb_utils.InferenceResponse([pb_utils.Tensor("OUTPUT0", x)])
+"""
+
+ENDLESS = """
+class TritonPythonModel:
+    def execute(self, requests):
+        sender = requests[0].get_response_sender()
+        data = np.zeros(100_000, np.float32)
+        while True:
+            sender.send(pb_utils.InferenceResponse([pb_utils.Tensor("OUTPUT0", data)]))
+"""
+
+LEAVING = """
+import os
+
+
+class TritonPythonModel:
+    def initialize(self, args):
+        print("last words")
+        os._exit(7)
+
+    def execute(self, requests):
+        return []
+"""
+
+
+@pytest.fixture
+def load(tmp_path: Path) -> Iterator[Load]:
+    yield from loader(tmp_path)
+
+
+def until(condition: Callable[[], bool], what: str) -> None:
+    end = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < end, what
+        time.sleep(0.01)
+
+
+def test_a_process_that_dies_fails_its_batch_and_is_replaced(load: Load) -> None:
+    (instance,) = load(MODES).instances
+    before = instance.pid
+    with pytest.raises(BackendFailed, match="exited with code 9"):
+        ask(instance, 2)
+    assert ask(instance, 0).arrays[0].tolist() == [0]
+    assert instance.pid != before
+
+
+def test_a_process_killed_while_it_works_fails_only_that(load: Load) -> None:
+    first, second = load(MODES, instances=2).instances
+    threading.Timer(0.2, os.kill, (first.pid, signal.SIGKILL)).start()
+    with pytest.raises(BackendFailed, match="killed by SIGKILL"):
+        ask(first, 1)
+    assert ask(second, 0).arrays[0].tolist() == [0]
+
+
+def test_a_model_that_hangs_is_unloaded_all_the_same(
+    load: Load, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process_module.StubProcess.stop, "__defaults__", (0.2,))
+    model = load(MODES)
+    (instance,) = model.instances
+    failures: SimpleQueue[str] = SimpleQueue()
+
+    def run() -> None:
+        try:
+            ask(instance, 1)
+        except BackendFailed as error:
+            failures.put(str(error))
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    pid = instance.pid
+    time.sleep(0.1)
+    model.close()
+    thread.join(10)
+    assert not thread.is_alive()
+    assert "killed by SIGKILL" in failures.get_nowait()
+    assert not alive(pid)
+
+
+def test_leaving_during_initialize_is_told_with_the_last_output(load: Load) -> None:
+    with pytest.raises(LoadFailed, match=r"exited with code 7\. Its last output:\nlast words"):
+        load(LEAVING)
+
+
+def test_too_much_memory_is_the_models_error(load: Load) -> None:
+    (instance,) = load(MODES, MEMORY_LIMIT_MB="3000").instances
+    with pytest.raises(BackendFailed, match="MemoryError"):
+        ask(instance, 3)
+    assert ask(instance, 0).arrays[0].tolist() == [0]
+
+
+def test_too_much_shared_memory_is_the_models_error(load: Load) -> None:
+    (instance,) = load(MODES, SHARED_MEMORY_LIMIT_MB="1").instances
+    big = Request({"INPUT0": np.zeros(1 << 20, np.float32)})
+    with pytest.raises(Exception, match="shared memory"):
+        instance.execute_requests([big])
+    assert ask(instance, 0).arrays[0].tolist() == [0]
+
+
+def test_output_without_end_of_line_is_let_through(load: Load) -> None:
+    (instance,) = load(MODES).instances
+    assert ask(instance, 4).arrays[0].tolist() == [4]
+
+
+def test_arrays_of_odd_layout_arrive_whole(load: Load) -> None:
+    (instance,) = load(MODES).instances
+    assert ask(instance, 5).arrays[0].tolist() == [[0, 4, 8], [2, 6, 10]]
+    assert ask(instance, 6).arrays[0].shape == ()
+    with pytest.raises(BackendFailed, match="NumPy dtype is not supported"):
+        ask(instance, 7)
+    texts = ask(instance, 8).arrays[0].tolist()
+    assert texts[0] == b"{'no': 'tensor'}"
+    with pytest.raises(BackendFailed, match="SystemExit: 3"):
+        ask(instance, 9)
+
+
+def test_a_model_that_answers_without_end_waits_for_the_server(load: Load) -> None:
+    model = load(ENDLESS, DECOUPLED)
+    (instance,) = model.instances
+    one = request(0)
+    thread = threading.Thread(target=lambda: _ignore(instance, one))
+    thread.start()
+    kept = [one.answers.get(timeout=20) for _ in range(20)]
+    until(lambda: one.answers.qsize() > 100, "answers come")
+    until(lambda: _settled(one), "the model waits")
+    held = sum(answer.arrays[0].nbytes for answer in [*kept, *_drained(one)] if answer is not None)
+    assert held < 100 << 20
+    model.close()
+    thread.join(20)
+    assert not thread.is_alive()
+
+
+def _ignore(instance: PythonInstance, one: Request) -> None:
+    try:
+        instance.execute_requests([one])
+    except BackendFailed:
+        return
+
+
+def _settled(one: Request) -> bool:
+    before = one.answers.qsize()
+    time.sleep(0.3)
+    return one.answers.qsize() == before
+
+
+def _drained(one: Request) -> list[Response | None]:
+    found = []
+    while not one.answers.empty():
+        found.append(one.answers.get())
+    return found
+
+
+def test_processes_leave_nothing_behind(load: Load) -> None:
+    check_nothing_is_left(load, MODES, rounds=4, instances=5)
