@@ -49,5 +49,13 @@ class ModelNotDeployable(Invalid):
     code = "ModelNotDeployable"
 
 
+class RevisionNotFound(NotFound):
+    code = "RevisionNotFound"
+
+
+class AuthModeMismatch(Conflict):
+    code = "AuthModeMismatch"
+
+
 class NodeInUse(Conflict):
     code = "InUse"

@@ -4,6 +4,7 @@ from django.db import models
 
 from controlplane.core.models import Stamped
 from controlplane.deployments.types import (
+    AuthMode,
     DeploymentState,
     Desired,
     EndpointState,
@@ -18,9 +19,10 @@ class Endpoint(Stamped):
     name = models.CharField(max_length=32, unique=True)
     description = models.TextField(blank=True)
     tags = models.JSONField(default=dict)
-    auth_mode = models.CharField(max_length=16, default="key")
+    auth_mode = models.CharField(max_length=16, choices=AuthMode, default=AuthMode.KEY)
     traffic = models.JSONField(default=dict)
     mirror_traffic = models.JSONField(default=dict)
+    token_epoch = models.PositiveIntegerField(default=0)  # raised: older tokens are worthless
     # What a client declared that we keep and give back, but do not act on (Azure's identity, ...).
     declared = models.JSONField(default=dict, blank=True)
     provisioning_state = models.CharField(
@@ -68,6 +70,7 @@ class Deployment(Stamped):
     declared = models.JSONField(default=dict, blank=True)  # as on Endpoint
     instance_count = models.PositiveIntegerField(default=1)
     environment = models.JSONField(default=dict)
+    secrets = models.JSONField(default=dict, blank=True)  # variable -> sealed value
     runtime_args = models.JSONField(default=list)
     request_timeout_ms = models.PositiveIntegerField(default=60_000)
     retries = models.BooleanField(default=True)  # stateless: a lost request may be sent again
@@ -76,6 +79,10 @@ class Deployment(Stamped):
     )
     generation = models.BigIntegerField(default=1)
     error = models.JSONField(null=True, blank=True)
+    revision = models.ForeignKey(
+        "DeploymentRevision", null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    paused_count = models.PositiveIntegerField(null=True, blank=True)  # replicas before a pause
 
     class Meta:
         constraints = [
@@ -86,11 +93,50 @@ class Deployment(Stamped):
         return f"{self.endpoint.name}/{self.name}"
 
 
+class DeploymentRevision(Stamped):
+    """What a deployment was asked to run once; it never changes and can be gone back to."""
+
+    deployment = models.ForeignKey(Deployment, on_delete=models.CASCADE, related_name="revisions")
+    number = models.PositiveIntegerField()
+    model_version = models.ForeignKey(
+        "registry.ModelVersion", on_delete=models.PROTECT, related_name="deployment_revisions"
+    )
+    config_revision = models.ForeignKey(
+        "registry.ConfigRevision",
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="deployment_revisions",
+    )
+    environment = models.JSONField(default=dict)
+    secrets = models.JSONField(default=dict)
+    runtime_args = models.JSONField(default=list)
+    author = models.CharField(max_length=150)
+    cause = models.CharField(max_length=64)
+    succeeded = models.BooleanField(default=False)  # it has come up once
+
+    current: bool  # filled in by selectors
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["deployment", "number"], name="one_row_per_deployment_revision"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.deployment} r{self.number}"
+
+
 class Replica(Stamped):
     """One runtime process on one node: what we want of it, and what its node last said."""
 
     id = models.CharField(max_length=32, primary_key=True)
     deployment = models.ForeignKey(Deployment, on_delete=models.CASCADE, related_name="replicas")
+    # What it runs; while a deployment is being updated, its replicas differ in this.
+    revision = models.ForeignKey(
+        DeploymentRevision, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
     ordinal = models.PositiveIntegerField()
     node = models.ForeignKey("nodes.Node", on_delete=models.PROTECT, related_name="replicas")
     generation = models.BigIntegerField(default=1)

@@ -14,6 +14,11 @@ class IllegalTransition(Conflict):
     code = "IllegalTransition"
 
 
+class AuthMode(TextChoices):
+    KEY = "key"
+    TOKEN = "aml_token"  # noqa: S105 - as Azure calls it: short-lived, from the control plane
+
+
 class EndpointState(TextChoices):
     CREATING = "Creating"
     UPDATING = "Updating"

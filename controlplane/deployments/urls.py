@@ -3,7 +3,7 @@
 from django.urls import path, re_path
 
 from controlplane.deployments import agent_api
-from controlplane.deployments.api import deployments, endpoints, nodes, operations
+from controlplane.deployments.api import changes, deployments, endpoints, nodes, operations
 
 urlpatterns = [
     path("endpoints", endpoints.EndpointsView.as_view()),
@@ -12,6 +12,8 @@ urlpatterns = [
     path("endpoints/<str:endpoint>/mirror", endpoints.MirrorView.as_view()),
     path("endpoints/<str:endpoint>/keys/list", endpoints.KeysView.as_view()),
     path("endpoints/<str:endpoint>/keys/regenerate", endpoints.KeysRegenerateView.as_view()),
+    path("endpoints/<str:endpoint>/token", endpoints.TokenView.as_view()),
+    path("endpoints/<str:endpoint>/token/revoke", endpoints.TokensRevokeView.as_view()),
     path("endpoints/<str:endpoint>/snippets", endpoints.SnippetsView.as_view()),
     path("endpoints/<str:endpoint>/metrics", endpoints.MetricsView.as_view()),
     path("endpoints/<str:endpoint>/deployments", deployments.DeploymentsView.as_view()),
@@ -22,6 +24,22 @@ urlpatterns = [
     path(
         "endpoints/<str:endpoint>/deployments/<str:deployment>/logs",
         deployments.LogsView.as_view(),
+    ),
+    path(
+        "endpoints/<str:endpoint>/deployments/<str:deployment>/revisions",
+        changes.RevisionsView.as_view(),
+    ),
+    path(
+        "endpoints/<str:endpoint>/deployments/<str:deployment>/update",
+        changes.UpdateView.as_view(),
+    ),
+    path(
+        "endpoints/<str:endpoint>/deployments/<str:deployment>/rollback",
+        changes.RollbackView.as_view(),
+    ),
+    path("endpoints/<str:endpoint>/deployments/<str:deployment>/stop", changes.StopView.as_view()),
+    path(
+        "endpoints/<str:endpoint>/deployments/<str:deployment>/start", changes.StartView.as_view()
     ),
     path("deploy", deployments.DeployView.as_view()),
     path("operations", operations.OperationsView.as_view()),

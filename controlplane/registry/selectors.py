@@ -168,7 +168,7 @@ def neighbours(version: ModelVersion, name: str) -> dict[str, str]:
 
 def usage(version: ModelVersion) -> list[dict[str, Any]]:
     """Deployments that run on a version now, and those that could go back to it."""
-    now = {
+    now: dict[tuple[str, str], dict[str, Any]] = {
         (endpoint, deployment): {
             "endpoint": endpoint,
             "deployment": deployment,
@@ -184,6 +184,21 @@ def usage(version: ModelVersion) -> list[dict[str, Any]]:
             "deployment__config_revision__number",
         )
     }
+    before = ModelVersion.objects.filter(pk=version.pk, deployment_revisions__isnull=False)
+    for endpoint, deployment, number, config in before.values_list(
+        "deployment_revisions__deployment__endpoint__name",
+        "deployment_revisions__deployment__name",
+        "deployment_revisions__number",
+        "deployment_revisions__config_revision__number",
+    ).order_by("deployment_revisions__number"):
+        empty = {
+            "endpoint": endpoint,
+            "deployment": deployment,
+            "current": False,
+            "config_revision": config,
+            "revisions": [],
+        }
+        now.setdefault((endpoint, deployment), empty)["revisions"].append(number)
     return [now[key] for key in sorted(now)]
 
 

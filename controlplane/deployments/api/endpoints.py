@@ -18,6 +18,7 @@ from controlplane.deployments.serializers.endpoints import (
     EndpointKeysSerializer,
     EndpointPatchSerializer,
     EndpointSerializer,
+    EndpointTokenSerializer,
     KeyRegenerateSerializer,
     MirrorInputSerializer,
     SeriesSerializer,
@@ -146,6 +147,31 @@ class KeysRegenerateView(APIView):
             name=endpoint, slot=values["key_type"], actor=actor(request)
         )
         return Response(_keys_body(keys))
+
+
+class TokenView(APIView):
+    write_role = User.Role.DEPLOYER
+
+    @extend_schema(operation_id="endpoints_token", request=None, responses=EndpointTokenSerializer)
+    def post(self, request: Request, endpoint: str) -> Response:
+        """A token that opens the endpoint for 30 to 60 minutes; ask again after
+        `refreshAfterTimeUtc`. Only with `auth_mode: aml_token`."""
+        token = services.endpoint_token(name=endpoint, actor=actor(request), now=timezone.now())
+        body = {
+            "accessToken": token.clear,
+            "expiryTimeUtc": int(token.expires_at.timestamp()),
+            "refreshAfterTimeUtc": int(token.refresh_after.timestamp()),
+            "tokenType": "Bearer",
+        }
+        return Response(EndpointTokenSerializer(body).data)
+
+
+class TokensRevokeView(APIView):
+    @extend_schema(operation_id="endpoints_tokens_revoke", request=None, responses={204: None})
+    def post(self, request: Request, endpoint: str) -> Response:
+        """All tokens of before stop working, within seconds."""
+        services.endpoint_tokens_revoke(name=endpoint, actor=actor(request))
+        return Response(status=status.HTTP_204_NO_CONTENT)
 
 
 def _keys_body(keys: dict[str, str]) -> dict[str, str]:

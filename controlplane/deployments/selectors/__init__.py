@@ -15,6 +15,7 @@ from controlplane.deployments.selectors.rows import (
     operation_get,
     operation_list,
     operations_active,
+    revision_list,
 )
 from controlplane.deployments.selectors.shown import (
     addresses,
@@ -41,5 +42,6 @@ __all__ = [
     "operation_list",
     "operation_shown",
     "operations_active",
+    "revision_list",
     "routing_view",
 ]

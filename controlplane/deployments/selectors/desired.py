@@ -1,14 +1,20 @@
 """What one node must run, as its agent is told, and which blobs it may therefore fetch."""
 
+import logging
 from collections.abc import Iterable
 
-from controlplane.deployments.models import Deployment, Replica
+from controlplane.core import vault
+from controlplane.deployments.models import Deployment, DeploymentRevision, Replica
 from controlplane.deployments.types import Desired
 from controlplane.metrics.selectors import sample_interval_s
 from controlplane.nodes.models import Node
 from wire.messages import DesiredReplica, DesiredState, FileRef
 
+logger = logging.getLogger(__name__)
+
 CONFIG_FILE = "config.pbtxt"
+SECRETS = "shoal secret environment"
+Spec = Deployment | DeploymentRevision
 
 
 def desired_replicas(node: Node) -> list[Replica]:
@@ -16,7 +22,10 @@ def desired_replicas(node: Node) -> list[Replica]:
         Replica.objects.filter(node=node, desired=Desired.RUNNING)
         .select_related("deployment__endpoint", "deployment__model_version")
         .select_related("deployment__config_revision")
-        .prefetch_related("deployment__model_version__repo_models")
+        .select_related("revision__model_version", "revision__config_revision")
+        .prefetch_related(
+            "deployment__model_version__repo_models", "revision__model_version__repo_models"
+        )
         .order_by("id")
     )
 
@@ -45,7 +54,8 @@ def node_sample_interval_s(node: Node) -> float:
 
 def _desired(replica: Replica) -> DesiredReplica:
     deployment = replica.deployment
-    inline = inline_files(deployment)
+    spec = replica.revision or deployment
+    inline = inline_files(spec)
     return DesiredReplica(
         replica_id=replica.id,
         generation=replica.generation,
@@ -53,17 +63,28 @@ def _desired(replica: Replica) -> DesiredReplica:
         deployment=deployment.name,
         files=tuple(
             FileRef(path=entry["path"], size=entry["size"], sha256=entry["sha256"])
-            for entry in deployment.model_version.manifest
+            for entry in spec.model_version.manifest
             if entry["path"] not in inline
         ),
         inline_files=inline,
-        models=tuple(sorted(model.name for model in deployment.model_version.repo_models.all())),
-        runtime_args=tuple(str(argument) for argument in deployment.runtime_args),
-        environment={str(key): str(value) for key, value in deployment.environment.items()},
+        models=tuple(sorted(model.name for model in spec.model_version.repo_models.all())),
+        runtime_args=tuple(str(argument) for argument in spec.runtime_args),
+        environment=_environment(spec),
     )
 
 
-def inline_files(deployment: Deployment) -> dict[str, str]:
+def _environment(spec: Spec) -> dict[str, str]:
+    """Variables in clear: a node must know them. One that cannot be unsealed is left out."""
+    found = {str(key): str(value) for key, value in spec.environment.items()}
+    for name, sealed in spec.secrets.items():
+        try:
+            found[name] = vault.unseal(SECRETS, sealed)
+        except vault.InvalidToken:
+            logger.warning("The secret %s cannot be read: the installation's secret changed", name)
+    return found
+
+
+def inline_files(deployment: Spec) -> dict[str, str]:
     """Path -> text of the configurations that replace those of the version's files."""
     revision = deployment.config_revision
     if revision is None:
@@ -76,5 +97,5 @@ def node_may_read(node: Node, sha256: str) -> bool:
     return any(
         entry["sha256"] == sha256
         for replica in desired_replicas(node)
-        for entry in replica.deployment.model_version.manifest
+        for entry in (replica.revision or replica.deployment).model_version.manifest
     )

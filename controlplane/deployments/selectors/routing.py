@@ -4,11 +4,20 @@ Values only, and nothing of Envoy: the gateway app renders them.
 """
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from django.db.models import Prefetch
+from django.utils import timezone
 
 from controlplane.deployments.models import Deployment, Endpoint, Replica
-from controlplane.deployments.types import DeploymentState, Desired, EndpointState, ReplicaState
+from controlplane.deployments.tokens import hashes_valid
+from controlplane.deployments.types import (
+    AuthMode,
+    DeploymentState,
+    Desired,
+    EndpointState,
+    ReplicaState,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +41,7 @@ class RoutedDeployment:
 
 @dataclass(frozen=True, slots=True)
 class KeyHash:
-    slot: str  # "primary" or "secondary"
+    slot: str  # "primary", "secondary" or "aml_token"
     sha256: str  # lower-case hex
 
 
@@ -54,6 +63,7 @@ class RoutingView:
 
 def routing_view() -> RoutingView:
     """The view as of now, in four queries."""
+    now = timezone.now()
     # why endpoints first: a generation read before its replicas can only be too old, never too new,
     # so that confirming it promises nothing that the view did not hold.
     live = Deployment.objects.exclude(provisioning_state=DeploymentState.DELETING).order_by("name")
@@ -62,17 +72,22 @@ def routing_view() -> RoutingView:
         Prefetch("deployments", live),
         Prefetch("deployments__replicas", Replica.objects.order_by("id")),
     )
-    return RoutingView(tuple(_endpoint(endpoint) for endpoint in endpoints))
+    return RoutingView(tuple(_endpoint(endpoint, now) for endpoint in endpoints))
 
 
-def _endpoint(endpoint: Endpoint) -> RoutedEndpoint:
+def _endpoint(endpoint: Endpoint, now: datetime) -> RoutedEndpoint:
     keys = sorted(endpoint.keys.all(), key=lambda key: key.slot)
     # why one that is being deleted stays, empty: so that gateways can confirm its routes are gone
     deleting = endpoint.provisioning_state == EndpointState.DELETING
+    opened_by = tuple(KeyHash(slot=key.slot, sha256=key.sha256) for key in keys)
+    if endpoint.auth_mode == AuthMode.TOKEN:
+        born = int(endpoint.created_at.timestamp() * 1000)
+        valid = hashes_valid(endpoint.name, born, endpoint.token_epoch, now)
+        opened_by = tuple(KeyHash(slot=AuthMode.TOKEN, sha256=sha256) for sha256 in valid)
     return RoutedEndpoint(
         name=endpoint.name,
         generation=endpoint.generation,
-        keys=tuple(KeyHash(slot=key.slot, sha256=key.sha256) for key in keys),
+        keys=opened_by,
         deployments=()
         if deleting
         else tuple(_deployment(endpoint, deployment) for deployment in endpoint.deployments.all()),

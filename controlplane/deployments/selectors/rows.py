@@ -7,7 +7,13 @@ from controlplane.deployments.errors import (
     EndpointNotFound,
     OperationNotFound,
 )
-from controlplane.deployments.models import Deployment, Endpoint, Operation, Replica
+from controlplane.deployments.models import (
+    Deployment,
+    DeploymentRevision,
+    Endpoint,
+    Operation,
+    Replica,
+)
 from controlplane.deployments.types import ACTIVE
 
 
@@ -15,7 +21,7 @@ def endpoint_list() -> QuerySet[Endpoint]:
     """With all that showing them needs, in a fixed number of queries."""
     replicas = Replica.objects.select_related("node").order_by("ordinal", "created_at")
     deployments = (
-        Deployment.objects.select_related("model_version__model", "config_revision")
+        Deployment.objects.select_related("model_version__model", "config_revision", "revision")
         .prefetch_related(Prefetch("replicas", replicas), "model_version__repo_models")
         .order_by("created_at", "id")
     )
@@ -36,6 +42,17 @@ def deployment_get(endpoint: str, name: str) -> Deployment:
         if deployment.name == name:
             return deployment
     raise DeploymentNotFound(f"Endpoint {endpoint} has no deployment called {name}.")
+
+
+def revision_list(endpoint: str, name: str) -> list[DeploymentRevision]:
+    """The newest first, each with ``current``. Raises EndpointNotFound, DeploymentNotFound."""
+    row = deployment_get(endpoint, name)
+    found = list(
+        row.revisions.select_related("model_version__model", "config_revision").order_by("-number")
+    )
+    for revision in found:
+        revision.current = revision.pk == row.revision_id
+    return found
 
 
 def operation_list(endpoint: str = "") -> QuerySet[Operation]:

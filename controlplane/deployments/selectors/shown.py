@@ -102,6 +102,9 @@ def deployment_shown(
         "traffic": endpoint.traffic.get(deployment.name, 0),
         "error": deployment.error,
         "environment": deployment.environment,
+        "secret_environment": sorted(deployment.secrets),
+        "revision": deployment.revision.number if deployment.revision else None,
+        "paused": deployment.instance_count == 0,
         "request_timeout_ms": deployment.request_timeout_ms,
         "retries": deployment.retries,
         "replicas": [
@@ -146,6 +149,8 @@ def deployment_serving(
         return ServingState.HEALTHY if ready >= instance_count else ServingState.DEGRADED
     if provisioning in (DeploymentState.CREATING, DeploymentState.UPDATING):
         return ServingState.DEPLOYING
+    if instance_count == 0 and not running:
+        return ServingState.STOPPED
     settled = provisioning in (DeploymentState.SUCCEEDED, DeploymentState.SCALING)
     return ServingState.UNAVAILABLE if running or settled else ServingState.STOPPED
 

@@ -9,6 +9,7 @@ from drf_spectacular.utils import extend_schema_field, extend_schema_serializer
 from rest_framework import serializers
 
 from controlplane.deployments.types import (
+    AuthMode,
     DeploymentState,
     EndpointState,
     ReplicaState,
@@ -79,6 +80,11 @@ class DeploymentSerializer(Fields):
     traffic = serializers.IntegerField(help_text="percent")
     error = ProblemSerializer(allow_null=True)
     environment = serializers.DictField(child=serializers.CharField())
+    secret_environment = serializers.ListField(
+        child=serializers.CharField(), help_text="names; values are never shown"
+    )
+    revision = serializers.IntegerField(allow_null=True)
+    paused = serializers.BooleanField()
     request_timeout_ms = serializers.IntegerField()
     retries = serializers.BooleanField()
     replicas = ReplicaSerializer(many=True)
@@ -127,9 +133,13 @@ class EndpointInputSerializer(Fields):
         child=serializers.CharField(allow_blank=True), required=False, default=dict
     )
     declared = DeclaredField(required=False, default=dict)
+    auth_mode = serializers.ChoiceField(
+        choices=AuthMode.choices, required=False, default=AuthMode.KEY
+    )
 
 
 class EndpointPatchSerializer(Fields):
+    auth_mode = serializers.ChoiceField(choices=AuthMode.choices, required=False)
     description = serializers.CharField(required=False, allow_blank=True)
     tags = serializers.DictField(child=serializers.CharField(allow_blank=True), required=False)
     declared = DeclaredField(required=False)
@@ -153,6 +163,62 @@ class EndpointKeysSerializer(Fields):
     secondaryKey = serializers.CharField()
 
 
+class EndpointTokenSerializer(Fields):
+    """In Azure's words; times are Unix seconds."""
+
+    accessToken = serializers.CharField()
+    expiryTimeUtc = serializers.IntegerField()
+    refreshAfterTimeUtc = serializers.IntegerField()
+    tokenType = serializers.CharField()
+
+
+class DeploymentRevisionSerializer(Fields):
+    number = serializers.IntegerField()
+    model = serializers.CharField(source="model_version.model.name")
+    version = serializers.IntegerField(source="model_version.version")
+    config_revision = serializers.IntegerField(
+        source="config_revision.number", allow_null=True, default=None
+    )
+    digest = serializers.CharField(source="model_version.digest")
+    environment = serializers.DictField(child=serializers.CharField())
+    secret_environment = serializers.ListField(source="secrets", child=serializers.CharField())
+    author = serializers.CharField()
+    cause = serializers.CharField()
+    succeeded = serializers.BooleanField(help_text="it has come up once")
+    current = serializers.BooleanField()
+    created_at = serializers.DateTimeField()
+
+
+class DeploymentRevisionListSerializer(Fields):
+    items = DeploymentRevisionSerializer(many=True)
+
+
+class DeploymentRollSerializer(Fields):
+    """What is left out stays as it is."""
+
+    model = serializers.CharField(required=False, default="", allow_blank=True, max_length=255)
+    version = serializers.CharField(required=False, default="", allow_blank=True, max_length=70)
+    config_revision = serializers.IntegerField(required=False, default=None, allow_null=True)
+    environment = serializers.DictField(
+        child=serializers.CharField(), required=False, default=None, allow_null=True
+    )
+    secret_environment = serializers.DictField(
+        child=serializers.CharField(allow_null=True, max_length=65_536, trim_whitespace=False),
+        required=False,
+        default=dict,
+    )
+
+
+class RollbackSerializer(Fields):
+    revision = serializers.IntegerField(
+        required=False,
+        default=None,
+        allow_null=True,
+        min_value=1,
+        help_text="default: the last before this one that came up",
+    )
+
+
 class KeyRegenerateSerializer(Fields):
     key_type = serializers.ChoiceField(choices=["primary", "secondary"])
 
@@ -160,7 +226,9 @@ class KeyRegenerateSerializer(Fields):
 class DeploymentInputSerializer(Fields):
     name = serializers.CharField(required=False, default="", allow_blank=True, max_length=32)
     model = serializers.CharField(max_length=255)
-    version = serializers.CharField(required=False, default="latest", help_text="number or latest")
+    version = serializers.CharField(
+        required=False, default="latest", help_text="a number, or an alias: @latest, @champion"
+    )
     config_revision = serializers.IntegerField(required=False, allow_null=True, default=None)
     description = serializers.CharField(required=False, default="", allow_blank=True)
     tags = serializers.DictField(
@@ -174,6 +242,12 @@ class DeploymentInputSerializer(Fields):
         required=False, default=1, min_value=1, max_value=LIMIT_REPLICAS
     )
     environment = serializers.DictField(child=serializers.CharField(), required=False, default=dict)
+    secret_environment = serializers.DictField(
+        child=serializers.CharField(allow_null=True, max_length=65_536, trim_whitespace=False),
+        required=False,
+        default=dict,
+        help_text="kept encrypted, never shown; those that are not named stay, null removes one",
+    )
     request_timeout_ms = serializers.IntegerField(
         required=False, default=60_000, min_value=1, max_value=3_600_000
     )
@@ -194,7 +268,9 @@ class DeploymentPatchSerializer(Fields):
 
 class DeployInputSerializer(Fields):
     model = serializers.CharField(max_length=255)
-    version = serializers.CharField(required=False, default="latest", help_text="number or latest")
+    version = serializers.CharField(
+        required=False, default="latest", help_text="a number, or an alias: @latest, @champion"
+    )
     config_revision = serializers.IntegerField(required=False, allow_null=True, default=None)
     endpoint = serializers.CharField(
         required=False,

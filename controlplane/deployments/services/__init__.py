@@ -4,6 +4,10 @@ from controlplane.deployments.services.deployments import (
     deploy,
     deployment_create,
     deployment_delete,
+    deployment_pause,
+    deployment_resume,
+    deployment_roll,
+    deployment_rollback,
     deployment_scale,
     deployment_update,
     operation_cancel,
@@ -22,12 +26,17 @@ from controlplane.deployments.services.reports import endpoint_advance, node_rep
 from controlplane.deployments.services.routes import gateway_confirmed
 from controlplane.deployments.services.starting import Spec
 from controlplane.deployments.services.tick import operations_tick
+from controlplane.deployments.services.tokens import endpoint_token, endpoint_tokens_revoke
 
 __all__ = [
     "Spec",
     "deploy",
     "deployment_create",
     "deployment_delete",
+    "deployment_pause",
+    "deployment_resume",
+    "deployment_roll",
+    "deployment_rollback",
     "deployment_scale",
     "deployment_update",
     "endpoint_advance",
@@ -35,6 +44,8 @@ __all__ = [
     "endpoint_delete",
     "endpoint_key_regenerate",
     "endpoint_keys_reveal",
+    "endpoint_token",
+    "endpoint_tokens_revoke",
     "endpoint_update",
     "gateway_confirmed",
     "mirror_set",

@@ -24,6 +24,14 @@ from controlplane.deployments.services.operations import (
     nothing_active,
     operation_open,
 )
+from controlplane.deployments.services.revisions import (
+    revision_apply,
+    revision_ensure,
+    revision_record,
+    revision_wanted,
+    spec_of,
+)
+from controlplane.deployments.services.secrets import secrets_merged
 from controlplane.deployments.services.starting import (
     Spec,
     advanced,
@@ -34,10 +42,16 @@ from controlplane.deployments.services.starting import (
     locked,
     not_deleting,
     resolve,
+    rolling_open,
     running_as_asked,
     scaling_open,
 )
-from controlplane.deployments.types import DeploymentState, OperationKind, OperationState
+from controlplane.deployments.types import (
+    DeploymentState,
+    Desired,
+    OperationKind,
+    OperationState,
+)
 
 ROUTED: Final = frozenset({"request_timeout_ms", "retries"})  # what gateways act on
 
@@ -142,6 +156,127 @@ def deployment_update(*, endpoint: str, name: str, actor: str, **changes: Any) -
         data={"deployment": name, "changed": changed},
     )
     return row
+
+
+def deployment_roll(
+    *,
+    endpoint: str,
+    name: str,
+    actor: str,
+    now: datetime,
+    model: str = "",
+    version: str = "",
+    config_revision: int | None = None,
+    environment: dict[str, str] | None = None,
+    secret_environment: dict[str, str | None] | None = None,
+) -> Operation:
+    """Let a deployment run something else, while what it runs serves on until that is ready.
+
+    What is not said stays as it is. Raises EndpointNotFound, DeploymentNotFound, ModelNotFound,
+    ModelNotDeployable, OperationInProgress, Conflict.
+    """
+    with transaction.atomic():
+        locked(endpoint)
+        row = deployment_get(endpoint, name)
+        nothing_active(endpoint, name)
+        if row.provisioning_state == DeploymentState.DELETING:
+            raise Conflict(f"{name} is being deleted.")
+        current = revision_ensure(row)
+        before = spec_of(row)
+        if model or version or config_revision is not None:
+            now_runs = row.model_version
+            spec = Spec(
+                model=model or now_runs.model.name,
+                version=version or ("latest" if model else str(now_runs.version)),
+                config_revision=config_revision,
+            )
+            row.model_version, row.config_revision = resolve(spec)
+        if environment is not None:
+            row.environment = environment
+        row.secrets = secrets_merged(row.secrets, secret_environment)
+        if spec_of(row) == before and row.provisioning_state == DeploymentState.SUCCEEDED:
+            raise Conflict(f"{name} runs just this already.")
+        row.save(update_fields=["model_version", "config_revision", "environment", "secrets"])
+        revision_record(row, author=actor, cause="updated")
+        operation = _rolled(row, current.number, actor, now)
+    return advanced(operation, now)
+
+
+def _rolled(row: Deployment, back_to: int, actor: str, now: datetime) -> Operation:
+    """Without a gap where something serves, afresh where nothing does."""
+    running = row.replicas.filter(desired=Desired.RUNNING).exists()
+    if row.provisioning_state == DeploymentState.SUCCEEDED and running:
+        return rolling_open(row, back_to, actor, now)
+    return deployment_start(row, 0, actor, now)
+
+
+def deployment_rollback(
+    *, endpoint: str, name: str, revision: int | None, actor: str, now: datetime
+) -> Operation:
+    """Run an earlier revision again, the last that came up unless said which.
+
+    What serves serves on until the others are ready; nothing is uploaded anew.
+    Raises EndpointNotFound, DeploymentNotFound, RevisionNotFound, OperationInProgress, Conflict.
+    """
+    with transaction.atomic():
+        locked(endpoint)
+        row = deployment_get(endpoint, name)
+        nothing_active(endpoint, name)
+        if row.provisioning_state == DeploymentState.DELETING:
+            raise Conflict(f"{name} is being deleted.")
+        current = revision_ensure(row)
+        wanted = revision_wanted(row, revision)
+        if wanted.pk == current.pk and row.provisioning_state == DeploymentState.SUCCEEDED:
+            raise Conflict(f"{name} runs revision {current.number} already.", field="revision")
+        revision_apply(row, wanted)
+        revision_record(row, author=actor, cause=f"rollback to {wanted.number}")
+        operation = _rolled(row, current.number, actor, now)
+    return advanced(operation, now)
+
+
+def deployment_pause(
+    *, endpoint: str, name: str, force: bool, actor: str, now: datetime
+) -> Operation:
+    """Stop every replica and keep the deployment, to be resumed as it was.
+
+    Raises EndpointNotFound, DeploymentNotFound, DeploymentHasTraffic (unless ``force``),
+    OperationInProgress, Conflict.
+    """
+    with transaction.atomic():
+        locked(endpoint)
+        row = deployment_get(endpoint, name)
+        _settled(row)
+        percent = row.endpoint.traffic.get(name, 0)
+        if percent and not force:
+            raise DeploymentHasTraffic(
+                f"{name} answers {percent} % of the requests.",
+                hints=("Give its traffic to another deployment first, or pause it by force.",),
+            )
+        if row.instance_count == 0:
+            raise Conflict(f"{name} is paused already.")
+        operation = scaling_open(row, 0, actor, now)
+    return advanced(operation, now)
+
+
+def deployment_resume(*, endpoint: str, name: str, actor: str, now: datetime) -> Operation:
+    """As many replicas as before the pause. Raises what ``deployment_pause`` raises."""
+    with transaction.atomic():
+        locked(endpoint)
+        row = deployment_get(endpoint, name)
+        _settled(row)
+        if row.instance_count:
+            raise Conflict(f"{name} is not paused.")
+        operation = scaling_open(row, row.paused_count or 1, actor, now)
+    return advanced(operation, now)
+
+
+def _settled(row: Deployment) -> None:
+    nothing_active(row.endpoint.name, row.name)
+    if row.provisioning_state != DeploymentState.SUCCEEDED:
+        raise Conflict(
+            f"{row.name} is {row.provisioning_state}; only a deployment that works can do that.",
+            hints=("Retry its deployment first.",),
+        )
 
 
 def deployment_delete(

@@ -8,7 +8,13 @@ from django.utils import timezone
 
 from controlplane.core import events
 from controlplane.core.models import Event
-from controlplane.deployments.models import Deployment, Endpoint, Operation, Replica
+from controlplane.deployments.models import (
+    Deployment,
+    DeploymentRevision,
+    Endpoint,
+    Operation,
+    Replica,
+)
 from controlplane.deployments.reconcile import DELETIONS, Failure, failure_data
 from controlplane.deployments.selectors import addresses, operations_active
 from controlplane.deployments.services.operations import describe
@@ -17,6 +23,7 @@ from controlplane.deployments.services.replicas import (
     replicas_remove,
     replicas_stop,
 )
+from controlplane.deployments.services.revisions import revision_apply
 from controlplane.deployments.traffic import traffic_check, traffic_without
 from controlplane.deployments.types import (
     ACTIVE,
@@ -41,6 +48,9 @@ def operation_succeed(operation: Operation, now: datetime) -> None:
         result = None
     else:
         deployment = _deployment(operation)
+        replicas_stop(operation.parameters.get("old_ids", []))
+        if operation.kind == OperationKind.DEPLOY and deployment.revision is not None:
+            DeploymentRevision.objects.filter(pk=deployment.revision.pk).update(succeeded=True)
         _deployment_state_set(deployment, DeploymentState.SUCCEEDED, None)
         result = deploy_result(deployment)
     _close(operation, OperationState.SUCCEEDED, now, result=result)
@@ -112,9 +122,19 @@ def _undo(operation: Operation, state: DeploymentState, error: dict[str, Any] | 
     parameters = operation.parameters
     replicas_stop(parameters.get("placed_ids", []))
     _traffic_restore(deployment, parameters)
+    if "previous_revision" in parameters:  # the old replicas were never stopped
+        back = deployment.revisions.filter(number=parameters["previous_revision"]).first()
+        if back is not None:
+            revision_apply(deployment, back)
+            Deployment.objects.filter(pk=deployment.pk).update(revision=back)
+            deployment.refresh_from_db()
+        _deployment_state_set(deployment, DeploymentState.SUCCEEDED, None)
+        return
     if "previous_count" in parameters:  # what served before is untouched
+        count = parameters["previous_count"]
+        paused = None if count else deployment.instance_count
         Deployment.objects.filter(pk=deployment.pk).update(
-            instance_count=parameters["previous_count"]
+            instance_count=count, paused_count=paused
         )
         _deployment_state_set(deployment, DeploymentState.SUCCEEDED, None)
         return

@@ -17,6 +17,7 @@ from controlplane.deployments.services.keys import keys_create
 from controlplane.deployments.services.operations import describe, operation_open
 from controlplane.deployments.traffic import mirror_check, traffic_check
 from controlplane.deployments.types import (
+    AuthMode,
     DeploymentState,
     Desired,
     EndpointState,
@@ -34,6 +35,7 @@ def endpoint_create(
     description: str = "",
     tags: dict[str, str] | None = None,
     declared: dict[str, Any] | None = None,
+    auth_mode: str = AuthMode.KEY,
 ) -> Endpoint:
     """An endpoint with two keys and no deployment yet. Raises NameInvalid, NameTaken."""
     name_check(name, field="name")
@@ -44,6 +46,7 @@ def endpoint_create(
         description=description,
         tags=tags or {},
         declared=declared or {},
+        auth_mode=auth_mode,
         generation=int(now.timestamp() * 1000),
         created_by=actor,
     )
@@ -65,9 +68,22 @@ def endpoint_update(
     description: str | None = None,
     tags: dict[str, str] | None = None,
     declared: dict[str, Any] | None = None,
+    auth_mode: str | None = None,
 ) -> Endpoint:
-    """Change the words about it. Raises EndpointNotFound."""
+    """Change the words about it, and what opens it. Raises EndpointNotFound."""
     endpoint = endpoint_get(name)
+    if auth_mode is not None and auth_mode != endpoint.auth_mode:
+        Endpoint.objects.filter(pk=endpoint.pk).update(
+            auth_mode=auth_mode, generation=F("generation") + 1
+        )
+        events.record(
+            actor=actor,
+            verb="endpoint.auth_mode_changed",
+            subject=f"endpoint/{name}",
+            message=f"{name} is now opened by {auth_mode}",
+            data={"auth_mode": auth_mode, "before": endpoint.auth_mode},
+        )
+        endpoint.refresh_from_db(fields=["auth_mode", "generation"])
     if description is not None:
         endpoint.description = description
     if tags is not None:

@@ -67,6 +67,8 @@ def _replicas(operation: Operation) -> list[Replica]:
     rows = Replica.objects.filter(deployment__endpoint__name=operation.endpoint)
     if operation.kind != OperationKind.DELETE_ENDPOINT:
         rows = rows.filter(deployment__name=operation.deployment)
+        # why: what an update replaces is none of its business until the new ones answer
+        rows = rows.exclude(pk__in=operation.parameters.get("old_ids", []))
     return list(rows.select_related("node").order_by("ordinal", "id"))
 
 

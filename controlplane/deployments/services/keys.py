@@ -1,36 +1,30 @@
 """Endpoint keys: two slots, hashed for gateways, sealed for the audited reveal."""
 
-import base64
 import hashlib
 import secrets
 from typing import Any
 
-from cryptography.fernet import Fernet, InvalidToken
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
-from django.conf import settings
 from django.db import transaction
 from django.db.models import F
+from django.utils import timezone
 
-from controlplane.core import events
+from controlplane.core import events, vault
 from controlplane.core.errors import Unavailable
+from controlplane.deployments.errors import AuthModeMismatch
 from controlplane.deployments.models import Endpoint, EndpointKey
 from controlplane.deployments.selectors import endpoint_get
+from controlplane.deployments.services.tokens import token_of
+from controlplane.deployments.types import AuthMode
 
+PURPOSE = "shoal endpoint keys"
 KEY_BYTES = 32
 PREFIX_CHARS = 8
-
-
-def _vault() -> Fernet:
-    """Sealing with a key of its own, derived from the installation's secret."""
-    derive = HKDF(algorithm=hashes.SHA256(), length=32, salt=None, info=b"shoal endpoint keys")
-    return Fernet(base64.urlsafe_b64encode(derive.derive(settings.SECRET_KEY.encode())))
 
 
 def _parts(clear: str) -> dict[str, Any]:
     return {
         "sha256": hashlib.sha256(clear.encode()).hexdigest(),
-        "sealed": _vault().encrypt(clear.encode()).decode(),
+        "sealed": vault.seal(PURPOSE, clear),
         "prefix": clear[:PREFIX_CHARS],
     }
 
@@ -45,10 +39,8 @@ def keys_create(endpoint: Endpoint) -> None:
 def _clear_keys(endpoint: Endpoint) -> dict[str, str]:
     """Slot -> key. Raises Unavailable when the installation's secret is not the one of before."""
     try:
-        return {
-            key.slot: _vault().decrypt(key.sealed.encode()).decode() for key in endpoint.keys.all()
-        }
-    except InvalidToken as error:
+        return {key.slot: vault.unseal(PURPOSE, key.sealed) for key in endpoint.keys.all()}
+    except vault.InvalidToken as error:
         raise Unavailable(
             "The keys cannot be shown: the installation's secret key has changed.",
             code="KeysSealed",
@@ -60,6 +52,11 @@ def _clear_keys(endpoint: Endpoint) -> dict[str, str]:
 def endpoint_keys_reveal(*, name: str, actor: str) -> dict[str, str]:
     """Slot -> clear key; every reveal is on record. Raises EndpointNotFound, Unavailable."""
     endpoint = endpoint_get(name)
+    if endpoint.auth_mode == AuthMode.TOKEN:
+        raise AuthModeMismatch(
+            f"{name} is opened by tokens, not by keys.",
+            hints=("Ask for a token, or set auth_mode to key.",),
+        )
     keys = _clear_keys(endpoint)
     events.record(
         actor=actor,
@@ -95,4 +92,7 @@ def endpoint_key_use(*, name: str) -> str:
 
     Raises EndpointNotFound, Unavailable.
     """
-    return _clear_keys(endpoint_get(name))[EndpointKey.Slot.PRIMARY]
+    endpoint = endpoint_get(name)
+    if endpoint.auth_mode == AuthMode.TOKEN:
+        return token_of(endpoint, timezone.now()).clear
+    return _clear_keys(endpoint)[EndpointKey.Slot.PRIMARY]

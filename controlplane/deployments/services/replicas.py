@@ -35,6 +35,7 @@ def replicas_place(
             deployment=deployment,
             ordinal=ordinal,
             node_id=node_id,
+            revision_id=deployment.revision_id,
             state_since=now,
         )
         for ordinal, node_id in assigned

@@ -18,6 +18,8 @@ from controlplane.deployments.selectors import operations_active
 from controlplane.deployments.services.advance import operation_advance
 from controlplane.deployments.services.operations import nothing_active, operation_open
 from controlplane.deployments.services.replicas import replicas_remove, replicas_stop
+from controlplane.deployments.services.revisions import revision_ensure, revision_record
+from controlplane.deployments.services.secrets import secrets_merged
 from controlplane.deployments.types import (
     DeploymentState,
     Desired,
@@ -46,6 +48,7 @@ class Spec:
     description: str = ""
     tags: dict[str, str] | None = None
     declared: dict[str, Any] | None = None
+    secret_environment: dict[str, str | None] | None = None
 
 
 def advanced(operation: Operation, now: datetime) -> Operation:
@@ -162,8 +165,11 @@ def deployment_place(
         "declared": spec.declared or {},
     }
     row = endpoint.deployments.filter(name=name).first()
+    values["secrets"] = secrets_merged(row.secrets if row else {}, spec.secret_environment)
+    values["paused_count"] = None
     if row is None:
         row = Deployment.objects.create(endpoint=endpoint, name=name, **values)
+        revision_record(row, author=actor, cause="created")
         return _open(row, spec.traffic, actor, now)
     if endpoint.traffic.get(name):
         raise DeploymentHasTraffic(
@@ -172,7 +178,10 @@ def deployment_place(
         )
     if not replace and row.provisioning_state not in BROKEN:
         raise NameTaken(f"{endpoint.name} has a deployment called {name} already.", field="name")
+    revision_ensure(row)
     Deployment.objects.filter(pk=row.pk).update(**values)
+    row.refresh_from_db()
+    revision_record(row, author=actor, cause="replaced")
     return deployment_start(row, spec.traffic, actor, now)
 
 
@@ -203,6 +212,32 @@ def _open(row: Deployment, traffic: int, actor: str, now: datetime) -> Operation
     )
 
 
+def rolling_open(row: Deployment, back_to: int, actor: str, now: datetime) -> Operation:
+    """Replace what runs, replica by replica of the new kind first; the old ones go at the end.
+
+    ``row`` asks for the new; ``back_to`` is the revision that it returns to if this fails.
+    """
+    running = row.replicas.filter(desired=Desired.RUNNING).values_list("id", flat=True)
+    parameters = {
+        "traffic": 0,
+        "instance_count": row.instance_count,
+        "old_ids": list(running),
+        "previous_revision": back_to,
+    }
+    Deployment.objects.filter(pk=row.pk).update(
+        provisioning_state=DeploymentState.UPDATING, error=None, generation=F("generation") + 1
+    )
+    row.refresh_from_db()
+    return operation_open(
+        kind=OperationKind.DEPLOY,
+        endpoint=row.endpoint,
+        deployment=row,
+        parameters=parameters,
+        actor=actor,
+        now=now,
+    )
+
+
 def scaling_open(
     row: Deployment,
     instance_count: int,
@@ -222,6 +257,7 @@ def scaling_open(
     }
     Deployment.objects.filter(pk=row.pk).update(
         instance_count=instance_count,
+        paused_count=None if instance_count else row.instance_count,
         provisioning_state=DeploymentState.SCALING,
         generation=F("generation") + 1,
     )

@@ -140,6 +140,94 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/endpoints/{endpoint}/deployments/{deployment}/revisions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description What it was asked to run, the newest first. */
+        get: operations["deployments_revisions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/endpoints/{endpoint}/deployments/{deployment}/rollback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Run an earlier revision again. What serves now serves until that one is ready. */
+        post: operations["deployments_rollback"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/endpoints/{endpoint}/deployments/{deployment}/start": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Resume it with as many replicas as before the pause. */
+        post: operations["deployments_start"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/endpoints/{endpoint}/deployments/{deployment}/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Pause it: no replicas, all else stays. */
+        post: operations["deployments_stop"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/endpoints/{endpoint}/deployments/{deployment}/update": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * @description Another version, configuration or environment, without a gap: the new replicas must
+         *     answer before the old ones go. If they never do, the old ones stay.
+         */
+        post: operations["deployments_roll"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/endpoints/{endpoint}/keys/list": {
         parameters: {
             query?: never;
@@ -219,6 +307,43 @@ export interface paths {
         get: operations["endpoints_snippets"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/endpoints/{endpoint}/token": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * @description A token that opens the endpoint for 30 to 60 minutes; ask again after
+         *     `refreshAfterTimeUtc`. Only with `auth_mode: aml_token`.
+         */
+        post: operations["endpoints_token"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/endpoints/{endpoint}/token/revoke": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description All tokens of before stop working, within seconds. */
+        post: operations["endpoints_tokens_revoke"];
         delete?: never;
         options?: never;
         head?: never;
@@ -306,6 +431,24 @@ export interface paths {
         delete: operations["models_delete"];
         options?: never;
         head?: never;
+        /** @description Its description and tags. */
+        patch: operations["models_update"];
+        trace?: never;
+    };
+    "/api/v1/models/{name}/aliases/{alias}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** @description Point the alias at a version. What was deployed by it before stays what it is. */
+        put: operations["model_aliases_set"];
+        post?: never;
+        delete: operations["model_aliases_delete"];
+        options?: never;
+        head?: never;
         patch?: never;
         trace?: never;
     };
@@ -366,11 +509,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description `version` is a number, or `latest`. */
+        /** @description `version` is a number, or an alias such as `@latest` or `@champion`. */
         get: operations["model_versions_get"];
         put?: never;
         post?: never;
-        delete?: never;
+        /** @description For good; the number is never given again. */
+        delete: operations["model_versions_delete"];
         options?: never;
         head?: never;
         /** @description Its words; the content of a version never changes. */
@@ -394,6 +538,124 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/models/{name}/versions/{version}/archive.zip": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The whole repository; uploading it again makes the same version. */
+        get: operations["model_versions_download"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/models/{name}/versions/{version}/config-revisions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The newest first. */
+        get: operations["config_revisions_list"];
+        put?: never;
+        /** @description An edit over the version, which never changes; deploy it by its number. */
+        post: operations["config_revisions_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/models/{name}/versions/{version}/config-revisions/{number}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["config_revisions_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/models/{name}/versions/{version}/config-revisions/{number}/diff": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description What this revision changes; 0 stands for the files themselves. */
+        get: operations["config_revisions_diff"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/models/{name}/versions/{version}/files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["model_versions_files"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/models/{name}/versions/{version}/files/{path}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description One file, whole or from where a download broke off. */
+        get: operations["model_versions_file"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/models/{name}/versions/{version}/repo-models/{repo_model}/config": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The text as it was written, and what the runtime makes of it. */
+        get: operations["repo_models_config"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/models/{name}/versions/{version}/restore": {
         parameters: {
             query?: never;
@@ -404,6 +666,23 @@ export interface paths {
         get?: never;
         put?: never;
         post: operations["model_versions_restore"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/models/{name}/versions/{version}/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Deployments that run on this version, and those that could go back to it. */
+        get: operations["model_versions_usage"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -574,6 +853,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/storage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description What the blob store holds, and how much of it nothing names any more. */
+        get: operations["storage_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/storage/collect": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Remove what nothing has named for a day, now instead of within six hours. */
+        post: operations["storage_collect"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tokens": {
         parameters: {
             query?: never;
@@ -662,6 +975,14 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        AliasInputRequest: {
+            /** @description a number, or another alias */
+            version: string;
+        };
+        Argument: {
+            name: string;
+            type: string;
+        };
         Attention: {
             severity: components["schemas"]["AttentionSeverityEnum"];
             title: string;
@@ -676,6 +997,21 @@ export interface components {
          * @enum {string}
          */
         AttentionSeverityEnum: "info" | "warning" | "error";
+        /**
+         * @description * `key` - Key
+         *     * `aml_token` - Token
+         * @enum {string}
+         */
+        AuthModeEnum: "key" | "aml_token";
+        ConfigDiff: {
+            /** @description 0: the files */
+            old: number;
+            new: number;
+            /** @description repo model name -> unified diff */
+            diffs: {
+                [key: string]: string;
+            };
+        };
         ConfigFix: {
             label: string;
             /** @description the whole corrected text */
@@ -698,6 +1034,8 @@ export interface components {
         };
         ConfigRevision: {
             number: number;
+            /** @description the revision that was edited, 0: the files */
+            base: number;
             /** @description repo model name -> config.pbtxt */
             configs: {
                 [key: string]: string;
@@ -706,6 +1044,19 @@ export interface components {
             author: string;
             /** Format: date-time */
             created_at: string;
+        };
+        ConfigRevisionInputRequest: {
+            /** @description repo model name -> config.pbtxt; null takes the edit of that model back */
+            configs: {
+                [key: string]: string | null;
+            };
+            /** @default  */
+            message?: string;
+            /** @description default: the latest */
+            base?: number | null;
+        };
+        ConfigRevisionList: {
+            items: components["schemas"]["ConfigRevision"][];
         };
         ConfigText: {
             text: string;
@@ -743,7 +1094,7 @@ export interface components {
         DeployInputRequest: {
             model: string;
             /**
-             * @description number or latest
+             * @description a number, or an alias: @latest, @champion
              * @default latest
              */
             version?: string;
@@ -807,6 +1158,10 @@ export interface components {
             environment: {
                 [key: string]: string;
             };
+            /** @description names; values are never shown */
+            secret_environment: string[];
+            revision: number | null;
+            paused: boolean;
             request_timeout_ms: number;
             retries: boolean;
             replicas: components["schemas"]["Replica"][];
@@ -822,7 +1177,7 @@ export interface components {
             name?: string;
             model: string;
             /**
-             * @description number or latest
+             * @description a number, or an alias: @latest, @champion
              * @default latest
              */
             version?: string;
@@ -844,6 +1199,10 @@ export interface components {
             instance_count?: number;
             environment?: {
                 [key: string]: string;
+            };
+            /** @description kept encrypted, never shown; those that are not named stay, null removes one */
+            secret_environment?: {
+                [key: string]: string | null;
             };
             /** @default 60000 */
             request_timeout_ms?: number;
@@ -867,6 +1226,41 @@ export interface components {
          * @enum {string}
          */
         DeploymentProvisioningStateEnum: "Creating" | "Updating" | "Scaling" | "Succeeded" | "Failed" | "Canceled" | "Deleting";
+        DeploymentRevision: {
+            number: number;
+            model: string;
+            version: number;
+            config_revision?: number | null;
+            digest: string;
+            environment: {
+                [key: string]: string;
+            };
+            secret_environment: string[];
+            author: string;
+            cause: string;
+            /** @description it has come up once */
+            succeeded: boolean;
+            current: boolean;
+            /** Format: date-time */
+            created_at: string;
+        };
+        DeploymentRevisionList: {
+            items: components["schemas"]["DeploymentRevision"][];
+        };
+        /** @description What is left out stays as it is. */
+        DeploymentRollRequest: {
+            /** @default  */
+            model?: string;
+            /** @default  */
+            version?: string;
+            config_revision?: number | null;
+            environment?: {
+                [key: string]: string;
+            } | null;
+            secret_environment?: {
+                [key: string]: string | null;
+            };
+        };
         Endpoint: {
             name: string;
             description: string;
@@ -889,6 +1283,8 @@ export interface components {
             grpc_target: string;
             plain_uri: string;
             ca_path: string;
+            /** @description every gateway acts on the newest traffic, keys and settings */
+            routed: boolean;
             models: components["schemas"]["DeployedModel"][];
             created_by: string;
             /** Format: date-time */
@@ -907,6 +1303,8 @@ export interface components {
             declared?: {
                 [key: string]: unknown;
             };
+            /** @default key */
+            auth_mode?: components["schemas"]["AuthModeEnum"];
         };
         EndpointKeys: {
             primaryKey: string;
@@ -925,6 +1323,13 @@ export interface components {
          * @enum {string}
          */
         EndpointProvisioningStateEnum: "Creating" | "Updating" | "Succeeded" | "Failed" | "Deleting";
+        /** @description In Azure's words; times are Unix seconds. */
+        EndpointToken: {
+            accessToken: string;
+            expiryTimeUtc: number;
+            refreshAfterTimeUtc: number;
+            tokenType: string;
+        };
         Event: {
             seq: number;
             /** Format: date-time */
@@ -954,6 +1359,10 @@ export interface components {
             size: number;
             sha256: string;
         };
+        FileList: {
+            digest: string;
+            items: components["schemas"]["FileEntry"][];
+        };
         Gpu: {
             index: number;
             uuid: string;
@@ -966,7 +1375,16 @@ export interface components {
              */
             utilization: number;
         };
+        /** @description What the file itself tells. `complete` is false where it does not tell all tensors. */
         Graph: {
+            backend?: string;
+            complete?: boolean;
+            /** @description TorchScript's forward */
+            arguments?: components["schemas"]["Argument"][];
+            /** @description names in Python code */
+            reads?: string[];
+            /** @description names in Python code */
+            writes?: string[];
             inputs: components["schemas"]["GraphTensor"][];
             outputs: components["schemas"]["GraphTensor"][];
             producer?: string;
@@ -994,12 +1412,24 @@ export interface components {
             };
             files: string[];
             warnings: string[];
+            proposal?: components["schemas"]["Proposal"] | null;
         };
         Inspection: {
             models: components["schemas"]["InspectedModel"][];
             problems: components["schemas"]["InspectionProblem"][];
         };
         InspectionProblem: {
+            /**
+             * @description config: another text mends it
+             *
+             *     * `config` - config
+             *     * `files` - files
+             */
+            scope?: components["schemas"]["ScopeEnum"];
+            /** @description 0 where there is no place */
+            line?: number;
+            field?: string;
+            fix?: components["schemas"]["ConfigFix"] | null;
             severity: components["schemas"]["ProblemSeverityEnum"];
             model: string | null;
             code: string;
@@ -1080,6 +1510,10 @@ export interface components {
             };
             latest_version: number;
             archived: boolean;
+            /** @description alias -> version */
+            readonly aliases: {
+                [key: string]: number;
+            };
             /** Format: date-time */
             created_at: string;
             /** Format: date-time */
@@ -1105,6 +1539,11 @@ export interface components {
             configs?: {
                 [key: string]: string;
             };
+            /**
+             * @description take every `proposal` of the inspection
+             * @default false
+             */
+            apply_fixes?: boolean;
         };
         ModelPage: {
             items: components["schemas"]["Model"][];
@@ -1131,6 +1570,7 @@ export interface components {
             /** Format: date-time */
             created_at: string;
             archived: boolean;
+            readonly aliases: string[];
             repo_models: components["schemas"]["RepoModel"][];
             config_revisions: components["schemas"]["ConfigRevision"][];
             /** @description endpoint names */
@@ -1270,6 +1710,8 @@ export interface components {
             grpc_target: string;
             plain_uri: string;
             ca_path: string;
+            /** @description every gateway acts on the newest traffic, keys and settings */
+            routed: boolean;
             models: components["schemas"]["DeployedModel"][];
             created_by: string;
             /** Format: date-time */
@@ -1293,12 +1735,19 @@ export interface components {
             retries?: boolean;
         };
         PatchedEndpointPatchRequest: {
+            auth_mode?: components["schemas"]["AuthModeEnum"];
             description?: string;
             tags?: {
                 [key: string]: string;
             };
             declared?: {
                 [key: string]: unknown;
+            };
+        };
+        PatchedModelPatchRequest: {
+            description?: string;
+            tags?: {
+                [key: string]: string;
             };
         };
         PatchedModelVersionPatchRequest: {
@@ -1323,6 +1772,12 @@ export interface components {
          * @enum {string}
          */
         ProblemSeverityEnum: "error" | "warning";
+        Proposal: {
+            /** @description a config.pbtxt that would do */
+            text: string;
+            /** @description false: types and shapes in it are guesses */
+            certain: boolean;
+        };
         Replica: {
             id: string;
             ordinal: number;
@@ -1374,6 +1829,19 @@ export interface components {
             config_text: string;
             config_effective: string;
         };
+        RepoModelConfig: {
+            model: string;
+            /** @description config.pbtxt verbatim */
+            text: string;
+            source: components["schemas"]["SourceEnum"];
+            /** @description 0: the files themselves */
+            revision: number;
+            /** @description the complete configuration, as the runtime would have it */
+            effective: string;
+            problems: {
+                [key: string]: unknown;
+            }[];
+        };
         /**
          * @description * `viewer` - Viewer
          *     * `deployer` - Deployer
@@ -1381,6 +1849,16 @@ export interface components {
          * @enum {string}
          */
         RoleEnum: "viewer" | "deployer" | "admin";
+        RollbackRequest: {
+            /** @description default: the last before this one that came up */
+            revision?: number | null;
+        };
+        /**
+         * @description * `config` - config
+         *     * `files` - files
+         * @enum {string}
+         */
+        ScopeEnum: "config" | "files";
         Series: {
             keys: string[];
             /** @description Unix seconds */
@@ -1412,6 +1890,13 @@ export interface components {
             python_http: string;
             python_grpc: string;
         };
+        /**
+         * @description * `revision` - revision
+         *     * `file` - file
+         *     * `none` - none
+         * @enum {string}
+         */
+        SourceEnum: "revision" | "file" | "none";
         Stage: {
             name: components["schemas"]["StageNameEnum"];
             title: string;
@@ -1447,6 +1932,16 @@ export interface components {
          * @enum {string}
          */
         StageStatusEnum: "pending" | "running" | "succeeded" | "failed" | "canceled";
+        Storage: {
+            blobs: number;
+            bytes: number;
+            unused_blobs: number;
+            unused_bytes: number;
+        };
+        StorageCollect: {
+            /** @description blobs that went; younger than a day stay */
+            removed: number;
+        };
         TensorSpec: {
             name: string;
             datatype: string;
@@ -1544,6 +2039,18 @@ export interface components {
          * @enum {string}
          */
         UploadStepStatusEnum: "pending" | "running" | "succeeded" | "failed";
+        Usage: {
+            endpoint: string;
+            deployment: string;
+            /** @description false: only an earlier revision of it */
+            current: boolean;
+            config_revision: number | null;
+            /** @description earlier revisions that may be gone back to */
+            revisions: number[];
+        };
+        UsageList: {
+            items: components["schemas"]["Usage"][];
+        };
     };
     responses: never;
     parameters: never;
@@ -1914,6 +2421,141 @@ export interface operations {
             };
         };
     };
+    deployments_revisions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                deployment: string;
+                endpoint: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeploymentRevisionList"];
+                };
+            };
+        };
+    };
+    deployments_rollback: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                deployment: string;
+                endpoint: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["RollbackRequest"];
+            };
+        };
+        responses: {
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Operation"];
+                };
+            };
+            /** @description `RevisionNotFound` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    deployments_start: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                deployment: string;
+                endpoint: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Operation"];
+                };
+            };
+        };
+    };
+    deployments_stop: {
+        parameters: {
+            query?: {
+                /** @description even if it carries traffic */
+                force?: boolean;
+            };
+            header?: never;
+            path: {
+                deployment: string;
+                endpoint: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Operation"];
+                };
+            };
+            /** @description `DeploymentHasTraffic` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    deployments_roll: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                deployment: string;
+                endpoint: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["DeploymentRollRequest"];
+            };
+        };
+        responses: {
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Operation"];
+                };
+            };
+        };
+    };
     endpoints_keys_list: {
         parameters: {
             query?: never;
@@ -2030,6 +2672,47 @@ export interface operations {
             };
         };
     };
+    endpoints_token: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                endpoint: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EndpointToken"];
+                };
+            };
+        };
+    };
+    endpoints_tokens_revoke: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                endpoint: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
     endpoints_traffic_set: {
         parameters: {
             query?: never;
@@ -2107,6 +2790,10 @@ export interface operations {
                 limit?: number;
                 /** @description Only items whose name contains this */
                 q?: string;
+                /** @description `tag.team=vision`; may come several times */
+                "tag.{key}"?: string;
+                /** @description of the newest version */
+                type?: string;
             };
             header?: never;
             path?: never;
@@ -2218,6 +2905,78 @@ export interface operations {
             };
         };
     };
+    models_update: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["PatchedModelPatchRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Model"];
+                };
+            };
+        };
+    };
+    model_aliases_set: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                alias: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AliasInputRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelVersion"];
+                };
+            };
+        };
+    };
+    model_aliases_delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                alias: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
     models_archive: {
         parameters: {
             query?: never;
@@ -2308,6 +3067,37 @@ export interface operations {
             };
         };
     };
+    model_versions_delete: {
+        parameters: {
+            query?: {
+                /** @description even if an alias names it */
+                force?: boolean;
+            };
+            header?: never;
+            path: {
+                name: string;
+                version: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `InUse` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
     model_versions_update: {
         parameters: {
             query?: never;
@@ -2356,6 +3146,215 @@ export interface operations {
             };
         };
     };
+    model_versions_download: {
+        parameters: {
+            query?: {
+                /** @description with the configurations of this revision; default: the files */
+                revision?: number;
+            };
+            header?: never;
+            path: {
+                name: string;
+                version: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/zip": string;
+                };
+            };
+            /** @description `FileNotFound`: a blob is no longer stored */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    config_revisions_list: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+                version: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConfigRevisionList"];
+                };
+            };
+        };
+    };
+    config_revisions_create: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+                version: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ConfigRevisionInputRequest"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConfigRevision"];
+                };
+            };
+            /** @description `ConfigInvalid` with `problems` and their fixes */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    config_revisions_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+                number: number;
+                version: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConfigRevision"];
+                };
+            };
+        };
+    };
+    config_revisions_diff: {
+        parameters: {
+            query?: {
+                /** @description default: the revision that was edited */
+                against?: number;
+            };
+            header?: never;
+            path: {
+                name: string;
+                number: number;
+                version: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConfigDiff"];
+                };
+            };
+        };
+    };
+    model_versions_files: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+                version: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FileList"];
+                };
+            };
+        };
+    };
+    model_versions_file: {
+        parameters: {
+            query?: never;
+            header?: {
+                Range?: string;
+            };
+            path: {
+                name: string;
+                path: string;
+                version: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+        };
+    };
+    repo_models_config: {
+        parameters: {
+            query?: {
+                /** @description with the configurations of this revision; default: the files */
+                revision?: number;
+            };
+            header?: never;
+            path: {
+                name: string;
+                repo_model: string;
+                version: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RepoModelConfig"];
+                };
+            };
+        };
+    };
     model_versions_restore: {
         parameters: {
             query?: never;
@@ -2374,6 +3373,28 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ModelVersion"];
+                };
+            };
+        };
+    };
+    model_versions_usage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+                version: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsageList"];
                 };
             };
         };
@@ -2681,6 +3702,44 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+        };
+    };
+    storage_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Storage"];
+                };
+            };
+        };
+    };
+    storage_collect: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StorageCollect"];
+                };
             };
         };
     };

@@ -1,0 +1,101 @@
+"""REST of what is done to a deployment as a whole: revisions, going back, pausing."""
+
+from django.utils import timezone
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework import status
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from controlplane.deployments import selectors, services
+from controlplane.deployments.api.reading import actor, form, operation_body
+from controlplane.deployments.serializers.endpoints import (
+    DeploymentRevisionListSerializer,
+    DeploymentRollSerializer,
+    RollbackSerializer,
+)
+from controlplane.deployments.serializers.operations import OperationSerializer
+
+
+class RevisionsView(APIView):
+    @extend_schema(operation_id="deployments_revisions", responses=DeploymentRevisionListSerializer)
+    def get(self, request: Request, endpoint: str, deployment: str) -> Response:
+        """What it was asked to run, the newest first."""
+        del request
+        rows = selectors.revision_list(endpoint, deployment)
+        return Response(DeploymentRevisionListSerializer({"items": rows}).data)
+
+
+class RollbackView(APIView):
+    @extend_schema(
+        operation_id="deployments_rollback",
+        request=RollbackSerializer,
+        responses={
+            202: OperationSerializer,
+            404: OpenApiResponse(description="`RevisionNotFound`"),
+        },
+    )
+    def post(self, request: Request, endpoint: str, deployment: str) -> Response:
+        """Run an earlier revision again. What serves now serves until that one is ready."""
+        values = form(RollbackSerializer, request.data)
+        operation = services.deployment_rollback(
+            endpoint=endpoint,
+            name=deployment,
+            revision=values["revision"],
+            actor=actor(request),
+            now=timezone.now(),
+        )
+        return Response(operation_body(operation), status=status.HTTP_202_ACCEPTED)
+
+
+class UpdateView(APIView):
+    @extend_schema(
+        operation_id="deployments_roll",
+        request=DeploymentRollSerializer,
+        responses={202: OperationSerializer},
+    )
+    def post(self, request: Request, endpoint: str, deployment: str) -> Response:
+        """Another version, configuration or environment, without a gap: the new replicas must
+        answer before the old ones go. If they never do, the old ones stay."""
+        operation = services.deployment_roll(
+            endpoint=endpoint,
+            name=deployment,
+            actor=actor(request),
+            now=timezone.now(),
+            **form(DeploymentRollSerializer, request.data),
+        )
+        return Response(operation_body(operation), status=status.HTTP_202_ACCEPTED)
+
+
+class StopView(APIView):
+    @extend_schema(
+        operation_id="deployments_stop",
+        request=None,
+        parameters=[OpenApiParameter("force", bool, description="even if it carries traffic")],
+        responses={
+            202: OperationSerializer,
+            409: OpenApiResponse(description="`DeploymentHasTraffic`"),
+        },
+    )
+    def post(self, request: Request, endpoint: str, deployment: str) -> Response:
+        """Pause it: no replicas, all else stays."""
+        operation = services.deployment_pause(
+            endpoint=endpoint,
+            name=deployment,
+            force=request.query_params.get("force", "").lower() in ("true", "1"),
+            actor=actor(request),
+            now=timezone.now(),
+        )
+        return Response(operation_body(operation), status=status.HTTP_202_ACCEPTED)
+
+
+class StartView(APIView):
+    @extend_schema(
+        operation_id="deployments_start", request=None, responses={202: OperationSerializer}
+    )
+    def post(self, request: Request, endpoint: str, deployment: str) -> Response:
+        """Resume it with as many replicas as before the pause."""
+        operation = services.deployment_resume(
+            endpoint=endpoint, name=deployment, actor=actor(request), now=timezone.now()
+        )
+        return Response(operation_body(operation), status=status.HTTP_202_ACCEPTED)

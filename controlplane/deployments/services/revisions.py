@@ -1,0 +1,62 @@
+"""Revisions of deployments: every specification that was asked for, to go back to."""
+
+from typing import Any
+
+from django.db.models import Max
+
+from controlplane.deployments.errors import RevisionNotFound
+from controlplane.deployments.models import Deployment, DeploymentRevision, Replica
+
+# What a revision keeps. How many replicas there are, and what gateways do, is not part of it.
+SPEC = ("model_version_id", "config_revision_id", "environment", "secrets", "runtime_args")
+
+
+def spec_of(row: Deployment | DeploymentRevision) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in SPEC}
+
+
+def revision_record(row: Deployment, *, author: str, cause: str) -> DeploymentRevision:
+    """What ``row`` asks for now, as its next revision; the row then points at it."""
+    last = row.revisions.aggregate(last=Max("number"))["last"] or 0
+    revision = DeploymentRevision.objects.create(
+        deployment=row, number=last + 1, author=author, cause=cause, **spec_of(row)
+    )
+    Deployment.objects.filter(pk=row.pk).update(revision=revision)
+    row.revision = revision
+    return revision
+
+
+def revision_ensure(row: Deployment) -> DeploymentRevision:
+    """The current one, recorded first for a deployment from before there were revisions."""
+    if row.revision is not None:
+        return row.revision
+    revision = revision_record(row, author="system", cause="as found")
+    DeploymentRevision.objects.filter(pk=revision.pk).update(succeeded=True)
+    Replica.objects.filter(deployment=row, revision=None).update(revision=revision)
+    revision.succeeded = True
+    return revision
+
+
+def revision_apply(row: Deployment, revision: DeploymentRevision) -> None:
+    """``row`` asks for what ``revision`` asked for; the caller saw that nothing is under way."""
+    values = spec_of(revision)
+    Deployment.objects.filter(pk=row.pk).update(**values)
+    row.refresh_from_db()
+
+
+def revision_wanted(row: Deployment, number: int | None) -> DeploymentRevision:
+    """The one called for; without a number the last that came up before this one.
+
+    Raises RevisionNotFound.
+    """
+    current = row.revision.number if row.revision else 0
+    rows = row.revisions.order_by("-number")
+    if number is not None:
+        found = rows.filter(number=number).first()
+    else:
+        found = rows.filter(number__lt=current, succeeded=True).first()
+    if found is None:
+        known = ", ".join(str(n) for n in rows.values_list("number", flat=True)[:10])
+        wanted = f"no revision {number}" if number else "no earlier revision that came up"
+        raise RevisionNotFound(f"{row} has {wanted}.", hints=(f"It has {known}.",) if known else ())
+    return found
