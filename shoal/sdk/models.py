@@ -54,7 +54,7 @@ class ModelOperations:
             known = self._known(name, number, package)
             if known is not None:
                 self._watcher.note(f"Model {name}:{known['version']} has this content already")
-                return known
+                return self._back(known)
             upload = self._client.upload(
                 package.path,
                 filename=package.filename,
@@ -75,6 +75,13 @@ class ModelOperations:
         )
         for warning in version.get("warnings", []):
             self._watcher.note(f"Note: {warning}")
+        return self._back(version)
+
+    def _back(self, version: ModelVersion) -> ModelVersion:
+        """Who registers what is archived wants it back."""
+        if version.get("archived"):
+            self._client.set_model_archived(version["model"], version["version"], archived=False)
+            self._watcher.note(f"Model {version['model']}:{version['version']} was archived")
         return version
 
     def known(self, model: Model) -> ModelVersion | None:
@@ -160,7 +167,7 @@ class ModelOperations:
             return None
         files = _files(package) if versions else []
         for version in versions:
-            if number not in (None, version["version"]) or version["archived"]:
+            if number not in (None, version["version"]):
                 continue
             manifest = sorted((entry["path"], entry["sha256"]) for entry in version["manifest"])
             hashes = sorted(sha256 for _, sha256 in manifest)

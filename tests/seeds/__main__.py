@@ -34,12 +34,12 @@ def run_all(work: Path, home: Path, authority: str) -> int:
     """0 when every tab printed the label."""
     programs = work / "bin"
     programs.mkdir()
-    (programs / "az").symlink_to(Path(sys.executable).parent / "shoal")
-    (programs / "python").symlink_to(sys.executable)
+    installed = Path(sys.executable).parent
+    (programs / "az").symlink_to(installed / "shoal")
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith("SHOAL_")
     } | {
-        "PATH": f"{programs}:{os.environ['PATH']}",
+        "PATH": f"{programs}:{installed}:{os.environ['PATH']}",
         "SHOAL_HOME": str(home),
         "SSL_CERT_FILE": authority,
         "REQUESTS_CA_BUNDLE": authority,
