@@ -301,3 +301,150 @@ class TritonPythonModel:
         with open(self.mark, "w") as file:
             file.write("yes")
 """
+
+# Comes round again and again: each time one more, until INPUT0 has come to 3.
+ITERATIVE = """
+class TritonPythonModel:
+    def initialize(self, args):
+        self.rounds = {}
+
+    def execute(self, requests):
+        answers = []
+        for request in requests:
+            key = request.correlation_id()
+            seen = self.rounds[key] = self.rounds.get(key, 0) + 1
+            if seen < 3:
+                request.set_release_flags(pb_utils.TRITONSERVER_REQUEST_RELEASE_RESCHEDULE)
+                answers.append(None)
+                continue
+            del self.rounds[key]
+            found = pb_utils.Tensor("OUTPUT0", np.array([seen], np.float32))
+            answers.append(pb_utils.InferenceResponse([found]))
+        return answers
+"""
+
+# Sums what a sequence brings; says its correlation id and flags.
+SUMS = """
+class TritonPythonModel:
+    def initialize(self, args):
+        self.sums = {}
+
+    def execute(self, requests):
+        answers = []
+        for request in requests:
+            key, flags = request.correlation_id(), request.flags()
+            if flags & pb_utils.TRITONSERVER_REQUEST_FLAG_SEQUENCE_START:
+                self.sums[key] = 0.0
+            self.sums[key] += float(request.inputs()[0].as_numpy().sum())
+            found = np.array([self.sums[key], flags], np.float32)
+            answers.append(pb_utils.InferenceResponse([pb_utils.Tensor("OUTPUT0", found)]))
+        return answers
+"""
+
+# INPUT0[0] says how: sender and list, as texts of what went wrong.
+SENDER = """
+class TritonPythonModel:
+    def execute(self, requests):
+        (request,) = requests
+        what = int(request.inputs()[0].as_numpy()[0])
+        sender = request.get_response_sender()
+        answer = pb_utils.InferenceResponse(
+            [pb_utils.Tensor("OUTPUT0", np.array([what], np.float32))]
+        )
+        final = pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL
+        if what == 0:
+            sender.send(answer, flags=final)
+            return None
+        if what == 1:
+            sender.send(answer)
+            sender.send(flags=final)
+            return [None]
+        if what == 2:
+            sender.send(flags=final)
+        if what == 3:
+            sender.send(answer)
+            sender.send(answer)
+        if what == 4:
+            sender.send(answer, flags=final)
+            raise ValueError("too late to matter")
+        if what == 5:
+            request.set_release_flags(pb_utils.TRITONSERVER_REQUEST_RELEASE_RESCHEDULE)
+            return [answer]
+        if what == 6:
+            sender.send(flags=7)
+        if what == 7:
+            sender.send("no response")
+        if what == 8:
+            return [pb_utils.InferenceResponse([pb_utils.Tensor("OUTPUT0", np.array([8], "i4"))])]
+        return [answer]
+"""
+
+# Calls SUMS with a sequence of its own, by every way of calling.
+SEQUENCE_CALLER = """
+import asyncio
+import threading
+
+
+class TritonPythonModel:
+    def initialize(self, args):
+        self.early = ""
+        try:
+            self.call("sums", 1, 0).exec()
+        except pb_utils.TritonModelException as error:
+            self.early = str(error)
+
+    def call(self, model, value, flags, correlation_id=7, **more):
+        return pb_utils.InferenceRequest(
+            model_name=model,
+            requested_output_names=["OUTPUT0"],
+            inputs=[pb_utils.Tensor("INPUT0", np.array([value], np.float32))],
+            correlation_id=correlation_id,
+            flags=flags,
+            **more,
+        )
+
+    def execute(self, requests):
+        start = pb_utils.TRITONSERVER_REQUEST_FLAG_SEQUENCE_START
+        end = pb_utils.TRITONSERVER_REQUEST_FLAG_SEQUENCE_END
+        found = [self.text(self.call("sums", 1, start).exec())]
+        found.append(self.text(asyncio.run(self.later(self.call("sums", 2, 0)))))
+        worker = threading.Thread(
+            target=lambda: found.append(self.text(self.call("sums", 3, end).exec()))
+        )
+        worker.start()
+        worker.join()
+        found.append(self.text(self.call("sums", 5, start | end, "text").exec()))
+        found.append(self.text(self.call("sums", 5, 0, 0).exec()))
+        found.append(self.text(self.call("iterative", 1, start, 9).exec()))
+        try:
+            self.call("nope", 1, 0).get_response_sender().send(flags=1)
+        except pb_utils.TritonModelException as error:
+            found.append(str(error))
+        found.append(self.early)
+        text = np.array([text.encode() for text in found], object)
+        return [pb_utils.InferenceResponse([pb_utils.Tensor("OUTPUT0", text)]) for _ in requests]
+
+    async def later(self, call):
+        return (await asyncio.gather(call.async_exec()))[0]
+
+    def text(self, answer):
+        if answer.has_error():
+            return answer.error().message()
+        return str(pb_utils.get_output_tensor_by_name(answer, "OUTPUT0").as_numpy().tolist())
+"""
+
+# What model.py's authors get wrong, and what they are told: INPUT0 is Python, OUTPUT0 its result.
+PROBE = """
+class TritonPythonModel:
+    def execute(self, requests):
+        answers = []
+        for request in requests:
+            code = request.inputs()[0].as_numpy()[0].decode()
+            try:
+                found = repr(eval(code, {"pb": pb_utils, "np": np, "r": request}))
+            except Exception as error:
+                found = f"{type(error).__name__}: {error}"
+            text = pb_utils.Tensor("OUTPUT0", np.array([found.encode()], object))
+            answers.append(pb_utils.InferenceResponse([text]))
+        return answers
+"""
