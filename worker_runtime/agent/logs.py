@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import time
 from dataclasses import dataclass
@@ -12,6 +13,9 @@ from worker_runtime.agent.journal import ReplicaFolder
 
 LINE_LIMIT = 8192  # characters
 READ_BYTES = 256 * 1024
+LAST_BYTES = 64 * 1024
+# Rows and rules of a table, and the empty line that announces one.
+TABLE = re.compile(r"\| |\+-|[IWE]\d{4} \S+ \d+ \S+\] $")
 FILE_LIMIT_BYTES = 32 * 2**20
 RUNTIME_STREAM = "inference-server"
 AGENT_STREAM = "storage-initializer"
@@ -114,11 +118,15 @@ class LogTail:
 
 
 def last_lines(path: Path, count: int) -> str:
-    """The last `count` lines of `path`, at most 16 KiB; empty when there is no such file."""
+    """The last `count` lines of `path` that tell something; empty when there is no such file.
+
+    The tables that a runtime prints when it has started would push out why it could not serve.
+    """
     try:
         with path.open("rb") as stream:
-            stream.seek(max(0, stream.seek(0, os.SEEK_END) - 16 * 1024))
+            stream.seek(max(0, stream.seek(0, os.SEEK_END) - LAST_BYTES))
             text = stream.read().decode(errors="replace")
     except FileNotFoundError:
         return ""
-    return "\n".join(text.splitlines()[-count:])
+    lines = [line for line in text.splitlines() if line.strip() and not TABLE.match(line)]
+    return "\n".join(lines[-count:])

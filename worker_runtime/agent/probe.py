@@ -141,7 +141,7 @@ def _raise_if_failed(entry: dict[str, Any], models: tuple[str, ...]) -> None:
     if failed and (not models or name in models):
         raise ReplicaFailed(
             "ModelLoadFailed",
-            f"Model {name!r} cannot be loaded: {reason.splitlines()[0]}",
+            f"Model {name!r} cannot be loaded: {reason.splitlines()[0].rstrip(':')}",
             detail=reason,
             hints=("Correct the model or its configuration, then deploy the new version.",),
         )

@@ -72,3 +72,22 @@ def test_the_agents_own_lines_carry_their_time(folder: ReplicaFolder) -> None:
 
 def test_last_lines_of_a_missing_file_are_empty(tmp_path: Path) -> None:
     assert last_lines(tmp_path / "none.log", 5) == ""
+
+
+def test_last_lines_leave_out_the_tables_of_a_start(tmp_path: Path) -> None:
+    log = tmp_path / "runtime.log"
+    log.write_text(
+        'E1121 19:02:26.1 9 serving.py:71] "failed to load a"\n'
+        "I1121 19:02:26.2 9 server.py:246] \n"
+        "+-------+---------+\n"
+        "| Model | Version |\n"
+        "+-------+---------+\n"
+        "\n"
+        'I1121 19:02:26.3 9 server.py:247] "models loaded in 1.1 s"\n'
+    )
+    told = last_lines(log, 20).splitlines()
+    assert [line.partition("] ")[2] for line in told] == [
+        '"failed to load a"',
+        '"models loaded in 1.1 s"',
+    ]
+    assert last_lines(log, 1).endswith('"models loaded in 1.1 s"')
