@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
@@ -28,6 +28,8 @@ _MIB = 1 << 20
 EXECUTE_TIMEOUT = "EXECUTE_TIMEOUT_SECONDS"
 MEMORY_LIMIT = "MEMORY_LIMIT_MB"
 SHARED_LIMIT = "SHARED_MEMORY_LIMIT_MB"
+STUB_TIMEOUT = "stub-timeout-seconds"
+_STUB_TIMEOUT_S = 30
 
 
 class PythonModel:
@@ -152,14 +154,14 @@ def _command(
         name=name,
         python=str(python) if python is not None else sys.executable,
         environment=environment,
-        memory_bytes=_limit(spec, MEMORY_LIMIT) * _MIB,
-        shared_bytes=_limit(spec, SHARED_LIMIT) * _MIB,
+        memory_bytes=_number(spec, MEMORY_LIMIT) * _MIB,
+        shared_bytes=_number(spec, SHARED_LIMIT) * _MIB,
     )
 
 
-def _limit(spec: LoadSpec, key: str) -> int:
+def _number(spec: LoadSpec, key: str, among: Mapping[str, str] | None = None) -> int:
     """A whole number among the model's parameters, 0 without it. Raises ConfigInvalid."""
-    value = spec.parameters.get(key, "")
+    value = (spec.parameters if among is None else among).get(key, "")
     if not value:
         return 0
     if not value.isdigit():
@@ -186,15 +188,15 @@ def _instance_spec(spec: LoadSpec, place: Placement, command: Command) -> Instan
             "model_name": spec.name,
         },
     }
-    timeout = spec.backend_settings.get("stub-timeout-seconds", "")
+    timeout = _number(spec, STUB_TIMEOUT, spec.backend_settings) or _STUB_TIMEOUT_S
     return InstanceSpec(
         model=spec.name,
         command=command,
         start=start,
         types=_types(spec.config),
         decoupled=decoupled,
-        start_timeout_s=float(timeout) if timeout else 0.0,
-        execute_timeout_s=float(_limit(spec, EXECUTE_TIMEOUT)),
+        start_timeout_s=float(timeout),
+        execute_timeout_s=float(_number(spec, EXECUTE_TIMEOUT)),
     )
 
 

@@ -74,13 +74,16 @@ class PythonInstance:
         try:
             process.send(self._spec.start)
             reply = self._starting.get(timeout=limit or None)
+            if reply is not None and reply["op"] == "hello":
+                # why without a limit: a model may take as long as it needs to initialize.
+                reply = self._starting.get()
         except Closed:
             reply = None
         except Empty:
             reply = {
                 "op": "failed",
-                "message": f"model instance '{self._spec.command.name}' was not initialised "
-                f"within {limit:g} s",
+                "message": f"the process of model instance '{self._spec.command.name}' did not "
+                f"start within {limit:g} s",
             }
         if reply is None or reply["op"] == "failed":
             process.stop(_FAILED_GRACE_S)
@@ -232,7 +235,7 @@ class PythonInstance:
             self._outcomes.put(message)
         elif kind == "response":
             self._answered(message)
-        elif kind in ("initialized", "failed"):
+        elif kind in ("hello", "initialized", "failed"):
             self._starting.put(message)
         elif kind == "cancelled":
             self._tell_cancelled(message)

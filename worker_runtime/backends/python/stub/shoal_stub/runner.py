@@ -40,6 +40,7 @@ class Runner:
 
     def run(self) -> int:
         self._session.start()
+        self._channel.send({"op": "hello"})
         while True:
             message = self._session.next_work()
             if message is None:
