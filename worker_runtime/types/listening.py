@@ -46,7 +46,10 @@ class Keepalive:
 
 @dataclass(frozen=True, slots=True)
 class GrpcOptions:
-    """``frontend`` carries the calls; ``tls`` None: plain text. ``forward_pattern`` "": no metadata become parameters."""
+    """``frontend`` carries the calls; ``tls`` None: plain text.
+
+    ``forward_pattern`` "": no metadata become parameters.
+    """
 
     frontend: GrpcFrontend = GrpcFrontend.NATIVE
     tls: TlsFiles | None = None
