@@ -7,6 +7,7 @@ import tarfile
 import venv
 import zipfile
 import zlib
+from collections import Counter
 from pathlib import Path
 
 import grpc
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 import tritonclient.grpc as triton_grpc
 
-from tests.support import onnx_models, python_models
+from tests.support import builtin_models, onnx_models, python_models
 from tests.support.runtime_process import Runtime, runtime, wait_until
 
 EXTENSIONS = [
@@ -213,3 +214,37 @@ def test_requirements_beside_a_model_are_installed_for_it(
         status, answer = server.json("v2/models/tidings/infer", {"inputs": [tensor]})
         assert status == 200, answer
         assert answer["outputs"][0]["data"] == ["installed"]
+
+
+def test_a_trace_of_a_decoupled_model_has_every_answer(tmp_path: Path) -> None:
+    root = tmp_path / "models"
+    builtin_models.place(root, "square", builtin_models.SQUARE)
+    flags = [
+        "--trace-config=level=TIMESTAMPS",
+        "--trace-config=rate=1",
+        f"--trace-config=triton,file={tmp_path / 'trace'}",
+        "--trace-config=triton,log-frequency=1",
+    ]
+    with runtime(root, *flags) as server:
+        status, _, _ = server.call("v2/models/square/generate_stream", b'{"IN": 2}')
+        assert status == 200
+        written = tmp_path / "trace.0"
+        wait_until(
+            lambda: written.exists() and written.read_text().rstrip().endswith("]"), "the trace"
+        )
+    items = [item for item in json.loads(written.read_text()) if "timestamps" in item]
+    names = [stamp["name"] for item in items for stamp in item["timestamps"]]
+    assert Counter(names) == {
+        "HTTP_RECV_START": 1,
+        "HTTP_RECV_END": 1,
+        "REQUEST_START": 1,
+        "QUEUE_START": 1,
+        "COMPUTE_START": 1,
+        "COMPUTE_INPUT_END": 1,
+        "COMPUTE_OUTPUT_START": 1,
+        "COMPUTE_END": 1,
+        "INFER_RESPONSE_COMPLETE": 3,  # two answers, and the end that has none
+        "HTTP_SEND_START": 2,
+        "HTTP_SEND_END": 2,
+        "REQUEST_END": 1,
+    }

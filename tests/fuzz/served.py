@@ -183,9 +183,14 @@ class Served:
             turns += 1
         return True
 
-    def finish(self, connection: Any, what: str) -> None:
-        """Wait for the answers, hang up, and see that nothing stays behind."""
-        self.settle(lambda: connection.idle, _PATIENCE_S)
+    def finish(self, connection: Any, what: str, *, answered: bool = False) -> None:
+        """Wait for the answers, hang up, and see that nothing stays behind.
+
+        With ``answered`` it is a finding when they do not come.
+        """
+        idle = self.settle(lambda: connection.idle, _HANG_S if answered else _PATIENCE_S)
+        if answered and not idle:
+            raise Finding(f"not answered: {what}")
         self.within(lambda: connection.connection_lost(None))
         if not self.settle(lambda: not self.pending, _HANG_S):
             raise Finding(f"requests stay in the queues of {self.pending}: {what}")

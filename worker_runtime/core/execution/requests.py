@@ -335,11 +335,20 @@ class RequestExecutor:
                 continue
             if final:
                 call.ended = True
+            if call.request.trace is not None:
+                _show_times(call.request, times)
             self._answers.respond(call.request, response, final=final)
             if final and call.released:
                 self.open -= 1
                 if not self.open:
                     self._idle()
+
+
+def _show_times(request: InferRequest, times: tuple[int, int, int]) -> None:
+    """For a trace, which may end before the batch does: from the first start to this answer."""
+    start, output, end = times
+    first = request.timings[0] if request.timings else start
+    request.timings = (first, first, output, end)
 
 
 def _kind(call: ActiveRequest, response: Response) -> ResponseEnd:

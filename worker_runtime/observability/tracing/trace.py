@@ -87,17 +87,26 @@ class Trace:
         if Level.TENSORS in self.group.setting.levels:
             self.tensors.extend(capture_outputs(names, arrays, request.model))
 
+    def sent(self) -> None:
+        """It has been written."""
+        if self.prefix:
+            self.door.append((f"{self.prefix}_SEND_END", monotonic_ns()))
+
+    def ended_empty(self) -> None:
+        """The end came without an answer of its own."""
+        if self.prefix:
+            self.door.append(("INFER_RESPONSE_COMPLETE", monotonic_ns()))
+
     def abandon(self, request: InferRequest, error: Exception | None = None) -> None:
         """The request was refused before anybody took it: its sink will not be called."""
         if self.witness is not None:
             self.witness.abandon(request, error)
         self.answered(request, (), [])
+        self.sent()
         self.finish(request)
 
     def finish(self, request: InferRequest) -> None:
         """The request has ended; with the last member the trace is complete."""
-        if self.prefix:
-            self.door.append((f"{self.prefix}_SEND_END", monotonic_ns()))
         if request.queued_ns:
             self.core.append(("QUEUE_START", request.queued_ns))
         executed = request.timings is not None and getattr(request.model, "executes", True)
@@ -126,6 +135,7 @@ class TracedSink:
         try:
             self._sink.deliver(request, outputs)
         finally:
+            self._trace.sent()
             self._trace.finish(request)
 
     def fail(self, request: InferRequest, error: Exception) -> None:
@@ -133,13 +143,18 @@ class TracedSink:
         try:
             self._sink.fail(request, error)
         finally:
+            self._trace.sent()
             self._trace.finish(request)
 
     def respond(self, request: InferRequest, response: Response | None, *, final: bool) -> None:
         if response is not None:
             self._trace.answered(request, response.names, response.arrays)
+        else:
+            self._trace.ended_empty()
         try:
             self._sink.respond(request, response, final=final)
         finally:
+            if response is not None:
+                self._trace.sent()
             if final:
                 self._trace.finish(request)
