@@ -25,6 +25,11 @@ DEFAULT_TIMEOUT_S = 900
     "--instance-count", type=click.IntRange(1), help="Replicas to run. Default: as now, or 1."
 )
 @click.option(
+    "--apply-fixes",
+    is_flag=True,
+    help="Mend mistakes in config.pbtxt where the inspection of the upload knows the remedy.",
+)
+@click.option(
     "--wait/--no-wait",
     default=True,
     show_default=True,
@@ -43,6 +48,7 @@ def deploy(
     name: str | None,
     deployment: str | None,
     instance_count: int | None,
+    apply_fixes: bool,
     wait: bool,
     timeout: float,
     output: str,
@@ -74,6 +80,7 @@ def deploy(
         serve_as=name,
         deployment=deployment,
         instance_count=instance_count,
+        apply_fixes=apply_fixes,
         wait=wait,
         timeout_s=timeout,
     )

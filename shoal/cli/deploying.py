@@ -35,6 +35,7 @@ def run(
     serve_as: str | None,
     deployment: str | None,
     instance_count: int | None,
+    apply_fixes: bool = False,
     wait: bool,
     timeout_s: float,
 ) -> Deployed:
@@ -52,7 +53,7 @@ def run(
                 on_bytes=progress.sending,
                 on_change=progress.upload,
             )
-        version = _register(client, name, upload["id"], progress)
+        version = _register(client, name, upload["id"], progress, apply_fixes=apply_fixes)
         operation = client.start_deploy(
             version["model"],
             version["version"],
@@ -124,14 +125,20 @@ def _what_happens(endpoint: Endpoint, version: int, deployment: str) -> str:
     )
 
 
-def _register(client: Client, name: str, upload_id: str, progress: Progress) -> ModelVersion:
+def _register(
+    client: Client, name: str, upload_id: str, progress: Progress, *, apply_fixes: bool
+) -> ModelVersion:
     try:
         newest = client.get_model(name)["latest_version"]
     except Problem as problem:
         if not problem.is_not_found:
             raise
         newest = 0
-    version = client.register_model(name, upload_id)
+    try:
+        version = client.register_model(name, upload_id, apply_fixes=apply_fixes)
+    except Problem as problem:
+        problem.hints = tuple(map(_said_here, problem.hints))
+        raise
     known = version["version"] <= newest
     progress.note(
         f"Model {name} version {version['version']}"
@@ -140,6 +147,13 @@ def _register(client: Client, name: str, upload_id: str, progress: Progress) -> 
     for warning in version["warnings"]:
         progress.note(f"Note: {warning}")
     return version
+
+
+def _said_here(hint: str) -> str:
+    """The API's hint to send a field, as the option that sends it."""
+    if "apply_fixes" in hint:
+        return "Deploy it again with --apply-fixes to have it mended as proposed."
+    return hint
 
 
 def _result(client: Client, name: str, version: ModelVersion, operation: Operation) -> Deployed:

@@ -97,11 +97,13 @@ class Client:
         version: int | None = None,
         tags: Mapping[str, str] | None = None,
         declared: Mapping[str, Any] | None = None,
+        apply_fixes: bool = False,
     ) -> ModelVersion:
         """A new model, its next version, or the version that has the same content already.
 
         ``configs`` maps models of the repository to edited config.pbtxt texts; ``version`` asks for
-        a number; ``declared`` is kept and given back.
+        a number; ``declared`` is kept and given back; ``apply_fixes`` mends wrong configurations as
+        the inspection of the upload proposes.
         """
         optional = {
             "description": description,
@@ -109,11 +111,14 @@ class Client:
             "version": version,
             "tags": tags,
             "declared": declared,
+            "apply_fixes": apply_fixes,
         }
         body: dict[str, Any] = {"name": name, "upload_id": upload_id}
         body |= {key: value for key, value in optional.items() if value}
         # why: equal content gives the same version, so asking twice is harmless
-        answer = self._transport.json("POST", "/models", json=body, repeat=not configs)
+        answer = self._transport.json(
+            "POST", "/models", json=body, repeat=not (configs or apply_fixes)
+        )
         return cast(ModelVersion, answer)
 
     def update_model_version(self, name: str, version: int | str, **words: Any) -> ModelVersion:

@@ -5,11 +5,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import httpx
 import pytest
 import yaml
 
 from shoal.cli.main import main
-from tests.support.shoal_server import FakeServer, refuse
+from tests.support.shoal_server import FakeServer, problem, refuse
 
 Capture = pytest.CaptureFixture[str]
 
@@ -84,6 +85,23 @@ def test_the_same_file_again_is_the_same_version(
     assert (json.loads(out)["version"], json.loads(out)["deployment"]) == (1, "blue")
     assert "same content" in err
     assert "runs there already as blue" in err
+
+
+def test_wrong_configurations_are_mended_when_asked_to(
+    installed: FakeServer, file: Path, capsys: Capture
+) -> None:
+    sent: list[dict[str, object]] = []
+
+    def wrong_name(request: httpx.Request) -> httpx.Response:
+        sent.append(json.loads(request.content))
+        hint = "Send apply_fixes: true to have it mended as proposed."
+        return problem(400, "ConfigInvalid", "The name is wrong", hints=[hint])
+
+    installed.fail_next("POST /models", wrong_name, times=2)
+    assert main(["deploy", str(file), "--name", "net"]) == 1
+    assert "--apply-fixes" in capsys.readouterr().err
+    assert main(["deploy", str(file), "--name", "net", "--apply-fixes"]) == 1
+    assert [body.get("apply_fixes") for body in sent] == [None, True]
 
 
 def test_a_failed_operation_exits_1_with_reason_and_hints(
