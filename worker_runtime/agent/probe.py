@@ -12,6 +12,7 @@ import httpx
 
 from worker_runtime.agent.failure import ReplicaFailed
 
+CORRECT_IT = "Correct the model or its configuration, then deploy the new version."
 POLL_S = 0.1
 TIMEOUT_S = 5.0
 WARM_TIMEOUT_S = 60.0
@@ -143,8 +144,18 @@ def _raise_if_failed(entry: dict[str, Any], models: tuple[str, ...]) -> None:
             "ModelLoadFailed",
             f"Model {name!r} cannot be loaded: {reason.splitlines()[0].rstrip(':')}",
             detail=reason,
-            hints=("Correct the model or its configuration, then deploy the new version.",),
+            hints=(*_remedies(reason), CORRECT_IT),
         )
+
+
+def _remedies(reason: str) -> list[str]:
+    """What helps with failures that depend on the node, not on the model alone."""
+    if "unsupported gpu id" in reason or "no GPU" in reason:
+        return [
+            "This node has no such GPU. KIND_AUTO in instance_group takes a GPU where there is "
+            "one, and else the processor; leave gpus out."
+        ]
+    return []
 
 
 def _has_sequences(config: dict[str, Any]) -> bool:

@@ -45,6 +45,13 @@ def test_an_unavailable_model_fails_with_its_reason() -> None:
     assert caught.value.problem.detail == "opset 99\nnot supported"
 
 
+def test_a_node_without_gpus_names_the_way_out() -> None:
+    reason = "instance group m_0 of model m specifies invalid or unsupported gpu id 0. GPUs ..."
+    with pytest.raises(ReplicaFailed) as caught:
+        _raise_if_failed({"name": "m", "state": "UNAVAILABLE", "reason": reason}, ())
+    assert "KIND_AUTO" in caught.value.problem.hints[0]
+
+
 @pytest.mark.parametrize(
     "entry",
     [
