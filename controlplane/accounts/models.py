@@ -26,3 +26,19 @@ class ApiToken(Stamped):
 
     def __str__(self) -> str:
         return f"{self.prefix}… {self.name}"
+
+
+class IdempotentRequest(Stamped):
+    """A write with an `Idempotency-Key`, and the answer that it got; status 0: not yet."""
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE)
+    key = models.CharField(max_length=255)
+    digest = models.CharField(max_length=64)  # of method, path and body
+    status = models.PositiveSmallIntegerField(default=0)
+    answer = models.TextField(blank=True)  # sealed
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["user", "key"], name="one_answer_per_key")]
+
+    def __str__(self) -> str:
+        return f"{self.user_id} {self.key}"

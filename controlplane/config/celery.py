@@ -32,6 +32,7 @@ BEAT_SCHEDULE = {
     "resume ingests whose worker died": every(20, "registry.resume_ingests"),
     "drop old uploads": every(900, "registry.expire_uploads"),
     "drop blobs nobody uses": every(6 * 3600, "registry.collect_blobs"),
+    "drop old answers to repeated requests": every(3600, "accounts.prune"),
     "drop old samples and log lines": every(300, "metrics.prune"),
 }
 

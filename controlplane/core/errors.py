@@ -4,6 +4,7 @@ DomainError
 ├── Invalid        the input breaks a rule
 ├── NotFound       no such object
 ├── Conflict       the object exists already, or is in a state that forbids this
+├── PreconditionFailed  it is not any more what the caller has seen
 ├── Forbidden      the actor may not do this
 ├── PayloadTooLarge
 ├── Unauthenticated  the caller did not prove who they are
@@ -54,6 +55,10 @@ class Conflict(DomainError):
 
 class Forbidden(DomainError):
     code = "Forbidden"
+
+
+class PreconditionFailed(DomainError):
+    code = "PreconditionFailed"
 
 
 class PayloadTooLarge(DomainError):

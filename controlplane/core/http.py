@@ -24,6 +24,7 @@ STATUS: dict[type[errors.DomainError], HTTPStatus] = {
     errors.Forbidden: HTTPStatus.FORBIDDEN,
     errors.NotFound: HTTPStatus.NOT_FOUND,
     errors.Conflict: HTTPStatus.CONFLICT,
+    errors.PreconditionFailed: HTTPStatus.PRECONDITION_FAILED,
     errors.PayloadTooLarge: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     errors.RateLimited: HTTPStatus.TOO_MANY_REQUESTS,
     errors.DiskFull: HTTPStatus.INSUFFICIENT_STORAGE,

@@ -49,6 +49,10 @@ class ModelNotDeployable(Invalid):
     code = "ModelNotDeployable"
 
 
+class DrainImpossible(Conflict):
+    code = "OutOfCapacity"
+
+
 class RevisionNotFound(NotFound):
     code = "RevisionNotFound"
 

@@ -69,6 +69,7 @@ class Deployment(Stamped):
     tags = models.JSONField(default=dict, blank=True)
     declared = models.JSONField(default=dict, blank=True)  # as on Endpoint
     instance_count = models.PositiveIntegerField(default=1)
+    node_labels = models.JSONField(default=dict, blank=True)  # what a node must have to run it
     environment = models.JSONField(default=dict)
     secrets = models.JSONField(default=dict, blank=True)  # variable -> sealed value
     runtime_args = models.JSONField(default=list)

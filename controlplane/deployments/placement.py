@@ -1,7 +1,8 @@
 """Pure: which node runs which replica, and why each other node does not."""
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
 from controlplane.deployments.types import size_text
@@ -25,6 +26,7 @@ class Offer:
     cache_bytes: int  # can be freed, or holds the model already
     replicas: int  # running there, of all deployments
     siblings: int  # of them, of this deployment
+    labels: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +34,23 @@ class Need:
     ordinals: tuple[int, ...]
     backends: frozenset[str]
     size_bytes: int  # of the model repository
+    labels: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
     node: str
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What placement thinks of one node: why not, or how good a place it is (1 is the best)."""
+
+    node: str
+    reason: str | None
+    rank: int | None
+    because: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +72,9 @@ def refusal(need: Need, offer: Offer) -> str | None:
         return f"{offer.state} ({heard})"
     if offer.cordoned:
         return "cordoned: it takes no new replicas"
+    lacking = [f"{k}={v}" for k, v in sorted(need.labels.items()) if offer.labels.get(k) != v]
+    if lacking:
+        return f"has no label {', '.join(lacking)}"
     missing = need.backends - BUILT_IN - offer.backends
     if offer.backends and missing:
         return f"has no backend {', '.join(sorted(missing))}"
@@ -86,6 +102,29 @@ def place(need: Need, offers: list[Offer]) -> Placement:
         given[chosen.node_id] += 1
         assigned.append((ordinal, chosen.node_id))
     return Placement(assigned=tuple(assigned), refusals=refusals)
+
+
+def explain(need: Need, offers: list[Offer]) -> list[Verdict]:
+    """Every node with its verdict for one more replica, the best place first."""
+    fit = sorted(
+        (offer for offer in offers if refusal(need, offer) is None),
+        key=lambda offer: _rank(offer, 0),
+    )
+    found = [
+        Verdict(
+            offer.name,
+            None,
+            rank,
+            f"{offer.siblings} of this deployment and {offer.replicas} in all run there, "
+            f"{size_text(offer.disk_free_bytes)} of disk are free",
+        )
+        for rank, offer in enumerate(fit, start=1)
+    ]
+    for offer in offers:
+        reason = refusal(need, offer)
+        if reason is not None:
+            found.append(Verdict(offer.name, reason, None, reason))
+    return found
 
 
 def _rank(offer: Offer, given: int) -> tuple[int, int, int, str]:

@@ -41,6 +41,10 @@ urlpatterns = [
     path(
         "endpoints/<str:endpoint>/deployments/<str:deployment>/start", changes.StartView.as_view()
     ),
+    path(
+        "endpoints/<str:endpoint>/deployments/<str:deployment>/placement",
+        nodes.PlacementView.as_view(),
+    ),
     path("deploy", deployments.DeployView.as_view()),
     path("operations", operations.OperationsView.as_view()),
     path("operations/<str:operation_id>", operations.operation_or_wait),
@@ -51,6 +55,7 @@ urlpatterns = [
     path("nodes/<str:node>", nodes.NodeView.as_view()),
     path("nodes/<str:node>/cordon", nodes.NodeCordonView.as_view()),
     path("nodes/<str:node>/uncordon", nodes.NodeUncordonView.as_view()),
+    path("nodes/<str:node>/drain", nodes.NodeDrainView.as_view()),
     path("overview", nodes.OverviewView.as_view()),
 ]
 

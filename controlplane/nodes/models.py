@@ -16,6 +16,10 @@ class Node(Stamped):
     credential_hash = models.CharField(max_length=64)
     state = models.CharField(max_length=16, choices=State, default=State.ONLINE)
     cordoned = models.BooleanField(default=False)
+    labels = models.JSONField(default=dict, blank=True)  # set here; what the agent says is in info
+    # While these are set, what runs there is moved away; at the deadline the rest is stopped.
+    drain_started_at = models.DateTimeField(null=True, blank=True)
+    drain_deadline_at = models.DateTimeField(null=True, blank=True)
     info = models.JSONField(default=dict)  # wire.messages.NodeInfo as last reported
     desired_generation = models.BigIntegerField(default=0)
     observed_generation = models.BigIntegerField(default=0)

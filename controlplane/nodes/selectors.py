@@ -14,6 +14,11 @@ def node_list() -> QuerySet[Node]:
     return Node.objects.order_by("name")
 
 
+def labels_of(node: Node) -> dict[str, str]:
+    """What the agent says of itself, and what was set here, which wins."""
+    return {**dict(node.info.get("labels") or {}), **node.labels}
+
+
 def node_get(name: str) -> Node:
     """Raises NodeNotFound."""
     node = Node.objects.filter(name=name).first()
@@ -46,6 +51,11 @@ def node_state(node: Node, now: datetime) -> Liveness:
 def node_list_behind() -> QuerySet[Node]:
     """Nodes that have not acted on their latest desired state."""
     return Node.objects.filter(observed_generation__lt=F("desired_generation"))
+
+
+def drains_pending() -> bool:
+    """Some node is being emptied and is not empty yet."""
+    return Node.objects.filter(drain_deadline_at__isnull=False).exists()
 
 
 def nodes_heard_since(now: datetime) -> datetime | None:

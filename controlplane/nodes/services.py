@@ -148,6 +148,8 @@ def node_cordon(*, name: str, cordoned: bool, actor: str) -> Node:
     """Keep new replicas away from a node, or let them come again. Raises NodeNotFound."""
     node = selectors.node_get(name)
     with transaction.atomic():
+        if not cordoned:
+            Node.objects.filter(pk=node.pk).update(drain_started_at=None, drain_deadline_at=None)
         if Node.objects.filter(pk=node.pk, cordoned=not cordoned).update(cordoned=cordoned):
             events.record(
                 actor=actor,
@@ -155,6 +157,43 @@ def node_cordon(*, name: str, cordoned: bool, actor: str) -> Node:
                 subject=f"node/{name}",
                 message=f"Node {name} takes {'no' if cordoned else 'again'} new replicas",
             )
+    return selectors.node_get(name)
+
+
+@transaction.atomic
+def node_labels_set(*, name: str, labels: dict[str, str], actor: str) -> Node:
+    """Replace the labels that placement goes by. Raises NodeNotFound."""
+    node = selectors.node_get(name)
+    if node.labels != labels:
+        Node.objects.filter(pk=node.pk).update(labels=labels)
+        events.record(
+            actor=actor,
+            verb="node.labelled",
+            subject=f"node/{name}",
+            message=f"{actor} changed the labels of node {name}",
+            data={"labels": labels, "before": node.labels},
+        )
+    return selectors.node_get(name)
+
+
+@transaction.atomic
+def node_drain(*, name: str, deadline_at: datetime, actor: str, now: datetime) -> Node:
+    """Cordon it and let what runs there move away until ``deadline_at``. Raises NodeNotFound."""
+    node = selectors.node_get(name)
+    Node.objects.filter(pk=node.pk).update(
+        cordoned=True,
+        drain_started_at=node.drain_started_at or now,
+        drain_deadline_at=deadline_at,
+    )
+    if node.drain_started_at is None:
+        events.record(
+            actor=actor,
+            verb="node.drain_started",
+            subject=f"node/{name}",
+            message=f"Node {name} is drained: what runs there moves away",
+            severity=Event.Severity.WARNING,
+            data={"deadline_at": deadline_at.isoformat()},
+        )
     return selectors.node_get(name)
 
 

@@ -2,13 +2,18 @@
 
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
-from rest_framework import status
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from controlplane.deployments import selectors, services
-from controlplane.deployments.api.reading import actor, form, operation_body
+from controlplane.deployments.api.reading import (
+    IF_MATCH,
+    accepted,
+    actor,
+    deployment_unchanged,
+    form,
+)
 from controlplane.deployments.serializers.endpoints import (
     DeploymentRevisionListSerializer,
     DeploymentRollSerializer,
@@ -45,26 +50,29 @@ class RollbackView(APIView):
             actor=actor(request),
             now=timezone.now(),
         )
-        return Response(operation_body(operation), status=status.HTTP_202_ACCEPTED)
+        return accepted(operation)
 
 
 class UpdateView(APIView):
     @extend_schema(
         operation_id="deployments_roll",
+        parameters=[IF_MATCH],
         request=DeploymentRollSerializer,
         responses={202: OperationSerializer},
     )
     def post(self, request: Request, endpoint: str, deployment: str) -> Response:
         """Another version, configuration or environment, without a gap: the new replicas must
         answer before the old ones go. If they never do, the old ones stay."""
-        operation = services.deployment_roll(
-            endpoint=endpoint,
-            name=deployment,
-            actor=actor(request),
-            now=timezone.now(),
-            **form(DeploymentRollSerializer, request.data),
-        )
-        return Response(operation_body(operation), status=status.HTTP_202_ACCEPTED)
+        values = form(DeploymentRollSerializer, request.data)
+        with deployment_unchanged(request, endpoint, deployment):
+            operation = services.deployment_roll(
+                endpoint=endpoint,
+                name=deployment,
+                actor=actor(request),
+                now=timezone.now(),
+                **values,
+            )
+        return accepted(operation)
 
 
 class StopView(APIView):
@@ -86,7 +94,7 @@ class StopView(APIView):
             actor=actor(request),
             now=timezone.now(),
         )
-        return Response(operation_body(operation), status=status.HTTP_202_ACCEPTED)
+        return accepted(operation)
 
 
 class StartView(APIView):
@@ -98,4 +106,4 @@ class StartView(APIView):
         operation = services.deployment_resume(
             endpoint=endpoint, name=deployment, actor=actor(request), now=timezone.now()
         )
-        return Response(operation_body(operation), status=status.HTTP_202_ACCEPTED)
+        return accepted(operation)

@@ -1,15 +1,24 @@
 """REST of deployments, and of ``/deploy``, which does it all in one call."""
 
+from typing import Any
+
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
-from rest_framework import serializers, status
+from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
 from controlplane.deployments import selectors, services
-from controlplane.deployments.api.reading import actor, form, operation_body
+from controlplane.deployments.api.reading import (
+    IF_MATCH,
+    accepted,
+    actor,
+    deployment_etag,
+    deployment_unchanged,
+    form,
+)
 from controlplane.deployments.selectors.shown import deployment_shown, latest_operations
 from controlplane.deployments.serializers.endpoints import (
     DeployInputSerializer,
@@ -52,7 +61,7 @@ class DeployView(APIView):
             actor=actor(request),
             now=timezone.now(),
         )
-        return Response(operation_body(operation), status=status.HTTP_202_ACCEPTED)
+        return accepted(operation)
 
 
 class DeploymentsView(APIView):
@@ -94,7 +103,7 @@ class DeploymentsView(APIView):
             actor=actor(request),
             now=timezone.now(),
         )
-        return Response(operation_body(operation), status=status.HTTP_202_ACCEPTED)
+        return accepted(operation)
 
 
 class DeploymentView(APIView):
@@ -103,10 +112,11 @@ class DeploymentView(APIView):
         del request
         row = selectors.deployment_get(endpoint, deployment)
         shown = deployment_shown(row, row.endpoint, latest_operations([endpoint]))
-        return Response(DeploymentSerializer(shown).data)
+        return Response(DeploymentSerializer(shown).data, headers={"ETag": deployment_etag(shown)})
 
     @extend_schema(
         operation_id="deployments_scale",
+        parameters=[IF_MATCH],
         request=DeploymentPatchSerializer,
         responses={
             200: OpenApiResponse(DeploymentSerializer, description="done, without scaling"),
@@ -116,6 +126,12 @@ class DeploymentView(APIView):
     def patch(self, request: Request, endpoint: str, deployment: str) -> Response:
         """Scale it, or change the words about it and its request settings."""
         values = form(DeploymentPatchSerializer, request.data)
+        with deployment_unchanged(request, endpoint, deployment):
+            return self._patch(request, endpoint, deployment, values)
+
+    def _patch(
+        self, request: Request, endpoint: str, deployment: str, values: dict[str, Any]
+    ) -> Response:
         count = values.pop("instance_count", None)
         if values:
             services.deployment_update(
@@ -130,7 +146,7 @@ class DeploymentView(APIView):
             actor=actor(request),
             now=timezone.now(),
         )
-        return Response(operation_body(operation), status=status.HTTP_202_ACCEPTED)
+        return accepted(operation)
 
     @extend_schema(
         operation_id="deployments_delete",
@@ -150,7 +166,7 @@ class DeploymentView(APIView):
             actor=actor(request),
             now=timezone.now(),
         )
-        return Response(operation_body(operation), status=status.HTTP_202_ACCEPTED)
+        return accepted(operation)
 
 
 class LogsView(APIView):

@@ -11,7 +11,15 @@ from controlplane.accounts.models import User
 from controlplane.core.errors import Invalid
 from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
 from controlplane.deployments import selectors, services
-from controlplane.deployments.api.reading import actor, endpoint_body, form, operation_body
+from controlplane.deployments.api.reading import (
+    IF_MATCH,
+    accepted,
+    actor,
+    endpoint_body,
+    endpoint_etag,
+    endpoint_unchanged,
+    form,
+)
 from controlplane.deployments.selectors.consume import endpoint_snippets
 from controlplane.deployments.serializers.endpoints import (
     EndpointInputSerializer,
@@ -63,17 +71,21 @@ class EndpointView(APIView):
     @extend_schema(operation_id="endpoints_get", responses=EndpointSerializer)
     def get(self, request: Request, endpoint: str) -> Response:
         del request
-        return Response(endpoint_body(selectors.endpoint_get(endpoint)))
+        body = endpoint_body(selectors.endpoint_get(endpoint))
+        return Response(body, headers={"ETag": endpoint_etag(body)})
 
     @extend_schema(
         operation_id="endpoints_update",
+        parameters=[IF_MATCH],
         request=EndpointPatchSerializer,
         responses=EndpointSerializer,
     )
     def patch(self, request: Request, endpoint: str) -> Response:
         values = form(EndpointPatchSerializer, request.data)
-        row = services.endpoint_update(name=endpoint, actor=actor(request), **values)
-        return Response(endpoint_body(row))
+        with endpoint_unchanged(request, endpoint):
+            row = services.endpoint_update(name=endpoint, actor=actor(request), **values)
+        body = endpoint_body(row)
+        return Response(body, headers={"ETag": endpoint_etag(body)})
 
     @extend_schema(
         operation_id="endpoints_delete", request=None, responses={202: OperationSerializer}
@@ -83,43 +95,49 @@ class EndpointView(APIView):
         operation = services.endpoint_delete(
             name=endpoint, actor=actor(request), now=timezone.now()
         )
-        return Response(operation_body(operation), status=status.HTTP_202_ACCEPTED)
+        return accepted(operation)
 
 
 class TrafficView(APIView):
     @extend_schema(
         operation_id="endpoints_traffic_set",
+        parameters=[IF_MATCH],
         request=TrafficInputSerializer,
         responses=EndpointSerializer,
     )
     def put(self, request: Request, endpoint: str) -> Response:
         """Replace the whole map; the shares add up to 100, or to 0 to answer nobody."""
         values = form(TrafficInputSerializer, request.data)
-        row = services.traffic_set(
-            name=endpoint,
-            traffic=values["traffic"],
-            actor=actor(request),
-            now=timezone.now(),
-        )
-        return Response(endpoint_body(row))
+        with endpoint_unchanged(request, endpoint):
+            row = services.traffic_set(
+                name=endpoint,
+                traffic=values["traffic"],
+                actor=actor(request),
+                now=timezone.now(),
+            )
+        body = endpoint_body(row)
+        return Response(body, headers={"ETag": endpoint_etag(body)})
 
 
 class MirrorView(APIView):
     @extend_schema(
         operation_id="endpoints_mirror_set",
+        parameters=[IF_MATCH],
         request=MirrorInputSerializer,
         responses=EndpointSerializer,
     )
     def put(self, request: Request, endpoint: str) -> Response:
         """Replace the map; the copies' answers are thrown away."""
         values = form(MirrorInputSerializer, request.data)
-        row = services.mirror_set(
-            name=endpoint,
-            mirror_traffic=values["mirror_traffic"],
-            actor=actor(request),
-            now=timezone.now(),
-        )
-        return Response(endpoint_body(row))
+        with endpoint_unchanged(request, endpoint):
+            row = services.mirror_set(
+                name=endpoint,
+                mirror_traffic=values["mirror_traffic"],
+                actor=actor(request),
+                now=timezone.now(),
+            )
+        body = endpoint_body(row)
+        return Response(body, headers={"ETag": endpoint_etag(body)})
 
 
 class KeysView(APIView):

@@ -1,5 +1,6 @@
 """REST of nodes with what runs on them, and of the overview."""
 
+from datetime import timedelta
 from typing import Any
 
 from django.utils import timezone
@@ -14,10 +15,17 @@ from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, pa
 from controlplane.deployments import services
 from controlplane.deployments.api.reading import actor, form
 from controlplane.deployments.selectors.overview import nodes_shown, overview
-from controlplane.deployments.serializers.overview import NodeSerializer, OverviewSerializer
+from controlplane.deployments.serializers.overview import (
+    DrainInputSerializer,
+    DrainSerializer,
+    NodePatchSerializer,
+    NodeSerializer,
+    OverviewSerializer,
+    PlacementSerializer,
+)
 from controlplane.nodes.models import Node
 from controlplane.nodes.selectors import node_get, node_list
-from controlplane.nodes.services import node_cordon
+from controlplane.nodes.services import node_cordon, node_labels_set
 
 NodePageSerializer = page_of(NodeSerializer)
 
@@ -45,6 +53,15 @@ class NodeView(APIView):
     def get(self, request: Request, node: str) -> Response:
         del request
         return Response(node_body(node_get(node)))
+
+    @extend_schema(
+        operation_id="nodes_update", request=NodePatchSerializer, responses=NodeSerializer
+    )
+    def patch(self, request: Request, node: str) -> Response:
+        """Its labels, which deployments may ask for."""
+        values = form(NodePatchSerializer, request.data)
+        row = node_labels_set(name=node, labels=values["labels"], actor=actor(request))
+        return Response(node_body(row))
 
     @extend_schema(
         operation_id="nodes_delete",
@@ -77,6 +94,48 @@ class NodeUncordonView(APIView):
     @extend_schema(operation_id="nodes_uncordon", request=None, responses=NodeSerializer)
     def post(self, request: Request, node: str) -> Response:
         return Response(node_body(node_cordon(name=node, cordoned=False, actor=actor(request))))
+
+
+class NodeDrainView(APIView):
+    write_role = User.Role.ADMIN
+
+    @extend_schema(
+        operation_id="nodes_drain",
+        request=DrainInputSerializer,
+        responses={
+            200: OpenApiResponse(DrainSerializer, description="what would happen (`dry_run`)"),
+            202: DrainSerializer,
+            409: OpenApiResponse(description="`OutOfCapacity` with `stuck`"),
+        },
+    )
+    def post(self, request: Request, node: str) -> Response:
+        """Empty it: what runs there answers elsewhere before it goes. Cordons it as well."""
+        values = form(DrainInputSerializer, request.data)
+        now = timezone.now()
+        if values["dry_run"]:
+            moves = services.drain_preview(name=node, now=now)
+        else:
+            moves = services.node_drain(
+                name=node,
+                deadline=timedelta(seconds=values["deadline_s"]),
+                force=values["force"],
+                actor=actor(request),
+                now=now,
+            )
+        code = status.HTTP_200_OK if values["dry_run"] else status.HTTP_202_ACCEPTED
+        body = {"dry_run": values["dry_run"], "moves": moves}
+        return Response(DrainSerializer(body).data, status=code)
+
+
+class PlacementView(APIView):
+    @extend_schema(operation_id="deployments_placement", responses=PlacementSerializer)
+    def get(self, request: Request, endpoint: str, deployment: str) -> Response:
+        """Where one more replica would go, and what speaks against every other node."""
+        del request
+        verdicts = services.placement_explained(
+            endpoint=endpoint, name=deployment, now=timezone.now()
+        )
+        return Response(PlacementSerializer({"items": verdicts}).data)
 
 
 class OverviewView(APIView):

@@ -15,7 +15,7 @@ from rest_framework.views import APIView
 
 from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
 from controlplane.deployments import selectors, services
-from controlplane.deployments.api.reading import actor, form, operation_body
+from controlplane.deployments.api.reading import accepted, actor, form, operation_body
 from controlplane.deployments.selectors.overview import events_list, operation_state
 from controlplane.deployments.serializers.operations import (
     EventSerializer,
@@ -119,7 +119,7 @@ class OperationRetryView(APIView):
         operation = services.operation_retry(
             operation_id=operation_id, actor=actor(request), now=timezone.now()
         )
-        return Response(operation_body(operation), status=status.HTTP_202_ACCEPTED)
+        return accepted(operation)
 
 
 class EventsView(APIView):

@@ -22,7 +22,7 @@ from controlplane.deployments.types import (
 )
 from controlplane.metrics.selectors import live_now
 from controlplane.nodes.models import Node
-from controlplane.nodes.selectors import node_age_s, node_list, node_state
+from controlplane.nodes.selectors import labels_of, node_age_s, node_list, node_state
 from controlplane.nodes.types import LIVENESS
 from controlplane.registry.models import Model
 
@@ -52,6 +52,14 @@ def _node(node: Node, replicas: list[Shown], now: datetime) -> Shown:
         "state": node_state(node, now),
         "rule": asdict(LIVENESS),
         "cordoned": node.cordoned,
+        "labels": labels_of(node),
+        "drain": None
+        if node.drain_started_at is None
+        else {
+            "started_at": node.drain_started_at,
+            "deadline_at": node.drain_deadline_at,
+            "done": node.drain_deadline_at is None,
+        },
         "info": node.info,
         "last_seen_at": node.last_seen_at,
         "age_s": node_age_s(node, now),

@@ -104,6 +104,7 @@ def deployment_shown(
         "environment": deployment.environment,
         "secret_environment": sorted(deployment.secrets),
         "revision": deployment.revision.number if deployment.revision else None,
+        "node_labels": deployment.node_labels,
         "paused": deployment.instance_count == 0,
         "request_timeout_ms": deployment.request_timeout_ms,
         "retries": deployment.retries,

@@ -83,6 +83,7 @@ class DeploymentSerializer(Fields):
     secret_environment = serializers.ListField(
         child=serializers.CharField(), help_text="names; values are never shown"
     )
+    node_labels = serializers.DictField(child=serializers.CharField(allow_blank=True))
     revision = serializers.IntegerField(allow_null=True)
     paused = serializers.BooleanField()
     request_timeout_ms = serializers.IntegerField()
@@ -247,6 +248,12 @@ class DeploymentInputSerializer(Fields):
         required=False,
         default=dict,
         help_text="kept encrypted, never shown; those that are not named stay, null removes one",
+    )
+    node_labels = serializers.DictField(
+        child=serializers.CharField(allow_blank=True),
+        required=False,
+        default=dict,
+        help_text="only nodes with all these labels run it",
     )
     request_timeout_ms = serializers.IntegerField(
         required=False, default=60_000, min_value=1, max_value=3_600_000

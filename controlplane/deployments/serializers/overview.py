@@ -48,6 +48,55 @@ class LivenessRuleSerializer(Fields):
     offline_after_s = serializers.FloatField()
 
 
+class DrainStateSerializer(Fields):
+    started_at = serializers.DateTimeField()
+    deadline_at = serializers.DateTimeField(allow_null=True)
+    done = serializers.BooleanField(help_text="nothing runs there any more")
+
+
+class NodePatchSerializer(Fields):
+    labels = serializers.DictField(
+        child=serializers.CharField(allow_blank=True, max_length=255),
+        help_text="replaces the labels that were set here",
+    )
+
+
+class DrainInputSerializer(Fields):
+    deadline_s = serializers.IntegerField(
+        required=False, default=600, min_value=1, max_value=86_400
+    )
+    dry_run = serializers.BooleanField(required=False, default=False)
+    force = serializers.BooleanField(
+        required=False, default=False, help_text="even if something has nowhere to go"
+    )
+
+
+class MoveSerializer(Fields):
+    replica = serializers.CharField()
+    endpoint = serializers.CharField()
+    deployment = serializers.CharField()
+    ordinal = serializers.IntegerField()
+    traffic = serializers.IntegerField(help_text="percent of the endpoint's")
+    to = serializers.CharField(allow_null=True, help_text="name of a node")
+    why_not = serializers.CharField(allow_blank=True)
+
+
+class DrainSerializer(Fields):
+    dry_run = serializers.BooleanField()
+    moves = MoveSerializer(many=True)
+
+
+class VerdictSerializer(Fields):
+    node = serializers.CharField()
+    rank = serializers.IntegerField(allow_null=True, help_text="1 is the best place")
+    reason = serializers.CharField(allow_null=True, help_text="why not")
+    because = serializers.CharField()
+
+
+class PlacementSerializer(Fields):
+    items = VerdictSerializer(many=True)
+
+
 @extend_schema_serializer(component_name="Node")
 class NodeSerializer(Fields):
     id = serializers.CharField()
@@ -55,6 +104,8 @@ class NodeSerializer(Fields):
     state = serializers.ChoiceField(choices=Node.State.choices)
     rule = LivenessRuleSerializer()
     cordoned = serializers.BooleanField()
+    labels = serializers.DictField(child=serializers.CharField(allow_blank=True))
+    drain = DrainStateSerializer(allow_null=True)
     info = NodeInfoSerializer()
     last_seen_at = serializers.DateTimeField(allow_null=True)
     age_s = serializers.FloatField(allow_null=True)

@@ -13,6 +13,11 @@ from controlplane.deployments.services.deployments import (
     operation_cancel,
     operation_retry,
 )
+from controlplane.deployments.services.draining import (
+    drain_preview,
+    drains_advance,
+    node_drain,
+)
 from controlplane.deployments.services.endpoints import (
     endpoint_create,
     endpoint_delete,
@@ -20,6 +25,7 @@ from controlplane.deployments.services.endpoints import (
     mirror_set,
     traffic_set,
 )
+from controlplane.deployments.services.facts import placement_explained
 from controlplane.deployments.services.keys import endpoint_key_regenerate, endpoint_keys_reveal
 from controlplane.deployments.services.nodes import node_delete
 from controlplane.deployments.services.reports import endpoint_advance, node_report
@@ -39,6 +45,8 @@ __all__ = [
     "deployment_rollback",
     "deployment_scale",
     "deployment_update",
+    "drain_preview",
+    "drains_advance",
     "endpoint_advance",
     "endpoint_create",
     "endpoint_delete",
@@ -50,9 +58,11 @@ __all__ = [
     "gateway_confirmed",
     "mirror_set",
     "node_delete",
+    "node_drain",
     "node_report",
     "operation_cancel",
     "operation_retry",
     "operations_tick",
+    "placement_explained",
     "traffic_set",
 ]

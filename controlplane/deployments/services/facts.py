@@ -14,6 +14,7 @@ from controlplane.deployments.reconcile import (
     Stage,
     missing_ordinals,
 )
+from controlplane.deployments.selectors import deployment_get
 from controlplane.deployments.types import (
     Desired,
     OperationKind,
@@ -22,7 +23,13 @@ from controlplane.deployments.types import (
     StageStatus,
 )
 from controlplane.nodes.models import Node
-from controlplane.nodes.selectors import node_age_s, node_list, node_state, nodes_heard_since
+from controlplane.nodes.selectors import (
+    labels_of,
+    node_age_s,
+    node_list,
+    node_state,
+    nodes_heard_since,
+)
 from controlplane.registry.models import ModelVersion
 from controlplane.registry.storage import blob_path
 
@@ -109,17 +116,22 @@ def choose(deployment: Deployment, replicas: tuple[ReplicaFacts, ...], now: date
     missing = missing_ordinals(replicas, deployment.instance_count)
     if not missing:
         return Chosen()
-    version = deployment.model_version
-    need = placement.Need(
-        ordinals=missing,
-        backends=frozenset(version.repo_models.values_list("backend", flat=True)),
-        size_bytes=version.size,
-    )
-    placed = placement.place(need, _offers(deployment, now))
+    placed = placement.place(need_of(deployment, missing), offers(deployment, now))
     return Chosen(assigned=placed.assigned, unplaced=placed.unplaced, why_not=placed.why_not())
 
 
-def _offers(deployment: Deployment, now: datetime) -> list[placement.Offer]:
+def need_of(deployment: Deployment, ordinals: tuple[int, ...]) -> placement.Need:
+    version = deployment.model_version
+    return placement.Need(
+        ordinals=ordinals,
+        backends=frozenset(version.repo_models.values_list("backend", flat=True)),
+        size_bytes=version.size,
+        labels=deployment.node_labels,
+    )
+
+
+def offers(deployment: Deployment, now: datetime) -> list[placement.Offer]:
+    """What every node has to give to this deployment."""
     running = Replica.objects.filter(desired=Desired.RUNNING)
     everywhere = Counter(running.values_list("node_id", flat=True))
     siblings = Counter(running.filter(deployment=deployment).values_list("node_id", flat=True))
@@ -140,6 +152,7 @@ def _offer(node: Node, replicas: int, siblings: int, now: datetime) -> placement
         cache_bytes=int(info.get("cache_bytes", 0)),
         replicas=replicas,
         siblings=siblings,
+        labels=labels_of(node),
     )
 
 
@@ -189,3 +202,9 @@ def stage_from(data: dict[str, Any]) -> Stage:
 
 def _moment(text: str | None) -> datetime | None:
     return datetime.fromisoformat(text) if text else None
+
+
+def placement_explained(*, endpoint: str, name: str, now: datetime) -> list[placement.Verdict]:
+    """Every node's verdict for one more replica. Raises EndpointNotFound, DeploymentNotFound."""
+    row = deployment_get(endpoint, name)
+    return placement.explain(need_of(row, (row.instance_count,)), offers(row, now))

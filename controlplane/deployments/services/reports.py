@@ -12,10 +12,12 @@ from controlplane.deployments.models import Deployment, Replica
 from controlplane.deployments.selectors import operations_active
 from controlplane.deployments.selectors.desired import node_sample_interval_s
 from controlplane.deployments.services.advance import operation_advance
+from controlplane.deployments.services.draining import drains_advance
 from controlplane.deployments.services.replicas import endpoint_generation_raise
 from controlplane.deployments.services.tick import deployment_upkeep
 from controlplane.deployments.types import Desired, ReplicaState
 from controlplane.nodes.models import Node
+from controlplane.nodes.selectors import drains_pending
 from controlplane.nodes.services import node_seen
 from wire.messages import REPLICA_STATES, NodeReport, ObservedReplica, ReportReply
 
@@ -31,6 +33,8 @@ def node_report(*, node: Node, report: NodeReport, now: datetime) -> ReportReply
             endpoint_advance(name=name, now=now)
         for deployment in deployments:
             deployment_upkeep(deployment_id=deployment.pk, now=now)
+        if drains_pending():
+            drains_advance(now=now)
     node.refresh_from_db(fields=["desired_generation"])
     return ReportReply(
         desired_generation=node.desired_generation,

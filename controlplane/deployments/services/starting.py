@@ -49,6 +49,7 @@ class Spec:
     tags: dict[str, str] | None = None
     declared: dict[str, Any] | None = None
     secret_environment: dict[str, str | None] | None = None
+    node_labels: dict[str, str] | None = None
 
 
 def advanced(operation: Operation, now: datetime) -> Operation:
@@ -163,6 +164,7 @@ def deployment_place(
         "description": spec.description,
         "tags": spec.tags or {},
         "declared": spec.declared or {},
+        "node_labels": spec.node_labels or {},
     }
     row = endpoint.deployments.filter(name=name).first()
     values["secrets"] = secrets_merged(row.secrets if row else {}, spec.secret_environment)

@@ -21,6 +21,7 @@ from controlplane.deployments.reconcile import (
 from controlplane.deployments.selectors import operations_active
 from controlplane.deployments.services import endings, facts
 from controlplane.deployments.services.advance import operation_advance
+from controlplane.deployments.services.draining import drains_advance
 from controlplane.deployments.services.replicas import (
     replicas_place,
     replicas_remove,
@@ -54,6 +55,7 @@ def operations_tick(*, now: datetime) -> None:
             deployment_upkeep(deployment_id=deployment.pk, now=now)
         except Exception:
             logger.exception("Upkeep of %s failed, the next pass tries again", deployment.name)
+    drains_advance(now=now)
 
 
 @transaction.atomic

@@ -34,7 +34,7 @@ class ConfigValidateView(APIView):
             graph = selectors.repo_model_get(version, asked["repo_model"]).graph
             around = selectors.neighbours(version, asked["repo_model"])
         else:
-            raise Invalid("Say which model: upload_id, or model and version.", field="upload_id")
+            graph, around = None, None  # the text alone: what only the graph tells stays unsaid
         answer = inspector.configs.ask(
             "validate",
             text=asked["text"],

@@ -8,6 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from controlplane.core.etags import etag_of, if_match_check
 from controlplane.core.pagination import (
     PAGE_PARAMETERS,
     Page,
@@ -36,6 +37,11 @@ TAG = "tag."
 class ModelsQuery(PageQuery):
     archived = serializers.ChoiceField(choices=ARCHIVED, default="active")
     type = serializers.CharField(required=False, default="", allow_blank=True)
+
+
+def model_etag(body: Any) -> str:
+    names = ("name", "description", "tags", "archived", "aliases", "latest_version")
+    return etag_of(*(body[name] for name in names))
 
 
 def tags_of(request: Request) -> dict[str, str]:
@@ -106,15 +112,24 @@ class ModelView(APIView):
     @extend_schema(operation_id="models_get", responses=ModelSerializer)
     def get(self, request: Request, name: str) -> Response:
         del request
-        return Response(ModelSerializer(selectors.model_get(name)).data)
+        body = ModelSerializer(selectors.model_get(name)).data
+        return Response(body, headers={"ETag": model_etag(body)})
 
     @extend_schema(
-        operation_id="models_update", request=ModelPatchSerializer, responses=ModelSerializer
+        operation_id="models_update",
+        parameters=[
+            OpenApiParameter(
+                "If-Match", str, OpenApiParameter.HEADER, description="412 when it has changed"
+            )
+        ],
+        request=ModelPatchSerializer,
+        responses=ModelSerializer,
     )
     def patch(self, request: Request, name: str) -> Response:
         """Its description and tags."""
         form = ModelPatchSerializer(data=request.data)
         form.is_valid(raise_exception=True)
+        if_match_check(request, model_etag(ModelSerializer(selectors.model_get(name)).data))
         model = versions.model_update(
             name=name, actor=request.user.get_username(), **form.validated_data
         )

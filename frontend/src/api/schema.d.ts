@@ -140,6 +140,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/endpoints/{endpoint}/deployments/{deployment}/placement": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Where one more replica would go, and what speaks against every other node. */
+        get: operations["deployments_placement"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/endpoints/{endpoint}/deployments/{deployment}/revisions": {
         parameters: {
             query?: never;
@@ -718,7 +735,8 @@ export interface paths {
         delete: operations["nodes_delete"];
         options?: never;
         head?: never;
-        patch?: never;
+        /** @description Its labels, which deployments may ask for. */
+        patch: operations["nodes_update"];
         trace?: never;
     };
     "/api/v1/nodes/{node}/cordon": {
@@ -732,6 +750,23 @@ export interface paths {
         put?: never;
         /** @description It keeps what runs there and takes nothing new. */
         post: operations["nodes_cordon"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/nodes/{node}/drain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Empty it: what runs there answers elsewhere before it goes. Cordons it as well. */
+        post: operations["nodes_drain"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1160,6 +1195,9 @@ export interface components {
             };
             /** @description names; values are never shown */
             secret_environment: string[];
+            node_labels: {
+                [key: string]: string;
+            };
             revision: number | null;
             paused: boolean;
             request_timeout_ms: number;
@@ -1203,6 +1241,10 @@ export interface components {
             /** @description kept encrypted, never shown; those that are not named stay, null removes one */
             secret_environment?: {
                 [key: string]: string | null;
+            };
+            /** @description only nodes with all these labels run it */
+            node_labels?: {
+                [key: string]: string;
             };
             /** @default 60000 */
             request_timeout_ms?: number;
@@ -1260,6 +1302,29 @@ export interface components {
             secret_environment?: {
                 [key: string]: string | null;
             };
+        };
+        Drain: {
+            dry_run: boolean;
+            moves: components["schemas"]["Move"][];
+        };
+        DrainInputRequest: {
+            /** @default 600 */
+            deadline_s?: number;
+            /** @default false */
+            dry_run?: boolean;
+            /**
+             * @description even if something has nowhere to go
+             * @default false
+             */
+            force?: boolean;
+        };
+        DrainState: {
+            /** Format: date-time */
+            started_at: string;
+            /** Format: date-time */
+            deadline_at: string | null;
+            /** @description nothing runs there any more */
+            done: boolean;
         };
         Endpoint: {
             name: string;
@@ -1580,6 +1645,17 @@ export interface components {
             items: components["schemas"]["ModelVersion"][];
             next_cursor: string | null;
         };
+        Move: {
+            replica: string;
+            endpoint: string;
+            deployment: string;
+            ordinal: number;
+            /** @description percent of the endpoint's */
+            traffic: number;
+            /** @description name of a node */
+            to: string | null;
+            why_not: string;
+        };
         NewToken: {
             readonly id: number;
             readonly name: string;
@@ -1597,6 +1673,10 @@ export interface components {
             state: components["schemas"]["NodeStateEnum"];
             rule: components["schemas"]["LivenessRule"];
             cordoned: boolean;
+            labels: {
+                [key: string]: string;
+            };
+            drain: components["schemas"]["DrainState"] | null;
             info: components["schemas"]["NodeInfo"];
             /** Format: date-time */
             last_seen_at: string | null;
@@ -1758,6 +1838,15 @@ export interface components {
             declared?: {
                 [key: string]: unknown;
             };
+        };
+        PatchedNodePatchRequest: {
+            /** @description replaces the labels that were set here */
+            labels?: {
+                [key: string]: string;
+            };
+        };
+        Placement: {
+            items: components["schemas"]["Verdict"][];
         };
         /** @description Why something failed: what happened, the verbatim reason, what to try. */
         Problem: {
@@ -2051,6 +2140,14 @@ export interface components {
         UsageList: {
             items: components["schemas"]["Usage"][];
         };
+        Verdict: {
+            node: string;
+            /** @description 1 is the best place */
+            rank: number | null;
+            /** @description why not */
+            reason: string | null;
+            because: string;
+        };
     };
     responses: never;
     parameters: never;
@@ -2230,7 +2327,10 @@ export interface operations {
     endpoints_update: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description the `ETag` that you have seen; 412 `PreconditionFailed` when it has changed */
+                "If-Match"?: string;
+            };
             path: {
                 endpoint: string;
             };
@@ -2362,7 +2462,10 @@ export interface operations {
     deployments_scale: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description the `ETag` that you have seen; 412 `PreconditionFailed` when it has changed */
+                "If-Match"?: string;
+            };
             path: {
                 deployment: string;
                 endpoint: string;
@@ -2417,6 +2520,28 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["LogLines"];
+                };
+            };
+        };
+    };
+    deployments_placement: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                deployment: string;
+                endpoint: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Placement"];
                 };
             };
         };
@@ -2533,7 +2658,10 @@ export interface operations {
     deployments_roll: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description the `ETag` that you have seen; 412 `PreconditionFailed` when it has changed */
+                "If-Match"?: string;
+            };
             path: {
                 deployment: string;
                 endpoint: string;
@@ -2629,7 +2757,10 @@ export interface operations {
     endpoints_mirror_set: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description the `ETag` that you have seen; 412 `PreconditionFailed` when it has changed */
+                "If-Match"?: string;
+            };
             path: {
                 endpoint: string;
             };
@@ -2716,7 +2847,10 @@ export interface operations {
     endpoints_traffic_set: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description the `ETag` that you have seen; 412 `PreconditionFailed` when it has changed */
+                "If-Match"?: string;
+            };
             path: {
                 endpoint: string;
             };
@@ -2908,7 +3042,10 @@ export interface operations {
     models_update: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description 412 when it has changed */
+                "If-Match"?: string;
+            };
             path: {
                 name: string;
             };
@@ -3476,6 +3613,31 @@ export interface operations {
             };
         };
     };
+    nodes_update: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                node: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["PatchedNodePatchRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Node"];
+                };
+            };
+        };
+    };
     nodes_cordon: {
         parameters: {
             query?: never;
@@ -3494,6 +3656,47 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Node"];
                 };
+            };
+        };
+    };
+    nodes_drain: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                node: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["DrainInputRequest"];
+            };
+        };
+        responses: {
+            /** @description what would happen (`dry_run`) */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Drain"];
+                };
+            };
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Drain"];
+                };
+            };
+            /** @description `OutOfCapacity` with `stuck` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
         };
     };

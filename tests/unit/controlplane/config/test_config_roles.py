@@ -14,6 +14,8 @@ ADMIN = {
     "/api/v1/nodes/{node}",
     "/api/v1/nodes/{node}/cordon",
     "/api/v1/nodes/{node}/uncordon",
+    "/api/v1/nodes/{node}/drain",
+    "/api/v1/storage/collect",
 }
 
 
@@ -24,7 +26,7 @@ def routes() -> list[tuple[str, str]]:
 
 
 def call(client: APIClient, method: str, path: str) -> int:
-    concrete = re.sub(r"{[^}]*id}", "0", path)
+    concrete = re.sub(r"{([^}]*id|number)}", "0", path)
     concrete = re.sub(r"{[^}]*}", "nothing", concrete)
     return client.generic(method.upper(), concrete, "{}", "application/json").status_code
 

@@ -1,0 +1,10 @@
+"""Background jobs of accounts: doors to its services."""
+
+from celery import shared_task
+
+from controlplane.accounts import idempotency
+
+
+@shared_task(name="accounts.prune")
+def prune() -> None:
+    idempotency.answers_prune()
