@@ -3,7 +3,6 @@
 import importlib.util
 import logging
 import shutil
-import subprocess
 import time
 from importlib.metadata import version
 from pathlib import Path
@@ -11,16 +10,14 @@ from pathlib import Path
 import psutil
 
 from wire.messages import GpuInfo, NodeInfo
+from worker_runtime.agent.gpus import gpus
 from worker_runtime.agent.process import boot_id
 from worker_runtime.types.formats import SERVED
+from worker_runtime.types.plugins import third_party
 
 logger = logging.getLogger(__name__)
 
 SLOW_INTERVAL_S = 10.0  # GPUs and the cache's size are looked at no more often
-GPU_QUERY = (
-    "--query-gpu=index,uuid,name,memory.total,memory.used,utilization.gpu",
-    "--format=csv,noheader,nounits",
-)
 # The library that a backend needs; those that are not named need none but the runtime itself.
 LIBRARIES = {
     "onnxruntime": "onnxruntime",
@@ -33,7 +30,7 @@ LIBRARIES = {
 
 
 class Machine:
-    """Reads the system; `describe` blocks for milliseconds, for seconds when a GPU hangs."""
+    """Reads the system; `describe` blocks for milliseconds."""
 
     def __init__(self, *, name: str, address: str, folder: Path) -> None:
         self._name = name
@@ -49,7 +46,7 @@ class Machine:
     def describe(self) -> NodeInfo:
         if time.monotonic() - self._slow_at > SLOW_INTERVAL_S:
             self._slow_at = time.monotonic()
-            self._gpus = _gpus()
+            self._gpus = gpus()
             cache = self._folder / "cache"
             self._cache_bytes = sum(f.stat().st_size for f in cache.glob("??/*") if f.is_file())
         memory = psutil.virtual_memory()
@@ -72,12 +69,13 @@ class Machine:
 
 
 def backends() -> tuple[str, ...]:
-    """Those of this runtime that can be used here, for the control plane's choice of nodes."""
-    return tuple(
+    """Those that can be used here, ours and others', for the control plane's choice of nodes."""
+    ours = (
         name
-        for name in dict.fromkeys(SERVED)
+        for name in SERVED
         if name not in LIBRARIES or importlib.util.find_spec(LIBRARIES[name])
     )
+    return tuple(dict.fromkeys((*ours, *third_party())))
 
 
 def usage(pid: int) -> tuple[int, float]:
@@ -94,30 +92,3 @@ def usage(pid: int) -> tuple[int, float]:
     except psutil.Error:  # ended while we looked: what was counted so far is as good as any
         return resident, seconds
     return resident, seconds
-
-
-def _gpus() -> tuple[GpuInfo, ...]:
-    program = shutil.which("nvidia-smi")
-    if program is None:
-        return ()
-    try:
-        answer = subprocess.run(
-            [program, *GPU_QUERY], capture_output=True, text=True, timeout=5, check=True
-        )
-        return tuple(_gpu(line) for line in answer.stdout.splitlines() if line.strip())
-    except (OSError, subprocess.SubprocessError, ValueError) as error:
-        logger.warning("GPUs cannot be read: %s", error)
-        return ()
-
-
-def _gpu(line: str) -> GpuInfo:
-    """One line of `nvidia-smi`: megabytes and percent. Raises ValueError."""
-    index, uuid, name, total, used, busy = (part.strip() for part in line.split(","))
-    return GpuInfo(
-        index=int(index),
-        uuid=uuid,
-        name=name,
-        memory_total_bytes=int(total) * 2**20,
-        memory_used_bytes=int(used) * 2**20,
-        utilization=float(busy) / 100 if busy.replace(".", "").isdecimal() else 0.0,
-    )

@@ -160,6 +160,16 @@ def test_what_python_code_names_and_the_configuration_does_not(tmp_path: Path) -
     assert "'RAWS'" in problem["message"]
 
 
+def test_what_other_models_are_asked_with_is_no_output(tmp_path: Path) -> None:
+    code = MODEL.replace(
+        "return []",
+        'pb_utils.InferenceRequest(model_name="m", inputs=[pb_utils.Tensor("TEXT", 1)])\n'
+        "        return []",
+    )
+    python_model(tmp_path, "preprocess", PREPROCESS, code)
+    assert inspect_repository(tmp_path)["problems"] == []
+
+
 def test_every_fix_ends(tmp_path: Path) -> None:
     """Several mistakes at once are mended one after another; comments stay."""
     text = (
