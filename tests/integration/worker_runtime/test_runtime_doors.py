@@ -88,6 +88,17 @@ def test_requests_are_bounded_by_a_flag(models: Path) -> None:
             call(found.http, 3)
 
 
+def test_bodies_beyond_two_gigabytes_are_taken_when_allowed(models: Path) -> None:
+    head = (
+        b"POST /v2/models/wide/infer HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"
+        b"Inference-Header-Content-Length: 100\r\nContent-Length: 3000000000\r\n\r\n"
+    )
+    for flag, status in (("0", b"100"), ("2147483647", b"400")):
+        with runtime(models, f"--http-max-body-size={flag}") as found, found.socket() as connection:
+            connection.sendall(head)
+            assert connection.recv(4096).split()[1] == status
+
+
 def test_a_server_that_drains_serves_on_and_says_that_it_is_not_ready(models: Path) -> None:
     with runtime(models, "--drain-secs=60") as found:
         found.process.terminate()
