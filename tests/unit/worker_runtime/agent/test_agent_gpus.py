@@ -1,0 +1,65 @@
+"""What NVML tells of GPUs, on a machine that has none."""
+
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from worker_runtime.agent.gpus import gpus
+
+
+class NVMLError(Exception):
+    pass
+
+
+class Nvml:
+    """Two GPUs; the second is a slice that tells no utilization, a third falls off the bus."""
+
+    NVMLError = NVMLError
+
+    def __init__(self) -> None:
+        self.open = 0
+
+    def nvmlInit(self) -> None:
+        self.open += 1
+
+    def nvmlShutdown(self) -> None:
+        self.open -= 1
+
+    def nvmlDeviceGetCount(self) -> int:
+        return 3
+
+    def nvmlDeviceGetHandleByIndex(self, index: int) -> int:
+        if index == 2:
+            raise NVMLError("GPU is lost")
+        return index
+
+    def nvmlDeviceGetMemoryInfo(self, device: int) -> Any:
+        return SimpleNamespace(total=80 * 2**30, used=(device + 1) * 2**30)
+
+    def nvmlDeviceGetUUID(self, device: int) -> Any:
+        return f"GPU-{device}".encode() if device else f"GPU-{device}"
+
+    def nvmlDeviceGetName(self, device: int) -> str:
+        return f"H100 {device}"
+
+    def nvmlDeviceGetUtilizationRates(self, device: int) -> Any:
+        if device == 1:
+            raise NVMLError("Not Supported")
+        return SimpleNamespace(gpu=37)
+
+
+def test_what_can_be_read_is_told_and_the_library_is_left_closed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    nvml = Nvml()
+    monkeypatch.setitem(sys.modules, "pynvml", nvml)  # type: ignore[arg-type]
+    first, second = gpus()
+    assert (first.uuid, first.name, first.utilization) == ("GPU-0", "H100 0", 0.37)
+    assert (second.uuid, second.utilization, second.memory_used_bytes) == ("GPU-1", 0.0, 2 * 2**30)
+    assert nvml.open == 0
+
+
+def test_a_machine_without_a_driver_has_none() -> None:
+    assert gpus() == ()

@@ -1,0 +1,58 @@
+"""The GPUs of this machine through NVML, NVIDIA's own library; none where there is none."""
+
+import logging
+from typing import Any
+
+from wire.messages import GpuInfo
+
+logger = logging.getLogger(__name__)
+
+
+def gpus() -> tuple[GpuInfo, ...]:
+    """In NVML's order. One that cannot be read is left out and logged, the others stay."""
+    import pynvml  # noqa: PLC0415 # it looks for the driver's library
+
+    try:
+        pynvml.nvmlInit()
+    except pynvml.NVMLError as error:
+        logger.debug("no GPUs: %s", error)
+        return ()
+    try:
+        count = pynvml.nvmlDeviceGetCount()
+        found = [_gpu(pynvml, index) for index in range(count)]
+    except pynvml.NVMLError as error:
+        logger.warning("GPUs cannot be counted: %s", error)
+        return ()
+    finally:
+        pynvml.nvmlShutdown()
+    return tuple(gpu for gpu in found if gpu is not None)
+
+
+def _gpu(nvml: Any, index: int) -> GpuInfo | None:
+    try:
+        device = nvml.nvmlDeviceGetHandleByIndex(index)
+        memory = nvml.nvmlDeviceGetMemoryInfo(device)
+        uuid, name = nvml.nvmlDeviceGetUUID(device), nvml.nvmlDeviceGetName(device)
+    except nvml.NVMLError as error:
+        logger.warning("GPU %d cannot be read: %s", index, error)
+        return None
+    return GpuInfo(
+        index=index,
+        uuid=_text(uuid),
+        name=_text(name),
+        memory_total_bytes=int(memory.total),
+        memory_used_bytes=int(memory.used),
+        utilization=_busy(nvml, device),
+    )
+
+
+def _busy(nvml: Any, device: Any) -> float:
+    """0..1; 0 where the device does not tell, as with slices of one."""
+    try:
+        return float(nvml.nvmlDeviceGetUtilizationRates(device).gpu) / 100
+    except nvml.NVMLError:
+        return 0.0
+
+
+def _text(value: Any) -> str:
+    return value.decode() if isinstance(value, bytes) else str(value)
