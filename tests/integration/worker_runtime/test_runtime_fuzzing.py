@@ -1,0 +1,61 @@
+"""What the fuzzers start from passes, without a fuzzer; and a fault that is planted is found."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.fuzz.seeds import SEEDS
+
+REPLAY = [sys.executable, "-m", "tests.fuzz.run_target", "replay"]
+ROOT = Path(__file__).parents[3]
+# One thing each that must be seen: a surprise, a leak, an answer that is not JSON.
+PLANTED = {
+    "surprise": """
+from worker_runtime.protocols.http import app
+def encode(*_):
+    raise ZeroDivisionError("planted")
+app.encode = encode
+app.encode_any = encode
+""",
+    "no JSON": """
+from worker_runtime.protocols.http import connection
+connection.error_body = lambda error: b'{"error": planted}'
+""",
+    "a lost request": """
+from worker_runtime.protocols.http.connection import Connection
+Connection.deliver = lambda self, request, outputs: None
+from tests.fuzz import served
+served._HANG_S = 1.0
+""",
+}
+RUN = """
+from tests.fuzz.seeds import SEEDS
+from tests.fuzz.served import Finding
+from tests.fuzz.targets import TARGETS
+try:
+    for seed in SEEDS["http_bodies"]():
+        TARGETS["http_bodies"](seed)
+except Finding as finding:
+    print("found:", finding)
+"""
+
+
+@pytest.mark.parametrize("target", SEEDS)
+def test_seeds_pass_and_leave_nothing_behind(target: str, tmp_path: Path) -> None:
+    for number, seed in enumerate(SEEDS[target]()):
+        (tmp_path / f"{number:04}").write_bytes(seed)
+    done = subprocess.run(
+        [*REPLAY, target, str(tmp_path)], cwd=ROOT, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("what", PLANTED)
+def test_a_planted_fault_is_found(what: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", PLANTED[what] + RUN], cwd=ROOT, capture_output=True, text=True,
+        timeout=120,
+    )  # fmt: skip
+    assert "found:" in done.stdout, done.stdout + done.stderr
