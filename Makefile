@@ -15,7 +15,8 @@ PYTEST := $(BIN)/python -m pytest
 FUZZ_SECONDS ?= 600
 
 .PHONY: help up install studio test check lint types layers migrations frontend-check test-unit \
-	test-integration test-load fuzz test-postgres e2e examples bench compatibility openapi fmt clean
+	test-integration test-load fuzz test-postgres e2e examples bench compatibility openapi \
+	cli-docs azure-oracle seeds fmt clean
 
 help: ## list the commands
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -100,6 +101,17 @@ openapi: $(STAMPS)/dev install ## regenerate docs/openapi.json and the studio's 
 fmt: $(STAMPS)/dev ## format the code
 	@$(BIN)/ruff check --fix-only --quiet . || true
 	@$(BIN)/ruff format .
+
+cli-docs: $(STAMPS)/dev install ## regenerate the reference in docs/cli.md
+	@$(BIN)/python -m shoal.cli.reference docs/cli.md
+
+azure-oracle: ## ask the real azure-ai-ml anew what it makes of tests/support/azure_yaml
+	@$(PYTHON) -m venv .venv-azure
+	@.venv-azure/bin/pip install --disable-pip-version-check --quiet -r requirements-azure.txt
+	@.venv-azure/bin/python tests/support/azure_yaml/oracle.py > tests/support/azure_yaml/answers.json
+
+seeds: $(STAMPS)/dev install studio ## the first seed's tabs, as users of Azure ML write them
+	@$(BIN)/python -m tests.seeds
 
 clean: ## remove what was built; data in .shoal stays
 	rm -rf frontend/dist frontend/node_modules .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

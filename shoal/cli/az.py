@@ -27,7 +27,7 @@ STANDS_FOR = {
 }
 
 
-@click.group(cls=AzGroup)
+@click.group(cls=AzGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.pass_context
 def az(context: click.Context) -> None:
     """Shoal under az's name: the `az ml` commands for models and online endpoints."""

@@ -17,8 +17,8 @@ import httpx
 
 from shoal import __version__
 from shoal.cli.units import byte_count, duration
-from shoal.client import Client, Installation
-from shoal.client.discovery import find_installation
+from shoal.client.client import Client
+from shoal.client.discovery import Installation, find_installation
 from shoal.client.errors import ShoalError
 from shoal.client.transport import is_loopback
 from shoal.sdk.scoring import trust

@@ -12,6 +12,7 @@ from shoal.entities import Model, OnlineDeployment, OnlineEndpoint
 from shoal.entities.base import Entity
 from shoal.entities.loading import load_model, load_online_deployment, load_online_endpoint
 from shoal.sdk import MLClient
+from shoal.sdk.shapes import OWN_ID
 
 SUFFIXES = {".yml", ".yaml"}
 # What an endpoint's file says and a running one shows otherwise, without a difference.
@@ -86,7 +87,7 @@ def write_all(client: MLClient, folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for endpoint in client.online_endpoints.list():
-        (endpoint.properties or {}).pop("azureml.onlineendpointid", None)
+        (endpoint.properties or {}).pop(OWN_ID, None)
         written.append(_write(folder / f"{endpoint.name}.endpoint.yml", endpoint))
         for deployment in client.online_deployments.list(str(endpoint.name)):
             name = f"{endpoint.name}.{deployment.name}.deployment.yml"

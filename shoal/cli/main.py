@@ -33,9 +33,9 @@ def cli() -> None:
     """Serve machine-learning models: from a file to a live, authenticated endpoint.
 
     \b
-      shoal up                            start an installation on this machine
+      shoal up                            start an installation here
       shoal deploy model.onnx --name net  make a model file a live endpoint
-      shoal endpoint show net             where it answers, and what runs behind it
+      shoal endpoint show net             where it answers, and what runs there
 
     On the machine that runs Shoal nothing needs to be configured: the installation is found through
     SHOAL_HOME or the nearest .shoal folder. Elsewhere use `shoal login`, or set SHOAL_URL and

@@ -112,7 +112,8 @@ def update(
         values = read(file)[0] if file else {}
         chosen = str(name or values.get("name"))
         current = client.online_endpoints.get(chosen)._to_dict()
-        current["properties"].pop("azureml.onlineendpointid", None)
+        for own in ("location", "kind"):  # ours, not said by anybody
+            current.pop(own, None)
         entity = load_online_endpoint({**current, **values, "name": chosen}, params_override=[laid])
         if shares is not None:
             entity.traffic = shares

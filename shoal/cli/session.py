@@ -4,11 +4,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from shoal.cli.progress import Progress
-from shoal.client import Client
 from shoal.sdk import MLClient
 
 
 @contextmanager
 def ml_client() -> Iterator[MLClient]:
+    from shoal.client import Client
+
     with Client() as client, Progress() as progress:
         yield MLClient(client=client, watcher=progress)

@@ -8,6 +8,7 @@ import grpc
 
 ENDPOINT, PIN = "x-shoal-endpoint", "azureml-model-deployment"
 THREADS = 64
+LONGEST_S = 10 * 365 * 86_400
 OPTIONS = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
 
 
@@ -31,7 +32,9 @@ class Forwarding(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpcio has no
         call = self._channel.stream_stream(details.method, _same, _same)
 
         def forward(requests: Iterator[bytes], context: grpc.ServicerContext) -> Iterator[bytes]:
-            upstream = call(requests, metadata=metadata, timeout=context.time_remaining())
+            left_s = context.time_remaining()  # without a deadline: centuries, or None
+            deadline = left_s if left_s is not None and left_s < LONGEST_S else None
+            upstream = call(requests, metadata=metadata, timeout=deadline)
             context.add_callback(upstream.cancel)
             try:
                 yield from upstream

@@ -76,6 +76,7 @@ class Forwarder(BaseHTTPRequestHandler):
         self.end_headers()
         while piece := answer.read1(PIECE_BYTES):
             self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece) if chunked else piece)
+        answer.close()  # read to its end, or the connection takes no further request
         if chunked:
             self.wfile.write(b"0\r\n\r\n")
         self.wfile.flush()

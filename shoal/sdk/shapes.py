@@ -21,6 +21,7 @@ WORKSPACE: Final = (
     "/subscriptions/shoal/resourceGroups/shoal/providers/Microsoft.MachineLearningServices"
     "/workspaces/shoal"
 )
+OWN_ID: Final = "azureml.onlineendpointid"  # a property that scripts read
 # What REST has fields of its own for; the rest of an entity is declared.
 ENDPOINT_FIELDS: Final = frozenset({"name", "description", "tags", "traffic", "mirror_traffic"})
 DEPLOYMENT_FIELDS: Final = frozenset(
@@ -60,8 +61,7 @@ def endpoint_body(endpoint: OnlineEndpoint) -> Values:
         del said["auth_mode"]  # else kept: there is no directory here, our own tokens stand for it
     if isinstance(endpoint, KubernetesOnlineEndpoint):
         said.setdefault("kind", "Kubernetes")
-    for name in ("azureml.onlineendpointid",):
-        said.get("properties", {}).pop(name, None)
+    said.get("properties", {}).pop(OWN_ID, None)
     return {
         "description": endpoint.description or "",
         "tags": texts(endpoint.tags),
@@ -75,7 +75,7 @@ def endpoint_of(shown: Endpoint) -> OnlineEndpoint:
     kubernetes = str(said.get("kind", "")).lower() == "kubernetes" or "compute" in said
     kind = KubernetesOnlineEndpoint if kubernetes else ManagedOnlineEndpoint
     identity = f"{WORKSPACE}/onlineEndpoints/{shown['name']}"
-    properties = {"azureml.onlineendpointid": identity, **(said.pop("properties", None) or {})}
+    properties = {OWN_ID: identity, **(said.pop("properties", None) or {})}
     values = {
         "kind": "Managed",
         "location": "local",

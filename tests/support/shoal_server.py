@@ -68,6 +68,28 @@ class FakeServer:
         yield r"POST /models", self._register
         yield r"GET /models", lambda request: page(request, [self._model(n) for n in self.models])
         yield r"GET /models/([\w-]+)", self._get_model
+        yield r"GET /models/([\w-]+)/versions", self._versions
+        yield r"GET /models/([\w-]+)/versions/([\w@]+)", self._get_version
+        yield r"POST /models/([\w-]+)/versions/(\w+)/(archive|restore)", self._archive
+        yield r"PATCH /models/([\w-]+)/versions/(\w+)", self._patch_version
+        yield r"POST /endpoints", self._create_endpoint
+        yield r"PATCH /endpoints/([\w-]+)", self._patch_endpoint
+        yield r"PUT /endpoints/([\w-]+)/(?:traffic|mirror)", self._patch_endpoint
+        yield r"POST /endpoints/([\w-]+)/deployments", self._create_deployment
+        yield r"GET /endpoints/([\w-]+)/deployments/([\w-]+)", self._get_deployment
+        yield r"PATCH /endpoints/([\w-]+)/deployments/([\w-]+)", self._patch_deployment
+        yield r"DELETE /endpoints/([\w-]+)/deployments/([\w-]+)", self._delete_deployment
+        yield (
+            r"POST /endpoints/([\w-]+)/keys/regenerate",
+            lambda _, __: httpx.Response(200, json={}),
+        )
+        yield (
+            r"POST /endpoints/([\w-]+)/token",
+            lambda _, name: httpx.Response(
+                200, json={"accessToken": f"{name}-token", "expiryTimeUtc": 2000,
+                           "refreshAfterTimeUtc": 1000, "tokenType": "Bearer"},
+            ),
+        )  # fmt: skip
         yield r"GET /endpoints", lambda request: page(request, list(self.endpoints.values()))
         yield r"GET /endpoints/([\w-]+)", self._get_endpoint
         yield r"DELETE /endpoints/([\w-]+)", self._delete_endpoint
@@ -155,10 +177,97 @@ class FakeServer:
             if version["digest"] == digest:
                 return httpx.Response(200, json=version)
         versions.append({
-            "model": body["name"], "version": len(versions) + 1, "digest": digest, "size": 1,
-            "warnings": [], "repo_models": [{"name": "net"}],
+            "model": body["name"], "version": body.get("version") or len(versions) + 1,
+            "digest": digest, "size": 1,
+            "warnings": [], "repo_models": [{"name": "net"}], "archived": False, "type": "",
+            "manifest": [{"path": "net/1/model.onnx", "size": 1, "sha256": digest}],
+            "created_at": "2026-11-21T04:00:00Z", "created_by": "ada",
+            "description": body.get("description", ""), "tags": body.get("tags", {}),
+            "declared": body.get("declared", {}),
         })  # fmt: skip
         return httpx.Response(201, json=versions[-1])
+
+    def _versions(self, request: httpx.Request, name: str) -> httpx.Response:
+        if name not in self.models:
+            return problem(404, "ModelNotFound", f"No model {name}")
+        return page(request, self.models[name])
+
+    def _version(self, name: str, which: str) -> dict[str, Any] | None:
+        rows = [row for row in self.models.get(name, []) if not row["archived"] or which.isdigit()]
+        if which == "latest":
+            return rows[-1] if rows else None
+        return next((row for row in rows if str(row["version"]) == which), None)
+
+    def _get_version(self, _: httpx.Request, name: str, which: str) -> httpx.Response:
+        row = self._version(name, which)
+        if row is None:
+            return problem(404, "ModelNotFound", f"Model {name} has no version {which}")
+        return httpx.Response(200, json=row)
+
+    def _archive(self, _: httpx.Request, name: str, which: str, verb: str) -> httpx.Response:
+        row = self._version(name, which)
+        if row is None:
+            return problem(404, "ModelNotFound", f"Model {name} has no version {which}")
+        row["archived"] = verb == "archive"
+        return httpx.Response(200, json=row)
+
+    def _patch_version(self, request: httpx.Request, name: str, which: str) -> httpx.Response:
+        row = self._version(name, which)
+        assert row is not None
+        row |= json.loads(request.content)
+        return httpx.Response(200, json=row)
+
+    def _create_endpoint(self, request: httpx.Request) -> httpx.Response:
+        body = json.loads(request.content)
+        if body["name"] in self.endpoints:
+            return problem(409, "NameTaken", f"There is an endpoint called {body['name']}")
+        self.endpoints[body["name"]] = self._endpoint(body["name"]) | body
+        return httpx.Response(201, json=self.endpoints[body["name"]])
+
+    def _patch_endpoint(self, request: httpx.Request, name: str) -> httpx.Response:
+        body = json.loads(request.content)
+        body = {key: {n: p for n, p in value.items() if p} if "traffic" in key else value
+                for key, value in body.items()}  # fmt: skip
+        self.endpoints[name] |= body
+        return httpx.Response(200, json=self.endpoints[name])
+
+    def _create_deployment(self, request: httpx.Request, name: str) -> httpx.Response:
+        body = json.loads(request.content)
+        rows = self.endpoints[name]["deployments"]
+        rows[:] = [row for row in rows if row["name"] != body["name"]]
+        rows.append({
+            "endpoint": name, "serving_state": "Healthy", "error": None, "replicas": [],
+            "request_timeout_ms": 60_000, **body, "provisioning_state": "Creating",
+        })  # fmt: skip
+        operation = self._operation("deploy", name, body["name"])
+        rows[-1]["operation"] = operation["id"]
+        self.operations[operation["id"]]["traffic"] = body["traffic"]
+        return httpx.Response(202, json=operation)
+
+    def _row(self, name: str, deployment: str) -> dict[str, Any] | None:
+        rows = self.endpoints.get(name, {"deployments": []})["deployments"]
+        return next((row for row in rows if row["name"] == deployment), None)
+
+    def _get_deployment(self, _: httpx.Request, name: str, deployment: str) -> httpx.Response:
+        row = self._row(name, deployment)
+        if row is None:
+            return problem(404, "DeploymentNotFound", f"No deployment {deployment}")
+        return httpx.Response(200, json=row)
+
+    def _patch_deployment(
+        self, request: httpx.Request, name: str, deployment: str
+    ) -> httpx.Response:
+        row, body = self._row(name, deployment), json.loads(request.content)
+        assert row is not None
+        row |= body
+        if "instance_count" in body:
+            return httpx.Response(202, json=self._operation("scale", name, deployment))
+        return httpx.Response(200, json=row)
+
+    def _delete_deployment(self, _: httpx.Request, name: str, deployment: str) -> httpx.Response:
+        rows = self.endpoints[name]["deployments"]
+        rows[:] = [row for row in rows if row["name"] != deployment]
+        return httpx.Response(202, json=self._operation("delete-deployment", name, deployment))
 
     def _model(self, name: str) -> dict[str, Any]:
         versions = self.models[name]
@@ -186,12 +295,7 @@ class FakeServer:
         for operation in self.operations.values():
             if operation["endpoint"] == name and operation["state"] == "Running":
                 return httpx.Response(202, json=operation)
-        endpoint = self.endpoints.setdefault(name, {
-            "name": name, "description": "", "traffic": {}, "deployments": [], "models": [],
-            "serving_state": "Deploying", "provisioning_state": "Succeeded",
-            "scoring_uri": f"https://gateway.test/endpoints/{name}/", "grpc_target": "gateway.test",
-            "plain_uri": f"http://gateway.test/endpoints/{name}/", "ca_path": "/ca.pem",
-        })  # fmt: skip
+        endpoint = self.endpoints.setdefault(name, self._endpoint(name))
         same = [d for d in endpoint["deployments"] if d["version"] == body["version"]]
         if same:
             return httpx.Response(202, json=self._operation("deploy", name, same[0]["name"]))
@@ -202,6 +306,14 @@ class FakeServer:
             "replicas": [], "error": None, "instance_count": body.get("instance_count", 1),
         })  # fmt: skip
         return httpx.Response(202, json=self._operation("deploy", name, slot))
+
+    def _endpoint(self, name: str) -> dict[str, Any]:
+        return {
+            "name": name, "description": "", "traffic": {}, "deployments": [], "models": [],
+            "serving_state": "Deploying", "provisioning_state": "Succeeded", "mirror_traffic": {},
+            "scoring_uri": f"https://gateway.test/endpoints/{name}/", "grpc_target": "gateway.test",
+            "plain_uri": f"http://gateway.test/endpoints/{name}/", "ca_path": "/ca.pem",
+        }  # fmt: skip
 
     def _operation(self, kind: str, endpoint: str, deployment: str) -> dict[str, Any]:
         name = f"o{len(self.operations) + 1}"
@@ -223,7 +335,8 @@ class FakeServer:
         operation["stages"][0]["status"] = "failed" if failed else "succeeded"
         endpoint = self.endpoints.get(operation["endpoint"])
         if operation["kind"] == "deploy" and endpoint is not None and not failed:
-            endpoint["traffic"] = {operation["deployment"]: 100}
+            if operation.get("traffic", 100):
+                endpoint["traffic"] = {operation["deployment"]: 100}
             endpoint["deployments"][-1]["provisioning_state"] = "Succeeded"
             operation["result"] = {"deployment": operation["deployment"], "model_name": "net",
                                    "models": ["net"]}  # fmt: skip

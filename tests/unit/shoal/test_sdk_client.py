@@ -1,0 +1,127 @@
+"""The SDK in azure-ai-ml's shape: pollers, entities that come back as they went, failures."""
+
+from pathlib import Path
+
+import pytest
+
+from shoal import MLClient
+from shoal.client import Client
+from shoal.client.errors import OperationFailed, Problem, ShoalError
+from shoal.entities import ManagedOnlineDeployment, ManagedOnlineEndpoint, Model, load_model
+from shoal.sdk import LROPoller
+from tests.support.shoal_server import FakeServer
+
+
+@pytest.fixture
+def ml_client(client: Client) -> MLClient:
+    return MLClient(object(), "subscription", "group", "workspace", client=client)
+
+
+@pytest.fixture
+def models(tmp_path: Path) -> Path:
+    path = tmp_path / "models" / "model_1" / "1" / "model.onnx"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"graph")
+    return tmp_path / "models"
+
+
+def blue(models: Path, **more: object) -> ManagedOnlineDeployment:
+    return ManagedOnlineDeployment(
+        name="blue",
+        endpoint_name="net",
+        model=Model(name="net", version=1, path=models, type="triton_model"),  # type: ignore[arg-type]
+        instance_type="Standard_NC6s_v3",
+        instance_count=1,
+        **more,  # type: ignore[arg-type]
+    )
+
+
+def test_the_document_s_lines_run_with_pollers_in_their_results_place(
+    ml_client: MLClient, models: Path
+) -> None:
+    endpoint = ManagedOnlineEndpoint(name="net", auth_mode="key")
+    endpoint = ml_client.online_endpoints.begin_create_or_update(endpoint)  # type: ignore[assignment]
+    ml_client.online_deployments.begin_create_or_update(blue(models))
+    endpoint.traffic = {"blue": 100}
+    done = ml_client.online_endpoints.begin_create_or_update(endpoint).result()
+    assert done.traffic == {"blue": 100}
+    assert ml_client.online_endpoints.list_keys("net").primary_key == "net-1"  # type: ignore[union-attr]
+    assert (
+        ml_client.online_endpoints.get("net").scoring_uri == "https://gateway.test/endpoints/net/"
+    )
+
+
+def test_what_means_nothing_here_comes_back(ml_client: MLClient, models: Path) -> None:
+    endpoint = ManagedOnlineEndpoint(
+        name="net", properties={"a": "b"}, tags={"n": 3}, public_network_access="disabled"
+    )
+    ml_client.begin_create_or_update(endpoint).result()
+    shown = ml_client.online_endpoints.get("net")
+    assert shown.properties is not None and shown.properties["a"] == "b"
+    assert (shown.tags, shown.public_network_access) == ({"n": "3"}, "disabled")
+    probe = {"period": 7}
+    ml_client.begin_create_or_update(blue(models, liveness_probe=probe)).result()
+    deployment = ml_client.online_deployments.get("blue", "net")
+    assert deployment.liveness_probe is not None and deployment.liveness_probe.period == 7
+    assert deployment.instance_type == "Standard_NC6s_v3"
+    assert deployment.model == "azureml:net:1"
+
+
+def test_a_poller_tells_stages_and_state(
+    ml_client: MLClient, server: FakeServer, models: Path
+) -> None:
+    ml_client.begin_create_or_update(ManagedOnlineEndpoint(name="net")).result()
+    seen: list[str] = []
+    poller: LROPoller[object] = ml_client.online_deployments.begin_create_or_update(blue(models))  # type: ignore[assignment]
+    poller.on_progress = lambda operation: seen.append(operation["state"])
+    assert [stage["title"] for stage in poller.stages] == ["Load"]
+    assert poller.operation == "o1"
+    assert poller.done()
+    assert poller.status() == "Succeeded"
+    assert seen[-1] == "Succeeded"
+
+
+def test_a_failed_operation_raises_with_code_and_hints_each_time(
+    ml_client: MLClient, server: FakeServer, models: Path
+) -> None:
+    ml_client.begin_create_or_update(ManagedOnlineEndpoint(name="net")).result()
+    server.operation_error = {"code": "ModelLoadFailed", "message": "no", "hints": ["Do."]}
+    poller = ml_client.begin_create_or_update(blue(models))
+    for _ in range(2):
+        with pytest.raises(OperationFailed) as caught:
+            poller.result()
+        assert (caught.value.code, caught.value.hints) == ("ModelLoadFailed", ("Do.",))
+    assert poller.status() == "Failed"
+
+
+def test_an_endpoint_that_is_not_there_costs_no_upload(
+    ml_client: MLClient, server: FakeServer, models: Path
+) -> None:
+    with pytest.raises(Problem) as caught:
+        ml_client.online_deployments.begin_create_or_update(blue(models))
+    assert caught.value.is_not_found
+    assert server.uploads == {}
+
+
+def test_a_model_without_a_name_is_called_by_its_content(ml_client: MLClient, models: Path) -> None:
+    made = ml_client.models.create_or_update(Model(path=models))
+    assert made.name is not None and len(made.name) == 64
+    assert made.version == "1"
+
+
+def test_archived_models_are_hidden_and_come_back(ml_client: MLClient, models: Path) -> None:
+    ml_client.models.create_or_update(Model(name="net", path=models))
+    ml_client.models.archive(name="net", version="1")
+    assert list(ml_client.models.list("net")) == []
+    (archived,) = ml_client.models.list("net", list_view_type="ArchivedOnly")
+    assert archived.version == "1"
+    again = ml_client.models.create_or_update(Model(name="net", path=models))
+    assert (again.version, len(list(ml_client.models.list("net")))) == ("1", 1)
+
+
+@pytest.mark.parametrize(
+    ("path", "said"), [("https://x.test/m.onnx", "local"), ("./nothing", "No such file")]
+)
+def test_paths_that_cannot_be_registered(ml_client: MLClient, path: str, said: str) -> None:
+    with pytest.raises(ShoalError, match=said):
+        ml_client.models.create_or_update(load_model({"name": "net", "path": path}))
