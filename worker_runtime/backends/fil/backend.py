@@ -74,7 +74,9 @@ class FilBackend:
         forest = Forest(model, options, threads)
         width = check(spec.config, forest, options)
         instances = [ForestInstance(forest, width) for _ in spec.placements]
-        return ForestModel(instances, ForestInstance(forest, width))
+        # why of one thread: the event loop must not wait for others to wake.
+        alone = ForestInstance(Forest(model, options, 1), width)
+        return ForestModel(instances, alone)
 
 
 def check(config: Any, forest: Forest, options: ForestOptions) -> int:

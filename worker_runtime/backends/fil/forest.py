@@ -1,5 +1,9 @@
 """A forest in memory: read by Treelite, run by its inference library on the CPU."""
 
+import functools
+import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -7,10 +11,13 @@ import numpy as np
 import treelite
 
 from worker_runtime.backends.base import Array
+from worker_runtime.backends.fil import trial
 from worker_runtime.backends.fil.parameters import ForestOptions
-from worker_runtime.errors import BackendFailed, LoadFailed, Problem
+from worker_runtime.errors import BackendFailed, InvalidArgument, LoadFailed, Problem
 
 _MULTICLASS = 2  # treelite's TaskType.kMultiClf
+# How long a file may take to read: damaged ones can make Treelite loop.
+PATIENCE_S, _BYTES_PER_S = 20.0, 5_000_000
 
 
 class Forest:
@@ -30,6 +37,10 @@ class Forest:
 
         One per row comes without an axis of its own, as from Triton.
         """
+        if rows.shape[1] != self.features:
+            raise InvalidArgument(
+                f"unexpected number of features: expected {self.features}, got {rows.shape[1]}"
+            )
         given = rows.astype(np.float64) if self._precise else rows
         try:
             found = treelite.gtil.predict(self._model, given, nthread=self._threads)
@@ -49,19 +60,16 @@ class Forest:
 
 def read_forest(path: Path, options: ForestOptions, model: str) -> Any:
     """Raises LoadFailed with Treelite's own words."""
+    stat = path.stat()
+    stamp = (stat.st_ino, stat.st_mtime_ns, stat.st_size)
+    unknown = options.allow_unknown_field
+    wrong = tried(path, stamp, options.model_type, "1" if unknown else "0")
+    if wrong:
+        raise _refused(wrong, options, model)
     try:
-        found = _read(path, options)
-    # why so wide: a broken file may be anything from bad JSON to a wrong encoding.
-    except Exception as error:
-        message = f"Model failed to load into Treelite with error: {error}"
-        problem = Problem(
-            "ModelLoadFailed",
-            f"Treelite {treelite.__version__} cannot read this as {options.model_type}",
-            model=model,
-            detail=str(error),
-            hints=("parameter model_type says what kind of file it is",),
-        )
-        raise LoadFailed(message, problem) from error
+        found = trial.read_file(str(path), options.model_type, allow_unknown_field=unknown)
+    except Exception as error:  # why so wide: Treelite's own errors and Python's
+        raise _refused(str(error), options, model) from error
     header = found.get_header_accessor()
     if int(header.get_field("num_target")[0]) != 1:
         message = (
@@ -73,25 +81,46 @@ def read_forest(path: Path, options: ForestOptions, model: str) -> Any:
     return found
 
 
+def _refused(why: str, options: ForestOptions, model: str) -> LoadFailed:
+    problem = Problem(
+        "ModelLoadFailed",
+        f"Treelite {treelite.__version__} cannot read this as {options.model_type}",
+        model=model,
+        detail=why,
+        hints=("parameter model_type says what kind of file it is",),
+    )
+    return LoadFailed(f"Model failed to load into Treelite with error: {why}", problem)
+
+
 def _give_probabilities(header: Any) -> None:
     """Some files ask for the class alone (multi:softmax); probabilities are wanted."""
     vectors = int(header.get_field("leaf_vector_shape")[1]) > 1
     header.set_field("postprocessor", "identity_multiclass" if vectors else "softmax")
 
 
-def _read(path: Path, options: ForestOptions) -> Any:
-    unknown = options.allow_unknown_field
-    match options.model_type:
-        case "xgboost":
-            return treelite.frontend.load_xgboost_model_legacy_binary(path)
-        case "xgboost_json":
-            return treelite.frontend.load_xgboost_model(
-                path, format_choice="json", allow_unknown_field=unknown
-            )
-        case "xgboost_ubj":
-            return treelite.frontend.load_xgboost_model(
-                path, format_choice="ubjson", allow_unknown_field=unknown
-            )
-        case "lightgbm":
-            return treelite.frontend.load_lightgbm_model(path)
-    return treelite.Model.deserialize(path)
+@functools.lru_cache(maxsize=256)
+def tried(
+    path: Path,
+    stamp: tuple[int, int, int],
+    model_type: str,
+    unknown: str,
+) -> str:
+    """Read the file in a process of its own; what is wrong with it, or "".
+
+    ``stamp`` (inode, time, size) tells one file of that path from another, which is tried again.
+    """
+    command = [sys.executable, "-P", trial.__file__, str(path), model_type, unknown]
+    limit_s = PATIENCE_S + stamp[2] / _BYTES_PER_S
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=limit_s, check=False)
+    except subprocess.TimeoutExpired:
+        return f"the file is damaged: reading it takes more than {limit_s:.0f} s"
+    if not done.returncode:
+        return ""
+    if done.returncode < 0:
+        return f"the file is damaged: the process that read it ended by signal {-done.returncode}"
+    said = done.stdout.decode("utf-8", "replace").rpartition("\n")[2]
+    try:
+        return str(json.loads(said))
+    except ValueError:
+        return done.stderr.decode("utf-8", "replace")[-500:]

@@ -2,7 +2,9 @@
 
 import gc
 import json
+import re
 import shutil
+import subprocess
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,11 +18,18 @@ from sklearn import datasets, ensemble
 from tests.support.tensors import load_spec, tensors
 from worker_runtime.backends.base import LoadSpec
 from worker_runtime.backends.catalog import backend
-from worker_runtime.errors import ConfigInvalid, LoadFailed, RuntimeFault, Unsupported
+from worker_runtime.errors import (
+    ConfigInvalid,
+    InvalidArgument,
+    LoadFailed,
+    RuntimeFault,
+    Unsupported,
+)
 
 lightgbm = pytest.importorskip("lightgbm")
 treelite = pytest.importorskip("treelite")
 xgboost = pytest.importorskip("xgboost")
+forest = pytest.importorskip("worker_runtime.backends.fil.forest")
 
 FIXTURES = Path(__file__).parents[3] / "support" / "models"
 BINARY = datasets.load_breast_cancer(return_X_y=True)
@@ -228,6 +237,88 @@ def test_files_that_hold_something_else_are_refused(tmp_path: Path, kind: str) -
     (tmp_path / name).write_text("no model at all")
     with pytest.raises(LoadFailed, match="Model failed to load into Treelite with error"):
         backend("fil").load(spec(tmp_path, 30, 1, kind, is_classifier="true"))
+
+
+Damage = Callable[[dict[str, Any]], None]
+
+
+def far_child(tree: dict[str, Any]) -> None:
+    tree["left_children"][0] = 10_000
+
+
+def circle(tree: dict[str, Any]) -> None:
+    tree["left_children"][1] = tree["left_children"][0]
+
+
+def far_feature(tree: dict[str, Any]) -> None:
+    tree["split_indices"][0] = 1_000_000
+
+
+@pytest.mark.parametrize("damage", [far_child, circle, far_feature])
+def test_trees_that_lead_nowhere_never_reach_the_server(
+    tmp_path: Path, folder: Path, damage: Damage
+) -> None:
+    model = json.loads((folder / "xgboost.json").read_text())
+    damage(model["learner"]["gradient_booster"]["model"]["trees"][0])
+    (tmp_path / "xgboost.json").write_text(json.dumps(model))
+    with pytest.raises(LoadFailed, match="Model failed to load into Treelite with error"):
+        backend("fil").load(spec(tmp_path, 30, 1, "xgboost_json", is_classifier="true"))
+
+
+@pytest.mark.parametrize("key", ["left_child", "right_child", "split_feature"])
+def test_damaged_lightgbm_files_never_reach_the_server(tmp_path: Path, key: str) -> None:
+    data = lightgbm.Dataset(*MULTI)
+    grown = lightgbm.train(
+        {"objective": "multiclass", "num_class": 3, "verbose": -1, "num_threads": 1}, data, 3
+    )
+    text = re.sub(rf"^{key}=\d+", f"{key}=70000", grown.model_to_string(), count=1, flags=re.M)
+    (tmp_path / "model.txt").write_text(text)
+    with pytest.raises(LoadFailed, match=r"the file is damaged|split_index must be less"):
+        backend("fil").load(spec(tmp_path, 4, 1, "lightgbm", is_classifier="true"))
+
+
+def test_damaged_checkpoints_never_reach_the_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bytes changed here and there: each is refused, or gives some answer."""
+    monkeypatch.setattr(forest, "PATIENCE_S", 2.0)
+    grown = ensemble.RandomForestClassifier(3, max_depth=3, random_state=0).fit(*BINARY)
+    treelite.sklearn.import_model(grown).serialize(tmp_path / "checkpoint.tl")
+    whole = (tmp_path / "checkpoint.tl").read_bytes()
+    random = np.random.default_rng(0)
+    refused = 0
+    for _ in range(5):
+        changed = bytearray(whole)
+        for place in random.integers(0, len(whole), 8):
+            changed[place] = random.integers(0, 256)
+        (tmp_path / "checkpoint.tl").write_bytes(changed)
+        try:
+            model = backend("fil").load(
+                spec(tmp_path, 30, 1, "treelite_checkpoint", is_classifier="true")
+            )
+        except RuntimeFault:
+            refused += 1
+        else:
+            model.instances[0].execute({"input__0": rows_of(BINARY)}, ["output__0"])
+    assert refused
+
+
+def test_a_reader_that_crashes_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    forest.tried.cache_clear()
+    ended = subprocess.CompletedProcess([], -11, b"", b"")
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: ended)
+    with pytest.raises(LoadFailed, match="the process that read it ended by signal 11"):
+        backend("fil").load(spec(folder, 30, 1, "xgboost_json", is_classifier="true"))
+    forest.tried.cache_clear()
+
+
+def test_other_numbers_of_features_are_refused(folder: Path) -> None:
+    text = 'backend: "fil" max_batch_size: 8\n' + tensors("input", ("input__0", "FP32", "-1"))
+    text += tensors("output", ("output__0", "FP32", "1"))
+    wanted = load_spec(folder, text, model_type="xgboost_json", is_classifier="true")
+    instance = backend("fil").load(wanted).instances[0]
+    with pytest.raises(InvalidArgument, match="number of features: expected 30, got 29"):
+        instance.execute({"input__0": np.zeros((1, 29), np.float32)}, ["output__0"])
 
 
 def test_unknown_fields_are_refused_unless_allowed(tmp_path: Path, folder: Path) -> None:
