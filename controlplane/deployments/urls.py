@@ -45,6 +45,10 @@ urlpatterns = [
         "endpoints/<str:endpoint>/deployments/<str:deployment>/placement",
         nodes.PlacementView.as_view(),
     ),
+    path(
+        "endpoints/<str:endpoint>/deployments/<str:deployment>/models/<str:repo_model>/config",
+        changes.ServedConfigView.as_view(),
+    ),
     path("deploy", deployments.DeployView.as_view()),
     path("operations", operations.OperationsView.as_view()),
     path("operations/<str:operation_id>", operations.operation_or_wait),

@@ -11,6 +11,7 @@ from worker_runtime.inspection.drafts import draft
 from worker_runtime.inspection.lint import repaired
 from worker_runtime.inspection.readers.choice import read_facts
 from worker_runtime.inspection.readers.facts import FileFacts
+from worker_runtime.inspection.readers.trees import opening
 from worker_runtime.inspection.shapes import facts_json, problem_json, tensor_json
 from worker_runtime.repository.complete import check_graph, complete
 from worker_runtime.repository.labels import read_labels
@@ -99,6 +100,8 @@ def inspect_model(directory: ModelDirectory) -> Looked:
 def _facts(directory: ModelDirectory, looked: Looked) -> tuple[FileFacts | None, ModelPlan]:
     """Mend the text, first without the file, then with it, for the file's kind stands in it."""
     name = directory.name
+    if directory.config_path is None and directory.versions:
+        looked.text = opening(directory.version_path(directory.versions[-1]), name)
     looked.text, first = repaired(looked.text, name, None)
     looked.problems += first
     plan = _plan(directory, looked.text)

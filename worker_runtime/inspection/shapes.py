@@ -79,7 +79,7 @@ def facts_json(facts: FileFacts, backend: str) -> dict[str, Any]:
         "inputs": tensors(graph.inputs) if graph else [],
         "outputs": tensors(graph.outputs) if graph else [],
         "initializers": tensors(graph.initializers) if graph else [],
-        "producer": (graph.producer if graph else "") or facts.producer,
+        "producer": facts.producer_said,
         "opset": graph.opset if graph else None,
         "arguments": [{"name": name, "type": kind} for name, kind in facts.arguments],
         "results": list(facts.results),

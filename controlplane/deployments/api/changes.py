@@ -1,6 +1,7 @@
 """REST of what is done to a deployment as a whole: revisions, going back, pausing."""
 
 from django.utils import timezone
+from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -14,12 +15,14 @@ from controlplane.deployments.api.reading import (
     deployment_unchanged,
     form,
 )
+from controlplane.deployments.live_config import config_served
 from controlplane.deployments.serializers.endpoints import (
     DeploymentRevisionListSerializer,
     DeploymentRollSerializer,
     RollbackSerializer,
 )
 from controlplane.deployments.serializers.operations import OperationSerializer
+from controlplane.registry.selectors import repo_model_get
 
 
 class RevisionsView(APIView):
@@ -29,6 +32,22 @@ class RevisionsView(APIView):
         del request
         rows = selectors.revision_list(endpoint, deployment)
         return Response(DeploymentRevisionListSerializer({"items": rows}).data)
+
+
+class ServedConfigView(APIView):
+    @extend_schema(
+        operation_id="deployments_served_config",
+        responses={
+            200: OpenApiResponse(OpenApiTypes.OBJECT, description="Triton's ModelConfig as JSON"),
+            503: OpenApiResponse(description="`ResourceNotReady`"),
+        },
+    )
+    def get(self, request: Request, endpoint: str, deployment: str, repo_model: str) -> Response:
+        """The complete configuration as a node serves with it, whatever was written."""
+        del request
+        row = selectors.deployment_get(endpoint, deployment)
+        model = repo_model_get(row.model_version, repo_model)
+        return Response(config_served(row, model.name))
 
 
 class RollbackView(APIView):

@@ -11,15 +11,10 @@ from worker_runtime.inspection.readers.openvino_ir import read_openvino
 from worker_runtime.inspection.readers.python_source import read_python
 from worker_runtime.inspection.readers.savedmodel import read_savedmodel
 from worker_runtime.inspection.readers.torchscript import read_torch
-from worker_runtime.inspection.readers.trees import read_trees
+from worker_runtime.inspection.readers.trees import TREES, read_trees
 from worker_runtime.repository.onnx_file import NotOnnx, read_header
 from worker_runtime.types.graph import ModelGraph
 
-# The tree backend's file names, by its parameter model_type.
-TREES = {
-    "xgboost": "xgboost.model", "xgboost_json": "xgboost.json", "xgboost_ubj": "xgboost.ubj",
-    "lightgbm": "model.txt", "treelite_checkpoint": "checkpoint.tl",
-}  # fmt: skip
 READ = ("onnxruntime", "pytorch", "python", "tensorflow", "openvino", "fil")
 
 

@@ -24,3 +24,8 @@ class FileFacts:
     max_batch_size: int | None = None
     producer: str = ""
     problems: tuple[Problem, ...] = field(default=())
+
+    @property
+    def producer_said(self) -> str:
+        """Who made it, wherever that stands."""
+        return (self.graph.producer if self.graph else "") or self.producer

@@ -9,6 +9,12 @@ from worker_runtime.types.graph import GraphTensor, ModelGraph
 
 MAX_BYTES = 512 * 2**20
 HEADER_BYTES = 64 * 2**10
+ROWS = 4096  # per batch: trees are cheap, and more rows per call cost little
+# The tree backend's file names, by its parameter model_type.
+TREES = {
+    "xgboost_json": "xgboost.json", "xgboost_ubj": "xgboost.ubj", "lightgbm": "model.txt",
+    "treelite_checkpoint": "checkpoint.tl", "xgboost": "xgboost.model",
+}  # fmt: skip
 
 
 def read_trees(path: Path, model: str) -> FileFacts:
@@ -48,9 +54,36 @@ def _lightgbm(head: str, path: Path, model: str) -> FileFacts:
     return _facts(features, classes, f"lightgbm {values.get('objective', '')}".strip())
 
 
+def opening(folder: Path, model: str) -> str:
+    """The beginning of a config.pbtxt for the tree model in a version folder; "" without one.
+
+    Classifiers answer with a probability per class. Raises LoadFailed.
+    """
+    for kind, filename in TREES.items():
+        path = folder / filename
+        if not path.is_file():
+            continue
+        told = [("model_type", kind)]
+        classifies = _classifies(read_trees(path, model).producer_said)
+        told.append(("is_classifier", "true" if classifies else "false"))
+        if classifies:
+            told.append(("predict_proba", "true"))
+        rows = [f'  {{ key: "{k}" value: {{ string_value: "{v}" }} }}' for k, v in told]
+        return (
+            f'backend: "fil"\nmax_batch_size: {ROWS}\nparameters [\n' + ",\n".join(rows) + "\n]\n"
+        )
+    return ""
+
+
+def _classifies(producer: str) -> bool:
+    objective = producer.partition(" ")[2]
+    return objective.startswith(("binary:", "multi:", "binary", "multiclass"))
+
+
 def _facts(features: int, classes: int, producer: str) -> FileFacts:
+    width = max(2, classes) if _classifies(producer) else classes
     inputs = (GraphTensor("input__0", "FP32", (-1, features)),)
-    outputs = (GraphTensor("output__0", "FP32", (-1, classes)),)
+    outputs = (GraphTensor("output__0", "FP32", (-1, width)),)
     return FileFacts(graph=ModelGraph(inputs, outputs, producer))
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import httpx
 import pytest
 from django.utils import timezone
 from hypothesis import given
@@ -13,6 +14,7 @@ from pytest_django import Settings
 from rest_framework.test import APIClient
 
 from controlplane.core.models import Event
+from controlplane.deployments.live_config import config_served
 from controlplane.deployments.models import Deployment, Operation, Replica
 from controlplane.deployments.selectors import routing_view
 from controlplane.deployments.tokens import WINDOW, hashes_valid, token_now
@@ -216,6 +218,26 @@ def test_secrets_reach_the_node_and_nobody_else(api: APIClient, node: SimulatedN
     assert api.post(
         f"{BLUE}/update", {"secret_environment": {"A=B": "x"}}, format="json"
     ).status_code in (400, 409)
+
+
+def test_the_configuration_that_is_served_is_asked_of_a_replica(
+    api: APIClient, serving: SimulatedNode
+) -> None:
+    asked: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(str(request.url))
+        return httpx.Response(200, json={"name": "digits", "max_batch_size": 8})
+
+    row = Deployment.objects.get()
+    client = httpx.Client(transport=httpx.MockTransport(answer))
+    assert config_served(row, "digits", client=client)["max_batch_size"] == 8
+    assert asked == ["http://127.0.0.1:9001/v2/models/digits/config"]
+    missing = api.get(f"{BLUE}/models/other/config")
+    assert (missing.status_code, missing.json()["code"]) == (404, "ModelNotFound")
+    serving.say("loading")
+    waiting = api.get(f"{BLUE}/models/digits/config")
+    assert (waiting.status_code, waiting.json()["code"]) == (503, "ResourceNotReady")
 
 
 # --- tokens --------------------------------------------------------------------------------------

@@ -279,3 +279,16 @@ def test_trees_tell_features_and_classes(tmp_path: Path) -> None:
     (tmp_path / "xgboost.json").write_text("{}")
     with pytest.raises(LoadFailed, match="not a model that XGBoost saved"):
         read_trees(tmp_path / "xgboost.json", "m")
+
+
+def test_a_forest_without_configuration_is_completed(tmp_path: Path) -> None:
+    version = tmp_path / "churn" / "1"
+    version.mkdir(parents=True)
+    (version / "xgboost.json").write_text(json.dumps(XGBOOST))
+    answer = inspect_repository(tmp_path)
+    assert answer["problems"] == []
+    (model,) = answer["models"]
+    assert (model["backend"], model["max_batch_size"]) == ("fil", 4096)
+    assert (model["inputs"][0]["shape"], model["outputs"][0]["shape"]) == ([4], [3])
+    assert model["proposal"]["certain"] is True
+    assert 'string_value: "xgboost_json"' in model["proposal"]["text"]

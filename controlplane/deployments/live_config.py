@@ -1,0 +1,42 @@
+"""The configuration that a runtime really serves with, asked of one that does."""
+
+from typing import Any, Final
+
+import httpx
+
+from controlplane.core.errors import Unavailable
+from controlplane.deployments.models import Deployment, Replica
+from controlplane.deployments.types import Desired, ReplicaState
+
+TIMEOUT_S: Final = 5.0
+LARGEST_ANSWER: Final = 4 * 2**20
+
+
+def config_served(deployment: Deployment, model: str, *, client: httpx.Client | None = None) -> Any:
+    """What ``/v2/models/<model>/config`` of a ready replica says. Raises Unavailable."""
+    replica = _ready(deployment)
+    if replica is None:
+        raise Unavailable(
+            f"No replica of {deployment} is ready: only one that is can tell.",
+            code="ResourceNotReady",
+        )
+    observed = replica.observed
+    host, port = observed.get("address") or "127.0.0.1", int(observed["http_port"])
+    url = httpx.URL(scheme="http", host=str(host), port=port, path=f"/v2/models/{model}/config")
+    try:
+        with client or httpx.Client(timeout=TIMEOUT_S, trust_env=False) as session:
+            answer = session.get(url)
+        found = answer.json()
+    except (httpx.HTTPError, ValueError) as error:
+        raise Unavailable(
+            f"The replica on {replica.node.name} cannot be asked: {error}", code="ResourceNotReady"
+        ) from error
+    if answer.status_code != httpx.codes.OK or len(answer.content) > LARGEST_ANSWER:
+        said = found.get("error") if isinstance(found, dict) else None
+        raise Unavailable(str(said or f"It answered {answer.status_code}."))
+    return found
+
+
+def _ready(deployment: Deployment) -> Replica | None:
+    rows = deployment.replicas.filter(desired=Desired.RUNNING, state=ReplicaState.READY)
+    return rows.select_related("node").exclude(observed__http_port=None).first()
