@@ -343,6 +343,9 @@ class TritonPythonModel:
 
 # INPUT0[0] says how: sender and list, as texts of what went wrong.
 SENDER = """
+import threading
+
+
 class TritonPythonModel:
     def execute(self, requests):
         (request,) = requests
@@ -374,6 +377,9 @@ class TritonPythonModel:
             sender.send(flags=7)
         if what == 7:
             sender.send("no response")
+        if what in (9, 10):
+            threading.Timer(0.05, sender.send, (answer, final)).start()
+            return None if what == 9 else [None]
         if what == 8:
             return [pb_utils.InferenceResponse([pb_utils.Tensor("OUTPUT0", np.array([8], "i4"))])]
         return [answer]
@@ -447,4 +453,23 @@ class TritonPythonModel:
             text = pb_utils.Tensor("OUTPUT0", np.array([found.encode()], object))
             answers.append(pb_utils.InferenceResponse([text]))
         return answers
+"""
+
+# async def everything.
+ASYNC_READY = """
+import asyncio
+import threading
+
+
+class TritonPythonModel:
+    async def is_ready(self):
+        await asyncio.sleep(0.01)
+        return True
+
+    async def execute(self, requests):
+        for request in requests:
+            found = pb_utils.Tensor("OUTPUT0", request.inputs()[0].as_numpy())
+            answer = pb_utils.InferenceResponse([found])
+            sender = request.get_response_sender()
+            threading.Timer(0.02, sender.send, (answer, 1)).start()
 """

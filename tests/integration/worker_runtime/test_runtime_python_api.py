@@ -20,6 +20,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     text = "OUTPUT0:STRING:-1"
     pm.add(root, "probe", pm.PROBE, inputs="INPUT0:STRING:1", outputs=text)
     pm.add(root, "sender", pm.SENDER)
+    pm.add(root, "async_ready", pm.ASYNC_READY)
     pm.add(root, "sums", pm.SUMS, config=_sequence())
     pm.add(root, "iterative", pm.ITERATIVE, config=_sequence(" iterative_sequence: true"))
     pm.add(root, "caller", pm.SEQUENCE_CALLER, outputs=text)
@@ -171,7 +172,7 @@ def test_misuse_is_told_as_triton_tells_it(
 
 
 def test_senders_of_ordinary_models_answer_once(client: http.InferenceServerClient) -> None:
-    for what in (0, 1, 4):
+    for what in (0, 1, 4, 9, 10):
         assert asked(client, "sender", what).tolist() == [what]
 
 
@@ -188,6 +189,14 @@ def test_senders_misused_say_so(client: http.InferenceServerClient, what: int, w
     with pytest.raises(InferenceServerException, match=words):
         asked(client, "sender", what)
     assert asked(client, "sender", 0).tolist() == [0]
+
+
+def test_coroutines_tell_their_readiness_and_answer_late(
+    client: http.InferenceServerClient,
+) -> None:
+    for value in (1, 2):
+        assert client.is_model_ready("async_ready")
+        assert asked(client, "async_ready", value).tolist() == [value]
 
 
 def test_an_output_of_another_type_is_labelled_with_it(client: http.InferenceServerClient) -> None:

@@ -223,7 +223,8 @@ class PythonInstance:
 
     def _death(self, process: StubProcess) -> str:
         lines = "\n".join(process.last_lines)
-        return f"Stub process '{self._spec.command.name}' is not healthy: {process.end}." + (
+        end = process.end[:1].upper() + process.end[1:]
+        return f"Stub process '{self._spec.command.name}' is not healthy. {end}." + (
             f" Its last output:\n{lines}" if lines else ""
         )
 

@@ -103,6 +103,7 @@ class Runner:
         session = self._session
         args = message["args"]
         session.model_name = args["model_name"]
+        session.instance_name = args["model_instance_name"]
         session.model_version = int(args["model_version"])
         session.decoupled = message["decoupled"]
         try:
@@ -133,10 +134,13 @@ class Runner:
         self._channel.send({"op": "finalized"})
 
     def _is_ready(self, message: "dict[str, Any]") -> None:
+        asyncio.run(self._tell_ready(message))
+
+    async def _tell_ready(self, message: "dict[str, Any]") -> None:
         try:
             ready = self._model.is_ready()
             if inspect.isawaitable(ready):
-                ready = asyncio.run(_awaited(ready))
+                ready = await asyncio.wait_for(ready, _READY_TIMEOUT_S)
             if not isinstance(ready, bool):
                 raise TritonModelException("is_ready() must return a boolean value")
             answer = {"ready": ready, "error": ""}
@@ -154,6 +158,8 @@ class Runner:
         try:
             result = self._execute(requests)
             answers = self._answers(requests, result)
+            if not session.decoupled:
+                answers.update(session.late_answers(_awaited(requests, answers)))
         except BaseException as failure:  # sys.exit() in a model fails its batch, no more
             answers, error = session.take_answers(), described(failure)
         numbers = _rescheduled(requests)
@@ -180,15 +186,14 @@ class Runner:
         if session.decoupled:
             if result is not None:
                 raise Misuse(
-                    "Python model '" + session.model_name + "' is using the decoupled mode and the "
+                    "Python model '"
+                    + session.instance_name
+                    + "' is using the decoupled mode and the "
                     "execute function must return None."
                 )
             return {}
-        sent = session.take_answers()
-        if result is None and (
-            sent or all(r._release_flags == RELEASE_RESCHEDULE for r in requests)
-        ):
-            return sent
+        if result is None and all(_answers_itself(request) for request in requests):
+            return session.take_answers()
         if not isinstance(result, list):
             raise Misuse(f"Expected a list in the execute return, found type '{type(result)}'.")
         if len(result) != len(requests):
@@ -197,6 +202,7 @@ class Runner:
                 f"InferenceRequest objects. InferenceRequest(s) size is:{len(requests)}, and "
                 f"InferenceResponse(s) size is:{len(result)}\n"
             )
+        sent = session.take_answers()
         for request, response in zip(requests, result):
             if response is not None and request._release_flags == RELEASE_RESCHEDULE:
                 raise Misuse(
@@ -204,7 +210,7 @@ class Runner:
                     f"request, found type '{type(response)}'."
                 )
             if response is None:
-                if request._release_flags != RELEASE_RESCHEDULE and request._number not in sent:
+                if not _answers_itself(request):
                     raise Misuse(
                         "Expected an 'InferenceResponse' object in the execute function return "
                         "list, found type 'NoneType'."
@@ -227,6 +233,9 @@ class Runner:
             message = await loop.run_in_executor(None, self._session.next_work)
             if message is None:
                 return
+            if message["op"] == "is_ready":
+                await self._tell_ready(message)
+                continue
             if message["op"] != "execute":
                 if not self._handle(message):
                     self._session.work.put(None)
@@ -249,6 +258,10 @@ class Runner:
         try:
             result = await self._execute(requests)
             answers = self._answers(requests, result)
+            late = _awaited(requests, answers)
+            if late and not session.decoupled:
+                loop = asyncio.get_running_loop()
+                answers.update(await loop.run_in_executor(None, session.late_answers, late))
         except BaseException as failure:  # sys.exit() in a model fails its batch, no more
             answers, error = session.take_answers(), described(failure)
         if session.decoupled:
@@ -267,12 +280,24 @@ class Runner:
         self._done(answers, error, numbers)
 
 
+def _answers_itself(request: InferenceRequest) -> bool:
+    """It comes again, or its sender answers it, perhaps from another thread after execute."""
+    return request._release_flags == RELEASE_RESCHEDULE or request._sender is not None
+
+
+def _awaited(requests: "list[InferenceRequest]", answers: "dict[int, Any]") -> "list[int]":
+    """Requests of an ordinary model that their senders have yet to answer."""
+    return [
+        request._number
+        for request in requests
+        if request._sender is not None
+        and request._release_flags != RELEASE_RESCHEDULE
+        and request._number not in answers
+    ]
+
+
 def _rescheduled(requests: "list[InferenceRequest]") -> "list[int]":
     return [r._number for r in requests if r._release_flags == RELEASE_RESCHEDULE]
-
-
-async def _awaited(value: Any) -> Any:
-    return await asyncio.wait_for(value, _READY_TIMEOUT_S)
 
 
 class Misuse(TritonModelException):

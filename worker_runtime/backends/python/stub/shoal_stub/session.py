@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 import os
+import threading
 import time
 from typing import Any, Optional
 
@@ -25,6 +26,7 @@ class Session:
     def __init__(self, channel: Channel) -> None:
         self.channel = channel
         self.model_name = ""
+        self.instance_name = ""
         self.model_version = 1
         self.decoupled = False
         self.loop: Optional[asyncio.AbstractEventLoop] = None
@@ -32,6 +34,7 @@ class Session:
         self._waiting: dict[int, _Call] = {}
         self._numbers = itertools.count(1)
         self._batch_answers: dict[int, Any] = {}
+        self._answer_came = threading.Condition()
         self._can_call = False
         self._reading = Reading(channel, self._deliver, self._lost)
 
@@ -78,7 +81,9 @@ class Session:
                 {"op": "response", "n": request._number, "response": data, "final": final}
             )
         elif data is not None:
-            self._batch_answers[request._number] = data
+            with self._answer_came:
+                self._batch_answers[request._number] = data
+                self._answer_came.notify_all()
 
     def _wait_for_room(self) -> None:
         """Let the server catch up: answers that it has not handed on yet take memory."""
@@ -91,8 +96,17 @@ class Session:
 
     def take_answers(self) -> "dict[int, Any]":
         """What response senders of the batch said, by request."""
-        answers, self._batch_answers = self._batch_answers, {}
+        with self._answer_came:
+            answers, self._batch_answers = self._batch_answers, {}
         return answers
+
+    def late_answers(self, numbers: "list[int]") -> "dict[int, Any]":
+        """Wait until the senders of these requests have answered (blocking)."""
+        if not numbers:
+            return {}
+        with self._answer_came:
+            self._answer_came.wait_for(lambda: all(n in self._batch_answers for n in numbers))
+        return self.take_answers()
 
     # --- calling -----------------------------------------------------------------------------
 
