@@ -8,7 +8,7 @@ from shoal.cli.units import duration
 
 @click.group()
 def node() -> None:
-    """The machines that run replicas: list, add, cordon, uncordon."""
+    """The machines that run replicas: list, add, drain, cordon."""
 
 
 @node.command("list")
@@ -58,6 +58,26 @@ def cordon(name: str, output: str) -> None:
 def uncordon(name: str, output: str) -> None:
     """Let a node take replicas again."""
     _set_cordoned(name, output, cordoned=False)
+
+
+@node.command()
+@click.argument("name")
+@click.option("--dry-run", is_flag=True, help="Only say which replica would go where.")
+@click.option("--force", is_flag=True, help="Even if something has nowhere to go.")
+@click.option("--deadline", type=click.IntRange(1), default=600, show_default=True, help="Seconds.")
+@output_option
+def drain(name: str, dry_run: bool, force: bool, deadline: int, output: str) -> None:
+    """Empty a node: what runs there answers elsewhere before it goes. Cordons it too."""
+    from shoal.client import Client
+
+    with Client() as client:
+        moves = client.drain_node(name, dry_run=dry_run, force=force, deadline_s=deadline)["moves"]
+    columns = {
+        "REPLICA": lambda item: f"{item['endpoint']}/{item['deployment']}#{item['ordinal']}",
+        "TRAFFIC": lambda item: f"{item['traffic']} %",
+        "TO": lambda item: item["to"] or item["why_not"],
+    }
+    emit(moves, output, lambda: print_rows(moves, columns, f"Nothing runs on {name}."))
 
 
 def _set_cordoned(name: str, output: str, *, cordoned: bool) -> None:

@@ -95,10 +95,10 @@ def update(
     no_wait: bool,
     output: str,
 ) -> None:
-    """Change a deployment: scale it, or change its settings.
+    """Change a deployment: its model, its settings, its number of replicas.
 
-    A new model, or other environment variables, need a deployment without traffic: create a second
-    one beside it and move the traffic.
+    A new model goes in without a gap: the old replicas answer until the new ones do. Without --file
+    --set says what changes.
     """
     if file is None and (name is None or endpoint_name is None):
         raise click.UsageError("Give --file, or --name and --endpoint-name.")

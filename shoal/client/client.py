@@ -116,15 +116,13 @@ class Client:
         body: dict[str, Any] = {"name": name, "upload_id": upload_id}
         body |= {key: value for key, value in optional.items() if value}
         # why: equal content gives the same version, so asking twice is harmless
-        answer = self._transport.json(
-            "POST", "/models", json=body, repeat=not (configs or apply_fixes)
-        )
+        answer = self._transport.json("POST", "/models", json=body)
         return cast(ModelVersion, answer)
 
     def update_model_version(self, name: str, version: int | str, **words: Any) -> ModelVersion:
         """``words``: description, tags, declared."""
         path = f"/models/{_quoted(name)}/versions/{version}"
-        return cast(ModelVersion, self._transport.json("PATCH", path, json=words, repeat=True))
+        return cast(ModelVersion, self._transport.json("PATCH", path, json=words))
 
     def set_model_archived(
         self, name: str, version: int | str | None = None, *, archived: bool
@@ -132,7 +130,7 @@ class Client:
         """The whole model, or one version: hidden from lists and new deployments, or back."""
         one = "" if version is None else f"/versions/{version}"
         verb = "archive" if archived else "restore"
-        self._transport.json("POST", f"/models/{_quoted(name)}{one}/{verb}", repeat=True)
+        self._transport.json("POST", f"/models/{_quoted(name)}{one}/{verb}")
 
     def download_model(
         self, name: str, version: int | str, target: Path, *, on_bytes: OnBytes | None = None
@@ -172,7 +170,7 @@ class Client:
     def update_endpoint(self, name: str, **words: Any) -> Endpoint:
         """``words``: description, tags, declared."""
         path = f"/endpoints/{_quoted(name)}"
-        return cast(Endpoint, self._transport.json("PATCH", path, json=words, repeat=True))
+        return cast(Endpoint, self._transport.json("PATCH", path, json=words))
 
     def set_mirror(self, name: str, mirror_traffic: Mapping[str, int]) -> Endpoint:
         """``mirror_traffic``: one deployment without traffic, and up to 50 percent."""
@@ -194,10 +192,23 @@ class Client:
         path = f"/endpoints/{_quoted(endpoint)}/deployments/{_quoted(name)}"
         return cast(Deployment, self._get(path))
 
+    def roll_deployment(self, endpoint: str, name: str, **changes: Any) -> Operation:
+        """``changes``: model, version, config_revision, environment. The old replicas answer until
+        the new ones do, and stay if those never do."""
+        path = f"/endpoints/{_quoted(endpoint)}/deployments/{_quoted(name)}/update"
+        return cast(Operation, self._transport.json("POST", path, json=changes))
+
+    def rollback_deployment(
+        self, endpoint: str, name: str, revision: int | None = None
+    ) -> Operation:
+        """``revision``: default the last before this one that came up."""
+        path = f"/endpoints/{_quoted(endpoint)}/deployments/{_quoted(name)}/rollback"
+        return cast(Operation, self._transport.json("POST", path, json={"revision": revision}))
+
     def update_deployment(self, endpoint: str, name: str, **changes: Any) -> Deployment:
         """``changes``: description, tags, declared, request_timeout_ms, retries."""
         path = f"/endpoints/{_quoted(endpoint)}/deployments/{_quoted(name)}"
-        return cast(Deployment, self._transport.json("PATCH", path, json=changes, repeat=True))
+        return cast(Deployment, self._transport.json("PATCH", path, json=changes))
 
     def scale_deployment(self, endpoint: str, name: str, instance_count: int) -> Operation:
         path = f"/endpoints/{_quoted(endpoint)}/deployments/{_quoted(name)}"
@@ -224,12 +235,12 @@ class Client:
     def get_keys(self, name: str) -> Keys:
         """The endpoint's keys; the server records that they were read."""
         path = f"/endpoints/{_quoted(name)}/keys/list"
-        return cast(Keys, self._transport.json("POST", path, repeat=True))
+        return cast(Keys, self._transport.json("POST", path))
 
     def create_endpoint_token(self, name: str) -> EndpointToken:
         """A token that opens the endpoint until it expires; the server records that it was made."""
         path = f"/endpoints/{_quoted(name)}/token"
-        return cast(EndpointToken, self._transport.json("POST", path, repeat=True))
+        return cast(EndpointToken, self._transport.json("POST", path))
 
     def get_logs(
         self,
@@ -272,7 +283,7 @@ class Client:
         }
         body = {"model": model, "version": version, "traffic": traffic}
         body |= {key: value for key, value in optional.items() if value is not None}
-        return cast(Operation, self._transport.json("POST", "/deploy", json=body, repeat=True))
+        return cast(Operation, self._transport.json("POST", "/deploy", json=body))
 
     def get_operation(self, operation_id: str) -> Operation:
         return cast(Operation, self._get(f"/operations/{_quoted(operation_id)}"))
@@ -282,7 +293,7 @@ class Client:
 
     def cancel_operation(self, operation_id: str) -> Operation:
         path = f"/operations/{_quoted(operation_id)}/cancel"
-        return cast(Operation, self._transport.json("POST", path, repeat=True))
+        return cast(Operation, self._transport.json("POST", path))
 
     def wait_operation(
         self,
@@ -300,13 +311,19 @@ class Client:
     def set_cordoned(self, node: str, *, cordoned: bool) -> Node:
         """A cordoned node keeps what runs there and gets nothing new."""
         verb = "cordon" if cordoned else "uncordon"
-        return cast(
-            Node, self._transport.json("POST", f"/nodes/{_quoted(node)}/{verb}", repeat=True)
-        )
+        return cast(Node, self._transport.json("POST", f"/nodes/{_quoted(node)}/{verb}"))
+
+    def drain_node(
+        self, node: str, *, dry_run: bool = False, force: bool = False, deadline_s: int = 600
+    ) -> dict[str, Any]:
+        """``moves``: which replica answers where before it goes from here."""
+        body = {"dry_run": dry_run, "force": force, "deadline_s": deadline_s}
+        path = f"/nodes/{_quoted(node)}/drain"
+        return cast(dict[str, Any], self._transport.json("POST", path, json=body))
 
     def validate_config(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """``text``, ``repo_model``, and optionally ``model``, ``version`` to check against."""
-        answer = self._transport.json("POST", "/config/validate", json=dict(body), repeat=True)
+        answer = self._transport.json("POST", "/config/validate", json=dict(body))
         return cast(dict[str, Any], answer)
 
     def create_join_token(self) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import ipaddress
 import time
+import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -11,6 +12,7 @@ from shoal import __version__
 from shoal.client.discovery import Installation
 from shoal.client.errors import ConnectionFailed, Problem, problem_arguments
 
+WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 RESTARTING = frozenset({502, 503, 504})
 _PIECE_BYTES = 1 << 20
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.25, 3.0
@@ -77,8 +79,15 @@ class Transport:
         params: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> httpx.Response:
-        """``repeat``: sending it twice is harmless (default: everything but POST and PATCH)."""
-        harmless = method not in {"POST", "PATCH"} if repeat is None else repeat
+        """``repeat``: whether it may be sent again when its answer was lost (default: yes).
+
+        Writes carry an idempotency key, by which the studio does once what arrives twice. Bytes of
+        uploads do not; those say ``repeat=False``.
+        """
+        harmless = repeat is not False
+        keyed = harmless and content is None and method in WRITES
+        if keyed:
+            headers = {**(headers or {}), "Idempotency-Key": uuid.uuid4().hex}
         streamed = content is not None and not isinstance(content, bytes)  # gone once read
         since, pause_s = self.clock(), _FIRST_PAUSE_S
         while True:
@@ -96,7 +105,11 @@ class Transport:
                 unsent = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
                 lost, unsent = error, unsent and not streamed
             else:
-                if response.status_code not in RESTARTING or not harmless:
+                # the first sending of it is still being carried out
+                waiting = (
+                    keyed and response.status_code == 409 and "Retry-After" in response.headers
+                )
+                if not (harmless and (waiting or response.status_code in RESTARTING)):
                     self._answered = True
                     return _checked(response)
                 lost, unsent = response, False

@@ -102,7 +102,19 @@ class OnlineDeploymentOperations:
         body = deployment_body(entity)
         shown = self._client.get_endpoint(endpoint)
         current = next((item for item in shown["deployments"] if item["name"] == name), None)
-        if current is None or not _stays(current, version, body):
+        if current is not None and current["provisioning_state"] not in BROKEN:
+            if not _stays(current, version, body):
+                yield self._client.roll_deployment(
+                    endpoint,
+                    name,
+                    model=version["model"],
+                    version=str(version["version"]),
+                    environment=body["environment"],
+                )
+            yield from self._adjust(self._client.get_deployment(endpoint, name), entity, body)
+            if all_traffic:
+                yield from self._endpoints._share(endpoint, {name: 100}, None)
+        else:
             yield self._client.create_deployment(
                 endpoint,
                 {
@@ -115,10 +127,6 @@ class OnlineDeploymentOperations:
                     "replace": current is not None,
                 },
             )
-        else:
-            yield from self._adjust(current, entity, body)
-            if all_traffic:
-                yield from self._endpoints._share(endpoint, {name: 100}, None)
         return deployment_of(self._client.get_deployment(endpoint, name))
 
     def _adjust(
@@ -140,11 +148,9 @@ class OnlineDeploymentOperations:
 
 
 def _stays(current: Deployment, version: ModelVersion, body: Mapping[str, Any]) -> bool:
-    return (
-        current["provisioning_state"] not in BROKEN
-        and (current["model"], current["version"]) == (version["model"], version["version"])
-        and (current.get("environment") or {}) == body["environment"]
-    )
+    return (current["model"], current["version"]) == (version["model"], version["version"]) and (
+        current.get("environment") or {}
+    ) == body["environment"]
 
 
 def _servable(entity: OnlineDeployment) -> None:

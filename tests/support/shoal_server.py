@@ -76,6 +76,7 @@ class FakeServer:
         yield r"PATCH /endpoints/([\w-]+)", self._patch_endpoint
         yield r"PUT /endpoints/([\w-]+)/(?:traffic|mirror)", self._patch_endpoint
         yield r"POST /endpoints/([\w-]+)/deployments", self._create_deployment
+        yield r"POST /endpoints/([\w-]+)/deployments/([\w-]+)/update", self._roll
         yield r"GET /endpoints/([\w-]+)/deployments/([\w-]+)", self._get_deployment
         yield r"PATCH /endpoints/([\w-]+)/deployments/([\w-]+)", self._patch_deployment
         yield r"DELETE /endpoints/([\w-]+)/deployments/([\w-]+)", self._delete_deployment
@@ -263,6 +264,12 @@ class FakeServer:
         if "instance_count" in body:
             return httpx.Response(202, json=self._operation("scale", name, deployment))
         return httpx.Response(200, json=row)
+
+    def _roll(self, request: httpx.Request, name: str, deployment: str) -> httpx.Response:
+        row, body = self._row(name, deployment), json.loads(request.content)
+        assert row is not None
+        row |= {**body, "version": int(body["version"])}
+        return httpx.Response(202, json=self._operation("update", name, deployment))
 
     def _delete_deployment(self, _: httpx.Request, name: str, deployment: str) -> httpx.Response:
         rows = self.endpoints[name]["deployments"]

@@ -25,13 +25,29 @@ def test_a_read_is_repeated_once_the_server_has_answered_before(
     assert client.list_models() == []
 
 
-def test_a_write_that_may_have_been_carried_out_is_not_repeated(
-    client: Client, server: FakeServer
-) -> None:
+def test_a_write_is_repeated_under_one_key(client: Client, server: FakeServer) -> None:
+    keys: list[str] = []
+
+    def lost(request: httpx.Request) -> httpx.Response:
+        keys.append(request.headers["Idempotency-Key"])
+        return cut(request)
+
+    def busy(request: httpx.Request) -> httpx.Response:
+        keys.append(request.headers["Idempotency-Key"])
+        return httpx.Response(409, headers={"Retry-After": "1"})
+
+    client.list_models()
+    for fault in (lost, busy, lost):
+        server.fail_next("POST /endpoints", fault)
+    assert client.create_endpoint("net")["name"] == "net"
+    assert len(keys) == 3 and len(set(keys)) == 1
+
+
+def test_bytes_that_may_have_arrived_are_not_sent_again(client: Client, server: FakeServer) -> None:
     client.list_models()
     server.fail_next("POST /models", cut)
     with pytest.raises(ConnectionFailed, match="may have been carried out"):
-        client.register_model("net", "u1", configs={"net": "max_batch_size: 4"})
+        client._transport.json("POST", "/models", json={}, repeat=False)
     assert server.calls.count("POST /models") == 1
 
 

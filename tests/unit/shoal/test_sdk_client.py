@@ -125,3 +125,17 @@ def test_archived_models_are_hidden_and_come_back(ml_client: MLClient, models: P
 def test_paths_that_cannot_be_registered(ml_client: MLClient, path: str, said: str) -> None:
     with pytest.raises(ShoalError, match=said):
         ml_client.models.create_or_update(load_model({"name": "net", "path": path}))
+
+
+def test_another_model_goes_in_without_a_gap(
+    ml_client: MLClient, server: FakeServer, models: Path
+) -> None:
+    ml_client.begin_create_or_update(ManagedOnlineEndpoint(name="net")).result()
+    ml_client.begin_create_or_update(blue(models)).result()
+    (models / "model_1" / "1" / "model.onnx").write_bytes(b"better graph")
+    better = blue(models, tags={"tier": "gold"})
+    better.model.version = "2"  # type: ignore[union-attr]
+    made = ml_client.begin_create_or_update(better).result()
+    assert (made.model, made.tags) == ("azureml:net:2", {"tier": "gold"})
+    assert "POST /endpoints/net/deployments/blue/update" in server.calls
+    assert server.calls.count("POST /endpoints/net/deployments") == 1
