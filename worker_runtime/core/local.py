@@ -31,14 +31,14 @@ class LocalCall:
 
     def deliver(self, request: InferRequest, outputs: Arrays) -> None:
         self.request = None
-        self._answer(Response(request.plan.outputs, outputs), True)
+        self._answer(_with_types(request, Response(request.plan.outputs, outputs)), True)
 
-    def respond(self, request: InferRequest, response: Response | None, *, final: bool) -> None:  # noqa: ARG002 # a Sink's shape
+    def respond(self, request: InferRequest, response: Response | None, *, final: bool) -> None:
         if final:
             self.request = None
         elif self._single:
             response = Response(error=Internal("expected a single response, the model gives more"))
-        self._answer(response, final)
+        self._answer(response and _with_types(request, response), final)
 
     def fail(self, request: InferRequest, error: Exception) -> None:  # noqa: ARG002
         self.request = None
@@ -50,6 +50,18 @@ class LocalCall:
         request = self.request
         if request is not None:
             self._engine.cancel(request)
+
+
+def _with_types(request: InferRequest, response: Response) -> Response:
+    """``response`` with the data types of its outputs: as configured, unless numpy contradicts."""
+    configured = {spec.name: spec.datatype for spec in request.model.signature.outputs}
+    response.types = tuple(
+        configured[name].name
+        if name in configured and configured[name].dtype == array.dtype
+        else BY_DTYPE[array.dtype].name
+        for name, array in zip(response.names, response.arrays, strict=True)
+    )
+    return response
 
 
 def start_call(engine: Engine, call: ModelCall, answer: Answer) -> LocalCall:

@@ -54,13 +54,14 @@ class Response(msgspec.Struct):
     """One answer that says itself what is in it: several per request, fewer outputs, parameters.
 
     ``arrays`` belong to ``names``, in the order in which the model gave them; both are empty when
-    ``error`` is set.
+    ``error`` is set. ``types`` may name their data types, which numpy cannot always tell.
     """
 
     names: tuple[str, ...] = ()
     arrays: Arrays = []
     parameters: dict[str, ParameterValue] | None = None
     error: RuntimeFault | None = None
+    types: tuple[str, ...] | None = None
 
 
 class Sink(Protocol):

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 import tritonclient.grpc as grpc
@@ -21,6 +22,8 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pm.add(root, "probe", pm.PROBE, inputs="INPUT0:STRING:1", outputs=text)
     pm.add(root, "sender", pm.SENDER)
     pm.add(root, "async_ready", pm.ASYNC_READY)
+    for name in ("bf16", "calls_bf16"):
+        pm.add(root, name, pm.HANDS_ON, inputs="X:BF16:-1", outputs="X:BF16:-1")
     pm.add(root, "sums", pm.SUMS, config=_sequence())
     pm.add(root, "iterative", pm.ITERATIVE, config=_sequence(" iterative_sequence: true"))
     pm.add(root, "caller", pm.SEQUENCE_CALLER, outputs=text)
@@ -197,6 +200,16 @@ def test_coroutines_tell_their_readiness_and_answer_late(
     for value in (1, 2):
         assert client.is_model_ready("async_ready")
         assert asked(client, "async_ready", value).tolist() == [value]
+
+
+@pytest.mark.parametrize("model", ["bf16", "calls_bf16"])
+def test_bf16_is_handed_on(client: http.InferenceServerClient, model: str) -> None:
+    given = np.array([1, -2.5, 3], ml_dtypes.bfloat16)
+    made = http.InferInput("X", [3], "BF16")
+    made.set_data_from_numpy(given)
+    result = client.infer(model, [made])
+    assert result.get_output("X")["datatype"] == "BF16"
+    assert result.as_numpy("X").tolist() == given.tolist()
 
 
 def test_an_output_of_another_type_is_labelled_with_it(client: http.InferenceServerClient) -> None:

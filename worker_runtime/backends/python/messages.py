@@ -111,8 +111,9 @@ def response_message(response: Response | None, arena: Arena) -> dict[str, Any] 
         return None
     if response.error is not None:
         return {"error": [code_of(response.error), str(response.error)]}
-    tensors = []
-    for name, array in zip(response.names, response.arrays, strict=True):
-        datatype = BY_DTYPE[array.dtype].name
-        tensors.append(tensor_message(name, datatype, array, arena))
+    types = response.types or [BY_DTYPE[array.dtype].name for array in response.arrays]
+    tensors = [
+        tensor_message(name, datatype, array, arena)
+        for name, datatype, array in zip(response.names, types, response.arrays, strict=True)
+    ]
     return {"tensors": tensors, "parameters": response.parameters}
