@@ -14,7 +14,7 @@ from worker_runtime.errors import Internal
 from worker_runtime.protocols.http import replies
 from worker_runtime.protocols.http.body_reader import BodyReader
 from worker_runtime.protocols.http.chunked import ChunkedBody
-from worker_runtime.protocols.http.errors import HttpRefusal, error_body, status_of
+from worker_runtime.protocols.http.errors import SCORE, HttpRefusal, error_body, scored, status_of
 from worker_runtime.protocols.http.heads import MAX_HEAD_BYTES, Head, HeadCache
 from worker_runtime.types.request import Arrays, InferRequest, ParameterValue, Response
 
@@ -330,7 +330,10 @@ class Connection(asyncio.Protocol):
 
     def fail_with(self, error: Exception) -> None:
         headers = error.headers if isinstance(error, HttpRefusal) else b""
-        self.reply(status_of(error), error_body(error), headers=headers)
+        status, head = status_of(error), self._head
+        if head is not None and head.path.partition("?")[0] == SCORE:
+            status, headers = scored(status, headers)
+        self.reply(status, error_body(error), headers=headers)
 
     def refuse(self, refusal: HttpRefusal) -> None:
         """Answer what never became a request; the connection ends if its framing is lost."""

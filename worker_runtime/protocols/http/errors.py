@@ -25,12 +25,16 @@ REASONS = {
     405: "Method Not Allowed",
     413: "Content Too Large",
     417: "Expectation Failed",
+    424: "Failed Dependency",
     431: "Request Header Fields Too Large",
     500: "Internal Server Error",
     501: "Not Implemented",
     503: "Service Unavailable",
     505: "HTTP Version Not Supported",
 }
+
+
+SCORE = "/score"  # ours, not Triton's: JSON for the only model
 
 
 class HttpRefusal(Exception):
@@ -55,6 +59,16 @@ def status_of(error: Exception) -> int:
     if not isinstance(error, RuntimeFault):
         return 500
     return next((status for kind, status in _STATUS if isinstance(error, kind)), 400)
+
+
+def scored(status: int, headers: bytes) -> tuple[int, bytes]:
+    """Of ``/score``: 424, as Azure answers for a model that did not return 200, and its status."""
+    reason = REASONS.get(status, "").lower().replace(" ", "_")
+    told = b"ms-azureml-model-error-statuscode: %d\r\nms-azureml-model-error-reason: %s\r\n" % (
+        status,
+        reason.encode(),
+    )
+    return 424, headers + told
 
 
 def error_body(error: Exception) -> bytes:
