@@ -45,7 +45,7 @@ class TritonPythonModel:
         if mode == 3:
             x = np.zeros(1 << 30, np.float32)
         if mode == 4:
-            sys.stdout.write("x" * (4 << 20))
+            sys.stdout.write("x" * 50_000)
             sys.stdout.flush()
         if mode == 5:
             x = np.arange(12, dtype=np.float32).reshape(3, 4).T[::2]
@@ -67,6 +67,18 @@ class TritonPythonModel:
         data = np.zeros(100_000, np.float32)
         while True:
             sender.send(pb_utils.InferenceResponse([pb_utils.Tensor("OUTPUT0", data)]))
+"""
+
+COROUTINES = """
+import asyncio
+
+
+class TritonPythonModel:
+    async def execute(self, requests):
+        await asyncio.sleep(0)
+        if requests[0].inputs()[0].as_numpy()[0]:
+            raise ValueError("later")
+        requests[0].set_release_flags(pb_utils.TRITONSERVER_REQUEST_RELEASE_RESCHEDULE)
 """
 
 LEAVING = """
@@ -172,6 +184,24 @@ def test_arrays_of_odd_layout_arrive_whole(load: Load) -> None:
     assert texts[0] == b"{'no': 'tensor'}"
     with pytest.raises(BackendFailed, match="SystemExit: 3"):
         ask(instance, 9)
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (1, "Failed to process the request(s) for model 'm_0_0', message: ValueError: later"),
+        (0, "Requests of a decoupled model with 'async def execute' cannot be rescheduled."),
+    ],
+)
+def test_faults_of_coroutines_answer_decoupled_requests(
+    load: Load, value: float, words: str
+) -> None:
+    (instance,) = load(COROUTINES, DECOUPLED).instances
+    one = request(value)
+    instance.execute_requests([one])
+    answer = one.answers.get(timeout=20)
+    assert answer is not None
+    assert str(answer.error).startswith(words)
 
 
 def test_a_model_that_answers_without_end_waits_for_the_server(load: Load) -> None:

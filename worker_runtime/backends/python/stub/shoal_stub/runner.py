@@ -22,6 +22,7 @@ from .tensors import TritonModelException
 
 _READY_TIMEOUT_S = 5.0
 _OWN = os.path.dirname(os.path.abspath(__file__))
+_NOT_AGAIN = "Requests of a decoupled model with 'async def execute' cannot be rescheduled."
 _IMPORTING = ("_gcd_import", "import_module")
 
 
@@ -265,12 +266,17 @@ class Runner:
         except BaseException as failure:  # sys.exit() in a model fails its batch, no more
             answers, error = session.take_answers(), described(failure)
         if session.decoupled:
+            if error:
+                name = session.instance_name
+                error = f"Failed to process the request(s) for model '{name}', message: {error}"
             for request in requests:
-                if error and not request._answered:
+                again = request._release_flags == RELEASE_RESCHEDULE
+                text = error or (_NOT_AGAIN if again else "")
+                if text and not request._answered:
                     request._answered = True
                     session.respond(
                         request,
-                        InferenceResponse(error=objects.TritonError(error)),
+                        InferenceResponse(error=objects.TritonError(text)),
                         final=True,
                     )
             return
