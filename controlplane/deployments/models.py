@@ -147,6 +147,9 @@ class Replica(Stamped):
     error = models.JSONField(null=True, blank=True)
     state_since = models.DateTimeField(null=True, blank=True)
     last_report_at = models.DateTimeField(null=True, blank=True)
+    # While retiring: the endpoint's number that gateways must confirm, and since when.
+    retire_generation = models.BigIntegerField(null=True, blank=True)
+    retire_since = models.DateTimeField(null=True, blank=True)
     attempts = models.PositiveIntegerField(default=0)  # how often the control plane started it anew
     # The node's desired generation that carries the latest change of this row: once the node has
     # acted on it and does not mention the replica, the replica is not there.

@@ -39,6 +39,7 @@ class DeploymentState(TextChoices):
 
 class Desired(TextChoices):
     RUNNING = "running"
+    RETIRING = "retiring"  # runs on, until gateways have confirmed that they send nothing new
     STOPPED = "stopped"
 
 

@@ -19,7 +19,7 @@ Spec = Deployment | DeploymentRevision
 
 def desired_replicas(node: Node) -> list[Replica]:
     return list(
-        Replica.objects.filter(node=node, desired=Desired.RUNNING)
+        Replica.objects.filter(node=node, desired__in=[Desired.RUNNING, Desired.RETIRING])
         .select_related("deployment__endpoint", "deployment__model_version")
         .select_related("deployment__config_revision")
         .select_related("revision__model_version", "revision__config_revision")

@@ -121,7 +121,7 @@ def _replica(replica: Replica) -> RoutedReplica | None:
         return None
     if not observed.get("http_port") or not observed.get("grpc_port"):
         return None
-    draining = replica.desired == Desired.STOPPED or replica.state == ReplicaState.DRAINING
+    draining = replica.desired != Desired.RUNNING or replica.state == ReplicaState.DRAINING
     return RoutedReplica(
         replica_id=replica.id,
         address=str(observed.get("address") or "127.0.0.1"),

@@ -13,6 +13,7 @@ from django.utils import timezone
 from controlplane.core import events
 from controlplane.deployments.models import Deployment, Endpoint, Operation
 from controlplane.deployments.reconcile import (
+    DELETIONS,
     Action,
     Cancel,
     Fail,
@@ -31,6 +32,7 @@ from controlplane.deployments.services.operations import stage_data
 from controlplane.deployments.services.replicas import (
     endpoint_generation_raise,
     replicas_place,
+    replicas_retire,
     replicas_stop,
 )
 from controlplane.deployments.traffic import traffic_shift, traffic_without
@@ -96,8 +98,10 @@ def _act(operation: Operation, action: Action, now: datetime) -> None:
                 operation.parameters[name] = [*operation.parameters.get(name, []), *placed]
             operation.parameters["route_generation"] = None
             _parameters_save(operation)
+        case Stop(replica_ids) if operation.kind in DELETIONS:
+            replicas_stop(replica_ids)  # nothing is routed there any more
         case Stop(replica_ids):
-            replicas_stop(replica_ids)
+            replicas_retire(replica_ids, now)
         case Route():
             _route(operation)
         case Finish():

@@ -11,7 +11,7 @@ from controlplane.deployments import placement
 from controlplane.deployments.errors import DrainImpossible
 from controlplane.deployments.models import Deployment, Replica
 from controlplane.deployments.services import facts
-from controlplane.deployments.services.replicas import replicas_place, replicas_stop
+from controlplane.deployments.services.replicas import replicas_place, replicas_retire
 from controlplane.deployments.types import DeploymentState, Desired, ReplicaState
 from controlplane.nodes import services as nodes
 from controlplane.nodes.models import Node
@@ -124,7 +124,7 @@ def _deployment_leave(deployment_id: int, now: datetime) -> None:
     twins = {row.ordinal: row for row in staying}
     going = [row for row in rows if row.node.drain_started_at is not None]
     done = [row for row in going if _may_go(row, twins.get(row.ordinal), now)]
-    replicas_stop([row.pk for row in done])
+    replicas_retire([row.pk for row in done], now)
     for row in done:
         _say(row, "goes" if row.ordinal in twins else "is stopped: the time to drain is up")
     chosen = facts.choose(deployment, facts.replica_facts(staying, now=now), now)

@@ -21,6 +21,7 @@ from controlplane.deployments.services.operations import describe
 from controlplane.deployments.services.replicas import (
     endpoint_generation_raise,
     replicas_remove,
+    replicas_retire,
     replicas_stop,
 )
 from controlplane.deployments.services.revisions import revision_apply
@@ -48,7 +49,7 @@ def operation_succeed(operation: Operation, now: datetime) -> None:
         result = None
     else:
         deployment = _deployment(operation)
-        replicas_stop(operation.parameters.get("old_ids", []))
+        replicas_retire(operation.parameters.get("old_ids", []), now)
         if operation.kind == OperationKind.DEPLOY and deployment.revision is not None:
             DeploymentRevision.objects.filter(pk=deployment.revision.pk).update(succeeded=True)
         _deployment_state_set(deployment, DeploymentState.SUCCEEDED, None)
@@ -120,7 +121,7 @@ def _undo(operation: Operation, state: DeploymentState, error: dict[str, Any] | 
     """What served before serves on; what this operation started stops, and is not started again."""
     deployment = _deployment(operation)
     parameters = operation.parameters
-    replicas_stop(parameters.get("placed_ids", []))
+    replicas_retire(parameters.get("placed_ids", []), timezone.now())
     _traffic_restore(deployment, parameters)
     if "previous_revision" in parameters:  # the old replicas were never stopped
         back = deployment.revisions.filter(number=parameters["previous_revision"]).first()

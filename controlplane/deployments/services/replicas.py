@@ -6,9 +6,10 @@ generation of the endpoint.
 
 import secrets
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Final
 
-from django.db.models import F
+from django.db.models import F, Q
 from django.utils import timezone
 
 from controlplane.core import events
@@ -16,6 +17,8 @@ from controlplane.core.models import Event
 from controlplane.deployments.models import Deployment, Endpoint, Replica
 from controlplane.deployments.types import Desired, ReplicaState
 from controlplane.nodes.services import node_generation_raise
+
+RETIRE_PATIENCE: Final = timedelta(seconds=10)  # a dead gateway holds up nothing
 
 
 def endpoint_generation_raise(endpoint_ids: Iterable[int]) -> None:
@@ -52,10 +55,40 @@ def replicas_place(
     return [row.id for row in rows]
 
 
+def replicas_retire(replica_ids: Iterable[str], now: datetime) -> None:
+    """No longer wanted: gateways hear of it first, and once they have confirmed, the nodes.
+
+    What does not answer yet is stopped at once.
+    """
+    rows = list(
+        Replica.objects.filter(pk__in=list(replica_ids), desired=Desired.RUNNING).select_related(
+            "deployment"
+        )
+    )
+    answering = [row for row in rows if row.state == ReplicaState.READY]
+    replicas_stop([row.pk for row in rows if row not in answering])
+    endpoints = {row.deployment.endpoint_id for row in answering}
+    endpoint_generation_raise(endpoints)
+    for endpoint in Endpoint.objects.filter(pk__in=endpoints):
+        ids = [row.pk for row in answering if row.deployment.endpoint_id == endpoint.pk]
+        Replica.objects.filter(pk__in=ids, desired=Desired.RUNNING).update(
+            desired=Desired.RETIRING, retire_generation=endpoint.generation, retire_since=now
+        )
+
+
+def retirements_end(now: datetime) -> None:
+    """Stop what gateways have confirmed to leave alone, or have been silent about for too long."""
+    rows = Replica.objects.filter(desired=Desired.RETIRING).filter(
+        Q(deployment__endpoint__confirmed_generation__gte=F("retire_generation"))
+        | Q(retire_since__lte=now - RETIRE_PATIENCE)
+    )
+    replicas_stop(list(rows.values_list("pk", flat=True)))
+
+
 def replicas_stop(replica_ids: Iterable[str]) -> None:
     """No longer wanted: their nodes drain and stop them, gateways send them nothing new."""
     ids = list(replica_ids)
-    rows = list(Replica.objects.filter(pk__in=ids, desired=Desired.RUNNING))
+    rows = list(Replica.objects.filter(pk__in=ids).exclude(desired=Desired.STOPPED))
     Replica.objects.filter(pk__in=[row.id for row in rows]).update(desired=Desired.STOPPED)
     _tell_nodes(row.id for row in rows)
     endpoint_generation_raise(endpoint_ids_of(row.id for row in rows))

@@ -3,6 +3,7 @@
 from django.utils import timezone
 
 from controlplane.deployments.models import Endpoint
+from controlplane.deployments.services.replicas import retirements_end
 from controlplane.deployments.services.reports import endpoint_advance
 
 
@@ -18,4 +19,5 @@ def gateway_confirmed(*, generation_by_endpoint: dict[str, int]) -> None:
             confirmed_generation=confirmed
         )
         if moved:
+            retirements_end(now)
             endpoint_advance(name=endpoint.name, now=now)

@@ -27,6 +27,7 @@ from controlplane.deployments.services.replicas import (
     replicas_remove,
     replicas_restart,
     replicas_stop,
+    retirements_end,
 )
 from controlplane.deployments.types import DeploymentState, ReplicaState
 from controlplane.nodes.selectors import node_list, node_state
@@ -42,6 +43,7 @@ def operations_tick(*, now: datetime) -> None:
     One that fails does not keep the others from moving.
     """
     replicas_expire(now=now)
+    retirements_end(now)
     for operation in operations_active():
         try:
             operation_advance(operation_id=operation.pk, now=now)

@@ -140,6 +140,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/endpoints/{endpoint}/deployments/{deployment}/models/{repo_model}/config": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The complete configuration as a node serves with it, whatever was written. */
+        get: operations["deployments_served_config"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/endpoints/{endpoint}/deployments/{deployment}/placement": {
         parameters: {
             query?: never;
@@ -2521,6 +2538,39 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["LogLines"];
                 };
+            };
+        };
+    };
+    deployments_served_config: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                deployment: string;
+                endpoint: string;
+                repo_model: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Triton's ModelConfig as JSON */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            /** @description `ResourceNotReady` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
         };
     };

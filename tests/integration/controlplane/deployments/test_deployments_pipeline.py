@@ -196,6 +196,7 @@ def test_cancelling_works_at_every_stage(api: APIClient, states: tuple[str, ...]
         node.say(state)
     answer = api.post(f"/api/v1/operations/{started['id']}/cancel")
     assert answer.json()["state"] == "Canceled"
+    gateway_confirms()  # nodes are told once nothing new is sent there
     assert node.desired().replicas == ()
     shown = endpoint(api)
     assert shown["traffic"] == {}

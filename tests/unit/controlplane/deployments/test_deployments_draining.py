@@ -79,9 +79,10 @@ def test_what_runs_there_answers_elsewhere_before_it_goes(
     assert Replica.objects.count() == 2  # asked again, nothing is placed twice
     come_up(two)
     old.refresh_from_db()
-    assert old.desired == "stopped"
+    assert old.desired == "retiring"
     (routed,) = [d for d in routing_view().endpoints[0].deployments if d.name == "blue"]
     assert {r.replica_id: r.draining for r in routed.replicas} == {old.pk: True, new.pk: False}
+    gateway_confirms()
     serving.desired()
     serving.report()
     services.operations_tick(now=timezone.now())
@@ -102,6 +103,8 @@ def test_what_has_nowhere_to_go_is_stopped_only_by_force_and_in_the_end(
     services.operations_tick(now=timezone.now())
     assert Replica.objects.get().desired == "running"
     services.drains_advance(now=timezone.now() + timedelta(seconds=61))
+    assert Replica.objects.get().desired == "retiring"
+    services.operations_tick(now=timezone.now() + timedelta(seconds=80))  # no gateway answers
     assert Replica.objects.get().desired == "stopped"
     shown = admin_api.post("/api/v1/nodes/one/uncordon").json()
     assert (shown["cordoned"], shown["drain"]) == (False, None)

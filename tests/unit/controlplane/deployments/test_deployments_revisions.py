@@ -82,6 +82,8 @@ def test_an_update_replaces_what_serves_only_when_the_new_answers(
     (running,) = Replica.objects.filter(desired="running")
     assert running.revision is not None
     assert running.revision.number == 2
+    assert len(versions_wanted(serving)) == 2  # until gateways send the old one nothing new
+    gateway_confirms()
     (wanted,) = versions_wanted(serving)
     assert wanted == hashlib.sha256(b"better").hexdigest()[:6]
     rows = api.get(f"{BLUE}/revisions").json()["items"]
@@ -160,10 +162,12 @@ def test_a_deployment_is_updated_to_another_configuration(
     bring_up_new(serving)
     gateway_confirms()
     assert ended(operation) == "Succeeded"
+    gateway_confirms()
     (replica,) = serving.desired().replicas
     assert replica.inline_files == {"digits/config.pbtxt": "max_batch_size: 2"}
     api.post(f"{BLUE}/rollback", {}, format="json")
     bring_up_new(serving)
+    gateway_confirms()
     gateway_confirms()
     (replica,) = serving.desired().replicas
     assert replica.inline_files == {}
