@@ -14,10 +14,6 @@ from .objects import (
     InferenceRequest,
     InferenceResponse,
     InferenceResponseSender,
-    InferenceTrace,
-    MemoryType,
-    PreferredMemory,
-    TritonError,
 )
 from .service import (
     Logger,
@@ -30,6 +26,7 @@ from .service import (
 )
 from .tensors import DTYPES, NAMES, NUMBERS, Tensor, TritonModelException, serialize_bytes
 from .tensors import deserialize_bytes as _deserialize
+from .values import InferenceTrace, MemoryType, PreferredMemory, TritonError
 
 TRITONSERVER_REQUEST_FLAG_SEQUENCE_START = SEQUENCE_START
 TRITONSERVER_REQUEST_FLAG_SEQUENCE_END = SEQUENCE_END

@@ -11,6 +11,7 @@ from typing import Any, Optional
 
 from . import objects, service
 from .channel import Channel, Closed
+from .faults import Misuse, described, missing_execute
 from .model_config import ModelConfig
 from .objects import (
     RELEASE_RESCHEDULE,
@@ -19,11 +20,10 @@ from .objects import (
 )
 from .session import Session
 from .tensors import TritonModelException
+from .values import TritonError
 
 _READY_TIMEOUT_S = 5.0
-_OWN = os.path.dirname(os.path.abspath(__file__))
 _NOT_AGAIN = "Requests of a decoupled model with 'async def execute' cannot be rescheduled."
-_IMPORTING = ("_gcd_import", "import_module")
 
 
 class Runner:
@@ -110,7 +110,7 @@ class Runner:
         try:
             self._model = self._import(message)()
             file = os.path.join(message["path"], message["file"])
-            self._execute = getattr(self._model, "execute", _missing_execute(file))
+            self._execute = getattr(self._model, "execute", missing_execute(file))
             self._is_async = inspect.iscoroutinefunction(self._execute)
             if hasattr(self._model, "initialize"):
                 self._model.initialize(args)
@@ -276,7 +276,7 @@ class Runner:
                     request._answered = True
                     session.respond(
                         request,
-                        InferenceResponse(error=objects.TritonError(text)),
+                        InferenceResponse(error=TritonError(text)),
                         final=True,
                     )
             return
@@ -304,30 +304,3 @@ def _awaited(requests: "list[InferenceRequest]", answers: "dict[int, Any]") -> "
 
 def _rescheduled(requests: "list[InferenceRequest]") -> "list[int]":
     return [r._number for r in requests if r._release_flags == RELEASE_RESCHEDULE]
-
-
-class Misuse(TritonModelException):
-    """What a model may not return; told as it is, without a place in its code."""
-
-
-def _missing_execute(file: str) -> Any:
-    def execute(_requests: Any) -> None:
-        raise Misuse(f"Python model {file} does not implement `execute` method.")
-
-    return execute
-
-
-def described(error: BaseException) -> str:
-    """Type, message and where: the innermost frame first, as Triton writes it."""
-    if isinstance(error, Misuse):
-        return str(error)
-    what = f"{type(error).__name__}: {error}"
-    frames = [
-        frame
-        for frame in traceback.extract_tb(error.__traceback__)
-        if not frame.filename.startswith(_OWN) and frame.name not in _IMPORTING
-    ]
-    if all(frame.filename.startswith("<frozen") for frame in frames):
-        return what
-    lines = [f"  {frame.filename}({frame.lineno}): {frame.name}" for frame in reversed(frames)]
-    return "\n".join([what, "", "At:", *lines, ""])
