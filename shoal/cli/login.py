@@ -13,9 +13,10 @@ DEFAULT_URL = "http://127.0.0.1:8080"
 @click.option(
     "--url", prompt=True, default=DEFAULT_URL, show_default=True, help="The studio's URL."
 )
-@click.option("--username", prompt=True, default="admin", show_default=True)
+@click.option("--username", help="Asked for if left out.")
 @click.option("--password-stdin", is_flag=True, help="Read the password from stdin, for scripts.")
-def login(url: str, username: str, password_stdin: bool) -> None:
+@click.option("--token-stdin", is_flag=True, help="Read a token made in the studio from stdin.")
+def login(url: str, username: str | None, password_stdin: bool, token_stdin: bool) -> None:
     """Sign in to an installation on another machine.
 
     Exchanges the password for a token, which is kept in ~/.config/shoal/client.json, readable by
@@ -23,10 +24,15 @@ def login(url: str, username: str, password_stdin: bool) -> None:
     """
     from shoal.cli.report import note
     from shoal.client.discovery import find_installation, save_login
-    from shoal.client.login import create_token
+    from shoal.client.login import create_token, given_token
 
     if "://" not in url:
         raise click.BadParameter("expected http://… or https://…", param_hint="--url")
+    if token_stdin:
+        installation = given_token(url, sys.stdin.readline().strip())
+        note(f"Token of {installation.username} kept in {save_login(installation)}")
+        return
+    username = username or click.prompt("Username", default="admin", err=True)
     if password_stdin:
         password = sys.stdin.readline().rstrip("\r\n")
     else:

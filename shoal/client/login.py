@@ -1,5 +1,6 @@
 """Exchanges a user name and password for a token of its own, which is what gets stored."""
 
+from dataclasses import replace
 from typing import cast
 
 import httpx
@@ -36,3 +37,20 @@ def create_token(
     finally:
         session.close()
     return Installation(url=url, token=created["token"], username=username)
+
+
+def given_token(
+    url: str, token: str, *, transport: httpx.BaseTransport | None = None
+) -> Installation:
+    """The installation with a token that somebody made before, once it has been seen to work.
+
+    Raises Problem when it does not, and ConnectionFailed.
+    """
+    installation = Installation(url=url.rstrip("/"), token=token)
+    session = Transport(installation, transport=transport)
+    try:
+        session.json("GET", "/models", params={"limit": 1})  # /session answers anybody
+        user = cast(SessionInfo, session.json("GET", "/session")).get("user") or {}
+    finally:
+        session.close()
+    return replace(installation, username=user.get("username", ""))

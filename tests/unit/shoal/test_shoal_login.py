@@ -65,3 +65,19 @@ def test_a_wrong_password_stores_nothing_and_does_not_blame_a_token(
 def test_an_address_without_a_scheme_is_wrong_usage(far: FakeServer) -> None:
     assert main(["login", "--url", "shoal.test", "--username", "ada", "--password-stdin"]) == 2
     assert far.calls == []
+
+
+def test_a_token_from_the_studio_is_tried_before_it_is_kept(
+    far: FakeServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    through = partial(shoal.client.login.given_token, transport=httpx.MockTransport(far))
+    monkeypatch.setattr(shoal.client.login, "given_token", through)
+    login = ["login", "--url", URL, "--token-stdin"]
+    type_password(monkeypatch, "shoal_wrong")
+    assert main(login) == 1
+    kept = tmp_path / "config" / "shoal" / "client.json"
+    assert not kept.exists()
+    type_password(monkeypatch, TOKEN)
+    assert main(login) == 0
+    assert json.loads(kept.read_text())["token"] == TOKEN
+    assert main(["endpoint", "list"]) == 0
