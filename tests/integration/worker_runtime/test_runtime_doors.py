@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tritonclient.http as http
+from geventhttpclient.response import HTTPConnectionClosed
 
 from tests.integration.worker_runtime.grpc_certificates import Authority
 from tests.support import onnx_models as om
@@ -61,7 +62,7 @@ def test_http_over_tls(models: Path, tmp_path: Path, mutual: bool) -> None:
             assert (answer == 1).all()
         stranger = ssl.create_default_context(cafile=str(server.certificate))
         if mutual:
-            with pytest.raises((ssl.SSLError, OSError)):
+            with pytest.raises((ssl.SSLError, OSError, HTTPConnectionClosed)):
                 call(found.http, ssl=True, ssl_context_factory=lambda: stranger)
         assert found.stop() == 0
 

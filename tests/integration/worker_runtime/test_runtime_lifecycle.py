@@ -57,7 +57,7 @@ def test_one_bad_model_never_takes_down_the_others(tmp_path: Path) -> None:
             ("refused", "NoSuchOperator"),
             ("typo", 'config.pbtxt:2:1: unknown field "max_batch"'),
             ("empty", "Could not determine backend for model 'empty'"),
-            ("threads", "is 'lots', expected a whole number"),
+            ("threads", "failed to convert 'lots' to integral number"),
             ("latin", "can't decode byte 0xff"),
         ):
             assert rows[name]["state"] == "UNAVAILABLE"
