@@ -46,6 +46,10 @@ function deployment(endpoint: string, name: string, model: string, version: numb
     error: null,
     request_timeout_ms: 60_000,
     retries: true,
+    secret_environment: [],
+    node_labels: {},
+    revision: 1,
+    paused: false,
     environment: {},
     replicas,
     created_at: ago(90_000),
@@ -151,6 +155,7 @@ function version(model: string, number: number, over: Partial<ModelVersion> = {}
     created_by: "maria",
     created_at: ago(number * 90_000),
     archived: false,
+    aliases: [],
     repo_models: [
       {
         name: model,
@@ -205,6 +210,7 @@ export const models: Model[] = Object.entries(versions).map(([name, list], index
   tags: (index === 0 ? { team: "vision" } : {}) as Record<string, string>,
   latest_version: list[0]?.version ?? 0,
   archived: false,
+  aliases: {},
   created_at: ago(2_000_000),
   updated_at: ago(4_000 * (index + 1)),
   latest: list[0] ?? null,
@@ -216,6 +222,8 @@ export const nodes: NodeItem[] = ["node-a1", "node-a2"].map((name, index) => ({
   name,
   state: "online",
   cordoned: index === 1,
+  labels: {},
+  drain: null,
   rule: { interval_s: 2, suspect_after_s: 4, offline_after_s: 8 },
   info: {
     agent_version: "0.1.0",
