@@ -5,13 +5,17 @@ circles through a tree. What this process finds sound can be served safely.
 """
 
 import json
+import resource
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import treelite
 
 _UNSOUND = 3  # the exit status that comes with a text
+# How much address space it may take: so much, and more for larger files.
+_MEMORY, _PER_BYTE = 4 << 30, 30
 
 
 def read_file(path: str, model_type: str, *, allow_unknown_field: bool) -> Any:
@@ -48,7 +52,11 @@ def check_forest(model: Any) -> None:
     for name, limit in (("class_id", widest), ("target_id", targets)):
         ids = header.get_field(name)
         _need(len(ids) == model.num_tree, f"bad {name}")
-        _need(((ids >= -1) & (ids < limit)).all(), f"bad {name}")
+        # -1: for all of them, which the leaves must then have room for
+        whole = vector[1 if name == "class_id" else 0] == limit
+        one = vector[1 if name == "class_id" else 0] == 1
+        fits = ((ids == -1) & whole) | ((ids >= 0) & (ids < limit) & one)
+        _need(fits.all(), f"bad {name}")
     width = int(vector[0]) * int(vector[1])
     for number in range(model.num_tree):
         _check_tree(model.get_tree_accessor(number), number, features, width)
@@ -64,6 +72,11 @@ def _check_tree(tree: Any, number: int, features: int, width: int) -> None:
     for name in ("leaf_value", "threshold"):
         _need(len(tree.get_field(name)) == count, where + f"bad {name}")
     inner = left != -1
+    kinds = tree.get_field("node_type")
+    _need(((right != -1) == inner).all(), where + "a node with one child")
+    _need(((kinds != 0) == inner).all(), where + "a leaf with children")
+    categorical = bool(tree.get_field("has_categorical_split")[0])
+    _need(((kinds >= 0) & (kinds <= 1 + categorical)).all(), where + "a node of no kind")
     children = np.concatenate((left[inner], right[inner]))
     _need(((children >= 1) & (children < count)).all(), where + "a child that is not there")
     # why: when no node has two parents and the root none, no way from the root is a circle.
@@ -95,6 +108,9 @@ def _need(condition: Any, text: str) -> None:
 def main() -> int:
     """Arguments: path, model type, whether unknown fields are allowed (1 or 0)."""
     path, model_type, unknown = sys.argv[1:]
+    # why: a length that is wrong in the file is memory that Treelite asks for.
+    limit = _MEMORY + _PER_BYTE * Path(path).stat().st_size
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     try:
         check_forest(read_file(path, model_type, allow_unknown_field=unknown == "1"))
     # why so wide: a broken file may be anything from bad JSON to a wrong encoding.
