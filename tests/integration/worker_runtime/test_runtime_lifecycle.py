@@ -208,7 +208,7 @@ def test_a_full_queue_is_503_for_who_comes_too_late(server: Runtime) -> None:
 
 def test_score_needs_a_single_model(server: Runtime, tmp_path: Path) -> None:
     status, answer = server.json("score", add_sub_body())
-    assert status == 400
+    assert status == 424  # what Azure ML says when a model, or the lack of one, is the reason
     assert "simple" in answer["error"]
     om.save(tmp_path / "models", "only", om.add_sub())
     with runtime(tmp_path / "models") as lone:
