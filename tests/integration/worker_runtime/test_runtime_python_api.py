@@ -261,3 +261,6 @@ def test_phases_of_an_execution_take_time(
         (usage,) = other.get_inference_statistics("sender").model_stats[0].memory_usage
     assert usage.type == "CPU"
     assert usage.byte_size > 1 << 20
+    (shown,) = stats["memory_usage"]
+    assert (shown["type"], shown["id"]) == ("CPU", 0)
+    assert shown["byte_size"] > 1 << 20

@@ -45,7 +45,10 @@ def statistics_json(model: ModelVersion) -> dict[str, Any]:
             }
             for size, batch in sorted(stats.batches.items())
         ],
-        "memory_usage": [],
+        "memory_usage": [
+            {"type": usage.kind, "id": usage.device, "byte_size": usage.byte_size}
+            for usage in stats.memory
+        ],
     }
 
 
