@@ -79,7 +79,7 @@ class _Request:
 
 
 class _Host:
-    """No server around the model: it calls nobody."""
+    """No server around the model, which calls nobody: whoever does is told so."""
 
     metrics: ModelMetrics
 

@@ -39,6 +39,7 @@ class TritonPythonModel:
     def one(self, x):
         mode = int(x[0])
         if mode == 1:
+            print("hanging", flush=True)
             time.sleep(3600)
         if mode == 2:
             os._exit(9)
@@ -107,6 +108,13 @@ def until(condition: Callable[[], bool], what: str) -> None:
         time.sleep(0.01)
 
 
+def hangs(instance: PythonInstance) -> None:
+    """Wait until its model is in the middle of a batch that never ends."""
+    process = instance._process
+    assert process is not None
+    until(lambda: "hanging" in process.last_lines, "the model hangs")
+
+
 def test_a_process_that_dies_fails_its_batch_and_is_replaced(load: Load) -> None:
     (instance,) = load(MODES).instances
     before = instance.pid
@@ -118,7 +126,12 @@ def test_a_process_that_dies_fails_its_batch_and_is_replaced(load: Load) -> None
 
 def test_a_process_killed_while_it_works_fails_only_that(load: Load) -> None:
     first, second = load(MODES, instances=2).instances
-    threading.Timer(0.2, os.kill, (first.pid, signal.SIGKILL)).start()
+
+    def kill() -> None:
+        hangs(first)
+        os.kill(first.pid, signal.SIGKILL)
+
+    threading.Thread(target=kill).start()
     with pytest.raises(BackendFailed, match="killed by SIGKILL"):
         ask(first, 1)
     assert ask(second, 0).arrays[0].tolist() == [0]
@@ -141,7 +154,7 @@ def test_a_model_that_hangs_is_unloaded_all_the_same(
     thread = threading.Thread(target=run)
     thread.start()
     pid = instance.pid
-    time.sleep(0.1)
+    hangs(instance)
     model.close()
     thread.join(10)
     assert not thread.is_alive()
@@ -229,7 +242,7 @@ def _ignore(instance: PythonInstance, one: Request) -> None:
 
 def _settled(one: Request) -> bool:
     before = one.answers.qsize()
-    time.sleep(0.3)
+    time.sleep(0.3)  # why a sleep: that nothing comes is what is looked for
     return one.answers.qsize() == before
 
 
