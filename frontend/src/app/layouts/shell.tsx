@@ -2,6 +2,7 @@
 import { Drawer } from "@mantine/core";
 import { Outlet } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect, useState, useSyncExternalStore } from "react";
+import { onAsCode, shownAsCode } from "@/components/as-code/as-code-store";
 import { onPalette, openPalette, paletteOpen } from "./palette-store";
 import classes from "./shell.module.css";
 import { Sidebar } from "./sidebar";
@@ -9,14 +10,21 @@ import { Topbar } from "./topbar";
 import { useShortcuts } from "./use-shortcuts";
 
 const CommandPalette = lazy(() => import("./command-palette"));
+const AsCodeDrawer = lazy(() => import("@/components/as-code/as-code-drawer"));
+
+/** Stays mounted once it was wanted: closing is drawn too. */
+function useEver(now: boolean): boolean {
+  const [ever, setEver] = useState(now);
+  useEffect(() => {
+    if (now) setEver(true);
+  }, [now]);
+  return now || ever;
+}
 
 export function Shell() {
   const [drawer, setDrawer] = useState(false);
-  const palette = useSyncExternalStore(onPalette, paletteOpen);
-  const [everOpened, setEverOpened] = useState(false);
-  useEffect(() => {
-    if (palette) setEverOpened(true);
-  }, [palette]);
+  const palette = useEver(useSyncExternalStore(onPalette, paletteOpen));
+  const asCode = useEver(useSyncExternalStore(onAsCode, shownAsCode) !== null);
   useShortcuts(openPalette);
   return (
     <div className={classes["shell"]}>
@@ -35,11 +43,10 @@ export function Shell() {
           <Outlet />
         </main>
       </div>
-      {palette || everOpened ? (
-        <Suspense fallback={null}>
-          <CommandPalette />
-        </Suspense>
-      ) : null}
+      <Suspense fallback={null}>
+        {palette ? <CommandPalette /> : null}
+        {asCode ? <AsCodeDrawer /> : null}
+      </Suspense>
     </div>
   );
 }

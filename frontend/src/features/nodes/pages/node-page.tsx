@@ -10,6 +10,7 @@ import { eventsQuery } from "@/api/operations";
 import { toProblem } from "@/api/problem";
 import type { NodeItem, Replica } from "@/api/types";
 import { paths } from "@/app/paths";
+import { AsCodeButton } from "@/components/as-code";
 import { Card } from "@/components/card";
 import { ConfirmModal } from "@/components/confirm-modal";
 import { type Column, DataTable } from "@/components/data-table";
@@ -24,6 +25,7 @@ import { ProblemCard } from "@/components/problem-card";
 import { SkeletonRows } from "@/components/skeleton";
 import { Status } from "@/components/status";
 import { Time } from "@/components/time";
+import { cordonRecipe } from "../recipes";
 import { share } from "../share";
 import classes from "./node-page.module.css";
 
@@ -109,6 +111,7 @@ function Actions({ node }: { node: NodeItem }) {
   });
   return (
     <>
+      <AsCodeButton recipe={() => cordonRecipe(node.name, node.cordoned ? "uncordon" : "cordon")} />
       <Button
         variant="default"
         leftSection={node.cordoned ? <IconPlayerPlay size={15} /> : <IconPlayerPause size={15} />}
