@@ -65,6 +65,7 @@ INSTALLED_APPS = [
     "controlplane.nodes",
     "controlplane.metrics",
     "controlplane.deployments",
+    "controlplane.drafts",
     "controlplane.gateway",
     "controlplane.console",
 ]

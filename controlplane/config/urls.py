@@ -9,12 +9,13 @@ from controlplane.config import spa
 from controlplane.console import urls as console
 from controlplane.core import health, http
 from controlplane.deployments import urls as deployments
+from controlplane.drafts import urls as drafts
 from controlplane.gateway import urls as gateway
 from controlplane.metrics import urls as metrics
 from controlplane.nodes import urls as nodes
 from controlplane.registry import urls as registry
 
-APPS = [accounts, registry, nodes, metrics, deployments, gateway, console]
+APPS = [accounts, registry, nodes, metrics, deployments, drafts, gateway, console]
 
 
 def routes(name: str) -> list[URLPattern]:

@@ -171,6 +171,12 @@ def upload_complete(*, upload_id: str, sha256: str, actor: str) -> Upload:
     return upload
 
 
+def upload_keep(*, upload_id: str) -> None:
+    """Its time to live begins anew; nothing happens for one that is gone."""
+    expires_at = timezone.now() + timedelta(seconds=settings.SHOAL_UPLOAD_TTL_S)
+    Upload.objects.filter(pk=upload_id).update(expires_at=expires_at)
+
+
 @transaction.atomic
 def upload_delete(*, upload_id: str, actor: str) -> None:
     """Drop it in any state; an ingest that runs notices and stops. Registered models stay."""

@@ -55,6 +55,41 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/drafts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Your own, the last saved first. */
+        get: operations["drafts_list"];
+        put?: never;
+        /** @description It keeps the upload that it names from expiring. */
+        post: operations["drafts_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/drafts/{draft_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["drafts_get"];
+        /** @description Save it whole. */
+        put: operations["drafts_save"];
+        post?: never;
+        delete: operations["drafts_delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/endpoints": {
         parameters: {
             query?: never;
@@ -1320,6 +1355,55 @@ export interface components {
                 [key: string]: string | null;
             };
         };
+        Draft: {
+            id: string;
+            title: string;
+            upload_id: string;
+            revision: number;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+            data: {
+                [key: string]: unknown;
+            };
+        };
+        DraftInputRequest: {
+            /** @default  */
+            title?: string;
+            /** @default  */
+            upload_id?: string;
+            /** @description kept as it comes; 1 MiB at most */
+            data?: {
+                [key: string]: unknown;
+            };
+        };
+        DraftSaveRequest: {
+            /** @default  */
+            title?: string;
+            /** @default  */
+            upload_id?: string;
+            /** @description kept as it comes; 1 MiB at most */
+            data?: {
+                [key: string]: unknown;
+            };
+            /** @description the one that you changed; 409 `DraftChanged` when another is kept */
+            revision?: number | null;
+        };
+        DraftSummary: {
+            id: string;
+            title: string;
+            upload_id: string;
+            revision: number;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
+        DraftSummaryPage: {
+            items: components["schemas"]["DraftSummary"][];
+            next_cursor: string | null;
+        };
         Drain: {
             dry_run: boolean;
             moves: components["schemas"]["Move"][];
@@ -2243,6 +2327,131 @@ export interface operations {
             };
             /** @description `OperationInProgress`, `DeploymentHasTraffic` */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    drafts_list: {
+        parameters: {
+            query?: {
+                /** @description `next_cursor` of the page before */
+                cursor?: string;
+                /** @description 1 to 500, default 50 */
+                limit?: number;
+                /** @description Only items whose name contains this */
+                q?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DraftSummaryPage"];
+                };
+            };
+        };
+    };
+    drafts_create: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["DraftInputRequest"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Draft"];
+                };
+            };
+        };
+    };
+    drafts_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                draft_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Draft"];
+                };
+            };
+        };
+    };
+    drafts_save: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                draft_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["DraftSaveRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Draft"];
+                };
+            };
+            /** @description `DraftChanged` with the kept `revision` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    drafts_delete: {
+        parameters: {
+            query?: {
+                /** @description default: it goes as well */
+                keep_upload?: boolean;
+            };
+            header?: never;
+            path: {
+                draft_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            204: {
                 headers: {
                     [name: string]: unknown;
                 };
