@@ -14,7 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from worker_runtime.backends.base import Array, LoadSpec, ModelCall, ModelMetrics, Placement
+from worker_runtime.backends.base import (
+    Array,
+    LoadSpec,
+    ModelCall,
+    ModelMetrics,
+    Placement,
+    RequestTrace,
+)
 from worker_runtime.backends.python.backend import PythonBackend
 from worker_runtime.repository.pbtxt import parse
 from worker_runtime.types.request import ParameterValue, Response, SequencePart
@@ -68,6 +75,7 @@ class _Request:
     timeout_ns: int = 0
     priority: int = 0
     cancelled: bool = False
+    trace: RequestTrace | None = None
     answer: Response | None = None
 
     def send(self, response: Response | None, **_marks: Any) -> None:

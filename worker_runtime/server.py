@@ -105,6 +105,7 @@ class Server:
             gpu_memory=gpu_memory,
             host=self._host,
             limiter=limiter,
+            backend_directory=settings.backend_directory,
         )
         self._manager = Manager(
             settings.repositories,

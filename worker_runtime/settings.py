@@ -95,6 +95,7 @@ class Settings:
     rate_limit_resources: tuple[RateLimitResource, ...] = ()
     host_policies: PairsByName = field(default_factory=dict)
     backend_settings: PairsByName = field(default_factory=dict)
+    backend_directory: Path | None = None
     pinned_pool_bytes: int = 1 << 28
     cpu_metrics: bool = True
     gpu_metrics: bool = True

@@ -9,7 +9,7 @@ from worker_runtime.backends.catalog import CATALOG
 from worker_runtime.core.engine import EXTENSIONS, SERVER_VERSION
 from worker_runtime.observability.tables import table
 from worker_runtime.settings import Settings
-from worker_runtime.types.plugins import third_party
+from worker_runtime.types.plugins import SHARED_FILE, shared_backends, third_party
 
 
 def tables(settings: Settings, index: Iterable[Mapping[str, Any]]) -> Iterator[str]:
@@ -36,13 +36,19 @@ def _backends(settings: Settings) -> list[tuple[str, str, str]]:
     common.setdefault("default-max-batch-size", "4")
     rows = []
     # why only the package of others: to look deeper would import it.
-    others = {name: point.module.partition(".")[0] for name, point in third_party().items()}
-    for name, target in {**others, **CATALOG}.items():
-        found = importlib.util.find_spec(target.partition(":")[0])
-        path = found.origin if found is not None and found.origin else ""
+    paths = {name: _origin(point.module.partition(".")[0]) for name, point in third_party().items()}
+    for name, folder in shared_backends(settings.backend_directory).items():
+        paths[name] = str(folder / SHARED_FILE)
+    paths |= {name: _origin(target.partition(":")[0]) for name, target in CATALOG.items()}
+    for name, path in paths.items():
         config = {"cmdline": {**common, **settings.backend_settings.get(name, {})}}
         rows.append((name, path, json.dumps(config, separators=(",", ":"))))
     return rows
+
+
+def _origin(module: str) -> str:
+    found = importlib.util.find_spec(module)
+    return found.origin if found is not None and found.origin else ""
 
 
 def _options(settings: Settings) -> list[tuple[str, str]]:

@@ -11,7 +11,14 @@ from typing import Any
 import numpy as np
 
 from tests.support.python_models import UTILS
-from worker_runtime.backends.base import Array, LoadSpec, ModelCall, ModelMetrics, Placement
+from worker_runtime.backends.base import (
+    Array,
+    LoadSpec,
+    ModelCall,
+    ModelMetrics,
+    Placement,
+    RequestTrace,
+)
 from worker_runtime.backends.python.backend import PythonBackend, PythonModel
 from worker_runtime.backends.python.instance import PythonInstance
 from worker_runtime.repository.pbtxt import parse
@@ -35,6 +42,7 @@ class Request:
     timeout_ns: int = 0
     priority: int = 0
     cancelled: bool = False
+    trace: RequestTrace | None = None
     answers: SimpleQueue[Response | None] = field(default_factory=SimpleQueue)
 
     def send(self, response: Response | None, **_marks: Any) -> None:

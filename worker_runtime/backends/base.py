@@ -8,7 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from worker_runtime.types.graph import ModelGraph
-from worker_runtime.types.request import ParameterValue, Response, SequencePart
+from worker_runtime.types.request import InferRequest, ParameterValue, Response, SequencePart
 
 Array = np.ndarray[Any, Any]
 
@@ -26,7 +26,8 @@ class LoadSpec:
     """What to load. ``path`` is the version directory; ``cores`` bounds all CPU instances.
 
     ``config`` is the normalised ``inference.ModelConfig``, before anything is completed;
-    ``max_batch_given``: its max_batch_size was written down, also when it is 0.
+    ``max_batch_given``: its max_batch_size was written down, also when it is 0. ``shared_code``:
+    the folder of a backend whose ``model.py`` serves the model in the place of its own.
     """
 
     name: str
@@ -42,13 +43,26 @@ class LoadSpec:
     host: "Host | None" = None
     max_batch_given: bool = False
     default_max_batch_size: int = 4
+    shared_code: Path | None = None
+
+
+class RequestTrace(Protocol):
+    """The trace of a request that was sampled, to be handed on with calls that it leads to."""
+
+    @property
+    def context(self) -> str:
+        """Its OpenTelemetry context as JSON, "" when it does not become spans."""
+        ...
+
+    def follow(self, request: InferRequest) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class ModelCall:
     """A request that a model makes of another one; ``inputs`` are name, data type and array.
 
-    ``version`` "" is the highest. Unless ``decoupled`` exactly one answer is wanted.
+    ``version`` "" is the highest. Unless ``decoupled`` exactly one answer is wanted. ``trace`` is
+    that of the request which it is made for, when the model says so.
     """
 
     model: str
@@ -60,6 +74,7 @@ class ModelCall:
     timeout_ns: int = 0
     parameters: Mapping[str, ParameterValue] | None = None
     decoupled: bool = False
+    trace: RequestTrace | None = None
 
 
 class ModelMetrics(Protocol):
@@ -147,6 +162,11 @@ class BackendRequest(Protocol):
 
     @property
     def priority(self) -> int: ...
+
+    @property
+    def trace(self) -> RequestTrace | None:
+        """None when it is not traced."""
+        ...
 
     @property
     def cancelled(self) -> bool:

@@ -64,6 +64,7 @@ def parse(arguments: Sequence[str]) -> Settings:
         rate_limit_resources=pairs.rate_limit_resources(take.many("rate-limit-resource")),
         host_policies=pairs.host_policies(take.many("host-policy")),
         backend_settings=pairs.backend_settings(take.many("backend-config")),
+        backend_directory=_path(take, "backend-directory"),
         pinned_pool_bytes=take.number("pinned-memory-pool-byte-size"),
         cpu_metrics=take.flag("allow-cpu-metrics") and take.flag("allow-metrics"),
         gpu_metrics=take.flag("allow-gpu-metrics") and take.flag("allow-metrics"),
@@ -72,12 +73,16 @@ def parse(arguments: Sequence[str]) -> Settings:
         trace=tracing.trace_config(take),
         log=_log_options(take),
         access_log=take.text("access-log"),
-        ready_file=Path(take.text("ready-file")) if take.text("ready-file") else None,
+        ready_file=_path(take, "ready-file"),
         warnings=tuple(_warnings(take)),
         deprecations=tuple(_deprecations(take)),
     )
     _check_ports(settings)
     return settings
+
+
+def _path(take: Values, name: str) -> Path | None:
+    return Path(take.text(name)) if take.text(name) else None
 
 
 def _repositories(take: Values) -> tuple[Path, ...]:

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from worker_runtime.backends.base import (
@@ -46,10 +47,12 @@ from worker_runtime.repository.validation import (
     check_model,
     placed,
 )
+from worker_runtime.types.formats import SERVED
 from worker_runtime.types.graph import ModelGraph
 from worker_runtime.types.instances import places_of
 from worker_runtime.types.machine import Machine
 from worker_runtime.types.override import LoadOverride
+from worker_runtime.types.plugins import shared_backends
 from worker_runtime.types.signature import signature_of
 
 
@@ -69,6 +72,7 @@ class LoadingRules:
 
     gpu_limits: Mapping[int, float] = field(default_factory=dict)
     gpu_memory: Callable[[int], tuple[int, int]] | None = None
+    backend_directory: Path | None = None  # of backends made of shared Python code
 
     def default_max_batch_size(self, backend: str) -> int:
         """What a model that batches gets when it does not say how much."""
@@ -124,9 +128,10 @@ def load_version(plan: ModelPlan, version: int, rules: LoadingRules) -> Blueprin
     if is_ensemble(config):
         loaded: LoadedModel = ComposedModel()
     else:
-        _check_backend(config)
+        _check_backend(config, rules)
         check_instances(plan, rules)
-        chosen, spec = backend(config.backend), _load_spec(config, plan, version, rules)
+        spec = _load_spec(config, plan, version, rules)
+        chosen = _backend(spec)
         if isinstance(chosen, SelfCompleting):
             if rules.auto_complete:
                 chosen.auto_complete(spec)
@@ -195,7 +200,7 @@ def load_instances(
     config.instance_group.extend(plan.config.instance_group)
     spec = _load_spec(config, plan, version, rules)
     placements = tuple(spec.placements[number] for number in numbers)
-    chosen = backend(config.backend)
+    chosen = _backend(spec)
     _check_capabilities(chosen, config, spec)
     loaded = chosen.load(replace(spec, placements=placements))
     try:
@@ -234,8 +239,12 @@ def described(problem: Problem) -> str:
     return f"{problem.message} ({CONFIG_NAME}:{problem.line}:{problem.column}{about}{detail})"
 
 
-def _check_backend(config: Any) -> None:
-    unknown = unsupported_backend(config)
+def _backend(spec: LoadSpec) -> Backend:
+    return backend("python" if spec.shared_code is not None else spec.config.backend)
+
+
+def _check_backend(config: Any, rules: LoadingRules) -> None:
+    unknown = unsupported_backend(config, shared_backends(rules.backend_directory))
     if unknown is not None:
         raise LoadFailed(unknown.message, unknown)
 
@@ -259,4 +268,10 @@ def _load_spec(config: Any, plan: ModelPlan, version: int, rules: LoadingRules) 
         host=rules.host,
         max_batch_given=plan.max_batch_given,
         default_max_batch_size=rules.default_max_batch_size(config.backend),
+        shared_code=_shared_code(config.backend, rules),
     )
+
+
+def _shared_code(name: str, rules: LoadingRules) -> Path | None:
+    """What is built in comes first: nobody replaces it by accident."""
+    return None if name in SERVED else shared_backends(rules.backend_directory).get(name)

@@ -89,6 +89,9 @@ def start_call(engine: Engine, call: ModelCall, answer: Answer) -> LocalCall:
         parameters=dict(call.parameters) if call.parameters else None,
     )
     sink.request = request
+    if call.trace is not None:
+        request.model = model
+        call.trace.follow(request)
     try:
         engine.submit(model, request)
     except RuntimeFault:

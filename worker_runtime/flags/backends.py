@@ -5,7 +5,11 @@ from worker_runtime.flags.flag import Flag, Group, Kind
 BACKEND = Group(
     "Backend",
     (
-        Flag("backend-directory", Kind.TEXT, "backends are part of this server", effect=False),
+        Flag(
+            "backend-directory",
+            Kind.TEXT,
+            "where backends made of shared Python code lie, as <backend>/model.py",
+        ),
         Flag(
             "backend-config",
             Kind.TEXT,

@@ -1,5 +1,6 @@
 """Fill what a configuration leaves open before a model is loaded: name, backend, files, groups."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from tritonclient.grpc import model_config_pb2
@@ -142,8 +143,11 @@ def _name_backend(config: Any, directory: ModelDirectory) -> None:
     config.default_model_filename = f"model.{backend}"
 
 
-def unsupported_backend(config: Any) -> Problem | None:
-    """The finding when this runtime has no such backend, None when it has."""
+def unsupported_backend(config: Any, shared: Iterable[str] = ()) -> Problem | None:
+    """The finding when this runtime has no such backend, None when it has.
+
+    ``shared`` names the backends made of shared Python code.
+    """
     if config.platform == ENSEMBLE:
         return None
     if config.runtime not in ("", "model.py", f"libtriton_{config.backend}.so"):
@@ -154,7 +158,8 @@ def unsupported_backend(config: Any) -> Problem | None:
             field="runtime",
             detail=f'got "{config.runtime}"; expected no runtime: backends are built in',
         )
-    if config.backend in SERVED or config.backend in third_party():
+    others = (*third_party(), *shared)
+    if config.backend in SERVED or config.backend in others:
         return None
     return Problem(
         "BackendUnsupported",
@@ -163,7 +168,7 @@ def unsupported_backend(config: Any) -> Problem | None:
         model=config.name,
         field="backend",
         detail=f"backend '{config.backend}' is not available here; available: "
-        + ", ".join((*SERVED, *third_party())),
+        + ", ".join((*SERVED, *others)),
     )
 
 

@@ -4,10 +4,6 @@ import json
 import queue
 import re
 import signal
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +11,12 @@ import numpy as np
 import pytest
 import tritonclient.grpc as grpc_client
 import tritonclient.http as http_client
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from prometheus_client.parser import text_string_to_metric_families
 from tritonclient.utils import InferenceServerException
 
 from tests.support import onnx_models as om
 from tests.support.builtin_models import REPEAT, place
+from tests.support.otlp import receiver
 from tests.support.runtime_process import Runtime, runtime, wait_until
 
 pytestmark = pytest.mark.integration
@@ -184,49 +180,6 @@ def test_settings_change_through_both_protocols(tmp_path: Path, repository: Path
             shown = client.get_log_settings(as_json=True)["settings"]
             assert shown["log_verbose_level"] == {"uint32_param": 1}
         assert server.stop() == 0
-
-
-class Receiver:
-    """An OTLP receiver: keeps the spans that it is sent."""
-
-    def __init__(self) -> None:
-        self.spans: list[Any] = []
-        self.resources: list[dict[str, str]] = []
-        self.url = ""
-
-    def take(self, body: bytes) -> None:
-        for group in ExportTraceServiceRequest.FromString(body).resource_spans:
-            self.resources.append(
-                {item.key: item.value.string_value for item in group.resource.attributes}
-            )
-            for scope in group.scope_spans:
-                self.spans.extend(scope.spans)
-
-
-@contextmanager
-def receiver() -> Iterator[Receiver]:
-    found = Receiver()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            found.take(self.rfile.read(int(self.headers["Content-Length"])))
-            self.send_response(200)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-
-        def log_message(self, *args: Any) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    found.url = f"http://127.0.0.1:{server.server_port}/v1/traces"
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield found
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 def test_spans_are_sent_by_otlp(repository: Path) -> None:

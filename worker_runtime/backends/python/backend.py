@@ -21,6 +21,7 @@ from worker_runtime.backends.python.process import (
 from worker_runtime.backends.python.stub.shoal_stub.channel import Closed
 from worker_runtime.errors import ConfigInvalid, LoadFailed, Problem
 from worker_runtime.types.graph import ModelGraph
+from worker_runtime.types.plugins import SHARED_FILE
 from worker_runtime.types.tensor import BY_NUMBER
 
 _READY_TIMEOUT_S = 5.0
@@ -99,6 +100,7 @@ class PythonBackend:
                     "op": "auto_complete",
                     "path": str(spec.path),
                     "file": _file(spec),
+                    "shared": str(spec.shared_code or ""),
                     "model": spec.name,
                     "config": _config_json(spec.config),
                 }
@@ -137,11 +139,12 @@ class _Completion:
 
 
 def _file(spec: LoadSpec) -> str:
-    return spec.filename or "model.py"
+    """What holds the code. A shared backend reads the model's own file itself, if it has one."""
+    return SHARED_FILE if spec.shared_code is not None else spec.filename or SHARED_FILE
 
 
 def _check_file(spec: LoadSpec) -> None:
-    path = spec.path / _file(spec)
+    path = (spec.shared_code or spec.path) / _file(spec)
     if not path.is_file():
         message = f"Python model file not found in '{spec.path.parent / _file(spec)}' or '{path}'"
         raise LoadFailed(message, Problem("ModelLoadFailed", message, model=spec.name), "Internal")
@@ -177,6 +180,7 @@ def _instance_spec(spec: LoadSpec, place: Placement, command: Command) -> Instan
         "op": "initialize",
         "path": str(spec.path),
         "file": _file(spec),
+        "shared": str(spec.shared_code or ""),
         "decoupled": decoupled,
         "args": {
             "model_config": _config_json(spec.config),

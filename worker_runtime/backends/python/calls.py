@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from worker_runtime.backends.base import Host, ModelCall
+from worker_runtime.backends.base import Host, ModelCall, RequestTrace
 from worker_runtime.backends.python.messages import arrays_of, code_of, response_message
 from worker_runtime.backends.python.process import Message, StubProcess
 from worker_runtime.backends.python.stub.shoal_stub.channel import Closed
@@ -21,12 +21,22 @@ _START, _END = 1, 2
 
 
 class Calls:
-    """``handle`` is called by the thread that receives the process's messages."""
+    """``handle`` is called by the thread that receives the process's messages.
 
-    def __init__(self, model: str, host: Host, process: StubProcess) -> None:
+    ``trace_of`` gives the trace of a request that the process has, by its number.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        host: Host,
+        process: StubProcess,
+        trace_of: Callable[[int], RequestTrace | None],
+    ) -> None:
         self._model = model
         self._host = host
         self._process = process
+        self._trace_of = trace_of
         self._cancels: dict[int, Callable[[], None]] = {}
 
     def handle(self, message: Message) -> None:
@@ -94,6 +104,7 @@ class Calls:
             timeout_ns=data["timeout"] * 1000,
             parameters=msgspec.json.decode(data["parameters"]) or None,
             decoupled=decoupled,
+            trace=self._trace_of(data["trace"]),
         )
 
     def _reply(self, number: int, *, final: bool, response: Response | None) -> None:

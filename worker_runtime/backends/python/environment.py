@@ -19,6 +19,7 @@ from worker_runtime.errors import LoadFailed, Problem
 logger = logging.getLogger(__name__)
 EXECUTION_ENV = "EXECUTION_ENV_PATH"
 _MODEL_DIRECTORY = "$$TRITON_MODEL_DIRECTORY"
+_SHARED_ENVIRONMENT = "pb_exec_env_model.py.tar.gz"
 _INSTALL_TIMEOUT_S = 1800
 
 
@@ -27,11 +28,14 @@ def interpreter(spec: LoadSpec) -> tuple[Path | None, dict[str, str]]:
 
     EXECUTION_ENV_PATH names a conda-pack archive or an unpacked environment, as in Triton, or a
     virtual environment; without it a ``requirements.txt`` beside ``model.py`` or beside
-    ``config.pbtxt`` is installed into an environment that is kept for the next time.
+    ``config.pbtxt`` is installed into an environment that is kept for the next time. A shared
+    backend may bring either, the first under Triton's name for it.
     """
     given = spec.parameters.get(EXECUTION_ENV, "")
     if given:
         root = _unpacked(_located(given, spec), spec)
+    elif spec.shared_code is not None and (spec.shared_code / _SHARED_ENVIRONMENT).is_file():
+        root = _unpacked(spec.shared_code / _SHARED_ENVIRONMENT, spec)
     else:
         wanted = _requirements(spec)
         if wanted is None:
@@ -97,7 +101,7 @@ def _unpacked(path: Path, spec: LoadSpec) -> Path:
 
 
 def _requirements(spec: LoadSpec) -> Path | None:
-    for folder in (spec.path, spec.path.parent):
+    for folder in (spec.path, spec.path.parent, *filter(None, [spec.shared_code])):
         if (folder / "requirements.txt").is_file():
             return folder / "requirements.txt"
     return None

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from time import monotonic_ns
 
-from worker_runtime.backends.base import BackendRequest, Host
+from worker_runtime.backends.base import BackendRequest, Host, RequestTrace
 from worker_runtime.backends.python.calls import Calls
 from worker_runtime.backends.python.messages import request_message, response_of
 from worker_runtime.backends.python.process import Command, Message, StubProcess
@@ -69,7 +69,7 @@ class PythonInstance:
         self._starting = SimpleQueue()
         process = StubProcess(self._spec.command, self._on_message, self._on_exit)
         self._process = process
-        self._calls = Calls(self._spec.model, self._host, process)
+        self._calls = Calls(self._spec.model, self._host, process, self._trace_of)
         limit = self._spec.start_timeout_s
         try:
             process.send(self._spec.start)
@@ -270,6 +270,10 @@ class PythonInstance:
             return read()
         except (RuntimeFault, ValueError) as error:
             return Response(error=BackendFailed(str(error)))
+
+    def _trace_of(self, number: int) -> RequestTrace | None:
+        request = self._open.get(number)
+        return request.trace if request is not None else None
 
     def _tell_cancelled(self, message: Message) -> None:
         request = self._open.get(message["n"])

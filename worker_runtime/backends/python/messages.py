@@ -74,6 +74,9 @@ def request_message(
         message["timeout"] = request.timeout_ns // 1000
     if request.parameters:
         message["parameters"] = msgspec.json.encode(request.parameters).decode()
+    trace = request.trace
+    if trace is not None and trace.context:
+        message["trace"] = trace.context
     sequence = request.sequence
     if sequence is not None:
         message["corr"] = sequence.id

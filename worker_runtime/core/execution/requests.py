@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from worker_runtime.backends.base import Array, RequestInstance
+from worker_runtime.backends.base import Array, RequestInstance, RequestTrace
 from worker_runtime.core.execution.answers import Answers, Times, as_fault
 from worker_runtime.core.execution.executor import Batch, restored
 from worker_runtime.core.statistics import FailureReason, ResponseEnd
@@ -96,6 +96,11 @@ class ActiveRequest:
     @property
     def priority(self) -> int:
         return self.request.priority
+
+    @property
+    def trace(self) -> RequestTrace | None:
+        found: RequestTrace | None = self.request.trace
+        return found
 
     @property
     def cancelled(self) -> bool:

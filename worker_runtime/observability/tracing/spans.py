@@ -13,6 +13,7 @@ from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExport
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
+from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 from opentelemetry.sdk.trace.sampling import ALWAYS_ON
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
@@ -23,6 +24,22 @@ DEFAULT_URL = "http://localhost:4318/v1/traces"
 _EXECUTION = ("COMPUTE_START", "COMPUTE_INPUT_END", "COMPUTE_OUTPUT_START", "COMPUTE_END")
 
 Stamps = Iterable[tuple[str, int]]
+
+
+class PlannedIds(RandomIdGenerator):
+    """Random ids, except for the next span's where it was given before."""
+
+    def __init__(self) -> None:
+        self.trace = 0
+        self.span = 0
+
+    def generate_trace_id(self) -> int:
+        found, self.trace = self.trace, 0
+        return found or super().generate_trace_id()
+
+    def generate_span_id(self) -> int:
+        found, self.span = self.span, 0
+        return found or super().generate_span_id()
 
 
 class SpanExport:
@@ -36,8 +53,12 @@ class SpanExport:
                 key, _, text = value.partition("=")
                 attributes[key] = text
         size, delay, queue = (int(options.get(name, default)) for name, default in BATCHING)
+        self._ids = PlannedIds()
         self._provider = TracerProvider(
-            sampler=ALWAYS_ON, resource=Resource(attributes), shutdown_on_exit=False
+            sampler=ALWAYS_ON,
+            resource=Resource(attributes),
+            shutdown_on_exit=False,
+            id_generator=self._ids,
         )
         self._provider.add_span_processor(
             BatchSpanProcessor(
@@ -50,12 +71,21 @@ class SpanExport:
         self._tracer = self._provider.get_tracer("triton-server")
         self._propagator = TraceContextTextMapPropagator()
 
+    def trace_id(self, headers: Mapping[str, str]) -> int:
+        """The caller's, or a new one."""
+        above = api.get_current_span(self._above(headers)).get_span_context()
+        return above.trace_id if above.is_valid else self._ids.generate_trace_id()
+
+    def _above(self, headers: Mapping[str, str]) -> contexts.Context:
+        return self._propagator.extract(headers, context=contexts.Context())
+
     def export(self, group: Group) -> None:
         """The spans of a complete trace; monotonic times become wall-clock ones."""
         offset = time.time_ns() - time.monotonic_ns()
         first = group.members[0]
-        above = self._propagator.extract(group.headers, context=contexts.Context())
+        above = self._above(group.headers)
         stamps = first.door or first.core
+        self._ids.trace = group.trace_id
         root = self._span("InferRequest", stamps, offset, above)
         below = {0: api.set_span_in_context(root, above)}
         for trace in group.members:
@@ -72,6 +102,7 @@ class SpanExport:
         if trace.request_id:
             attributes["triton.request_id"] = trace.request_id
         stamps = [stamp for stamp in trace.core if stamp[0] not in _EXECUTION]
+        self._ids.span = trace.span_id
         span = self._span(trace.model, stamps, offset, below[trace.parent], attributes)
         inside = below[trace.id] = api.set_span_in_context(span, below[trace.parent])
         execution = [stamp for stamp in trace.core if stamp[0] in _EXECUTION]

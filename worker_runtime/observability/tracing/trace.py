@@ -1,5 +1,7 @@
 """The trace of one sampled request, and of the requests that it led to."""
 
+import json
+import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from time import monotonic_ns
@@ -20,12 +22,16 @@ _COMPUTE = ("COMPUTE_START", "COMPUTE_INPUT_END", "COMPUTE_OUTPUT_START", "COMPU
 
 @dataclass(slots=True)
 class Group:
-    """A front end's request with everything below it: written when the last member is complete."""
+    """A front end's request with everything below it: written when the last member is complete.
+
+    ``trace_id`` is OpenTelemetry's, 0 where traces do not become spans.
+    """
 
     setting: TraceSetting
     next_id: Callable[[], int]
     complete: Callable[["Group"], None]
     headers: Mapping[str, str]
+    trace_id: int = 0
     members: list["Trace"] = field(default_factory=list)
     open: int = 0
 
@@ -34,7 +40,8 @@ class Trace:
     """What one request went through. Times are monotonic nanoseconds.
 
     ``door`` holds the front end's stamps (and custom ones), ``core`` those of the model,
-    ``tensors`` are captured only where the level asks for them.
+    ``tensors`` are captured only where the level asks for them. ``span_id`` is that of the
+    model's span, chosen before there is one: the model may pass it on.
     """
 
     __slots__ = (
@@ -46,6 +53,7 @@ class Trace:
         "parent",
         "prefix",
         "request_id",
+        "span_id",
         "tensors",
         "version",
         "witness",
@@ -55,6 +63,7 @@ class Trace:
         self.group = group
         self.id = group.next_id()
         self.parent = parent
+        self.span_id = secrets.randbits(64) or 1 if group.trace_id else 0
         self.prefix = prefix
         self.witness: Any = None  # of the access log, when there is one
         self.model = str(request.model.name)
@@ -74,9 +83,25 @@ class Trace:
         """A custom activity, now or at ``ns``."""
         self.door.append((name, ns or monotonic_ns()))
 
+    @property
+    def context(self) -> str:
+        """What a program below sends along so that its spans stand under the model's, as JSON.
+
+        "" where traces do not become spans.
+        """
+        if not self.group.trace_id:
+            return ""
+        context = {"traceparent": f"00-{self.group.trace_id:032x}-{self.span_id:016x}-01"}
+        state = self.group.headers.get("tracestate")
+        if state:
+            context["tracestate"] = state
+        return json.dumps(context)
+
     def follow(self, request: InferRequest) -> None:
         """Trace a request that this one leads to (a step of an ensemble, a call of a model)."""
-        Trace(self.group, request, self.id)
+        # why: a model may call when its own request has been answered, and the trace written.
+        if self.group.open:
+            Trace(self.group, request, self.id)
 
     def answered(self, request: InferRequest, names: tuple[str, ...], arrays: Arrays) -> None:
         """An answer is there and about to be written."""

@@ -27,6 +27,8 @@ Shown = dict[str, list[str] | str]
 
 
 class Export(Protocol):
+    def trace_id(self, headers: Mapping[str, str]) -> int: ...
+
     def export(self, group: Group) -> None: ...
 
     def close(self) -> None: ...
@@ -36,6 +38,7 @@ class Witness:
     """What a request carries that is written to the access log and not traced."""
 
     __slots__ = ("_watched",)
+    context = ""
 
     def __init__(self, watched: Watched) -> None:
         self._watched = watched
@@ -91,7 +94,8 @@ class Tracer:
         if not (setting.force() if called else setting.sample()):
             return
         self._look()
-        group = Group(setting, self._ids.__next__, self._complete, headers)
+        trace_id = self._export.trace_id(headers) if self._export is not None else 0
+        group = Group(setting, self._ids.__next__, self._complete, headers, trace_id)
         witness = request.trace
         trace = Trace(group, request, 0, prefix)
         trace.witness = witness

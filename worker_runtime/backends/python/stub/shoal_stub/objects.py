@@ -252,6 +252,7 @@ class InferenceRequest:
             "version": self._model_version,
             "outputs": list(self._outputs),
             "parameters": self._parameters,
+            "trace": self._trace._number,
             "inputs": [tensor.write(arena) for tensor in self._inputs],
         }
 
@@ -268,7 +269,7 @@ class InferenceRequest:
         made._flags = data.get("flags", 0)
         made._timeout = data.get("timeout", 0)
         made._parameters = data.get("parameters", "{}")
-        made._trace = InferenceTrace(data.get("trace"))
+        made._trace = InferenceTrace(data.get("trace"), data["n"])
         made._model_name = session.model_name
         made._model_version = session.model_version
         made._preferred_memory = None

@@ -71,15 +71,14 @@ class Runner:
 
     def _import(self, message: "dict[str, Any]") -> Any:
         """The model's class; sibling imports work by name and relatively, as in Triton."""
-        path, file = message["path"], message["file"]
-        sys.path[:0] = [path, os.path.dirname(path)]
-        version = os.path.basename(path)
+        path, file, shared = message["path"], message["file"], message["shared"]
+        sys.path[:0] = [*([shared] if shared else []), path, os.path.dirname(path)]
         name = file[:-3] if file.endswith(".py") else file
-        package = importlib.import_module(f"{version}.{name}")
+        if not shared:
+            name = f"{os.path.basename(path)}.{name}"
+        package = importlib.import_module(name)
         if not hasattr(package, "TritonPythonModel"):
-            raise Misuse(
-                f"AttributeError: module '{version}.{name}' has no attribute 'TritonPythonModel'"
-            )
+            raise Misuse(f"AttributeError: module '{name}' has no attribute 'TritonPythonModel'")
         return package.TritonPythonModel
 
     def _auto_complete(self, message: "dict[str, Any]") -> None:
@@ -109,7 +108,7 @@ class Runner:
         session.decoupled = message["decoupled"]
         try:
             self._model = self._import(message)()
-            file = os.path.join(message["path"], message["file"])
+            file = os.path.join(message["shared"] or message["path"], message["file"])
             self._execute = getattr(self._model, "execute", missing_execute(file))
             self._is_async = inspect.iscoroutinefunction(self._execute)
             if hasattr(self._model, "initialize"):

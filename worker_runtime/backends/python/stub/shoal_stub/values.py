@@ -68,10 +68,11 @@ class PreferredMemory:
 
 
 class InferenceTrace:
-    """The trace that a request belongs to."""
+    """The trace that a request belongs to, to be given to the requests that it leads to."""
 
-    def __init__(self, context: "Optional[str]" = None) -> None:
+    def __init__(self, context: "Optional[str]" = None, number: int = -1) -> None:
         self._context = context
+        self._number = number  # of the request, as the server counts them
 
     def get_context(self) -> "Optional[str]":
         """The OpenTelemetry context as JSON, None when the request is not traced so."""
