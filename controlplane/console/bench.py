@@ -1,8 +1,9 @@
 """The test bench of one socket: metadata and inferences of one endpoint, through the gateway."""
 
 import asyncio
-import json
 import logging
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing
 from typing import Any, Protocol
 
 import grpc
@@ -10,9 +11,10 @@ import httpx
 from channels.db import database_sync_to_async
 from django.conf import settings
 
-from controlplane.console import frames
+from controlplane.console import frames, reading
 from controlplane.console.inference import (
     Answer,
+    Call,
     InferenceFailed,
     Target,
     infer_grpc,
@@ -20,12 +22,11 @@ from controlplane.console.inference import (
     model_path,
 )
 from controlplane.console.models_served import Served, Specification, as_running, served
+from controlplane.console.streaming import Part, stream_grpc
 from controlplane.console.tensors import (
     MAX_VALUES_SHOWN,
-    Tensor,
     TensorError,
     check_against,
-    read_input,
     show_output,
 )
 from controlplane.console.timing import Counters, counters, timing
@@ -34,11 +35,14 @@ from controlplane.deployments.services.keys import endpoint_key_use
 
 logger = logging.getLogger(__name__)
 
-MAX_FRAME_CHARS = 16 << 20
 MAX_IN_FLIGHT = 4
 SIDE_CALL_TIMEOUT_S = 5.0
+STREAM_TIMEOUT_S = 600.0  # a stream may talk for long; a person can stop it
 UNFORESEEN = "Something unforeseen went wrong; the log has the cause."
-GRPC_OPTIONS = [("grpc.max_receive_message_length", 256 << 20)]
+GRPC_OPTIONS = [
+    ("grpc.max_receive_message_length", 256 << 20),
+    ("grpc.max_send_message_length", 256 << 20),
+]
 
 
 class Send(Protocol):
@@ -51,12 +55,14 @@ class Bench:
         self._send = send
         self._client = httpx.AsyncClient(trust_env=False, timeout=SIDE_CALL_TIMEOUT_S)
         self._channel: grpc.aio.Channel | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._arriving: reading.Arriving | None = None
 
     async def close(self) -> None:
-        for task in list(self._tasks):
+        tasks = list(self._tasks.values())
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
         await self._client.aclose()
         if self._channel is not None:
             await self._channel.close()
@@ -65,53 +71,137 @@ class Bench:
         """Answer one request; inferences answer later, so that several may be on their way."""
         request: dict[str, Any] = {}
         try:
-            request = await asyncio.to_thread(_parse, text)
+            request = await asyncio.to_thread(reading.parse, text)
             match request.get("op"):
                 case "metadata":
-                    await self._metadata(str(request.get("deployment") or ""))
+                    await self._metadata(str(request.get("deployment") or ""), may_infer)
                 case "infer":
-                    if not may_infer:
-                        raise InferenceFailed("Forbidden", "Your role may look, but not call.")
-                    await self._start(request)
+                    await self._arrive(request, may_infer=may_infer)
+                case "cancel":
+                    task = self._tasks.get(reading.call_id(request))
+                    if task is not None:
+                        task.cancel()
                 case other:
                     raise frames.BadRequest(
-                        "BadRequest", f"op: expected metadata or infer, got {other!r:.80}."
+                        "BadRequest",
+                        f"op: expected metadata, infer or cancel, got {other!r:.80}.",
                     )
         except Exception as error:
             await self._fail(request.get("id"), error)
 
-    async def _metadata(self, deployment: str) -> None:
+    async def receive_bytes(self, piece: bytes) -> None:
+        """A tensor's bytes, of the call whose text came last."""
+        arriving = self._arriving
+        call_id = arriving.request.get("id") if arriving else None
+        try:
+            if arriving is None:
+                raise frames.BadRequest("BadRequest", "A binary frame that no call announced.")
+            arriving.add(piece)
+            if arriving.missing == 0:
+                self._arriving = None
+                await self._start(arriving)
+        except Exception as error:
+            await self._fail(call_id, error)
+
+    async def _metadata(self, deployment: str, may_infer: bool) -> None:
         found, target = await self._target(deployment)
         pinned = Target(target.base_url, target.endpoint, target.key, found.deployment)
         models = [await as_running(self._client, pinned, model) for model in found.models]
-        await self._send(frames.dump({"type": "metadata", "models": models}))
+        limits = {**reading.LIMITS, "in_flight": MAX_IN_FLIGHT}
+        await self._send(
+            frames.dump(
+                {"type": "metadata", "models": models, "may_infer": may_infer, "limits": limits}
+            )
+        )
 
-    async def _start(self, request: dict[str, Any]) -> None:
+    async def _arrive(self, request: dict[str, Any], *, may_infer: bool) -> None:
+        if not may_infer:
+            raise InferenceFailed("Forbidden", "Your role may look, but not call.")
+        call_id = reading.call_id(request)
+        if self._arriving is not None:
+            self._arriving = None
+            raise frames.BadRequest("BadRequest", "The call before still waited for its frames.")
         if len(self._tasks) >= MAX_IN_FLIGHT:
             raise InferenceFailed("Busy", f"At most {MAX_IN_FLIGHT} calls at a time.", status=429)
-        call_id = request.get("id")
-        if not isinstance(call_id, str) or not 0 < len(call_id) <= 100:
-            raise frames.BadRequest("BadRequest", "id: expected a text of 1 to 100 characters.")
-        await self._send(frames.dump({"type": "accepted", "id": call_id}))
-        task = asyncio.create_task(self._infer(call_id, request))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        if call_id in self._tasks:
+            raise frames.BadRequest("BadRequest", f"id: {call_id} is on its way already.")
+        arriving = reading.Arriving.of(request)
+        if arriving.missing:
+            self._arriving = arriving
+        else:
+            await self._start(arriving)
 
-    async def _infer(self, call_id: str, request: dict[str, Any]) -> None:
+    async def _start(self, arriving: reading.Arriving) -> None:
+        call_id = reading.call_id(arriving.request)
+        await self._send(frames.dump({"type": "accepted", "id": call_id}))
+        task = asyncio.create_task(self._infer(call_id, arriving))
+        self._tasks[call_id] = task
+        task.add_done_callback(lambda _: self._tasks.pop(call_id, None))
+
+    async def _infer(self, call_id: str, arriving: reading.Arriving) -> None:
+        request = arriving.request
         try:
+            inputs = await asyncio.to_thread(arriving.inputs)
             found, target = await self._target(str(request.get("deployment") or ""))
-            inputs = await asyncio.to_thread(_inputs, request)
             specification = await self._specification(found, target, request)
             check_against(inputs, specification["inputs"], specification["max_batch_size"])
-            before = await self._counters(found, target, specification["name"])
-            answer = await self._call(found, target, specification["name"], inputs, request)
-            after = await self._counters(found, target, specification["name"])
-            frame = await asyncio.to_thread(_result, call_id, answer, before, after)
-            await self._send(frame)
+            call = Call(
+                model=specification["name"],
+                inputs=inputs,
+                outputs=reading.names(request),
+                version=str(request.get("version") or ""),
+                parameters=reading.parameters(request),
+            )
+            before = await self._counters(found, target, call.model)
+            await self._send(frames.dump({"type": "sent", "id": call_id}))
+
+            async def after() -> Counters | None:
+                return await self._counters(found, target, call.model)
+
+            if specification["decoupled"]:
+                await self._stream(call_id, target, call, before, after)
+                return
+            answer = await self._call(found, target, call, str(request.get("protocol", "http")))
+            last = await after()
+            await self._send(await asyncio.to_thread(_result, call_id, answer, before, last))
         except asyncio.CancelledError:
+            await self._send(frames.dump({"type": "cancelled", "id": call_id}))
             raise
         except Exception as error:
             await self._fail(call_id, error)
+
+    async def _stream(
+        self,
+        call_id: str,
+        target: Target,
+        call: Call,
+        before: Counters | None,
+        after: Callable[[], Awaitable[Counters | None]],
+    ) -> None:
+        """Every response as it comes, then a result without outputs that counts them."""
+        count, first_us, total_us, version, deployment = 0, None, 0.0, "", ""
+        stream = stream_grpc(self._grpc(target), target, call, STREAM_TIMEOUT_S)
+        async with aclosing(stream):
+            async for part in stream:
+                first_us = part.at_us if first_us is None else first_us
+                total_us, version, deployment = part.at_us, part.model_version, part.deployment
+                count += 1
+                await self._send(await asyncio.to_thread(_response, call_id, part))
+        measured = timing(total_us=total_us, upstream_us=None, before=before, after=await after())
+        await self._send(
+            frames.dump(
+                {
+                    "type": "result",
+                    "id": call_id,
+                    "outputs": [],
+                    "responses": count,
+                    "timing": {**measured, "first_us": first_us and round(first_us, 1)},
+                    "model_version": version,
+                    "deployment": deployment,
+                    "max_values": MAX_VALUES_SHOWN,
+                }
+            )
+        )
 
     async def _target(self, deployment: str) -> tuple[Served, Target]:
         found = await database_sync_to_async(served)(self.endpoint, deployment)
@@ -131,24 +221,17 @@ class Bench:
         pinned = Target(target.base_url, target.endpoint, target.key, found.deployment)
         return await as_running(self._client, pinned, matching[0])
 
-    async def _call(
-        self,
-        found: Served,
-        target: Target,
-        model: str,
-        inputs: list[Tensor],
-        request: dict[str, Any],
-    ) -> Answer:
-        outputs = request.get("outputs") or []
-        if not isinstance(outputs, list) or not all(isinstance(name, str) for name in outputs):
-            raise frames.BadRequest("BadRequest", "outputs: expected a list of names.")
+    async def _call(self, found: Served, target: Target, call: Call, protocol: str) -> Answer:
         # why longer than the gateway's own limit: its answer says more than our giving up
         timeout_s = found.request_timeout_ms / 1000 + 10
-        if request.get("protocol", "http") == "grpc":
-            if self._channel is None:
-                self._channel = grpc.aio.insecure_channel(target.grpc_target, GRPC_OPTIONS)
-            return await infer_grpc(self._channel, target, model, inputs, outputs, timeout_s)
-        return await infer_http(self._client, target, model, inputs, outputs, timeout_s)
+        if protocol == "grpc":
+            return await infer_grpc(self._grpc(target), target, call, timeout_s)
+        return await infer_http(self._client, target, call, timeout_s)
+
+    def _grpc(self, target: Target) -> grpc.aio.Channel:
+        if self._channel is None:
+            self._channel = grpc.aio.insecure_channel(target.grpc_target, GRPC_OPTIONS)
+        return self._channel
 
     async def _counters(self, found: Served, target: Target, model: str) -> Counters | None:
         """None where readings are not comparable: several deployments or replicas may answer."""
@@ -192,25 +275,16 @@ def _explain(error: Exception) -> tuple[str, str, str, int | None]:
             return "InternalError", UNFORESEEN, "", None
 
 
-def _parse(text: str) -> dict[str, Any]:
-    if len(text) > MAX_FRAME_CHARS:
-        raise frames.BadRequest(
-            "TooLarge", f"A request has at most {MAX_FRAME_CHARS >> 20} Mi characters."
-        )
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise frames.BadRequest("BadRequest", f"Not JSON: {error}") from error
-    if not isinstance(data, dict):
-        raise frames.BadRequest("BadRequest", "Expected a JSON object.")
-    return data
-
-
-def _inputs(request: dict[str, Any]) -> list[Tensor]:
-    inputs = request.get("inputs")
-    if not isinstance(inputs, list):
-        raise TensorError("inputs: expected a list.")
-    return [read_input(item) for item in inputs]
+def _response(call_id: str, part: Part) -> str:
+    return frames.dump(
+        {
+            "type": "response",
+            "id": call_id,
+            "index": part.index,
+            "at_us": round(part.at_us, 1),
+            "outputs": [show_output(output) for output in part.outputs],
+        }
+    )
 
 
 def _result(call_id: str, answer: Answer, before: Counters | None, after: Counters | None) -> str:

@@ -104,8 +104,11 @@ class ConsoleConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         self.bench = Bench(endpoint, self._send)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
-        del bytes_data  # requests are text
-        if self.bench is not None:
+        if self.bench is None:
+            return
+        if bytes_data is not None:
+            await self.bench.receive_bytes(bytes_data)
+        else:
             role = User.Role(self.scope["user"].role)
             may_infer = RANK[role] >= RANK[User.Role.DEPLOYER]
             await self.bench.receive(text_data or "", may_infer=may_infer)

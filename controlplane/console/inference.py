@@ -2,8 +2,8 @@
 
 import json
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
@@ -59,17 +59,31 @@ class Answer:
     deployment: str = ""
 
 
+Parameter = str | int | bool
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What to ask a model. ``version`` empty lets the server choose."""
+
+    model: str
+    inputs: Sequence[Tensor]
+    outputs: Sequence[str] = ()  # none: all
+    version: str = ""
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)  # sequence_id and the like
+
+    @property
+    def path(self) -> str:
+        version = ["versions", quote(self.version, safe="")] if self.version else []
+        return model_path(self.model, *version, "infer")
+
+
 def model_path(model: str, *rest: str) -> str:
     return "/".join(["v2/models", quote(model, safe=""), *rest])
 
 
 async def infer_http(
-    client: httpx.AsyncClient,
-    target: Target,
-    model: str,
-    inputs: Sequence[Tensor],
-    outputs: Sequence[str],
-    timeout_s: float,
+    client: httpx.AsyncClient, target: Target, call: Call, timeout_s: float
 ) -> Answer:
     """Raises InferenceFailed."""
     head = json.dumps(
@@ -81,9 +95,9 @@ async def infer_http(
                     "shape": list(tensor.shape),
                     "parameters": {"binary_data_size": len(tensor.raw)},
                 }
-                for tensor in inputs
+                for tensor in call.inputs
             ],
-            **_wanted(outputs),
+            **_wanted(call),
         }
     ).encode()
     headers = {
@@ -91,11 +105,11 @@ async def infer_http(
         "content-type": "application/octet-stream",
         HEADER_LENGTH: str(len(head)),
     }
-    body = b"".join([head, *(tensor.raw for tensor in inputs)])
+    body = b"".join([head, *(tensor.raw for tensor in call.inputs)])
     began = time.perf_counter()
     try:
         response = await client.post(
-            target.url(model_path(model, "infer")),
+            target.url(call.path),
             content=body,
             headers=headers,
             timeout=timeout_s,
@@ -117,11 +131,13 @@ async def infer_http(
     )
 
 
-def _wanted(outputs: Sequence[str]) -> dict[str, Any]:
+def _wanted(call: Call) -> dict[str, Any]:
+    parameters = dict(call.parameters)
     binary = {"binary_data": True}
-    if outputs:
-        return {"outputs": [{"name": name, "parameters": binary} for name in outputs]}
-    return {"parameters": {"binary_data_output": True}}
+    if call.outputs:
+        wanted = [{"name": name, "parameters": binary} for name in call.outputs]
+        return {"outputs": wanted, "parameters": parameters}
+    return {"parameters": {**parameters, "binary_data_output": True}}
 
 
 def refused(status: int, text: str) -> InferenceFailed:
@@ -157,36 +173,50 @@ def parse_http(content: bytes, header_length: str | None) -> tuple[tuple[Tensor,
     return tuple(found), str(head.get("model_version", ""))
 
 
-async def infer_grpc(
-    channel: grpc.aio.Channel,
-    target: Target,
-    model: str,
-    inputs: Sequence[Tensor],
-    outputs: Sequence[str],
-    timeout_s: float,
-) -> Answer:
-    """Raises InferenceFailed."""
-    request = service_pb2.ModelInferRequest(model_name=model)
-    for tensor in inputs:
+def grpc_request(call: Call) -> Any:
+    request = service_pb2.ModelInferRequest(model_name=call.model, model_version=call.version)
+    for tensor in call.inputs:
         request.inputs.add(name=tensor.name, datatype=tensor.datatype, shape=tensor.shape)
         request.raw_input_contents.append(tensor.raw)
-    for name in outputs:
+    for name in call.outputs:
         request.outputs.add(name=name)
-    metadata = {**target.headers(), "x-shoal-endpoint": target.endpoint}
+    for key, value in call.parameters.items():
+        # why this order: a bool is an int
+        if isinstance(value, bool):
+            request.parameters[key].bool_param = value
+        elif isinstance(value, int):
+            request.parameters[key].int64_param = value
+        else:
+            request.parameters[key].string_param = value
+    return request
+
+
+def grpc_metadata(target: Target) -> tuple[tuple[str, str], ...]:
+    return tuple({**target.headers(), "x-shoal-endpoint": target.endpoint}.items())
+
+
+def grpc_refused(error: grpc.aio.AioRpcError) -> InferenceFailed:
+    return InferenceFailed(
+        error.code().name,
+        error.details() or error.code().name,
+        triton=error.details() or "",
+        status=error.code().value[0],
+    )
+
+
+async def infer_grpc(
+    channel: grpc.aio.Channel, target: Target, call: Call, timeout_s: float
+) -> Answer:
+    """Raises InferenceFailed."""
     stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
     began = time.perf_counter()
-    call = stub.ModelInfer(request, metadata=tuple(metadata.items()), timeout=timeout_s)
+    sent = stub.ModelInfer(grpc_request(call), metadata=grpc_metadata(target), timeout=timeout_s)
     try:
-        response = await call
+        response = await sent
     except grpc.aio.AioRpcError as error:
-        raise InferenceFailed(
-            error.code().name,
-            error.details() or error.code().name,
-            triton=error.details() or "",
-            status=error.code().value[0],
-        ) from error
+        raise grpc_refused(error) from error
     total_us = (time.perf_counter() - began) * 1e6
-    received = {str(key): value for key, value in await call.initial_metadata()}
+    received = {str(key): value for key, value in await sent.initial_metadata()}
     return Answer(
         outputs=parse_grpc(response),
         model_version=response.model_version,

@@ -49,6 +49,9 @@ def served(endpoint: str, deployment: str) -> Served:
                 "name": model.name,
                 "versions": model.versions,
                 "max_batch_size": model.max_batch_size,
+                "decoupled": model.decoupled,
+                "sequence": None,
+                "warmup": [],
                 "inputs": model.inputs,
                 "outputs": model.outputs,
                 "labels": {
@@ -81,14 +84,48 @@ async def as_running(
             **specification,
             "versions": metadata["versions"],
             "max_batch_size": max_batch_size,
+            "decoupled": bool(config.get("model_transaction_policy", {}).get("decoupled")),
+            "sequence": sequence(config),
+            "warmup": warmup(config),
             "inputs": [
                 {**_tensor(item, max_batch_size), "optional": item["name"] in optional}
                 for item in metadata["inputs"]
             ],
             "outputs": [_tensor(item, max_batch_size) for item in metadata["outputs"]],
         }
-    except (KeyError, TypeError, ValueError):
+    except (AttributeError, KeyError, TypeError, ValueError):
         return specification
+
+
+def sequence(config: dict[str, Any]) -> str | None:
+    """What names a sequence: "number" or "text"; None for models without sequences."""
+    batching = config.get("sequence_batching")
+    if batching is None:
+        return None
+    for control_input in batching.get("control_input", []):
+        for control in control_input.get("control", []):
+            if control.get("kind") == "CONTROL_SEQUENCE_CORRID":
+                return "text" if control.get("data_type") == "TYPE_STRING" else "number"
+    return "number"
+
+
+def warmup(config: dict[str, Any]) -> list[dict[str, Any]]:
+    """The warm-up requests that a browser can make itself: those of zeros and random values."""
+    return [
+        {
+            "name": sample.get("name", ""),
+            "batch_size": int(sample.get("batch_size", 1)),
+            "inputs": {
+                name: {
+                    "shape": [int(axis) for axis in item.get("dims", [])],
+                    "kind": "random" if item.get("random_data") else "zeros",
+                }
+                for name, item in sample.get("inputs", {}).items()
+            },
+        }
+        for sample in config.get("model_warmup", [])
+        if not any(item.get("input_data_file") for item in sample.get("inputs", {}).values())
+    ]
 
 
 def _tensor(item: dict[str, Any], max_batch_size: int) -> dict[str, Any]:

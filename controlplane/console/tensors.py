@@ -30,6 +30,7 @@ NUMPY_TYPES: dict[str, type[Any]] = {
 BF16_BYTES = 2
 MAX_ELEMENTS = 16 << 20
 MAX_VALUES_SHOWN = 10_000
+MAX_RAW_BYTES = 8 << 20  # of one output, as raw bytes to the browser
 LARGEST_EXACT = 2**53  # beyond it a browser's numbers lose digits
 SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
@@ -46,8 +47,8 @@ class Tensor:
     raw: bytes  # as the binary tensor extension and gRPC's raw contents carry it
 
 
-def read_input(data: Any) -> Tensor:
-    """One entry of ``inputs``. Raises TensorError."""
+def read_input(data: Any, raw: bytes | None = None) -> Tensor:
+    """One entry of ``inputs``; ``raw`` where its bytes came beside it. Raises TensorError."""
     if not isinstance(data, dict) or not isinstance(data.get("name"), str):
         raise TensorError('Every input needs a "name".')
     name, datatype, shape = data["name"], data.get("datatype"), data.get("shape")
@@ -59,8 +60,10 @@ def read_input(data: Any) -> Tensor:
     if count > MAX_ELEMENTS:
         raise TensorError(f"{name}: {count} values; the console takes at most {MAX_ELEMENTS}.")
     values = data.get("data")
-    if isinstance(values, dict):
-        raw = _decode_base64(name, datatype, count, values)
+    if raw is not None:
+        raw = _whole_bytes(name, datatype, count, raw)
+    elif isinstance(values, dict):
+        raw = _whole_bytes(name, datatype, count, _decode_base64(name, values))
     elif isinstance(values, list):
         raw = _pack(name, datatype, count, values)
     else:
@@ -130,11 +133,14 @@ def shape_text(shape: Sequence[int]) -> str:
     return " × ".join("any" if axis < 0 else str(axis) for axis in shape) or "scalar"
 
 
-def _decode_base64(name: str, datatype: str, count: int, data: dict[str, Any]) -> bytes:
+def _decode_base64(name: str, data: dict[str, Any]) -> bytes:
     try:
-        raw = base64.b64decode(data["b64"], validate=True)
+        return base64.b64decode(data["b64"], validate=True)
     except (KeyError, TypeError, binascii.Error) as error:
         raise TensorError(f'{name}: data must be {{"b64": "<base64>"}}: {error}') from error
+
+
+def _whole_bytes(name: str, datatype: str, count: int, raw: bytes) -> bytes:
     if datatype == "BYTES":
         found = _count_strings(name, raw)
         if found != count:
@@ -244,17 +250,35 @@ def _real(name: str, index: int, value: Any) -> float:
 
 
 def show_output(tensor: Tensor) -> dict[str, Any]:
-    """An output as the browser gets it. Raises TensorError when its bytes do not fit its shape."""
+    """An output as the browser gets it. Raises TensorError when its bytes do not fit its shape.
+
+    ``raw`` carries what the values cannot say: the ones left out, and texts that are none.
+    """
     array = _unpack(tensor)
     shown = array[:MAX_VALUES_SHOWN]
+    truncated = bool(array.size > MAX_VALUES_SHOWN)
+    wanted = (truncated or not _is_text(shown)) and len(tensor.raw) <= MAX_RAW_BYTES
     return {
         "name": tensor.name,
         "datatype": tensor.datatype,
         "shape": list(tensor.shape),
         "data": [_plain(value) for value in shown.tolist()],
-        "truncated": bool(array.size > MAX_VALUES_SHOWN),
+        "truncated": truncated,
+        "raw": base64.b64encode(tensor.raw).decode() if wanted else None,
         "stats": _stats(array),
     }
+
+
+def _is_text(values: Array) -> bool:
+    """False for bytes that are not UTF-8: pictures, mostly."""
+    if values.dtype != object:
+        return True
+    try:
+        for value in values:
+            value.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _unpack(tensor: Tensor) -> Array:
@@ -285,12 +309,21 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _stats(array: Array) -> dict[str, float] | None:
-    """Of the finite values; None where there are none, or where they are no numbers."""
+def _stats(array: Array) -> dict[str, float | int | None] | None:
+    """Least, largest and mean of the finite values, and how many are not; None for no numbers."""
     if array.dtype == object or array.dtype == np.bool_ or not array.size:
         return None
     numbers = array.astype(np.float64)
     finite = numbers[np.isfinite(numbers)]
+    nan = int(np.isnan(numbers).sum())
+    counts = {"nan": nan, "infinite": int(numbers.size - finite.size - nan)}
     if not finite.size:
-        return None
-    return {"min": float(finite.min()), "max": float(finite.max()), "mean": float(finite.mean())}
+        return {"min": None, "max": None, "mean": None, **counts}
+    with np.errstate(over="ignore"):
+        mean = float(finite.mean())
+    return {
+        "min": float(finite.min()),
+        "max": float(finite.max()),
+        "mean": mean if math.isfinite(mean) else None,
+        **counts,
+    }

@@ -1,5 +1,10 @@
 """Routes below /api/v1/."""
 
-from django.urls import URLPattern
+from django.urls import path
 
-urlpatterns: list[URLPattern] = []
+from controlplane.console import api
+
+urlpatterns = [
+    path("test-cases", api.TestCasesView.as_view()),
+    path("test-cases/<str:case_id>", api.TestCaseView.as_view()),
+]

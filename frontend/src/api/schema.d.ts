@@ -974,6 +974,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/test-cases": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Without their data, the latest first. */
+        get: operations["test_cases_list"];
+        put?: never;
+        /** @description Keep a call under a name. `/test?endpoint=…&preset=<id>` opens it in the console. */
+        post: operations["test_cases_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/test-cases/{case_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["test_cases_get"];
+        put: operations["test_cases_replace"];
+        post?: never;
+        delete: operations["test_cases_delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tokens": {
         parameters: {
             query?: never;
@@ -1968,6 +2002,12 @@ export interface components {
             /** @description false: types and shapes in it are guesses */
             certain: boolean;
         };
+        /**
+         * @description * `http` - http
+         *     * `grpc` - grpc
+         * @enum {string}
+         */
+        ProtocolEnum: "http" | "grpc";
         Replica: {
             id: string;
             ordinal: number;
@@ -2139,6 +2179,87 @@ export interface components {
             shape: number[];
             optional?: boolean;
             labels?: string[] | null;
+        };
+        TestCase: {
+            id: string;
+            name: string;
+            description: string;
+            /** @description what clients call it */
+            model: string;
+            /** @description where it was saved */
+            endpoint: string;
+            readonly tensors: components["schemas"]["TestTensor"][];
+            created_by: string;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+            inputs: components["schemas"]["TestInput"][];
+            options: components["schemas"]["TestOptions"];
+        };
+        TestCaseInputRequest: {
+            name: string;
+            /** @default  */
+            description?: string;
+            model: string;
+            /** @default  */
+            endpoint?: string;
+            inputs: components["schemas"]["TestInputRequest"][];
+            options?: components["schemas"]["TestOptionsRequest"];
+        };
+        TestCaseSummary: {
+            id: string;
+            name: string;
+            description: string;
+            /** @description what clients call it */
+            model: string;
+            /** @description where it was saved */
+            endpoint: string;
+            readonly tensors: components["schemas"]["TestTensor"][];
+            created_by: string;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
+        TestCaseSummaryPage: {
+            items: components["schemas"]["TestCaseSummary"][];
+            next_cursor: string | null;
+        };
+        /** @description A tensor. `data` is a flat list, or `{"b64": …}` with its raw little-endian bytes. */
+        TestInput: {
+            name: string;
+            datatype: string;
+            shape: number[];
+            data: unknown;
+        };
+        /** @description A tensor. `data` is a flat list, or `{"b64": …}` with its raw little-endian bytes. */
+        TestInputRequest: {
+            name: string;
+            datatype: string;
+            shape: number[];
+            data: unknown;
+        };
+        TestOptions: {
+            protocol?: components["schemas"]["ProtocolEnum"];
+            version?: string;
+            /** @description sequence_id, sequence_start, sequence_end, priority, timeout */
+            parameters?: {
+                [key: string]: unknown;
+            };
+        };
+        TestOptionsRequest: {
+            protocol?: components["schemas"]["ProtocolEnum"];
+            version?: string;
+            /** @description sequence_id, sequence_start, sequence_end, priority, timeout */
+            parameters?: {
+                [key: string]: unknown;
+            };
+        };
+        TestTensor: {
+            name: string;
+            datatype: string;
+            shape: number[];
         };
         Token: {
             readonly id: number;
@@ -4202,6 +4323,139 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["StorageCollect"];
                 };
+            };
+        };
+    };
+    test_cases_list: {
+        parameters: {
+            query?: {
+                /** @description `next_cursor` of the page before */
+                cursor?: string;
+                /** @description where it was saved */
+                endpoint?: string;
+                /** @description 1 to 500, default 50 */
+                limit?: number;
+                /** @description what clients call it */
+                model?: string;
+                /** @description Only items whose name contains this */
+                q?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TestCaseSummaryPage"];
+                };
+            };
+        };
+    };
+    test_cases_create: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TestCaseInputRequest"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TestCase"];
+                };
+            };
+            /** @description `NameTaken` with the `id` of the other */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description more than 8 MiB of inputs */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    test_cases_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                case_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TestCase"];
+                };
+            };
+        };
+    };
+    test_cases_replace: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                case_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TestCaseInputRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TestCase"];
+                };
+            };
+        };
+    };
+    test_cases_delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                case_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
         };
     };

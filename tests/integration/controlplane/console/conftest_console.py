@@ -25,8 +25,11 @@ from controlplane.gateway.bootstrap import prepare
 from controlplane.gateway.settings import GatewaySettings
 from controlplane.nodes.models import Node
 from controlplane.registry.models import Model, ModelVersion, RepoModel
+from tests.support import builtin_models
+from tests.support.builtin_models import place
 
 MODEL = "double_it"
+REPEAT = "repeat_it"
 
 
 def user(role: str = User.Role.DEPLOYER) -> User:
@@ -53,6 +56,16 @@ def deployment_row(endpoint: Endpoint, http_port: int = 1, grpc_port: int = 1) -
         max_batch_size=8,
         inputs=[{"name": "x", "datatype": "FP32", "shape": [3], "optional": False}],
         outputs=[{"name": "y", "datatype": "FP32", "shape": [3], "labels": ["a", "b", "c"]}],
+        versions=[1],
+        config_effective="",
+    )
+    RepoModel.objects.create(
+        model_version=version,
+        name=REPEAT,
+        backend="repeat",
+        decoupled=True,
+        inputs=[],
+        outputs=[],
         versions=[1],
         config_effective="",
     )
@@ -96,6 +109,7 @@ def write_model(folder: Path) -> None:
     version.mkdir(parents=True)
     onnx.save(model, str(version / "model.onnx"))
     (folder / MODEL / "config.pbtxt").write_text('backend: "onnxruntime"\nmax_batch_size: 8\n')
+    place(folder, REPEAT, builtin_models.REPEAT)
 
 
 @dataclass

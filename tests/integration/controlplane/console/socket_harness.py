@@ -34,6 +34,9 @@ class Browser(ApplicationCommunicator):
         text = request if isinstance(request, str) else json.dumps(request)
         await self.send_input({"type": "websocket.receive", "text": text})
 
+    async def say_bytes(self, piece: bytes) -> None:
+        await self.send_input({"type": "websocket.receive", "bytes": piece})
+
     async def hear(self) -> dict[str, Any]:
         message = await self.receive_output(TIMEOUT_S)
         assert message["type"] == "websocket.send", message

@@ -171,13 +171,24 @@ def test_long_outputs_are_cut_but_counted_whole_in_the_statistics() -> None:
     shown = show_output(Tensor("y", "FP32", values.shape, values.tobytes()))
     assert len(shown["data"]) == MAX_VALUES_SHOWN
     assert shown["truncated"]
+    assert base64.b64decode(shown["raw"]) == values.tobytes()
     assert shown["stats"]["max"] == MAX_VALUES_SHOWN + 4
+
+
+def test_raw_bytes_come_only_where_values_cannot_say_it() -> None:
+    assert show_output(tensor("FP32", [1.0]))["raw"] is None
+    assert show_output(tensor("BYTES", ["text"]))["raw"] is None
+    picture = b"\x89PNG\xff"
+    raw = len(picture).to_bytes(4, "little") + picture
+    shown = show_output(Tensor("y", "BYTES", (1,), raw))
+    assert base64.b64decode(shown["raw"]) == raw
 
 
 def test_statistics_leave_out_what_is_not_finite() -> None:
     shown = show_output(tensor("FP32", [1.0, 3.0, "NaN", "Infinity"]))
-    assert shown["stats"] == {"min": 1.0, "max": 3.0, "mean": 2.0}
-    assert show_output(tensor("FP32", ["NaN"]))["stats"] is None
+    assert shown["stats"] == {"min": 1.0, "max": 3.0, "mean": 2.0, "nan": 1, "infinite": 1}
+    nothing = show_output(tensor("FP32", ["NaN"]))["stats"]
+    assert nothing == {"min": None, "max": None, "mean": None, "nan": 1, "infinite": 0}
     assert show_output(tensor("BYTES", ["a"]))["stats"] is None
     assert math.isclose(show_output(tensor("FP64", [0.1, 0.3]))["stats"]["mean"], 0.2)
 

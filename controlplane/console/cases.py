@@ -1,0 +1,126 @@
+"""Saved calls of the test console: read, keep, replace, delete."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+from uuid import uuid4
+
+from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
+
+from controlplane.console.frames import BadRequest
+from controlplane.console.models import SavedCase
+from controlplane.console.reading import parameters, read_inputs
+from controlplane.console.tensors import TensorError
+from controlplane.core import events
+from controlplane.core.errors import Conflict, Invalid, NotFound, PayloadTooLarge
+
+MAX_CASE_BYTES = 8 << 20  # of the inputs, as JSON
+PROTOCOLS = ("http", "grpc")
+
+
+class CaseNotFound(NotFound):
+    code = "TestCaseNotFound"
+
+
+class NameTaken(Conflict):
+    code = "NameTaken"
+
+
+def case_list(*, q: str = "", model: str = "", endpoint: str = "") -> QuerySet[SavedCase]:
+    rows = SavedCase.objects.all()
+    if q:
+        rows = rows.filter(name__icontains=q)
+    if model:
+        rows = rows.filter(model=model)
+    if endpoint:
+        rows = rows.filter(endpoint=endpoint)
+    return rows
+
+
+def case_get(case_id: str) -> SavedCase:
+    """Raises CaseNotFound."""
+    row = SavedCase.objects.filter(pk=case_id).first()
+    if row is None:
+        raise CaseNotFound(
+            f"No test case has the id {case_id!r}.", hints=("It may have been deleted.",)
+        )
+    return row
+
+
+def case_save(
+    *,
+    name: str,
+    description: str,
+    model: str,
+    endpoint: str,
+    inputs: Sequence[dict[str, Any]],
+    options: dict[str, Any],
+    actor: str,
+    replace: SavedCase | None = None,
+) -> SavedCase:
+    """A new case, or other content for ``replace``.
+
+    Raises Invalid, PayloadTooLarge, NameTaken with the ``id`` of the case that has the name.
+    """
+    _check(inputs, options)
+    row = replace or SavedCase(id=uuid4().hex, created_by=actor)
+    row.name, row.description, row.model, row.endpoint = name, description, model, endpoint
+    row.inputs, row.options = list(inputs), options
+    try:
+        with transaction.atomic():
+            row.save()
+            events.record(
+                actor=actor,
+                verb="test_case.changed" if replace else "test_case.saved",
+                subject=f"test-case/{row.id}",
+                message=f"Test case {name!r} of {model} {'changed' if replace else 'saved'}",
+                data={"model": model, "endpoint": endpoint},
+            )
+    except IntegrityError as error:
+        taken = SavedCase.objects.filter(model=model, name=name).exclude(pk=row.id).first()
+        if taken is None:
+            raise
+        raise NameTaken(
+            f"{model} has a test case called {name!r} already.",
+            field="name",
+            hints=("Choose another name, or replace that one.",),
+            extra={"id": taken.id},
+        ) from error
+    return row
+
+
+@transaction.atomic
+def case_delete(*, case_id: str, actor: str) -> None:
+    """Raises CaseNotFound."""
+    row = case_get(case_id)
+    row.delete()
+    events.record(
+        actor=actor,
+        verb="test_case.deleted",
+        subject=f"test-case/{case_id}",
+        message=f"Test case {row.name!r} of {row.model} deleted",
+        data={"model": row.model, "endpoint": row.endpoint},
+    )
+
+
+def _check(inputs: Sequence[dict[str, Any]], options: dict[str, Any]) -> None:
+    size = len(json.dumps(inputs))
+    if size > MAX_CASE_BYTES:
+        raise PayloadTooLarge(
+            f"The inputs take {size / 2**20:.1f} MiB; a test case holds {MAX_CASE_BYTES >> 20}.",
+            field="inputs",
+        )
+    try:
+        read_inputs(list(inputs))
+    except TensorError as error:
+        raise Invalid(str(error), field="inputs") from error
+    if options.get("protocol", "http") not in PROTOCOLS:
+        raise Invalid(
+            f"{options['protocol']!r} is not one of {', '.join(PROTOCOLS)}.",
+            field="options.protocol",
+        )
+    try:
+        parameters(options)
+    except BadRequest as error:
+        raise Invalid(str(error), field="options") from error
