@@ -124,6 +124,7 @@ class NodeInfo:
     backends: tuple[str, ...] = ()
     gpus: tuple[GpuInfo, ...] = ()
     labels: dict[str, str] = field(default_factory=dict)
+    disk_pressure: bool = False  # so full that the node should take nothing more
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,6 +135,7 @@ SPECTACULAR_SETTINGS = {
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "COMPONENT_SPLIT_REQUEST": True,
     "ENUM_NAME_OVERRIDES": {
+        "StrictnessEnum": ["preferred", "required"],
         "ProblemSeverityEnum": ["error", "warning"],
         "EndpointProvisioningStateEnum": [
             "Creating",

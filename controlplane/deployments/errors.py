@@ -57,6 +57,18 @@ class RevisionNotFound(NotFound):
     code = "RevisionNotFound"
 
 
+class InstanceTypeUnknown(Invalid):
+    code = "InstanceTypeUnknown"
+
+
+class InstanceTypeNotFound(NotFound):
+    code = "InstanceTypeNotFound"
+
+
+class InstanceTypeInUse(Conflict):
+    code = "InUse"
+
+
 class AuthModeMismatch(Conflict):
     code = "AuthModeMismatch"
 

@@ -4,10 +4,12 @@ from django.db import models
 
 from controlplane.core.models import Stamped
 from controlplane.deployments.types import (
+    AntiAffinity,
     AuthMode,
     DeploymentState,
     Desired,
     EndpointState,
+    GpuPolicy,
     OperationState,
     ReplicaState,
 )
@@ -58,6 +60,24 @@ class EndpointKey(Stamped):
         return f"{self.endpoint.name} {self.slot}"
 
 
+class InstanceType(Stamped):
+    """What one replica needs of a node, under a name; the aliases are other systems' names."""
+
+    name = models.CharField(max_length=64, unique=True)  # lower case
+    aliases = models.JSONField(default=list, blank=True)  # as they were written; case is ignored
+    description = models.TextField(blank=True)
+    gpu_count = models.PositiveIntegerField(default=0)
+    gpu_policy = models.CharField(max_length=16, choices=GpuPolicy, default=GpuPolicy.REQUIRED)
+    gpu_model = models.CharField(max_length=64, blank=True)  # a part of the name, any case
+    gpu_memory_bytes = models.BigIntegerField(default=0)  # that each GPU has at least
+    cpu_count = models.PositiveIntegerField(default=0)  # that the node has at least
+    memory_bytes = models.BigIntegerField(default=0)
+    node_labels = models.JSONField(default=dict, blank=True)
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class Deployment(Stamped):
     endpoint = models.ForeignKey(Endpoint, on_delete=models.CASCADE, related_name="deployments")
     name = models.CharField(max_length=32)
@@ -70,6 +90,12 @@ class Deployment(Stamped):
     declared = models.JSONField(default=dict, blank=True)  # as on Endpoint
     instance_count = models.PositiveIntegerField(default=1)
     node_labels = models.JSONField(default=dict, blank=True)  # what a node must have to run it
+    instance_type = models.ForeignKey(
+        InstanceType, null=True, blank=True, on_delete=models.PROTECT, related_name="deployments"
+    )
+    anti_affinity = models.CharField(
+        max_length=16, choices=AntiAffinity, default=AntiAffinity.PREFERRED
+    )
     environment = models.JSONField(default=dict)
     secrets = models.JSONField(default=dict, blank=True)  # variable -> sealed value
     runtime_args = models.JSONField(default=list)
@@ -112,6 +138,13 @@ class DeploymentRevision(Stamped):
     environment = models.JSONField(default=dict)
     secrets = models.JSONField(default=dict)
     runtime_args = models.JSONField(default=list)
+    node_labels = models.JSONField(default=dict, blank=True)
+    instance_type = models.ForeignKey(
+        InstanceType, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    anti_affinity = models.CharField(
+        max_length=16, choices=AntiAffinity, default=AntiAffinity.PREFERRED
+    )
     author = models.CharField(max_length=150)
     cause = models.CharField(max_length=64)
     succeeded = models.BooleanField(default=False)  # it has come up once
@@ -140,6 +173,7 @@ class Replica(Stamped):
     )
     ordinal = models.PositiveIntegerField()
     node = models.ForeignKey("nodes.Node", on_delete=models.PROTECT, related_name="replicas")
+    gpus = models.JSONField(null=True, blank=True)  # UUIDs it may use; null: whatever there is
     generation = models.BigIntegerField(default=1)
     desired = models.CharField(max_length=8, choices=Desired, default=Desired.RUNNING)
     state = models.CharField(max_length=16, choices=ReplicaState, default=ReplicaState.PENDING)

@@ -37,6 +37,18 @@ class DeploymentState(TextChoices):
     DELETING = "Deleting"
 
 
+class AntiAffinity(TextChoices):
+    """How far replicas of one deployment keep away from each other."""
+
+    PREFERRED = "preferred"  # different nodes while there are any
+    REQUIRED = "required"  # never two on one node
+
+
+class GpuPolicy(TextChoices):
+    PREFERRED = "preferred"  # runs on processors where no GPU fits
+    REQUIRED = "required"
+
+
 class Desired(TextChoices):
     RUNNING = "running"
     RETIRING = "retiring"  # runs on, until gateways have confirmed that they send nothing new

@@ -3,7 +3,14 @@
 from django.urls import path, re_path
 
 from controlplane.deployments import agent_api
-from controlplane.deployments.api import changes, deployments, endpoints, nodes, operations
+from controlplane.deployments.api import (
+    changes,
+    deployments,
+    endpoints,
+    nodes,
+    operations,
+    placement,
+)
 
 urlpatterns = [
     path("endpoints", endpoints.EndpointsView.as_view()),
@@ -43,7 +50,7 @@ urlpatterns = [
     ),
     path(
         "endpoints/<str:endpoint>/deployments/<str:deployment>/placement",
-        nodes.PlacementView.as_view(),
+        placement.PlacementView.as_view(),
     ),
     path(
         "endpoints/<str:endpoint>/deployments/<str:deployment>/models/<str:repo_model>/config",
@@ -60,6 +67,9 @@ urlpatterns = [
     path("nodes/<str:node>/cordon", nodes.NodeCordonView.as_view()),
     path("nodes/<str:node>/uncordon", nodes.NodeUncordonView.as_view()),
     path("nodes/<str:node>/drain", nodes.NodeDrainView.as_view()),
+    path("placement/preview", placement.PlacementPreviewView.as_view()),
+    path("instance-types", placement.InstanceTypesView.as_view()),
+    path("instance-types/<str:name>", placement.InstanceTypeView.as_view()),
     path("overview", nodes.OverviewView.as_view()),
 ]
 

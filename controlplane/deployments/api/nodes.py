@@ -21,7 +21,6 @@ from controlplane.deployments.serializers.overview import (
     NodePatchSerializer,
     NodeSerializer,
     OverviewSerializer,
-    PlacementSerializer,
 )
 from controlplane.nodes.models import Node
 from controlplane.nodes.selectors import node_get, node_list
@@ -125,17 +124,6 @@ class NodeDrainView(APIView):
         code = status.HTTP_200_OK if values["dry_run"] else status.HTTP_202_ACCEPTED
         body = {"dry_run": values["dry_run"], "moves": moves}
         return Response(DrainSerializer(body).data, status=code)
-
-
-class PlacementView(APIView):
-    @extend_schema(operation_id="deployments_placement", responses=PlacementSerializer)
-    def get(self, request: Request, endpoint: str, deployment: str) -> Response:
-        """Where one more replica would go, and what speaks against every other node."""
-        del request
-        verdicts = services.placement_explained(
-            endpoint=endpoint, name=deployment, now=timezone.now()
-        )
-        return Response(PlacementSerializer({"items": verdicts}).data)
 
 
 class OverviewView(APIView):

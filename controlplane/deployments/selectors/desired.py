@@ -69,8 +69,13 @@ def _desired(replica: Replica) -> DesiredReplica:
         inline_files=inline,
         models=tuple(sorted(model.name for model in spec.model_version.repo_models.all())),
         runtime_args=tuple(str(argument) for argument in spec.runtime_args),
-        environment=_environment(spec),
+        environment={**_devices(replica), **_environment(spec)},
     )
+
+
+def _devices(replica: Replica) -> dict[str, str]:
+    """A replica sees the GPUs that it was given, and no others; a variable set by hand wins."""
+    return {} if replica.gpus is None else {"CUDA_VISIBLE_DEVICES": ",".join(replica.gpus)}
 
 
 def _environment(spec: Spec) -> dict[str, str]:

@@ -21,7 +21,9 @@ def endpoint_list() -> QuerySet[Endpoint]:
     """With all that showing them needs, in a fixed number of queries."""
     replicas = Replica.objects.select_related("node").order_by("ordinal", "created_at")
     deployments = (
-        Deployment.objects.select_related("model_version__model", "config_revision", "revision")
+        Deployment.objects.select_related(
+            "model_version__model", "config_revision", "revision", "instance_type"
+        )
         .prefetch_related(Prefetch("replicas", replicas), "model_version__repo_models")
         .order_by("created_at", "id")
     )
@@ -48,7 +50,9 @@ def revision_list(endpoint: str, name: str) -> list[DeploymentRevision]:
     """The newest first, each with ``current``. Raises EndpointNotFound, DeploymentNotFound."""
     row = deployment_get(endpoint, name)
     found = list(
-        row.revisions.select_related("model_version__model", "config_revision").order_by("-number")
+        row.revisions.select_related(
+            "model_version__model", "config_revision", "instance_type"
+        ).order_by("-number")
     )
     for revision in found:
         revision.current = revision.pk == row.revision_id

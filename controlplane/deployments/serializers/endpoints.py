@@ -8,7 +8,9 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field, extend_schema_serializer
 from rest_framework import serializers
 
+from controlplane.deployments.serializers.placement import LIMIT_REPLICAS, PlacementFields
 from controlplane.deployments.types import (
+    AntiAffinity,
     AuthMode,
     DeploymentState,
     EndpointState,
@@ -17,7 +19,6 @@ from controlplane.deployments.types import (
 )
 
 Fields = serializers.Serializer[Any]
-LIMIT_REPLICAS = 64
 LIMIT_DECLARED_CHARS = 65_536
 
 
@@ -52,6 +53,11 @@ class ReplicaSerializer(Fields):
     deployment = serializers.CharField()
     state = serializers.ChoiceField(choices=ReplicaState.choices)
     generation = serializers.IntegerField()
+    gpus = serializers.ListField(
+        child=serializers.CharField(),
+        allow_null=True,
+        help_text="UUIDs of the GPUs that it may use; null: whatever the node has",
+    )
     restarts = serializers.IntegerField()
     http_port = serializers.IntegerField(help_text="0 until known")
     grpc_port = serializers.IntegerField(help_text="0 until known")
@@ -84,6 +90,8 @@ class DeploymentSerializer(Fields):
         child=serializers.CharField(), help_text="names; values are never shown"
     )
     node_labels = serializers.DictField(child=serializers.CharField(allow_blank=True))
+    instance_type = serializers.CharField(allow_null=True)
+    anti_affinity = serializers.ChoiceField(choices=AntiAffinity.choices)
     revision = serializers.IntegerField(allow_null=True)
     paused = serializers.BooleanField()
     request_timeout_ms = serializers.IntegerField()
@@ -183,6 +191,11 @@ class DeploymentRevisionSerializer(Fields):
     digest = serializers.CharField(source="model_version.digest")
     environment = serializers.DictField(child=serializers.CharField())
     secret_environment = serializers.ListField(source="secrets", child=serializers.CharField())
+    node_labels = serializers.DictField(child=serializers.CharField(allow_blank=True))
+    instance_type = serializers.CharField(
+        source="instance_type.name", allow_null=True, default=None
+    )
+    anti_affinity = serializers.ChoiceField(choices=AntiAffinity.choices)
     author = serializers.CharField()
     cause = serializers.CharField()
     succeeded = serializers.BooleanField(help_text="it has come up once")
@@ -196,6 +209,21 @@ class DeploymentRevisionListSerializer(Fields):
 
 class DeploymentRollSerializer(Fields):
     """What is left out stays as it is."""
+
+    instance_type = serializers.CharField(
+        required=False,
+        default=None,
+        allow_null=True,
+        allow_blank=True,
+        max_length=64,
+        help_text="a name or an alias; empty: any node",
+    )
+    node_labels = serializers.DictField(
+        child=serializers.CharField(allow_blank=True), required=False, default=None, allow_null=True
+    )
+    anti_affinity = serializers.ChoiceField(
+        choices=AntiAffinity.choices, required=False, default=None, allow_null=True
+    )
 
     model = serializers.CharField(required=False, default="", allow_blank=True, max_length=255)
     version = serializers.CharField(required=False, default="", allow_blank=True, max_length=70)
@@ -224,7 +252,7 @@ class KeyRegenerateSerializer(Fields):
     key_type = serializers.ChoiceField(choices=["primary", "secondary"])
 
 
-class DeploymentInputSerializer(Fields):
+class DeploymentInputSerializer(PlacementFields):
     name = serializers.CharField(required=False, default="", allow_blank=True, max_length=32)
     model = serializers.CharField(max_length=255)
     version = serializers.CharField(
@@ -249,12 +277,6 @@ class DeploymentInputSerializer(Fields):
         default=dict,
         help_text="kept encrypted, never shown; those that are not named stay, null removes one",
     )
-    node_labels = serializers.DictField(
-        child=serializers.CharField(allow_blank=True),
-        required=False,
-        default=dict,
-        help_text="only nodes with all these labels run it",
-    )
     request_timeout_ms = serializers.IntegerField(
         required=False, default=60_000, min_value=1, max_value=3_600_000
     )
@@ -273,7 +295,7 @@ class DeploymentPatchSerializer(Fields):
     retries = serializers.BooleanField(required=False)
 
 
-class DeployInputSerializer(Fields):
+class DeployInputSerializer(PlacementFields):
     model = serializers.CharField(max_length=255)
     version = serializers.CharField(
         required=False, default="latest", help_text="a number, or an alias: @latest, @champion"

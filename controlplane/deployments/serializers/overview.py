@@ -35,6 +35,7 @@ class NodeInfoSerializer(Fields):
     disk_total_bytes = serializers.IntegerField(default=0)
     disk_free_bytes = serializers.IntegerField(default=0)
     cache_bytes = serializers.IntegerField(default=0)
+    disk_pressure = serializers.BooleanField(default=False)
     backends = serializers.ListField(child=serializers.CharField(), default=list)
     gpus = GpuSerializer(many=True, default=list)
     labels = serializers.DictField(child=serializers.CharField(), default=dict)
@@ -84,17 +85,6 @@ class MoveSerializer(Fields):
 class DrainSerializer(Fields):
     dry_run = serializers.BooleanField()
     moves = MoveSerializer(many=True)
-
-
-class VerdictSerializer(Fields):
-    node = serializers.CharField()
-    rank = serializers.IntegerField(allow_null=True, help_text="1 is the best place")
-    reason = serializers.CharField(allow_null=True, help_text="why not")
-    because = serializers.CharField()
-
-
-class PlacementSerializer(Fields):
-    items = VerdictSerializer(many=True)
 
 
 @extend_schema_serializer(component_name="Node")

@@ -1,5 +1,6 @@
 """Writes of deployments, one file per noun."""
 
+from controlplane.deployments.services.capacity import nodes_fitting, placement_explained
 from controlplane.deployments.services.deployments import (
     deploy,
     deployment_create,
@@ -25,9 +26,14 @@ from controlplane.deployments.services.endpoints import (
     mirror_set,
     traffic_set,
 )
-from controlplane.deployments.services.facts import placement_explained
+from controlplane.deployments.services.instance_types import (
+    instance_type_create,
+    instance_type_delete,
+    instance_type_update,
+)
 from controlplane.deployments.services.keys import endpoint_key_regenerate, endpoint_keys_reveal
 from controlplane.deployments.services.nodes import node_delete
+from controlplane.deployments.services.previews import placement_preview
 from controlplane.deployments.services.reports import endpoint_advance, node_report
 from controlplane.deployments.services.routes import gateway_confirmed
 from controlplane.deployments.services.starting import Spec
@@ -56,13 +62,18 @@ __all__ = [
     "endpoint_tokens_revoke",
     "endpoint_update",
     "gateway_confirmed",
+    "instance_type_create",
+    "instance_type_delete",
+    "instance_type_update",
     "mirror_set",
     "node_delete",
     "node_drain",
     "node_report",
+    "nodes_fitting",
     "operation_cancel",
     "operation_retry",
     "operations_tick",
     "placement_explained",
+    "placement_preview",
     "traffic_set",
 ]

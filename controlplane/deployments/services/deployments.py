@@ -17,6 +17,7 @@ from controlplane.deployments.models import Deployment, Endpoint, Operation
 from controlplane.deployments.naming import endpoint_name_for
 from controlplane.deployments.reconcile import DELETIONS
 from controlplane.deployments.selectors import deployment_get, operation_get, operations_active
+from controlplane.deployments.selectors.instance_types import instance_type_wanted
 from controlplane.deployments.services import endings
 from controlplane.deployments.services.endpoints import endpoint_create
 from controlplane.deployments.services.operations import (
@@ -25,6 +26,7 @@ from controlplane.deployments.services.operations import (
     operation_open,
 )
 from controlplane.deployments.services.revisions import (
+    SPEC,
     revision_apply,
     revision_ensure,
     revision_record,
@@ -169,11 +171,14 @@ def deployment_roll(
     config_revision: int | None = None,
     environment: dict[str, str] | None = None,
     secret_environment: dict[str, str | None] | None = None,
+    instance_type: str | None = None,
+    node_labels: dict[str, str] | None = None,
+    anti_affinity: str | None = None,
 ) -> Operation:
     """Let a deployment run something else, while what it runs serves on until that is ready.
 
     What is not said stays as it is. Raises EndpointNotFound, DeploymentNotFound, ModelNotFound,
-    ModelNotDeployable, OperationInProgress, Conflict.
+    ModelNotDeployable, InstanceTypeUnknown, OperationInProgress, Conflict.
     """
     with transaction.atomic():
         locked(endpoint)
@@ -193,10 +198,14 @@ def deployment_roll(
             row.model_version, row.config_revision = resolve(spec)
         if environment is not None:
             row.environment = environment
+        if instance_type is not None:
+            row.instance_type = instance_type_wanted(instance_type) if instance_type else None
+        row.node_labels = row.node_labels if node_labels is None else node_labels
+        row.anti_affinity = anti_affinity or row.anti_affinity
         row.secrets = secrets_merged(row.secrets, secret_environment)
         if spec_of(row) == before and row.provisioning_state == DeploymentState.SUCCEEDED:
             raise Conflict(f"{name} runs just this already.")
-        row.save(update_fields=["model_version", "config_revision", "environment", "secrets"])
+        row.save(update_fields=[*SPEC, "updated_at"])
         revision_record(row, author=actor, cause="updated")
         operation = _rolled(row, current.number, actor, now)
     return advanced(operation, now)

@@ -10,7 +10,7 @@ from controlplane.core.models import Event
 from controlplane.deployments import placement
 from controlplane.deployments.errors import DrainImpossible
 from controlplane.deployments.models import Deployment, Replica
-from controlplane.deployments.services import facts
+from controlplane.deployments.services import capacity, facts
 from controlplane.deployments.services.replicas import replicas_place, replicas_retire
 from controlplane.deployments.types import DeploymentState, Desired, ReplicaState
 from controlplane.nodes import services as nodes
@@ -36,7 +36,9 @@ def drain_preview(*, name: str, now: datetime) -> list[Move]:
     node = node_get(name)
     rows = (
         Replica.objects.filter(node=node, desired=Desired.RUNNING)
-        .select_related("deployment__endpoint", "deployment__model_version")
+        .select_related(
+            "deployment__endpoint", "deployment__model_version", "deployment__instance_type"
+        )
         .order_by("deployment_id", "ordinal")
     )
     by_deployment: dict[int, list[Replica]] = {}
@@ -47,8 +49,8 @@ def drain_preview(*, name: str, now: datetime) -> list[Move]:
 
 def _moves(node: Node, rows: list[Replica], now: datetime) -> list[Move]:
     deployment = rows[0].deployment
-    offers = [offer for offer in facts.offers(deployment, now) if offer.node_id != node.id]
-    need = facts.need_of(deployment, tuple(sorted({row.ordinal for row in rows})))
+    offers = [offer for offer in capacity.offers(deployment, now) if offer.node_id != node.id]
+    need = capacity.need_of(deployment, tuple(sorted({row.ordinal for row in rows})))
     placed = placement.place(need, offers)
     names = {offer.node_id: offer.name for offer in offers}
     targets = {ordinal: names[node_id] for ordinal, node_id in placed.assigned}
@@ -109,7 +111,7 @@ def _deployment_leave(deployment_id: int, now: datetime) -> None:
     # why locked: an operation that begins, or another pass, must not place the same twice
     deployment = (
         Deployment.objects.select_for_update(of=("self",))
-        .select_related("endpoint", "model_version")
+        .select_related("endpoint", "model_version", "instance_type")
         .filter(pk=deployment_id, provisioning_state=DeploymentState.SUCCEEDED)
         .first()
     )
@@ -127,7 +129,7 @@ def _deployment_leave(deployment_id: int, now: datetime) -> None:
     replicas_retire([row.pk for row in done], now)
     for row in done:
         _say(row, "goes" if row.ordinal in twins else "is stopped: the time to drain is up")
-    chosen = facts.choose(deployment, facts.replica_facts(staying, now=now), now)
+    chosen = capacity.choose(deployment, facts.replica_facts(staying, now=now), now)
     wanted = {row.ordinal for row in going if row not in done}
     replicas_place(deployment, [pair for pair in chosen.assigned if pair[0] in wanted], now)
 

@@ -1,10 +1,8 @@
 """Rows made into the values that ``reconcile`` and ``placement`` decide on."""
 
-from collections import Counter
 from datetime import datetime, timedelta
 from typing import Any
 
-from controlplane.deployments import placement
 from controlplane.deployments.models import Deployment, Endpoint, Operation, Replica
 from controlplane.deployments.reconcile import (
     Case,
@@ -12,9 +10,8 @@ from controlplane.deployments.reconcile import (
     Failure,
     ReplicaFacts,
     Stage,
-    missing_ordinals,
 )
-from controlplane.deployments.selectors import deployment_get
+from controlplane.deployments.services.capacity import choose
 from controlplane.deployments.types import (
     Desired,
     OperationKind,
@@ -22,11 +19,7 @@ from controlplane.deployments.types import (
     StageName,
     StageStatus,
 )
-from controlplane.nodes.models import Node
 from controlplane.nodes.selectors import (
-    labels_of,
-    node_age_s,
-    node_list,
     node_state,
     nodes_heard_since,
 )
@@ -64,7 +57,7 @@ def case_load(operation: Operation, now: datetime) -> Case:
 
 def _deployment(operation: Operation) -> Deployment | None:
     return (
-        Deployment.objects.select_related("model_version", "endpoint")
+        Deployment.objects.select_related("model_version", "endpoint", "instance_type")
         .filter(endpoint__name=operation.endpoint, name=operation.deployment)
         .first()
     )
@@ -108,51 +101,6 @@ def _replica(
         total_bytes=int(observed.get("total_bytes", 0)),
         cached_bytes=int(observed.get("cached_bytes", 0)),
         error=failure_from(row.error, row.id) if row.error else None,
-    )
-
-
-def choose(deployment: Deployment, replicas: tuple[ReplicaFacts, ...], now: datetime) -> Chosen:
-    """Placement's answer for the ordinals that nobody runs."""
-    missing = missing_ordinals(replicas, deployment.instance_count)
-    if not missing:
-        return Chosen()
-    placed = placement.place(need_of(deployment, missing), offers(deployment, now))
-    return Chosen(assigned=placed.assigned, unplaced=placed.unplaced, why_not=placed.why_not())
-
-
-def need_of(deployment: Deployment, ordinals: tuple[int, ...]) -> placement.Need:
-    version = deployment.model_version
-    return placement.Need(
-        ordinals=ordinals,
-        backends=frozenset(version.repo_models.values_list("backend", flat=True)),
-        size_bytes=version.size,
-        labels=deployment.node_labels,
-    )
-
-
-def offers(deployment: Deployment, now: datetime) -> list[placement.Offer]:
-    """What every node has to give to this deployment."""
-    running = Replica.objects.filter(desired=Desired.RUNNING)
-    everywhere = Counter(running.values_list("node_id", flat=True))
-    siblings = Counter(running.filter(deployment=deployment).values_list("node_id", flat=True))
-    return [_offer(node, everywhere[node.id], siblings[node.id], now) for node in node_list()]
-
-
-def _offer(node: Node, replicas: int, siblings: int, now: datetime) -> placement.Offer:
-    info = node.info
-    return placement.Offer(
-        node_id=node.id,
-        name=node.name,
-        state=node_state(node, now),
-        age_s=node_age_s(node, now),
-        cordoned=node.cordoned,
-        backends=frozenset(info.get("backends", [])),
-        disk_total_bytes=int(info.get("disk_total_bytes", 0)),
-        disk_free_bytes=int(info.get("disk_free_bytes", 0)),
-        cache_bytes=int(info.get("cache_bytes", 0)),
-        replicas=replicas,
-        siblings=siblings,
-        labels=labels_of(node),
     )
 
 
@@ -202,9 +150,3 @@ def stage_from(data: dict[str, Any]) -> Stage:
 
 def _moment(text: str | None) -> datetime | None:
     return datetime.fromisoformat(text) if text else None
-
-
-def placement_explained(*, endpoint: str, name: str, now: datetime) -> list[placement.Verdict]:
-    """Every node's verdict for one more replica. Raises EndpointNotFound, DeploymentNotFound."""
-    row = deployment_get(endpoint, name)
-    return placement.explain(need_of(row, (row.instance_count,)), offers(row, now))

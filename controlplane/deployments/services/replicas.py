@@ -15,6 +15,7 @@ from django.utils import timezone
 from controlplane.core import events
 from controlplane.core.models import Event
 from controlplane.deployments.models import Deployment, Endpoint, Replica
+from controlplane.deployments.services.capacity import gpus_give
 from controlplane.deployments.types import Desired, ReplicaState
 from controlplane.nodes.services import node_generation_raise
 
@@ -31,7 +32,9 @@ def endpoint_generation_raise(endpoint_ids: Iterable[int]) -> None:
 def replicas_place(
     deployment: Deployment, assigned: Iterable[tuple[int, str]], now: datetime
 ) -> list[str]:
-    """New rows, one per (ordinal, node id); returns their ids."""
+    """New rows, one per (ordinal, node id), with the GPUs that are theirs; returns their ids."""
+    pairs = list(assigned)
+    gpus = gpus_give(deployment, [node_id for _, node_id in pairs], now)
     rows = [
         Replica(
             id=secrets.token_hex(8),
@@ -40,8 +43,9 @@ def replicas_place(
             node_id=node_id,
             revision_id=deployment.revision_id,
             state_since=now,
+            gpus=given,
         )
-        for ordinal, node_id in assigned
+        for (ordinal, node_id), given in zip(pairs, gpus, strict=True)
     ]
     Replica.objects.bulk_create(rows)
     _tell_nodes(row.id for row in rows)

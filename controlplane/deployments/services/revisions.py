@@ -8,7 +8,10 @@ from controlplane.deployments.errors import RevisionNotFound
 from controlplane.deployments.models import Deployment, DeploymentRevision, Replica
 
 # What a revision keeps. How many replicas there are, and what gateways do, is not part of it.
-SPEC = ("model_version_id", "config_revision_id", "environment", "secrets", "runtime_args")
+SPEC = (
+    "model_version_id", "config_revision_id", "environment", "secrets", "runtime_args",
+    "node_labels", "instance_type_id", "anti_affinity",
+)  # fmt: skip
 
 
 def spec_of(row: Deployment | DeploymentRevision) -> dict[str, Any]:

@@ -12,15 +12,27 @@ from controlplane.deployments.errors import (
     NameTaken,
     OperationInProgress,
 )
-from controlplane.deployments.models import Deployment, Endpoint, Operation, Replica
+from controlplane.deployments.models import (
+    Deployment,
+    Endpoint,
+    InstanceType,
+    Operation,
+    Replica,
+)
 from controlplane.deployments.naming import colour_for, name_check
 from controlplane.deployments.selectors import operations_active
+from controlplane.deployments.selectors.instance_types import (
+    instance_type_list,
+    instance_type_wanted,
+    match,
+)
 from controlplane.deployments.services.advance import operation_advance
 from controlplane.deployments.services.operations import nothing_active, operation_open
 from controlplane.deployments.services.replicas import replicas_remove, replicas_stop
 from controlplane.deployments.services.revisions import revision_ensure, revision_record
 from controlplane.deployments.services.secrets import secrets_merged
 from controlplane.deployments.types import (
+    AntiAffinity,
     DeploymentState,
     Desired,
     EndpointState,
@@ -50,6 +62,8 @@ class Spec:
     declared: dict[str, Any] | None = None
     secret_environment: dict[str, str | None] | None = None
     node_labels: dict[str, str] | None = None
+    instance_type: str = ""
+    anti_affinity: str = AntiAffinity.PREFERRED
 
 
 def advanced(operation: Operation, now: datetime) -> Operation:
@@ -88,6 +102,17 @@ def resolve(spec: Spec) -> tuple[ModelVersion, ConfigRevision | None]:
             field="config_revision",
         )
     return version, revision
+
+
+def instance_type_of(spec: Spec) -> InstanceType | None:
+    """The one that is named; or that was declared in Azure's words, if we know it.
+
+    Raises InstanceTypeUnknown.
+    """
+    if spec.instance_type:
+        return instance_type_wanted(spec.instance_type)
+    declared = (spec.declared or {}).get("instance_type")
+    return match(declared, instance_type_list()) if isinstance(declared, str) else None
 
 
 def is_same(
@@ -165,6 +190,8 @@ def deployment_place(
         "tags": spec.tags or {},
         "declared": spec.declared or {},
         "node_labels": spec.node_labels or {},
+        "instance_type": instance_type_of(spec),
+        "anti_affinity": spec.anti_affinity,
     }
     row = endpoint.deployments.filter(name=name).first()
     values["secrets"] = secrets_merged(row.secrets if row else {}, spec.secret_environment)

@@ -19,7 +19,7 @@ from controlplane.deployments.reconcile import (
     upkeep,
 )
 from controlplane.deployments.selectors import operations_active
-from controlplane.deployments.services import endings, facts
+from controlplane.deployments.services import capacity, endings, facts
 from controlplane.deployments.services.advance import operation_advance
 from controlplane.deployments.services.draining import drains_advance
 from controlplane.deployments.services.replicas import (
@@ -88,7 +88,7 @@ def replicas_expire(*, now: datetime) -> None:
 def deployment_upkeep(*, deployment_id: int, now: datetime) -> None:
     """Restart, replace and forget replicas of a deployment that no operation is working on."""
     deployment = (
-        Deployment.objects.select_related("endpoint", "model_version")
+        Deployment.objects.select_related("endpoint", "model_version", "instance_type")
         .filter(pk=deployment_id, provisioning_state=DeploymentState.SUCCEEDED)
         .first()
     )
@@ -96,7 +96,7 @@ def deployment_upkeep(*, deployment_id: int, now: datetime) -> None:
         return
     rows = list(deployment.replicas.select_related("node").order_by("ordinal", "id"))
     replicas = facts.replica_facts(rows, now=now)
-    chosen = facts.choose(deployment, replicas, now)
+    chosen = capacity.choose(deployment, replicas, now)
     needed = upkeep(replicas, instance_count=deployment.instance_count, chosen=chosen)
     error = failure_data(needed.hindrance) if needed.hindrance else None
     if not needed.actions and error == deployment.error:

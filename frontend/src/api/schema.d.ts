@@ -453,6 +453,41 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/instance-types": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description What a deployment may ask for, each with the nodes that would take it now. */
+        get: operations["instance_types_list"];
+        put?: never;
+        post: operations["instance_types_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/instance-types/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description By its name or one of its aliases, whatever the case. */
+        get: operations["instance_types_get"];
+        put?: never;
+        post?: never;
+        delete: operations["instance_types_delete"];
+        options?: never;
+        head?: never;
+        /** @description What runs stays where it is; the next placement goes by the new values. */
+        patch: operations["instance_types_update"];
+        trace?: never;
+    };
     "/api/v1/join-tokens": {
         parameters: {
             query?: never;
@@ -922,6 +957,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/placement/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Where a deployment would run that does not exist yet. Nothing is written or reserved. */
+        post: operations["placement_preview"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/session": {
         parameters: {
             query?: never;
@@ -1100,9 +1152,19 @@ export interface components {
             /** @description a number, or another alias */
             version: string;
         };
+        /**
+         * @description * `preferred` - Preferred
+         *     * `required` - Required
+         * @enum {string}
+         */
+        AntiAffinityEnum: "preferred" | "required";
         Argument: {
             name: string;
             type: string;
+        };
+        Assignment: {
+            ordinal: number;
+            node: string;
         };
         Attention: {
             severity: components["schemas"]["AttentionSeverityEnum"];
@@ -1124,6 +1186,24 @@ export interface components {
          * @enum {string}
          */
         AuthModeEnum: "key" | "aml_token";
+        Check: {
+            name: components["schemas"]["CheckNameEnum"];
+            ok: boolean;
+            detail: string;
+        };
+        /**
+         * @description * `reports` - reports
+         *     * `schedulable` - schedulable
+         *     * `labels` - labels
+         *     * `backends` - backends
+         *     * `machine` - machine
+         *     * `gpus` - gpus
+         *     * `anti_affinity` - anti_affinity
+         *     * `disk_pressure` - disk_pressure
+         *     * `disk` - disk
+         * @enum {string}
+         */
+        CheckNameEnum: "reports" | "schedulable" | "labels" | "backends" | "machine" | "gpus" | "anti_affinity" | "disk_pressure" | "disk";
         ConfigDiff: {
             /** @description 0: the files */
             old: number;
@@ -1212,7 +1292,25 @@ export interface components {
             username: string;
             password: string;
         };
+        /** @description Where replicas may run; for a deployment that is made. */
         DeployInputRequest: {
+            /**
+             * @description a name or an alias, such as STANDARD_NC4AS_T4_V3; default: any node
+             * @default
+             */
+            instance_type?: string;
+            /** @description only nodes with all these labels run it */
+            node_labels?: {
+                [key: string]: string;
+            };
+            /**
+             * @description `required`: never two replicas on one node
+             *
+             *     * `preferred` - Preferred
+             *     * `required` - Required
+             * @default preferred
+             */
+            anti_affinity?: components["schemas"]["AntiAffinityEnum"];
             model: string;
             /**
              * @description a number, or an alias: @latest, @champion
@@ -1284,6 +1382,8 @@ export interface components {
             node_labels: {
                 [key: string]: string;
             };
+            instance_type: string | null;
+            anti_affinity: components["schemas"]["AntiAffinityEnum"];
             revision: number | null;
             paused: boolean;
             request_timeout_ms: number;
@@ -1296,7 +1396,25 @@ export interface components {
             /** @description id of the latest operation */
             operation: string | null;
         };
+        /** @description Where replicas may run; for a deployment that is made. */
         DeploymentInputRequest: {
+            /**
+             * @description a name or an alias, such as STANDARD_NC4AS_T4_V3; default: any node
+             * @default
+             */
+            instance_type?: string;
+            /** @description only nodes with all these labels run it */
+            node_labels?: {
+                [key: string]: string;
+            };
+            /**
+             * @description `required`: never two replicas on one node
+             *
+             *     * `preferred` - Preferred
+             *     * `required` - Required
+             * @default preferred
+             */
+            anti_affinity?: components["schemas"]["AntiAffinityEnum"];
             /** @default  */
             name?: string;
             model: string;
@@ -1327,10 +1445,6 @@ export interface components {
             /** @description kept encrypted, never shown; those that are not named stay, null removes one */
             secret_environment?: {
                 [key: string]: string | null;
-            };
-            /** @description only nodes with all these labels run it */
-            node_labels?: {
-                [key: string]: string;
             };
             /** @default 60000 */
             request_timeout_ms?: number;
@@ -1364,6 +1478,11 @@ export interface components {
                 [key: string]: string;
             };
             secret_environment: string[];
+            node_labels: {
+                [key: string]: string;
+            };
+            instance_type?: string | null;
+            anti_affinity: components["schemas"]["AntiAffinityEnum"];
             author: string;
             cause: string;
             /** @description it has come up once */
@@ -1377,6 +1496,12 @@ export interface components {
         };
         /** @description What is left out stays as it is. */
         DeploymentRollRequest: {
+            /** @description a name or an alias; empty: any node */
+            instance_type?: string | null;
+            node_labels?: {
+                [key: string]: string;
+            } | null;
+            anti_affinity?: components["schemas"]["AntiAffinityEnum"] | components["schemas"]["NullEnum"];
             /** @default  */
             model?: string;
             /** @default  */
@@ -1575,6 +1700,12 @@ export interface components {
              */
             utilization: number;
         };
+        /**
+         * @description * `preferred` - Preferred
+         *     * `required` - Required
+         * @enum {string}
+         */
+        GpuPolicyEnum: "preferred" | "required";
         /** @description What the file itself tells. `complete` is false where it does not tell all tensors. */
         Graph: {
             backend?: string;
@@ -1636,6 +1767,64 @@ export interface components {
             message: string;
             detail: string | null;
             hints: string[];
+        };
+        InstanceType: {
+            name: string;
+            aliases: string[];
+            description: string;
+            gpu_count: number;
+            gpu_policy: components["schemas"]["GpuPolicyEnum"];
+            gpu_model: string;
+            gpu_memory_bytes: number;
+            cpu_count: number;
+            memory_bytes: number;
+            node_labels: {
+                [key: string]: string;
+            };
+            /** @description deployments */
+            used_by: number;
+            /** @description that would take a replica of it now */
+            nodes: string[];
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
+        InstanceTypeInputRequest: {
+            /** @description other names for it, whatever their case: Azure's machine sizes, for instance */
+            aliases?: string[];
+            description?: string;
+            /** @description GPUs that each replica gets */
+            gpu_count?: number;
+            /**
+             * @description `preferred`: without a fitting GPU it runs on processors
+             *
+             *     * `preferred` - Preferred
+             *     * `required` - Required
+             */
+            gpu_policy?: components["schemas"]["GpuPolicyEnum"];
+            /** @description a part of the GPU's name: T4 */
+            gpu_model?: string;
+            /**
+             * Format: int64
+             * @description that each GPU has at least
+             */
+            gpu_memory_bytes?: number;
+            /** @description that the node has at least */
+            cpu_count?: number;
+            /**
+             * Format: int64
+             * @description that the node has at least
+             */
+            memory_bytes?: number;
+            node_labels?: {
+                [key: string]: string;
+            };
+            name: string;
+        };
+        InstanceTypePage: {
+            items: components["schemas"]["InstanceType"][];
+            next_cursor: string | null;
         };
         JoinToken: {
             /** @description Shown only in this answer */
@@ -1847,6 +2036,8 @@ export interface components {
             disk_free_bytes?: number;
             /** @default 0 */
             cache_bytes?: number;
+            /** @default false */
+            disk_pressure?: boolean;
             backends?: string[];
             gpus?: components["schemas"]["Gpu"][];
             labels?: {
@@ -1864,6 +2055,7 @@ export interface components {
          * @enum {string}
          */
         NodeStateEnum: "online" | "suspect" | "offline";
+        NullEnum: null;
         Operation: {
             id: string;
             kind: components["schemas"]["KindEnum"];
@@ -1959,6 +2151,37 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        PatchedInstanceTypePatchRequest: {
+            /** @description other names for it, whatever their case: Azure's machine sizes, for instance */
+            aliases?: string[];
+            description?: string;
+            /** @description GPUs that each replica gets */
+            gpu_count?: number;
+            /**
+             * @description `preferred`: without a fitting GPU it runs on processors
+             *
+             *     * `preferred` - Preferred
+             *     * `required` - Required
+             */
+            gpu_policy?: components["schemas"]["GpuPolicyEnum"];
+            /** @description a part of the GPU's name: T4 */
+            gpu_model?: string;
+            /**
+             * Format: int64
+             * @description that each GPU has at least
+             */
+            gpu_memory_bytes?: number;
+            /** @description that the node has at least */
+            cpu_count?: number;
+            /**
+             * Format: int64
+             * @description that the node has at least
+             */
+            memory_bytes?: number;
+            node_labels?: {
+                [key: string]: string;
+            };
+        };
         PatchedModelPatchRequest: {
             description?: string;
             tags?: {
@@ -1982,6 +2205,52 @@ export interface components {
         };
         Placement: {
             items: components["schemas"]["Verdict"][];
+        };
+        /** @description What one replica is thought to need. */
+        PlacementEstimate: {
+            download_bytes: number;
+            gpu_count: number;
+            /** @description of each GPU; 0 without one */
+            gpu_memory_bytes: number;
+        };
+        PlacementPreview: {
+            instance_count: number;
+            /** @description how many of the replicas have a node */
+            placeable: number;
+            assigned: components["schemas"]["Assignment"][];
+            /** @description of those that have none */
+            why_not: string;
+            instance_type: string | null;
+            estimate: components["schemas"]["PlacementEstimate"];
+            items: components["schemas"]["Verdict"][];
+        };
+        /** @description Where replicas may run; for a deployment that is made. */
+        PlacementPreviewInputRequest: {
+            /**
+             * @description a name or an alias, such as STANDARD_NC4AS_T4_V3; default: any node
+             * @default
+             */
+            instance_type?: string;
+            /** @description only nodes with all these labels run it */
+            node_labels?: {
+                [key: string]: string;
+            };
+            /**
+             * @description `required`: never two replicas on one node
+             *
+             *     * `preferred` - Preferred
+             *     * `required` - Required
+             * @default preferred
+             */
+            anti_affinity?: components["schemas"]["AntiAffinityEnum"];
+            model: string;
+            /**
+             * @description a number, or an alias: @latest, @champion
+             * @default latest
+             */
+            version?: string;
+            /** @default 1 */
+            instance_count?: number;
         };
         /** @description Why something failed: what happened, the verbatim reason, what to try. */
         Problem: {
@@ -2017,6 +2286,8 @@ export interface components {
             deployment: string;
             state: components["schemas"]["ReplicaStateEnum"];
             generation: number;
+            /** @description UUIDs of the GPUs that it may use; null: whatever the node has */
+            gpus: string[] | null;
             restarts: number;
             /** @description 0 until known */
             http_port: number;
@@ -2369,6 +2640,10 @@ export interface components {
             /** @description why not */
             reason: string | null;
             because: string;
+            /** @description every question that was asked of the node */
+            checks: components["schemas"]["Check"][];
+            /** @description UUIDs that a replica would get there */
+            gpus: string[];
         };
     };
     responses: never;
@@ -3271,6 +3546,135 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["EventPage"];
+                };
+            };
+        };
+    };
+    instance_types_list: {
+        parameters: {
+            query?: {
+                /** @description `next_cursor` of the page before */
+                cursor?: string;
+                /** @description 1 to 500, default 50 */
+                limit?: number;
+                /** @description Only items whose name contains this */
+                q?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InstanceTypePage"];
+                };
+            };
+        };
+    };
+    instance_types_create: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["InstanceTypeInputRequest"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InstanceType"];
+                };
+            };
+            /** @description `NameTaken`: also when an alias is taken */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    instance_types_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InstanceType"];
+                };
+            };
+        };
+    };
+    instance_types_delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `InUse` with `used_by` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    instance_types_update: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["PatchedInstanceTypePatchRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InstanceType"];
                 };
             };
         };
@@ -4210,6 +4614,29 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Overview"];
+                };
+            };
+        };
+    };
+    placement_preview: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PlacementPreviewInputRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlacementPreview"];
                 };
             };
         };

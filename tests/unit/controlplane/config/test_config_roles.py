@@ -10,6 +10,8 @@ from rest_framework.test import APIClient
 OPEN = {"/api/v1/session"}  # signing in, and asking who one is
 OWN = {"/api/v1/tokens", "/api/v1/tokens/{token_id}"}  # everybody manages their own
 ADMIN = {
+    "/api/v1/instance-types",
+    "/api/v1/instance-types/{name}",
     "/api/v1/join-tokens",
     "/api/v1/nodes/{node}",
     "/api/v1/nodes/{node}/cordon",

@@ -1,0 +1,101 @@
+"""Pure: ranking the nodes that can, and taking the best for each replica in turn."""
+
+from dataclasses import replace
+
+from controlplane.deployments.placement.checks import examine, gpus_for
+from controlplane.deployments.placement.values import Need, Offer, Placement, Refusal, Verdict
+from controlplane.deployments.types import size_text
+
+Rank = tuple[bool, int, bool, int, bool, int, str]
+
+
+def refusal(need: Need, offer: Offer) -> str | None:
+    """Why this node cannot take a replica, the first reason of all; None when it can."""
+    return next((check.detail for check in examine(need, offer) if not check.ok), None)
+
+
+def place(need: Need, offers: list[Offer]) -> Placement:
+    """Spread the replicas: first over nodes without a sibling, then over the emptiest ones.
+
+    Deterministic. A node may take several, as long as it has room for each of them.
+    """
+    left = {offer.node_id: offer for offer in offers}
+    assigned, unplaced = [], []
+    for ordinal in sorted(need.ordinals):
+        fit = [offer for offer in left.values() if refusal(need, offer) is None]
+        if not fit:
+            unplaced.append(ordinal)
+            continue
+        chosen = min(fit, key=lambda offer: _rank(need, offer))
+        assigned.append((ordinal, chosen.node_id))
+        left[chosen.node_id] = taken(need, chosen)
+    # why the offers as they are at the end: a node may have been filled by this very deployment
+    shown = list(left.values()) if unplaced else offers
+    refusals = tuple(
+        Refusal(offer.name, reason) for offer in shown if (reason := refusal(need, offer))
+    )
+    return Placement(assigned=tuple(assigned), unplaced=tuple(unplaced), refusals=refusals)
+
+
+def taken(need: Need, offer: Offer) -> Offer:
+    """What is left of an offer once a replica has gone there."""
+    given = {gpu.uuid for gpu in gpus_for(need.gpu, offer)} if need.gpu.count else set()
+    gpus = tuple(
+        replace(
+            gpu,
+            memory_free_bytes=gpu.memory_free_bytes - need.gpu.estimate_bytes,
+            replicas=gpu.replicas + 1,
+        )
+        if gpu.uuid in given
+        else gpu
+        for gpu in offer.gpus
+    )
+    return replace(
+        offer,
+        replicas=offer.replicas + 1,
+        siblings=offer.siblings + 1,
+        twins=offer.twins + 1,
+        holds_model=True,
+        gpus=gpus,
+    )
+
+
+def explain(need: Need, offers: list[Offer]) -> list[Verdict]:
+    """Every node with its verdict for one more replica, the best place first."""
+    fit = sorted(
+        (offer for offer in offers if refusal(need, offer) is None),
+        key=lambda offer: _rank(need, offer),
+    )
+    found = [_welcome(need, offer, rank) for rank, offer in enumerate(fit, start=1)]
+    for offer in offers:
+        checks = examine(need, offer)
+        reasons = [check.detail for check in checks if not check.ok]
+        if reasons:
+            found.append(Verdict(offer.name, reasons[0], None, "; ".join(reasons), checks))
+    return found
+
+
+def _welcome(need: Need, offer: Offer, rank: int) -> Verdict:
+    because = (
+        f"{offer.siblings} of this deployment and {offer.replicas} in all run there, "
+        f"{size_text(offer.disk_free_bytes)} of disk are free"
+    )
+    if offer.holds_model:
+        because += ", the model is there already"
+    gpus = tuple(gpu.uuid for gpu in gpus_for(need.gpu, offer))
+    return Verdict(offer.name, None, rank, because, examine(need, offer), gpus)
+
+
+def _rank(need: Need, offer: Offer) -> Rank:
+    """Smaller is better. A GPU that was wished for comes first; one nobody asked for is spared."""
+    without = bool(need.gpu.count) and not gpus_for(need.gpu, offer)
+    wasteful = bool(need.instance_type) and not need.gpu.count and bool(offer.gpus)
+    return (
+        without,
+        offer.siblings,
+        wasteful,
+        offer.replicas,
+        not offer.holds_model,
+        -offer.disk_free_bytes,
+        offer.name,
+    )
