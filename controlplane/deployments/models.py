@@ -100,6 +100,8 @@ class Deployment(Stamped):
     secrets = models.JSONField(default=dict, blank=True)  # variable -> sealed value
     runtime_args = models.JSONField(default=list)
     request_timeout_ms = models.PositiveIntegerField(default=60_000)
+    # at a time, without what waits; null: the runtime queues and batches what comes
+    max_concurrent_requests_per_instance = models.PositiveIntegerField(null=True, blank=True)
     retries = models.BooleanField(default=True)  # stateless: a lost request may be sent again
     provisioning_state = models.CharField(
         max_length=16, choices=DeploymentState, default=DeploymentState.CREATING

@@ -8,10 +8,14 @@ TYPE = "type.googleapis.com/"
 HTTP, GRPC = "http", "grpc"
 CONNECT_TIMEOUT = "2s"
 MIB = 1 << 20
+MAX_REQUESTS = 16_384
 
 
-def cluster(name: str, protocol: str) -> dict[str, Any]:
-    """CDS resource. Its endpoints are in a file of their own."""
+def cluster(name: str, protocol: str, concurrency: int | None = None) -> dict[str, Any]:
+    """CDS resource. Its endpoints are in a file of their own.
+
+    ``concurrency``: requests that all replicas together work on at a time; as many again may wait.
+    """
     return {
         "@type": TYPE + "envoy.config.cluster.v3.Cluster",
         "name": name,
@@ -30,7 +34,7 @@ def cluster(name: str, protocol: str) -> dict[str, Any]:
         # why: without it a replica that is gone from the file stays until its health check fails.
         "ignore_health_on_host_removal": True,
         "health_checks": [_health_check()],
-        "circuit_breakers": {"thresholds": [_limits()]},
+        "circuit_breakers": {"thresholds": [_limits(concurrency)]},
         "typed_extension_protocol_options": {
             "envoy.extensions.upstreams.http.v3.HttpProtocolOptions": _protocol(protocol)
         },
@@ -76,12 +80,13 @@ def _health_check() -> dict[str, Any]:
     }
 
 
-def _limits() -> dict[str, Any]:
+def _limits(concurrency: int | None) -> dict[str, Any]:
     return {
-        # why: connections and pending requests bound HTTP/1 concurrency, not max_requests.
+        # why: they bound HTTP/1 concurrency besides max_requests.
         "max_connections": 4096,
         "max_pending_requests": 4096,
-        "max_requests": 16384,
+        # over this the answer is 429; those under it wait in the runtime's queue, or for a batch
+        "max_requests": MAX_REQUESTS if concurrency is None else 2 * concurrency,
         # why: a replica that dies with many requests in flight needs them all retried at once.
         "retry_budget": {"budget_percent": {"value": 25}, "min_retry_concurrency": 32},
     }

@@ -3,6 +3,11 @@
 from typing import Any
 
 ROUTE_CONFIG = "scoring"
+# The caller's own id; the Lua filter has removed what is none.
+CALLERS_ID = {
+    "header": {"key": "x-ms-client-request-id", "value": "%REQ(X-MS-CLIENT-REQUEST-ID)%"},
+    "append_action": "OVERWRITE_IF_EXISTS_OR_ADD",
+}
 ROUTE_TYPE = "type.googleapis.com/envoy.config.route.v3.RouteConfiguration"
 # why: Envoy turns 404 into UNIMPLEMENTED, which clients read as "this method does not exist".
 GRPC_NOT_FOUND = {
@@ -41,6 +46,7 @@ def route_config(routes: list[dict[str, Any]]) -> dict[str, Any]:
                 "name": ROUTE_CONFIG,
                 "domains": ["*"],
                 "request_headers_to_remove": ["authorization"],
+                "response_headers_to_add": [CALLERS_ID],
                 "routes": [*routes, *unknown],
             }
         ],

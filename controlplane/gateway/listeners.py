@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from controlplane.gateway.fallback import ROUTE_CONFIG
+from controlplane.gateway.timing import timing
 
 TYPE = "type.googleapis.com/"
 LUA_FOLDER = Path(__file__).parent / "lua"
@@ -27,6 +28,14 @@ ACCESS_LOG_COLUMNS = (
     "%PATH(NQ:ORIG_OR_PATH)%",
 )
 MIB = 1 << 20
+RETRY_AFTER = {
+    "header": {"key": "retry-after", "value": "1"},
+    "append_action": "OVERWRITE_IF_EXISTS_OR_ADD",
+}
+UNANSWERED_TIMING = {
+    "header": {"key": "server-timing", "value": timing(answered=False)},
+    "append_action": "OVERWRITE_IF_EXISTS_OR_ADD",
+}
 
 
 def listeners(
@@ -136,9 +145,10 @@ def _http(name: str, *, access_log: str, xds: str) -> dict[str, Any]:
 
 
 def _key_check() -> dict[str, Any]:
-    sha256 = (LUA_FOLDER / "sha256.lua").read_text()
-    auth = (LUA_FOLDER / "auth.lua").read_text()
-    source = f"local sha256 = (function()\n{sha256}\nend)()\n{auth}"
+    hashing, auth, scoring = (
+        (LUA_FOLDER / f"{name}.lua").read_text() for name in ("sha256", "auth", "scoring")
+    )
+    source = f"local sha256 = (function()\n{hashing}\nend)()\n{auth}\n{scoring}"
     return {
         "name": "envoy.filters.http.lua",
         "typed_config": {
@@ -202,6 +212,10 @@ def local_replies() -> dict[str, Any]:
         {"filter": _flag(flag), "status_code": status, "body": {"inline_string": text}}
         for flag, status, text in texts
     ]
+    mappers.append({"filter": _at_least(400)})
+    for mapper in mappers:
+        waits = mapper.get("status_code") == 429
+        mapper["headers_to_add"] = [UNANSWERED_TIMING, *([RETRY_AFTER] if waits else [])]
     return {
         "mappers": mappers,
         "body_format": {
@@ -213,6 +227,11 @@ def local_replies() -> dict[str, Any]:
 
 def _flag(flag: str) -> dict[str, Any]:
     return {"response_flag_filter": {"flags": [flag]}}
+
+
+def _at_least(status: int) -> dict[str, Any]:
+    value = {"default_value": status, "runtime_key": "shoal.local_reply_status"}
+    return {"status_code_filter": {"comparison": {"op": "GE", "value": value}}}
 
 
 def _plain(text: str) -> dict[str, Any]:

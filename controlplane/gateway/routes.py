@@ -12,6 +12,7 @@ from controlplane.deployments.selectors import RoutedDeployment, RoutedEndpoint
 from controlplane.gateway.clusters import GRPC, HTTP
 from controlplane.gateway.fallback import answer
 from controlplane.gateway.names import cluster_name
+from controlplane.gateway.timing import timing
 
 Match = dict[str, Any]
 PIN = "x-shoal-deployment"
@@ -177,6 +178,7 @@ def _response_headers(deployment: str) -> list[dict[str, Any]]:
         "azureml-model-deployment": deployment,
         "x-shoal-gateway-us": "%COMMON_DURATION(DS_RX_BEG:US_TX_BEG:us)%",
         "x-shoal-upstream-us": "%COMMON_DURATION(US_TX_BEG:US_RX_BEG:us)%",
+        "server-timing": timing(answered=True),
     }
     return [
         {"header": {"key": key, "value": value}, "append_action": "OVERWRITE_IF_EXISTS_OR_ADD"}

@@ -46,6 +46,7 @@ function deployment(endpoint: string, name: string, model: string, version: numb
     traffic: 0,
     error: null,
     request_timeout_ms: 60_000,
+    max_concurrent_requests_per_instance: null,
     retries: true,
     secret_environment: [],
     node_labels: {},

@@ -206,7 +206,8 @@ class Client:
         return cast(Operation, self._transport.json("POST", path, json={"revision": revision}))
 
     def update_deployment(self, endpoint: str, name: str, **changes: Any) -> Deployment:
-        """``changes``: description, tags, declared, request_timeout_ms, retries."""
+        """``changes``: description, tags, declared, retries, request_timeout_ms,
+        max_concurrent_requests_per_instance (None: no limit)."""
         path = f"/endpoints/{_quoted(endpoint)}/deployments/{_quoted(name)}"
         return cast(Deployment, self._transport.json("PATCH", path, json=changes))
 

@@ -98,6 +98,7 @@ class Deployment(TypedDict):
     declared: dict[str, Any]
     environment: dict[str, str]
     request_timeout_ms: int
+    max_concurrent_requests_per_instance: int | None
     retries: bool
     instance_count: int
     provisioning_state: str

@@ -115,9 +115,7 @@ DEPLOYMENT: Final[Table] = {
         block(
             {
                 "request_timeout_ms": Key(integer),
-                "max_concurrent_requests_per_instance": Key(
-                    integer, Use.KEEP, "requests queue in the runtime, which batches them"
-                ),
+                "max_concurrent_requests_per_instance": Key(integer),
                 "max_queue_wait_ms": Key(
                     integer, Use.KEEP, "config.pbtxt's queue policy says how long requests wait"
                 ),

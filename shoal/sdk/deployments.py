@@ -12,7 +12,7 @@ from shoal.sdk.endpoints import OnlineEndpointOperations
 from shoal.sdk.models import ModelOperations
 from shoal.sdk.poller import LROPoller, Work
 from shoal.sdk.progress import Watcher
-from shoal.sdk.shapes import deployment_body, deployment_of
+from shoal.sdk.shapes import REQUEST_SETTINGS, deployment_body, deployment_of
 
 BROKEN = frozenset({"Failed", "Canceled"})
 CONTAINERS = ("inference-server", "storage-initializer")
@@ -134,7 +134,7 @@ class OnlineDeploymentOperations:
     ) -> Work[None]:
         """The same model with the same environment: nothing needs to start anew."""
         before: Mapping[str, Any] = current
-        words = ("description", "tags", "declared", "request_timeout_ms")
+        words = ("description", "tags", "declared", *REQUEST_SETTINGS)
         changes = {key: body[key] for key in words if key in body and before.get(key) != body[key]}
         if changes:
             self._client.update_deployment(current["endpoint"], current["name"], **changes)

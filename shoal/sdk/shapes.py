@@ -35,6 +35,8 @@ DEPLOYMENT_FIELDS: Final = frozenset(
         "environment_variables",
     }
 )
+# what gateways act on
+REQUEST_SETTINGS: Final = ("request_timeout_ms", "max_concurrent_requests_per_instance")
 MODEL_FIELDS: Final = frozenset({"name", "version", "description", "tags", "path"})
 
 
@@ -100,15 +102,16 @@ def endpoint_of(shown: Endpoint) -> OnlineEndpoint:
 def deployment_body(deployment: OnlineDeployment) -> Values:
     """Without name and model."""
     values = deployment._to_dict()
-    timeout_ms = deployment.request_timeout_ms
     body: Values = {
         "description": deployment.description or "",
         "tags": texts(deployment.tags),
         "environment": texts(deployment.environment_variables),
         "declared": declared(values, DEPLOYMENT_FIELDS),
     }
-    if timeout_ms is not None:
-        body["request_timeout_ms"] = timeout_ms
+    for name in REQUEST_SETTINGS:
+        value = getattr(deployment.request_settings, name, None)
+        if value is not None:
+            body[name] = value
     return body
 
 
@@ -118,7 +121,8 @@ def deployment_of(shown: Deployment) -> OnlineDeployment:
     kind = KubernetesOnlineDeployment if kubernetes else ManagedOnlineDeployment
     settings = OnlineRequestSettings._of(said.pop("request_settings", None))
     settings = settings or OnlineRequestSettings()
-    settings.request_timeout_ms = shown.get("request_timeout_ms")
+    for name in REQUEST_SETTINGS:
+        setattr(settings, name, shown.get(name))
     deployment = kind(
         **_known(said, kind)
         | {

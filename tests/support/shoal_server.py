@@ -238,7 +238,8 @@ class FakeServer:
         rows[:] = [row for row in rows if row["name"] != body["name"]]
         rows.append({
             "endpoint": name, "serving_state": "Healthy", "error": None, "replicas": [],
-            "request_timeout_ms": 60_000, **body, "provisioning_state": "Creating",
+            "request_timeout_ms": 60_000,
+            "max_concurrent_requests_per_instance": None, **body, "provisioning_state": "Creating",
         })  # fmt: skip
         operation = self._operation("deploy", name, body["name"])
         rows[-1]["operation"] = operation["id"]

@@ -63,6 +63,7 @@ def accepted(operation: Operation) -> Response:
 ENDPOINT_TAG = ("description", "tags", "declared", "auth_mode", "traffic", "mirror_traffic")
 DEPLOYMENT_TAG = (
     "description", "tags", "declared", "instance_count", "request_timeout_ms", "retries",
+    "max_concurrent_requests_per_instance",
     "environment", "secret_environment", "revision", "config_revision", "model", "version",
 )  # fmt: skip
 

@@ -37,6 +37,8 @@ class RoutedDeployment:
     request_timeout_ms: int
     retries: bool  # stateless: a request whose connection broke may be sent to another replica
     replicas: tuple[RoutedReplica, ...]  # sorted by id; may be empty
+    # what all of them together work on at a time; None: as much as comes
+    max_concurrent_requests: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,7 @@ def _endpoint(endpoint: Endpoint, now: datetime) -> RoutedEndpoint:
 
 
 def _deployment(endpoint: Endpoint, deployment: Deployment) -> RoutedDeployment:
+    per_instance = deployment.max_concurrent_requests_per_instance
     routed = (_replica(replica) for replica in deployment.replicas.all())
     return RoutedDeployment(
         name=deployment.name,
@@ -103,6 +106,9 @@ def _deployment(endpoint: Endpoint, deployment: Deployment) -> RoutedDeployment:
         request_timeout_ms=deployment.request_timeout_ms,
         retries=deployment.retries,
         replicas=tuple(replica for replica in routed if replica is not None),
+        max_concurrent_requests=None
+        if per_instance is None
+        else per_instance * max(deployment.instance_count, 1),
     )
 
 

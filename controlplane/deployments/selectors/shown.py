@@ -109,6 +109,7 @@ def deployment_shown(
         "anti_affinity": deployment.anti_affinity,
         "paused": deployment.instance_count == 0,
         "request_timeout_ms": deployment.request_timeout_ms,
+        "max_concurrent_requests_per_instance": deployment.max_concurrent_requests_per_instance,
         "retries": deployment.retries,
         "replicas": [
             replica_shown(replica, endpoint.name, deployment.name) for replica in replicas

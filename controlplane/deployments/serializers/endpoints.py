@@ -19,6 +19,8 @@ from controlplane.deployments.types import (
 )
 
 Fields = serializers.Serializer[Any]
+LIMIT_REPLICAS = 64
+LIMIT_CONCURRENCY = 10_000
 LIMIT_DECLARED_CHARS = 65_536
 
 
@@ -33,6 +35,20 @@ class DeclaredField(serializers.DictField):
         if value and len(json.dumps(value)) > LIMIT_DECLARED_CHARS:
             raise serializers.ValidationError(f"More than {LIMIT_DECLARED_CHARS} characters.")
         return value
+
+
+class ConcurrencyField(serializers.IntegerField):
+    """How many requests one replica works on at a time; as many again may wait for it."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(
+            required=False,
+            allow_null=True,
+            min_value=1,
+            max_value=LIMIT_CONCURRENCY,
+            help_text="as many again may wait, more get 429; null: no limit but the gateway's own",
+            **options,
+        )
 
 
 class ProblemSerializer(Fields):
@@ -95,6 +111,9 @@ class DeploymentSerializer(Fields):
     revision = serializers.IntegerField(allow_null=True)
     paused = serializers.BooleanField()
     request_timeout_ms = serializers.IntegerField()
+    max_concurrent_requests_per_instance = serializers.IntegerField(
+        allow_null=True, help_text="null: no limit but the gateway's own"
+    )
     retries = serializers.BooleanField()
     replicas = ReplicaSerializer(many=True)
     created_at = serializers.DateTimeField()
@@ -280,6 +299,7 @@ class DeploymentInputSerializer(PlacementFields):
     request_timeout_ms = serializers.IntegerField(
         required=False, default=60_000, min_value=1, max_value=3_600_000
     )
+    max_concurrent_requests_per_instance = ConcurrencyField(default=None)
     retries = serializers.BooleanField(required=False, default=True)
     traffic = serializers.IntegerField(required=False, default=0, min_value=0, max_value=100)
 
@@ -292,6 +312,7 @@ class DeploymentPatchSerializer(Fields):
     tags = serializers.DictField(child=serializers.CharField(allow_blank=True), required=False)
     declared = DeclaredField(required=False)
     request_timeout_ms = serializers.IntegerField(required=False, min_value=1, max_value=3_600_000)
+    max_concurrent_requests_per_instance = ConcurrencyField()
     retries = serializers.BooleanField(required=False)
 
 

@@ -55,7 +55,8 @@ from controlplane.deployments.types import (
     OperationState,
 )
 
-ROUTED: Final = frozenset({"request_timeout_ms", "retries"})  # what gateways act on
+# what gateways act on
+ROUTED: Final = frozenset({"request_timeout_ms", "retries", "max_concurrent_requests_per_instance"})
 
 
 def deploy(*, spec: Spec, endpoint: str, deployment: str, actor: str, now: datetime) -> Operation:
@@ -137,7 +138,8 @@ def deployment_scale(
 def deployment_update(*, endpoint: str, name: str, actor: str, **changes: Any) -> Deployment:
     """The words about it, and what gateways need to know; no replica notices.
 
-    ``changes``: description, tags, declared, request_timeout_ms, retries.
+    ``changes``: description, tags, declared, request_timeout_ms, retries,
+    max_concurrent_requests_per_instance.
     Raises EndpointNotFound, DeploymentNotFound.
     """
     locked(endpoint)

@@ -55,6 +55,7 @@ class Spec:
     instance_count: int = 1
     environment: dict[str, str] | None = None
     request_timeout_ms: int = 60_000
+    max_concurrent_requests_per_instance: int | None = None
     retries: bool = True
     traffic: int = 0
     description: str = ""
@@ -185,6 +186,7 @@ def deployment_place(
         "instance_count": spec.instance_count,
         "environment": spec.environment or {},
         "request_timeout_ms": spec.request_timeout_ms,
+        "max_concurrent_requests_per_instance": spec.max_concurrent_requests_per_instance,
         "retries": spec.retries,
         "description": spec.description,
         "tags": spec.tags or {},

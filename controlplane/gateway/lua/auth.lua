@@ -2,12 +2,8 @@
 -- A route without "keys" (nobody's endpoint) answers by itself. `sha256` is joined in front of this file.
 local MAX_TOKEN_BYTES = 1024
 
-local function refuse(handle, text)
-  handle:respond({ [":status"] = "401", ["www-authenticate"] = 'Bearer realm="shoal"' }, text)
-end
-
-function envoy_on_request(handle)
-  local headers = handle:headers()
+-- The reason why the request is refused, or nil.
+local function check(handle, headers)
   local pinned = headers:get("azureml-model-deployment")
   if pinned ~= nil and headers:get("x-shoal-deployment") == nil then
     headers:replace("x-shoal-deployment", pinned)
@@ -16,18 +12,19 @@ function envoy_on_request(handle)
 
   local keys = handle:metadata():get("keys")
   if keys == nil then
-    return
+    return nil
   end
   local authorization = headers:get("authorization")
   if authorization == nil then
-    return refuse(handle, "No key: send the header 'Authorization: Bearer <key of this endpoint>'.")
+    return "No key: send the header 'Authorization: Bearer <key of this endpoint>'."
   end
   local scheme, token = string.match(authorization, "^(%a+)%s+(%S+)%s*$")
   if token == nil or string.lower(scheme) ~= "bearer" or #token > MAX_TOKEN_BYTES then
-    return refuse(handle, "The Authorization header must read 'Bearer <key of this endpoint>'.")
+    return "The Authorization header must read 'Bearer <key of this endpoint>'."
   end
   if keys[sha256(token)] == nil then
-    return refuse(handle, "This key does not open this endpoint.")
+    return "This key does not open this endpoint."
   end
   headers:remove("authorization")
+  return nil
 end

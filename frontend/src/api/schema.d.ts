@@ -1387,6 +1387,8 @@ export interface components {
             revision: number | null;
             paused: boolean;
             request_timeout_ms: number;
+            /** @description null: no limit but the gateway's own */
+            max_concurrent_requests_per_instance: number | null;
             retries: boolean;
             replicas: components["schemas"]["Replica"][];
             /** Format: date-time */
@@ -1448,6 +1450,8 @@ export interface components {
             };
             /** @default 60000 */
             request_timeout_ms?: number;
+            /** @description as many again may wait, more get 429; null: no limit but the gateway's own */
+            max_concurrent_requests_per_instance?: number | null;
             /** @default true */
             retries?: boolean;
             /** @default 0 */
@@ -2139,6 +2143,8 @@ export interface components {
                 [key: string]: unknown;
             };
             request_timeout_ms?: number;
+            /** @description as many again may wait, more get 429; null: no limit but the gateway's own */
+            max_concurrent_requests_per_instance?: number | null;
             retries?: boolean;
         };
         PatchedEndpointPatchRequest: {

@@ -7,7 +7,13 @@ import pytest
 from shoal import MLClient
 from shoal.client import Client
 from shoal.client.errors import OperationFailed, Problem, ShoalError
-from shoal.entities import ManagedOnlineDeployment, ManagedOnlineEndpoint, Model, load_model
+from shoal.entities import (
+    ManagedOnlineDeployment,
+    ManagedOnlineEndpoint,
+    Model,
+    OnlineRequestSettings,
+    load_model,
+)
 from shoal.sdk import LROPoller
 from tests.support.shoal_server import FakeServer
 
@@ -64,6 +70,28 @@ def test_what_means_nothing_here_comes_back(ml_client: MLClient, models: Path) -
     deployment = ml_client.online_deployments.get("blue", "net")
     assert deployment.liveness_probe is not None and deployment.liveness_probe.period == 7
     assert deployment.instance_type == "Standard_NC6s_v3"
+
+
+def test_request_settings_reach_the_gateway(
+    ml_client: MLClient, server: FakeServer, models: Path
+) -> None:
+    ml_client.begin_create_or_update(ManagedOnlineEndpoint(name="net")).result()
+    first = OnlineRequestSettings(request_timeout_ms=3000, max_concurrent_requests_per_instance=2)
+    ml_client.begin_create_or_update(blue(models, request_settings=first)).result()
+    row = server.endpoints["net"]["deployments"][0]
+    assert (row["request_timeout_ms"], row["max_concurrent_requests_per_instance"]) == (3000, 2)
+    second = OnlineRequestSettings(max_concurrent_requests_per_instance=5)
+    ml_client.begin_create_or_update(blue(models, request_settings=second)).result()
+    shown = ml_client.online_deployments.get("blue", "net")
+    assert shown.request_settings is not None
+    assert shown.request_settings.max_concurrent_requests_per_instance == 5
+    assert shown.request_settings.request_timeout_ms == 3000  # said before, not taken back
+
+
+def test_a_deployment_names_its_model(ml_client: MLClient, models: Path) -> None:
+    ml_client.begin_create_or_update(ManagedOnlineEndpoint(name="net")).result()
+    ml_client.begin_create_or_update(blue(models)).result()
+    deployment = ml_client.online_deployments.get("blue", "net")
     assert deployment.model == "azureml:net:1"
 
 

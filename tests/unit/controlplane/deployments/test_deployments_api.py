@@ -146,7 +146,8 @@ def test_further_deployments_come_without_traffic(api: APIClient, serving: Simul
     url = "/api/v1/endpoints/digits/deployments"
     taken = api.post(url, {"name": "blue", "model": "digits"}, format="json")
     assert problem(taken, 409) in ("NameTaken", "DeploymentHasTraffic")
-    started = api.post(url, {"model": "digits", "request_timeout_ms": 900}, format="json")
+    limit = {"max_concurrent_requests_per_instance": 4}
+    started = api.post(url, {"model": "digits", "request_timeout_ms": 900, **limit}, format="json")
     assert started.status_code == 202
     assert started.json()["deployment"] == "green"
     serving.bring_up()
@@ -156,6 +157,7 @@ def test_further_deployments_come_without_traffic(api: APIClient, serving: Simul
     assert items["green"]["request_timeout_ms"] == 900
     green = routing_view().endpoints[0].deployments[1]
     assert (green.name, green.weight, len(green.replicas)) == ("green", 0, 1)
+    assert green.max_concurrent_requests == 4
     assert api.get(f"{url}/green").json()["serving_state"] == "Healthy"
     assert problem(api.get(f"{url}/red"), 404) == "DeploymentNotFound"
 
@@ -379,6 +381,14 @@ def test_declared_words_are_kept_and_request_settings_reach_the_gateway(
     assert api.patch(path, {"request_timeout_ms": 777}, format="json").status_code == 200
     assert Endpoint.objects.get(name="digits").generation == before + 1
     assert routing_view().endpoints[0].deployments[0].request_timeout_ms == 777
+    limit = "max_concurrent_requests_per_instance"
+    assert api.get(path).json()[limit] is None
+    assert routing_view().endpoints[0].deployments[0].max_concurrent_requests is None
+    assert api.patch(path, {limit: 3}, format="json").json()[limit] == 3
+    Deployment.objects.update(instance_count=2)
+    assert routing_view().endpoints[0].deployments[0].max_concurrent_requests == 6
+    assert problem(api.patch(path, {limit: 0}, format="json"), 400)
+    assert api.patch(path, {limit: None}, format="json").json()[limit] is None
     large = api.patch(path, {"declared": {"text": "x" * 70_000}}, format="json")
     assert problem(large, 400)
 
