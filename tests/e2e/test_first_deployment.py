@@ -25,8 +25,7 @@ PICTURE_LOAD_MS = 45_000
 
 
 def test_a_file_becomes_a_live_endpoint(product: Product, browser: Browser, tmp_path: Path) -> None:
-    # A new name is looked up while it is typed: that it is not known yet belongs to the story.
-    watched = WatchedPage(browser, product.url, expected=("/api/v1/models/tiny", "/logs?"))
+    watched = WatchedPage(browser, product.url, expected=("/logs?",))
     page = watched.page
     try:
         sign_in(page, product)
@@ -66,8 +65,9 @@ def configure(page: Page, watched: WatchedPage) -> None:
     # The form patches the text, and what the text says is what the form shows.
     page.get_by_role("textbox", name="Max batch size").fill("8")
     expect(editor).to_contain_text("max_batch_size: 8")
-    proceed = page.get_by_role("button", name="Continue to deployment")
+    proceed = page.get_by_role("button", name="Continue to placement")
     expect(proceed).to_be_enabled()
+    expect(page.get_by_text("Draft saved just now")).to_be_visible()
     watched.shoot("wizard-configure")
     page.reload()
     expect(page.get_by_role("textbox", name="Max batch size")).to_have_value("8")

@@ -35,7 +35,7 @@ export const snippetsQuery = (name: string) =>
     queryFn: ({ signal }) => get<Snippets>(apiPath("endpoints", name, "snippets"), { signal }),
   });
 
-export const createEndpoint = (body: { name: string; description?: string }) =>
+export const createEndpoint = (body: { name: string; description?: string; auth_mode?: "key" | "aml_token" }) =>
   post<Endpoint>(apiPath("endpoints"), body);
 export const updateEndpoint = (name: string, body: { description?: string; tags?: Record<string, string> }) =>
   patch<Endpoint>(apiPath("endpoints", name), body);

@@ -27,5 +27,9 @@ export const keys = {
     list: ["nodes", "list"] as const,
     one: (name: string) => ["nodes", "one", name] as const,
   },
+  drafts: {
+    list: ["drafts", "list"] as const,
+    one: (id: string) => ["drafts", "one", id] as const,
+  },
   uploads: { one: (id: string) => ["uploads", id] as const },
 };

@@ -2,7 +2,7 @@
 import { queryOptions } from "@tanstack/react-query";
 import { apiPath, del, get, post } from "./client";
 import { keys } from "./keys";
-import type { ConfigValidation, Model, ModelCreate, ModelVersion, Page, ValidateRequest } from "./types";
+import type { ConfigRevision, ConfigValidation, Model, ModelCreate, ModelVersion, Page, ValidateRequest } from "./types";
 
 export type ModelSearch = { q?: string; limit?: number; cursor?: string };
 
@@ -31,6 +31,9 @@ export const modelVersionQuery = (name: string, version: number | "latest") =>
   });
 
 export const createModel = (body: ModelCreate) => post<ModelVersion>(apiPath("models"), body);
+/** Edited texts over a version; the same texts again are the same revision. */
+export const createConfigRevision = (name: string, version: number, configs: Record<string, string>, message = "") =>
+  post<ConfigRevision>(apiPath("models", name, "versions", version, "config-revisions"), { configs, message });
 export const archiveModel = (name: string) => post<Model>(apiPath("models", name, "archive"));
 export const restoreModel = (name: string) => post<Model>(apiPath("models", name, "restore"));
 export const deleteModel = (name: string) => del<unknown>(apiPath("models", name));

@@ -1330,6 +1330,10 @@ export interface components {
             deployment?: string;
             /** @default 1 */
             instance_count?: number;
+            /** @description only nodes with all these labels run it */
+            node_labels?: {
+                [key: string]: string;
+            };
             /** @default 100 */
             traffic?: number;
         };

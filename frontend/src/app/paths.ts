@@ -17,7 +17,7 @@ export type EndpointTab = (typeof ENDPOINT_TABS)[number];
 export const paths = {
   overview: () => ({ to: "/" }) as const,
   login: (next?: string) => ({ to: "/login", search: next ? { next } : {} }) as const,
-  deploy: (search: { model?: string; version?: number; endpoint?: string } = {}) =>
+  deploy: (search: { draft?: string; model?: string; version?: number; endpoint?: string; deployment?: string } = {}) =>
     ({ to: "/deploy/new", search }) as const,
   operation: (id: string) => ({ to: "/deploy/$id", params: { id } }) as const,
   models: () => ({ to: "/models" }) as const,

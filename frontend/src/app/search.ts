@@ -24,16 +24,19 @@ export const RANGES = ["1m", "5m", "15m"] as const;
 export type Range = (typeof RANGES)[number];
 export const RANGE_SECONDS: Record<Range, number> = { "1m": 60, "5m": 300, "15m": 900 };
 
-export const DEPLOY_STEPS = ["upload", "inspect", "configure", "deploy"] as const;
+export const DEPLOY_STEPS = ["upload", "inspect", "configure", "placement", "deploy"] as const;
 
 export const deploySearch = (raw: Raw) =>
   compact({
     draft: text(raw["draft"]),
-    upload: text(raw["upload"]),
-    step: text(raw["step"]),
+    step: oneOf(raw["step"], DEPLOY_STEPS),
     model: text(raw["model"]),
     version: positive(raw["version"]),
     endpoint: text(raw["endpoint"]),
+    deployment: text(raw["deployment"]),
+    /** A line of config.pbtxt to look at first, and the repository model whose text it is. */
+    line: positive(raw["line"]),
+    repo: text(raw["repo"]),
   });
 
 export const listSearch = (raw: Raw) =>

@@ -3,6 +3,7 @@ import { Drawer } from "@mantine/core";
 import { Outlet } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect, useState, useSyncExternalStore } from "react";
 import { onAsCode, shownAsCode } from "@/components/as-code/as-code-store";
+import { DropAnywhere } from "./drop-anywhere";
 import { onPalette, openPalette, paletteOpen } from "./palette-store";
 import classes from "./shell.module.css";
 import { Sidebar } from "./sidebar";
@@ -43,6 +44,7 @@ export function Shell() {
           <Outlet />
         </main>
       </div>
+      <DropAnywhere />
       <Suspense fallback={null}>
         {palette ? <CommandPalette /> : null}
         {asCode ? <AsCodeDrawer /> : null}

@@ -35,3 +35,13 @@ export function suggestDeployment(taken: readonly string[]): string {
   while (taken.includes(`blue-${number}`)) number += 1;
   return `blue-${number}`;
 }
+
+/** The name itself, or with the first number that makes it free. */
+export function freeEndpointName(name: string, taken: readonly string[]): string {
+  if (!taken.includes(name)) return name;
+  for (let number = 2; ; number += 1) {
+    const tail = `-${number}`;
+    const candidate = `${name.slice(0, 32 - tail.length).replace(/-+$/, "")}${tail}`;
+    if (!taken.includes(candidate)) return candidate;
+  }
+}

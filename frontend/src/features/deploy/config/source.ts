@@ -1,5 +1,5 @@
 /** What the wizard deploys: a fresh upload or a registered version, in one shape. */
-import type { Dim, ErrorDetail, ModelVersion, Tensor, Upload } from "@/api/types";
+import type { Dim, ErrorDetail, InspectedModel, ModelVersion, Tensor, Upload } from "@/api/types";
 
 export type Origin = "model" | "default" | "config";
 
@@ -22,6 +22,10 @@ export interface SourceModel {
   producer: string | null;
   warnings: string[];
   files: string[];
+  versions: number[];
+  /** The text after every known fix, where the file's own needs one. */
+  proposal: { text: string; certain: boolean } | null;
+  decoupled: boolean;
 }
 
 export interface DeploySource {
@@ -30,13 +34,18 @@ export interface DeploySource {
   size: number;
   uploadId: string | null;
   /** Set for a registered version. */
-  registered: { model: string; version: number } | null;
+  registered: { model: string; version: number; revision: number | null } | null;
   models: SourceModel[];
-  /** Registered versions are immutable: their text can be read, not edited. */
-  editable: boolean;
+  /** What was found in the file but is mended by another text, in all models. */
+  configErrors: number;
 }
 
 const withoutBlanks = (text: string) => (text.trim() === "" ? null : text);
+
+/** The file's own text; without one what was completed, or the draft where the file does not tell enough. */
+function startText(model: InspectedModel): string {
+  return withoutBlanks(model.config_text) ?? model.proposal?.text ?? model.config_effective;
+}
 
 export function sourceOfUpload(upload: Upload): DeploySource | null {
   const { inspection } = upload;
@@ -47,7 +56,7 @@ export function sourceOfUpload(upload: Upload): DeploySource | null {
     size: upload.size,
     uploadId: upload.id,
     registered: null,
-    editable: true,
+    configErrors: inspection.problems.filter((one) => one.severity === "error" && one.scope === "config").length,
     models: inspection.models.map((model) => ({
       name: model.name,
       backend: model.backend,
@@ -55,7 +64,7 @@ export function sourceOfUpload(upload: Upload): DeploySource | null {
       maxBatchSize: model.max_batch_size,
       inputs: model.inputs,
       outputs: model.outputs,
-      startText: withoutBlanks(model.config_text) ?? model.config_effective,
+      startText: startText(model),
       completeText: model.config_effective,
       provenance: (model.provenance ?? {}) as SourceModel["provenance"],
       written: withoutBlanks(model.config_text) !== null,
@@ -63,19 +72,23 @@ export function sourceOfUpload(upload: Upload): DeploySource | null {
       producer: model.graph?.producer ?? null,
       warnings: model.warnings,
       files: model.files,
+      versions: model.versions,
+      proposal: model.proposal ?? null,
+      decoupled: model.decoupled ?? false,
     })),
   };
 }
 
 export function sourceOfVersion(version: ModelVersion): DeploySource {
-  const revised = version.config_revisions.at(-1)?.configs ?? {};
+  const latest = version.config_revisions.at(-1);
+  const revised = latest?.configs ?? {};
   return {
     kind: "version",
     filename: version.source_filename,
     size: version.size,
     uploadId: null,
-    registered: { model: version.model, version: version.version },
-    editable: false,
+    registered: { model: version.model, version: version.version, revision: latest?.number ?? null },
+    configErrors: 0,
     models: version.repo_models.map((model) => ({
       name: model.name,
       backend: model.backend,
@@ -91,6 +104,9 @@ export function sourceOfVersion(version: ModelVersion): DeploySource {
       producer: null,
       warnings: [],
       files: [],
+      versions: model.versions,
+      proposal: null,
+      decoupled: model.decoupled,
     })),
   };
 }
@@ -108,7 +124,10 @@ export function changedConfigs(models: readonly SourceModel[], texts: readonly s
 export const shapeList = (shape: readonly Dim[]): string => shape.map(String).join(", ");
 
 export function errorsOf(upload: Upload): ErrorDetail[] {
-  const found = (upload.inspection?.problems ?? []).filter((problem) => problem.severity === "error");
+  const found = (upload.inspection?.problems ?? []).filter(
+    // What another text mends is for the next step.
+    (problem) => problem.severity === "error" && problem.scope !== "config",
+  );
   const own = upload.error === null ? [] : [upload.error];
   return [
     ...own,

@@ -34,7 +34,9 @@ function syntaxProblem(error: NonNullable<ConfigReading["error"]>): ConfigProble
 
 export function useChecks(source: DeploySource, texts: readonly string[]): Check[] {
   const [settled] = useDebouncedValue(texts, DEBOUNCE_MS);
-  const target = source.registered ?? { upload_id: source.uploadId ?? "" };
+  const target = source.registered
+    ? { model: source.registered.model, version: source.registered.version }
+    : { upload_id: source.uploadId ?? "" };
   const answers = useQueries({
     queries: source.models.map((model, index) => ({
       queryKey: ["config-check", target, model.name, settled[index] ?? ""],

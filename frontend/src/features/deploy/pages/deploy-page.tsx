@@ -1,19 +1,22 @@
-/** The deploy wizard: upload, inspect, configure, deploy. What it works on is in the URL, so that a reload resumes. */
+/** The deploy wizard: upload, inspect, configure, placement, deploy. The draft in the URL is on the server, so any browser resumes it. */
 import { Button } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import { useEffect } from "react";
-import { deleteUpload, uploadQuery } from "@/api/uploads";
-import { modelVersionQuery } from "@/api/models";
+import { useState } from "react";
 import { DEPLOY_STEPS } from "@/app/search";
 import { bytes } from "@/components/format";
+import { notifyProblem } from "@/components/notify";
 import { PageHeader, usePageTitle } from "@/components/page-header";
 import { ProblemCard } from "@/components/problem-card";
 import { SkeletonRows } from "@/components/skeleton";
 import { Stepper, type Step } from "@/components/stepper";
-import { sourceOfUpload, sourceOfVersion, type DeploySource } from "../config/source";
+import type { DeploySource } from "../config/source";
+import { ConflictBar, SaveChip } from "../draft/save-chip";
+import { useDraftSource } from "../draft/use-draft-source";
+import { useNewDraft } from "../draft/use-new-draft";
+import { useStoredDraft } from "../draft/use-stored-draft";
 import { InspectStep } from "../steps/inspect-step";
 import { UploadStep } from "../steps/upload-step";
+import { useDrops } from "../upload/use-drops";
 import { useUpload } from "../upload/use-upload";
 import { LaterSteps } from "./later-steps";
 
@@ -25,117 +28,96 @@ const TITLES: Record<WizardStep, string> = {
   upload: "Upload",
   inspect: "Inspect",
   configure: "Configure",
+  placement: "Placement",
   deploy: "Deploy",
 };
-const POLL_MS = 700;
+const ENDED = new Set(["idle", "failed", "canceled", "done"]);
 
 export function DeployPage() {
   usePageTitle("Deploy a model");
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const control = useUpload();
-  const { view } = control;
+  const sending = !ENDED.has(control.view.phase);
+  const stored = useStoredDraft(search.draft);
+  const origin = stored.data?.origin ?? null;
+  const found = useDraftSource(origin);
+  const creating = useNewDraft(control, search);
+  const [refused, setRefused] = useState<string | null>(null);
 
-  const upload = useQuery({
-    ...uploadQuery(search.upload ?? ""),
-    enabled: search.upload !== undefined,
-    refetchInterval: (query) =>
-      query.state.data?.state === "ready" || query.state.data?.state === "failed" ? false : POLL_MS,
-  });
-  const fromVersion = search.model !== undefined && search.version !== undefined;
-  const version = useQuery({
-    ...modelVersionQuery(search.model ?? "", search.version ?? "latest"),
-    enabled: fromVersion,
-  });
-
-  // The upload's id goes into the URL as soon as there is one; inspection follows by itself when the bytes are there.
-  useEffect(() => {
-    if (
-      view.uploadId !== null &&
-      view.uploadId !== search.upload &&
-      (view.phase === "sending" || view.phase === "done")
-    ) {
-      void navigate({
-        search: { upload: view.uploadId, step: "upload", ...(search.endpoint ? { endpoint: search.endpoint } : {}) },
-        replace: true,
-      });
-    }
-  }, [navigate, search.endpoint, search.upload, view.phase, view.uploadId]);
-  useEffect(() => {
-    if (view.phase === "done" && view.uploadId === search.upload && search.step === "upload") {
-      void navigate({ search: (old) => ({ ...old, step: "inspect" }), replace: true });
-    }
-  }, [navigate, search.step, search.upload, view.phase, view.uploadId]);
-  useEffect(() => {
-    if (view.phase === "canceled" && search.upload !== undefined) void navigate({ search: {}, replace: true });
-  }, [navigate, search.upload, view.phase]);
-
-  const data = upload.data;
-  const source = data ? sourceOfUpload(data) : version.data ? sourceOfVersion(version.data) : null;
-  const incomplete = data?.state === "uploading";
-  const sending =
-    view.phase !== "idle" && view.phase !== "failed" && view.phase !== "canceled" && view.phase !== "done";
-  const usable = source !== null && source.models.length > 0 && (data === undefined || data.state === "ready");
-  const step = currentStep(search.step, {
-    chosen: data !== undefined || fromVersion,
-    incomplete: incomplete && view.phase !== "done",
-    usable,
-    sending,
-  });
-  const go = (next: WizardStep) => void navigate({ search: (old) => ({ ...old, step: next }) });
+  const unfinished = found.upload?.state === "uploading" && !sending && control.view.phase !== "done" ? found.upload : null;
   const restart = () => {
+    setRefused(null);
     control.reset();
     void navigate({ search: search.endpoint ? { endpoint: search.endpoint } : {} });
   };
+  const take = useDrops({
+    control,
+    unfinished,
+    onRefused: setRefused,
+    // Another file is another draft; this one stays in the list.
+    onOther: () => void navigate({ search: search.endpoint ? { endpoint: search.endpoint } : {}, replace: true }),
+  });
   const discard = () => {
-    if (search.upload !== undefined) deleteUpload(search.upload).catch(() => undefined);
-    restart();
+    if (sending) control.cancel();
+    stored.discard(false).then(restart, (error: unknown) => notifyProblem(error, "The draft could not be discarded"));
   };
 
-  const failure = upload.error ?? version.error;
+  const { source } = found;
+  const failed = found.upload?.state === "failed";
+  const chosen = origin !== null || creating.pending;
+  const usable = source !== null && source.models.length > 0 && !failed && !found.busy;
+  const step = currentStep(search.step, { chosen, incomplete: unfinished !== null, usable, sending });
+  // A marked line is for the first look only.
+  const go = (next: WizardStep) => void navigate({ search: { draft: search.draft, step: next } });
+
+  const failure = stored.error ?? found.error ?? creating.error;
   return (
     <>
       <PageHeader
         title="Deploy a model"
+        beside={search.draft === undefined ? undefined : <SaveChip state={stored.save} onRetry={stored.retry} />}
         actions={
-          search.upload !== undefined || fromVersion ? (
-            <Button variant="subtle" color="gray" onClick={sending ? control.cancel : fromVersion ? restart : discard}>
-              Discard
+          search.draft === undefined ? undefined : (
+            <Button variant="subtle" color="gray" onClick={discard}>
+              Discard draft
             </Button>
-          ) : undefined
+          )
         }
       />
       <Stepper
         label="Steps"
-        steps={DEPLOY_STEPS.map((id): Step => describe(id, step, source, data?.state === "failed"))}
-        canGo={(id) => !sending && (id === "upload" || (id === "inspect" && source !== null) || usable)}
+        steps={DEPLOY_STEPS.map((id): Step => describe(id, step, source, failed))}
+        canGo={(id) => !sending && (id === "upload" || (id === "inspect" && chosen) || usable)}
         onGo={(id) => go(id as WizardStep)}
       />
-      {failure ? (
-        <ProblemCard
-          error={failure}
-          title="This draft cannot be opened"
-          onRetry={() => void (upload.error ? upload : version).refetch()}
-        />
-      ) : null}
+      {stored.save.kind === "conflict" ? <ConflictBar onLoad={stored.reload} onKeep={stored.retry} /> : null}
+      {failure ? <ProblemCard error={failure} title="This draft cannot be opened" onRetry={restart} /> : null}
       {step === "upload" ? (
         <UploadStep
-          control={control}
-          unfinished={incomplete && !sending && data ? data : null}
+          view={control.view}
+          unfinished={unfinished}
+          refused={refused}
+          showDrafts={search.draft === undefined}
+          onFiles={take}
+          onCancel={control.cancel}
           onForget={discard}
-          onVersion={(model, number) => void navigate({ search: { model, version: number, step: "configure" } })}
+          onVersion={(model, version) => void navigate({ search: { model, version, step: "configure" } })}
         />
-      ) : step === "inspect" ? (
-        <InspectStep upload={data ?? null} source={source} onBack={restart} onForward={() => go("configure")} />
-      ) : source ? (
+      ) : failure ? null : source && stored.data && (usable || step !== "inspect") ? (
         <LaterSteps
-          key={search.upload ?? `${search.model}@${search.version}`}
+          key={search.draft}
           step={step}
           source={source}
-          endpoint={search.endpoint ?? null}
+          upload={found.upload}
+          stored={stored}
+          mark={search.line === undefined ? null : { line: search.line, model: search.repo ?? null }}
           onStep={go}
+          onRestart={restart}
         />
-      ) : failure ? null : (
+      ) : step === "inspect" && found.upload ? (
+        <InspectStep upload={found.upload} source={source} onBack={restart} onForward={() => go("configure")} />
+      ) : (
         <SkeletonRows rows={8} label="Loading the draft" />
       )}
     </>
@@ -150,12 +132,10 @@ interface Progress {
 }
 
 /** The step of the URL, as far as what it needs is there. */
-function currentStep(wanted: string | undefined, { chosen, incomplete, usable, sending }: Progress): WizardStep {
-  const step = DEPLOY_STEPS.find((id) => id === wanted) ?? (chosen ? "inspect" : "upload");
-  if (sending || incomplete) return "upload";
-  if (!chosen && step === "inspect") return "upload";
-  if ((step === "configure" || step === "deploy") && chosen && !usable) return "inspect";
-  return step;
+function currentStep(wanted: WizardStep | undefined, { chosen, incomplete, usable, sending }: Progress): WizardStep {
+  const step = wanted ?? (chosen ? "inspect" : "upload");
+  if (sending || incomplete || !chosen) return "upload";
+  return usable || step === "upload" ? step : "inspect";
 }
 
 function describe(id: WizardStep, current: WizardStep, source: DeploySource | null, failed: boolean): Step {
@@ -168,6 +148,7 @@ function describe(id: WizardStep, current: WizardStep, source: DeploySource | nu
 function hintOf(id: WizardStep, source: DeploySource | null): string {
   if (id === "upload") return source ? `${source.filename}, ${bytes(source.size)}` : "model file";
   if (id === "configure") return "config.pbtxt";
+  if (id === "placement") return "node, GPU, instances";
   if (id === "deploy") return "endpoint and traffic";
   const model = source?.models[0];
   if (!source || !model) return "inputs and outputs";

@@ -1,118 +1,121 @@
-/** Configure and Deploy: they share the draft, and the last of them starts the operation. */
+/** The steps that need the model: they share the form, and the last of them starts the operation. */
 import { useDebouncedValue } from "@mantine/hooks";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { deploy } from "@/api/endpoints";
+import { useCallback, useEffect } from "react";
+import { endpointsQuery } from "@/api/endpoints";
 import { keys } from "@/api/keys";
-import { createModel, modelQuery } from "@/api/models";
-import { ApiProblem } from "@/api/problem";
+import { modelsQuery } from "@/api/models";
+import type { Upload } from "@/api/types";
 import { paths } from "@/app/paths";
-import { useDraft, type Draft } from "../config/draft";
-import { suggestEndpoint } from "../config/names";
-import { changedConfigs, type DeploySource } from "../config/source";
+import { notifyProblem } from "@/components/notify";
+import { freeEndpointName } from "../config/names";
+import type { DeploySource } from "../config/source";
+import { formOf, type DraftForm } from "../draft/draft";
+import { startDeploy } from "../draft/start-deploy";
+import type { StoredDraftControl } from "../draft/use-stored-draft";
 import { ConfigureStep } from "../steps/configure-step";
 import { DeployStep } from "../steps/deploy-step";
-import { modelNameFrom } from "../upload/accepted-files";
+import { InspectStep } from "../steps/inspect-step";
 import type { WizardStep } from "./deploy-page";
 
 export interface LaterStepsProps {
   step: WizardStep;
   source: DeploySource;
-  /** Deploy to this endpoint, from a link on its page. */
-  endpoint: string | null;
+  upload: Upload | null;
+  stored: StoredDraftControl;
+  /** A line of a text to look at first: what a failed deployment complained about. */
+  mark: { line: number; model: string | null } | null;
   onStep: (step: WizardStep) => void;
-}
-
-function firstDraft(source: DeploySource, endpoint: string | null): Draft {
-  const only = source.models.length === 1 ? source.models[0] : undefined;
-  const modelName = source.registered?.model ?? modelNameFrom(only?.name || source.filename);
-  return {
-    modelName,
-    texts: source.models.map((model) => model.startText),
-    target: endpoint === null ? "new" : "existing",
-    endpoint: endpoint ?? suggestEndpoint(modelName),
-    deployment: endpoint === null ? "blue" : "green",
-    instanceCount: 1,
-    takeTraffic: endpoint === null,
-    registered: source.registered ? { ...source.registered, revision: null } : null,
-  };
+  onRestart: () => void;
 }
 
 /** What saving under this name means. */
 function useNameNote(name: string, source: DeploySource): string {
   const [settled] = useDebouncedValue(name, 300);
-  const { data, error } = useQuery({
-    ...modelQuery(settled),
-    enabled: source.editable && settled !== "",
-    retry: (count, problem) => !(problem instanceof ApiProblem && problem.status === 404) && count < 2,
+  // why a search: asking for a model that is not there would be an error on the browser's console.
+  const { data } = useQuery({
+    ...modelsQuery({ q: settled, limit: 100 }),
+    enabled: source.registered === null && settled !== "",
   });
   if (source.registered) return `version ${source.registered.version}`;
-  if (data && data.name === name) return `becomes version ${(data.latest_version ?? 0) + 1}`;
-  return error ? "a new model" : "";
+  if (!data || settled !== name) return "";
+  const known = data.items.find((model) => model.name === name);
+  return known ? `becomes version ${(known.latest_version ?? 0) + 1}` : "a new model";
 }
 
-async function register(source: DeploySource, draft: Draft): Promise<NonNullable<Draft["registered"]>> {
-  if (draft.registered !== null) return draft.registered;
-  const configs = changedConfigs(source.models, draft.texts);
-  const version = await createModel({
-    name: draft.modelName,
-    upload_id: source.uploadId ?? "",
-    ...(Object.keys(configs).length > 0 ? { configs } : {}),
-  });
-  return { model: version.model, version: version.version, revision: version.config_revisions.at(-1)?.number ?? null };
-}
-
-export function LaterSteps({ step, source, endpoint, onStep }: LaterStepsProps) {
-  const key = source.uploadId ?? `${source.registered?.model}@${source.registered?.version}`;
-  const { draft, change, discard } = useDraft(key, firstDraft(source, endpoint));
-  const nameNote = useNameNote(draft.modelName, source);
+export function LaterSteps({ step, source, upload, stored, mark, onStep, onRestart }: LaterStepsProps) {
+  const data = stored.data;
+  if (data === null) throw new Error("The steps are shown once their draft is loaded");
+  const form = formOf(source, data);
+  const { change: changeDraft, setTitle } = stored;
+  const typed = data.form;
+  const change = useCallback(
+    (part: Partial<DraftForm>) => changeDraft({ form: { ...typed, ...part } }),
+    [changeDraft, typed],
+  );
+  useEffect(() => setTitle(form.modelName), [form.modelName, setTitle]);
+  const nameNote = useNameNote(form.modelName, source);
   const navigate = useNavigate();
   const queryClient = useQueryClient();
   const start = useMutation({
-    mutationFn: async () => {
-      const registered = await register(source, draft);
-      // Kept, so that a second try after a failure below does not make a second version.
-      change({ registered });
-      return deploy({
-        model: registered.model,
-        version: registered.version,
-        ...(registered.revision === null ? {} : { config_revision: registered.revision }),
-        endpoint: draft.endpoint,
-        deployment: draft.deployment,
-        instance_count: draft.instanceCount,
-        traffic: draft.takeTraffic ? 100 : 0,
-      });
-    },
+    mutationFn: async (wanted: DraftForm) => startDeploy(source, wanted, (registered) => change({ ...wanted, registered })),
     onSuccess: (operation) => {
-      discard();
       queryClient.setQueryData(keys.operations.one(operation.id), operation);
       void queryClient.invalidateQueries({ queryKey: keys.models.all });
       void queryClient.invalidateQueries({ queryKey: keys.endpoints.all });
+      // From here on the version and the operation are the truth.
+      stored.discard(false).catch((error: unknown) => notifyProblem(error, "The draft could not be removed"));
       void navigate(paths.operation(operation.id));
     },
   });
+  const defaults = useMutation({
+    mutationFn: async () => {
+      const taken = (await queryClient.fetchQuery(endpointsQuery({ limit: 200 }))).items.map((one) => one.name);
+      const endpoint = form.target === "new" ? freeEndpointName(form.endpoint, taken) : form.endpoint;
+      return start.mutateAsync({ ...form, endpoint });
+    },
+  });
+  const busy = start.isPending || start.isSuccess;
+  if (step === "inspect") {
+    return (
+      <InspectStep
+        upload={upload}
+        source={source}
+        onBack={onRestart}
+        onForward={() => onStep("configure")}
+        defaults={{
+          endpoint: form.endpoint,
+          busy: busy || defaults.isPending,
+          failure: defaults.error,
+          start: () => defaults.mutate(),
+        }}
+      />
+    );
+  }
   if (step === "configure") {
     return (
       <ConfigureStep
         source={source}
-        draft={draft}
-        onDraft={change}
+        form={form}
+        onForm={change}
         nameNote={nameNote}
+        mark={mark}
         onBack={() => onStep("inspect")}
-        onForward={() => onStep("deploy")}
+        onForward={() => onStep("placement")}
       />
     );
   }
   return (
     <DeployStep
       source={source}
-      draft={draft}
+      draft={form}
       onDraft={change}
       nameNote={nameNote}
-      busy={start.isPending || start.isSuccess}
+      busy={busy}
       failure={start.error}
       onBack={() => onStep("configure")}
-      onDeploy={() => start.mutate()}
+      onDeploy={() => start.mutate(form)}
     />
   );
 }

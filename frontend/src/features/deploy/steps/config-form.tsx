@@ -29,7 +29,6 @@ export interface ConfigFormProps {
   problems: readonly ConfigProblem[];
   /** Line that keeps the text from being read; the form is frozen until then. */
   brokenLine: number | null;
-  readOnly: boolean;
   name: { value: string; problem: string | null; note: string; locked: boolean; onChange: (name: string) => void };
   onChange: (text: string) => void;
 }
@@ -100,7 +99,6 @@ export function ConfigForm({
   start,
   problems,
   brokenLine,
-  readOnly,
   name,
   onChange,
 }: ConfigFormProps) {
@@ -145,7 +143,7 @@ export function ConfigForm({
           <Field what="Backend" origin={model.provenance["backend"] ?? "model"}>
             <TextInput aria-label="Backend" value={model.backend || model.platform} readOnly variant="filled" />
           </Field>
-          <fieldset className={classes["fieldset"]} disabled={brokenLine !== null || readOnly}>
+          <fieldset className={classes["fieldset"]} disabled={brokenLine !== null}>
             <Field
               what="Max batch size"
               origin={origin("maxBatchSize", "max_batch_size")}
@@ -186,7 +184,7 @@ export function ConfigForm({
         </div>
         <TensorTable tensors={model.outputs} caption="Outputs" batched={batched} />
       </div>
-      <fieldset className={classes["fieldset"]} disabled={brokenLine !== null || readOnly}>
+      <fieldset className={classes["fieldset"]} disabled={brokenLine !== null}>
         <div className={classes["section"]} style={{ borderTop: "1px solid var(--line)" }}>
           <div className={classes["sectionHead"]}>
             <h2>Instances</h2>
@@ -207,7 +205,7 @@ export function ConfigForm({
                   data={KINDS}
                   value={fields.instanceKind}
                   onChange={(kind) => onChange(setInstanceKind(text, kind))}
-                  disabled={brokenLine !== null || readOnly}
+                  disabled={brokenLine !== null}
                   style={{ alignSelf: "start", justifySelf: "start" }}
                 />
               </Field>

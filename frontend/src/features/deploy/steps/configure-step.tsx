@@ -1,25 +1,27 @@
 /** Step 3: form left, config.pbtxt right, problems under it. The text is the truth. */
 import { SegmentedControl } from "@mantine/core";
 import { IconFileCode } from "@tabler/icons-react";
-import { useMemo, useRef, useState } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import { Card } from "@/components/card";
 import { PbtxtEditor, type PbtxtEditorHandle } from "@/components/pbtxt-editor/pbtxt-editor";
 import { readConfig, type ConfigFields } from "../config/config-fields";
-import type { Draft } from "../config/draft";
 import { modelNameProblem } from "../config/names";
 import type { DeploySource } from "../config/source";
 import { useChecks } from "../config/use-checks";
 import classes from "../deploy.module.css";
+import type { DraftForm } from "../draft/draft";
 import { ConfigForm } from "./config-form";
 import { Footer } from "./footer";
 import { ProblemsList } from "./problems-list";
 
 export interface ConfigureStepProps {
   source: DeploySource;
-  draft: Draft;
-  onDraft: (part: Partial<Draft>) => void;
+  form: DraftForm;
+  onForm: (part: Partial<DraftForm>) => void;
   /** What the name means: a new model, or the next version of one. */
   nameNote: string;
+  /** A line to look at first. */
+  mark: { line: number; model: string | null } | null;
   onBack: () => void;
   onForward: () => void;
 }
@@ -35,23 +37,32 @@ const NOTHING: ConfigFields = {
   otherSettings: [],
 };
 
-export function ConfigureStep({ source, draft, onDraft, nameNote, onBack, onForward }: ConfigureStepProps) {
-  const [active, setActive] = useState(0);
+export function ConfigureStep({ source, form, onForm, nameNote, mark, onBack, onForward }: ConfigureStepProps) {
+  const [active, setActive] = useState(() =>
+    Math.max(
+      0,
+      source.models.findIndex((model) => model.name === mark?.model),
+    ),
+  );
   const [diff, setDiff] = useState(false);
   const editor = useRef<PbtxtEditorHandle>(null);
-  const checks = useChecks(source, draft.texts);
+  const checks = useChecks(source, form.texts);
   const model = source.models[active] ?? source.models[0];
   const check = checks[active];
-  const text = draft.texts[active] ?? "";
+  const text = form.texts[active] ?? "";
   const readable = useRef<ConfigFields>(NOTHING);
   const start = useMemo(() => readConfig(model?.startText ?? "").fields ?? NOTHING, [model?.startText]);
+  const marked = mark?.line;
+  useEffect(() => {
+    if (marked !== undefined) editor.current?.goTo(marked, null);
+  }, [marked]);
   if (!model || !check) return null;
 
   // While the text cannot be read the form shows, frozen, what it last could.
   if (check.reading.fields) readable.current = check.reading.fields;
   const setText = (next: string) =>
-    onDraft({ texts: draft.texts.map((old, index) => (index === active ? next : old)), registered: null });
-  const nameProblem = source.editable ? modelNameProblem(draft.modelName) : null;
+    onForm({ texts: form.texts.map((old, index) => (index === active ? next : old)), registered: null });
+  const nameProblem = source.registered === null ? modelNameProblem(form.modelName) : null;
   const errors = checks.reduce((sum, one) => sum + one.errors, 0);
   const waiting = checks.some((one) => one.checking || one.failure !== null);
   const blocked = errors > 0 || waiting || nameProblem !== null;
@@ -88,13 +99,12 @@ export function ConfigureStep({ source, draft, onDraft, nameNote, onBack, onForw
           start={start}
           problems={check.problems}
           brokenLine={check.reading.error?.line ?? null}
-          readOnly={!source.editable}
           name={{
-            value: draft.modelName,
+            value: form.modelName,
             problem: nameProblem,
             note: nameNote,
-            locked: !source.editable,
-            onChange: (modelName) => onDraft({ modelName, registered: null }),
+            locked: source.registered !== null,
+            onChange: (modelName) => onForm({ modelName, registered: null }),
           }}
           onChange={setText}
         />
@@ -107,7 +117,7 @@ export function ConfigureStep({ source, draft, onDraft, nameNote, onBack, onForw
                 <span className={classes["editorName"]}>config.pbtxt</span>
               </span>
             }
-            hint={source.editable ? "edits here update the form" : "a registered version cannot be changed"}
+            hint={source.registered === null ? "edits here update the form" : "edits become a revision of this version"}
             actions={
               <SegmentedControl
                 aria-label="View of the text"
@@ -128,7 +138,6 @@ export function ConfigureStep({ source, draft, onDraft, nameNote, onBack, onForw
                 onChange={setText}
                 problems={check.problems}
                 original={diff ? model.completeText : null}
-                readOnly={!source.editable}
                 label={`config.pbtxt of ${model.name}. Escape, then Tab, leaves the editor.`}
                 onSubmit={forward}
               />
@@ -141,7 +150,7 @@ export function ConfigureStep({ source, draft, onDraft, nameNote, onBack, onForw
         onBack={onBack}
         message={message}
         tone={errors > 0 || nameProblem ? "error" : undefined}
-        forward="Continue to deployment"
+        forward="Continue to placement"
         onForward={forward}
         blocked={blocked}
       />

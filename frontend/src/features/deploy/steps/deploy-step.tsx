@@ -8,7 +8,7 @@ import { Card } from "@/components/card";
 import { bytes } from "@/components/format";
 import { ProblemCard } from "@/components/problem-card";
 import { Chip, Status } from "@/components/status";
-import type { Draft } from "../config/draft";
+import type { DraftForm } from "../draft/draft";
 import { endpointNameProblem, suggestDeployment } from "../config/names";
 import { changedConfigs, type DeploySource } from "../config/source";
 import classes from "../deploy.module.css";
@@ -16,8 +16,8 @@ import { Footer } from "./footer";
 
 export interface DeployStepProps {
   source: DeploySource;
-  draft: Draft;
-  onDraft: (part: Partial<Draft>) => void;
+  draft: DraftForm;
+  onDraft: (part: Partial<DraftForm>) => void;
   nameNote: string;
   busy: boolean;
   failure: unknown;
@@ -25,7 +25,7 @@ export interface DeployStepProps {
   onDeploy: () => void;
 }
 
-function placeProblem(draft: Draft, endpoints: readonly Endpoint[]): string | null {
+function placeProblem(draft: DraftForm, endpoints: readonly Endpoint[]): string | null {
   const existing = endpoints.find((endpoint) => endpoint.name === draft.endpoint);
   if (draft.target === "existing") {
     if (!existing) return "Choose an endpoint.";
@@ -183,7 +183,7 @@ export function DeployStep({ source, draft, onDraft, nameNote, busy, failure, on
   );
 }
 
-function trafficNote(draft: Draft, existing: Endpoint | undefined): string {
+function trafficNote(draft: DraftForm, existing: Endpoint | undefined): string {
   const serving = Object.entries(existing?.traffic ?? {}).filter(([, share]) => share > 0);
   const now = serving.map(([name, share]) => `${name} ${share} %`).join(", ");
   if (!draft.takeTraffic)

@@ -8,13 +8,15 @@ export interface FooterProps {
   onBack?: () => void;
   message?: React.ReactNode;
   tone?: "error" | undefined;
+  /** Another way forward, left of the main one. */
+  second?: React.ReactNode;
   forward: string;
   onForward: () => void;
   blocked?: boolean;
   busy?: boolean;
 }
 
-export function Footer({ onBack, message, tone, forward, onForward, blocked = false, busy = false }: FooterProps) {
+export function Footer({ onBack, message, tone, second, forward, onForward, blocked = false, busy = false }: FooterProps) {
   useHotkeys(
     [
       ["mod+Enter", () => (blocked || busy ? undefined : onForward())],
@@ -33,6 +35,7 @@ export function Footer({ onBack, message, tone, forward, onForward, blocked = fa
       <span className={classes["footerMessage"]} data-tone={tone} role="status">
         {message}
       </span>
+      {second}
       <Button
         rightSection={<IconArrowRight size={15} aria-hidden />}
         onClick={onForward}

@@ -1,10 +1,12 @@
 /** Step 2: what the server found in the file. */
+import { Button } from "@mantine/core";
 import type { Upload } from "@/api/types";
 import { ApiProblem } from "@/api/problem";
 import { Card } from "@/components/card";
 import { bytes } from "@/components/format";
 import { ProblemCard } from "@/components/problem-card";
 import { Chip, ToneIcon } from "@/components/status";
+import { memoryEstimate } from "../config/memory";
 import { errorsOf, type DeploySource, type SourceModel } from "../config/source";
 import classes from "../deploy.module.css";
 import { Footer } from "./footer";
@@ -16,13 +18,18 @@ export interface InspectStepProps {
   source: DeploySource | null;
   onBack: () => void;
   onForward: () => void;
+  /** Register and deploy it as it is. */
+  defaults?: { endpoint: string; busy: boolean; failure: unknown; start: () => void };
 }
 
-export function InspectStep({ upload, source, onBack, onForward }: InspectStepProps) {
+export function InspectStep({ upload, source, onBack, onForward, defaults }: InspectStepProps) {
   const errors = upload ? errorsOf(upload) : [];
   const settled = source !== null && (upload === null || upload.state === "ready" || upload.state === "failed");
   const usable = settled && errors.length === 0 && upload?.state !== "failed" && source.models.length > 0;
-  const warnings = (upload?.inspection?.problems ?? []).filter((problem) => problem.severity === "warning");
+  const toFix = source?.configErrors ?? 0;
+  const found = upload?.inspection?.problems ?? [];
+  const warnings = found.filter((problem) => problem.severity === "warning" && problem.code !== "Arranged");
+  const arranged = found.filter((problem) => problem.code === "Arranged");
   return (
     <>
       <div
@@ -50,6 +57,7 @@ export function InspectStep({ upload, source, onBack, onForward }: InspectStepPr
                 ) : null}
               </dl>
             </Card>
+            {upload.manifest.length > 0 ? <Layout upload={upload} arranged={arranged.map((one) => one.message)} /> : null}
           </div>
         ) : null}
         <div className={classes["stack"]}>
@@ -70,8 +78,16 @@ export function InspectStep({ upload, source, onBack, onForward }: InspectStepPr
               text={[warning.message, ...(warning.hints ?? [])].join(" ")}
             />
           ))}
+          {toFix > 0 && settled ? (
+            <Warning
+              text={`${toFix === 1 ? "One thing" : `${toFix} things`} in the configuration must be put right first. The next step shows each, with a fix where there is one.`}
+            />
+          ) : null}
+          {defaults?.failure ? (
+            <ProblemCard error={defaults.failure} title="The deployment was not started" onRetry={defaults.start} />
+          ) : null}
           {source?.models.map((model) => (
-            <ModelCard key={model.name} model={model} />
+            <ModelCard key={model.name} model={model} size={source.models.length === 1 ? source.size : null} />
           ))}
           {!settled && errors.length === 0 ? <Reading /> : null}
         </div>
@@ -86,6 +102,13 @@ export function InspectStep({ upload, source, onBack, onForward }: InspectStepPr
               : "Reading the file"
         }
         tone={errors.length > 0 ? "error" : undefined}
+        second={
+          defaults && usable && toFix === 0 ? (
+            <Button variant="default" onClick={defaults.start} loading={defaults.busy}>
+              Deploy with defaults
+            </Button>
+          ) : undefined
+        }
         forward="Continue to configuration"
         onForward={onForward}
         blocked={!usable}
@@ -119,7 +142,37 @@ function Warning({ text }: { text: string }) {
   );
 }
 
-function ModelCard({ model }: { model: SourceModel }) {
+const SHOWN_FILES = 40;
+
+/** The files as the runtime will find them, and what was done to lay them out so. */
+function Layout({ upload, arranged }: { upload: Upload; arranged: string[] }) {
+  const more = upload.manifest.length - SHOWN_FILES;
+  return (
+    <Card title="As it will be served" hint={`${upload.manifest.length} files`} flush>
+      {arranged.length > 0 ? (
+        <ul className={classes["arranged"]} aria-label="What was arranged">
+          {arranged.map((sentence) => (
+            <li key={sentence}>{sentence}</li>
+          ))}
+        </ul>
+      ) : null}
+      {/* why tabIndex: a box that scrolls must be reachable with the keyboard. */}
+      <ul className={classes["files"]} aria-label="Files" tabIndex={0}>
+        {upload.manifest.slice(0, SHOWN_FILES).map((file) => (
+          <li key={file.path}>
+            <span className="mono truncate" title={file.path}>
+              {file.path}
+            </span>
+            <span className="secondary">{bytes(file.size)}</span>
+          </li>
+        ))}
+        {more > 0 ? <li className="secondary">and {more} more</li> : null}
+      </ul>
+    </Card>
+  );
+}
+
+function ModelCard({ model, size }: { model: SourceModel; size: number | null }) {
   const batched = model.maxBatchSize > 0;
   return (
     <Card
@@ -127,6 +180,7 @@ function ModelCard({ model }: { model: SourceModel }) {
       hint={[
         model.opset === null ? null : `ONNX opset ${model.opset}`,
         model.producer ? `made by ${model.producer}` : null,
+        size === null ? null : `about ${bytes(memoryEstimate(size))} of memory per instance`,
       ]
         .filter(Boolean)
         .join(", ")}

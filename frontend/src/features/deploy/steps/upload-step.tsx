@@ -1,50 +1,51 @@
-/** Step 1: choose a file and watch it go, or take a registered version. */
+/** Step 1: choose files and watch them go, go on with an earlier draft, or take a registered version. */
 import { Button, Select } from "@mantine/core";
-import { Dropzone } from "@mantine/dropzone";
-import { IconFileUpload, IconPackage } from "@tabler/icons-react";
+import { IconPackage } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import type { Dropped } from "@/app/dropped-files";
 import { modelsQuery } from "@/api/models";
 import type { Upload } from "@/api/types";
 import { Card } from "@/components/card";
 import { bytes, joined, seconds, significant } from "@/components/format";
 import { Chip, ToneIcon } from "@/components/status";
 import classes from "../deploy.module.css";
-import { refusalOfSelection } from "../upload/accepted-files";
 import { rateOf, secondsLeft } from "../upload/transfer-rate";
 import { percentOf, type UploadView } from "../upload/upload-machine";
-import type { UploadControl } from "../upload/use-upload";
+import { DraftsCard } from "./drafts-card";
+import { DropArea } from "./drop-area";
 
 export interface UploadStepProps {
-  control: UploadControl;
+  view: UploadView;
   /** An upload of an earlier visit that lacks bytes. */
   unfinished: Upload | null;
+  /** Why the last choice was not taken. */
+  refused: string | null;
+  showDrafts: boolean;
+  onFiles: (files: Dropped[]) => void;
+  onCancel: () => void;
   onForget: () => void;
   onVersion: (model: string, version: number) => void;
 }
 
-const ENDED = new Set(["idle", "failed", "canceled"]);
+const ENDED = new Set(["idle", "failed", "canceled", "done"]);
 
-export function UploadStep({ control, unfinished, onForget, onVersion }: UploadStepProps) {
-  const { view } = control;
-  const [refused, setRefused] = useState<string | null>(null);
-  const take = (files: File[]) => {
-    const problem = refusalOfSelection(files) ?? (unfinished ? mismatch(unfinished, files[0]) : null);
-    setRefused(problem);
-    const file = files[0];
-    if (problem !== null || !file) return;
-    control.start(
-      file,
-      unfinished ? { id: unfinished.id, offset: unfinished.offset, chunkSize: unfinished.chunk_size } : undefined,
-    );
-  };
+const FORMATS: [string, string][] = [
+  [".onnx", "One file, or a graph with its external data: drop all of them together."],
+  [".pt .pt2", "TorchScript, torch.export or AOTInductor. Weights alone cannot be served."],
+  [".zip .tar.gz", "A model repository: name/1/model.onnx, with or without config.pbtxt. Several models and ensembles, too."],
+  ["folder", "A repository, a SavedModel, or a Python model; it is packed on the way."],
+  [".py .plan .xml", "Python models, TensorRT engines, OpenVINO; XGBoost (.json, .ubj) and LightGBM (.txt)."],
+];
+
+export function UploadStep(props: UploadStepProps) {
+  const { view, unfinished, refused } = props;
   return (
     <div className={`${classes["columns"]} ${classes["wideLeft"]}`}>
       <div className={classes["stack"]}>
         {ENDED.has(view.phase) ? (
-          <DropArea unfinished={unfinished} onFiles={take} onForget={onForget} />
+          <DropArea unfinished={unfinished} onFiles={props.onFiles} onForget={props.onForget} />
         ) : (
-          <Transfer view={view} onCancel={control.cancel} />
+          <Transfer view={view} onCancel={props.onCancel} />
         )}
         {refused === null ? null : <Refusal text={refused} />}
         {view.phase === "failed" && view.failure ? (
@@ -55,30 +56,27 @@ export function UploadStep({ control, unfinished, onForget, onVersion }: UploadS
         ) : null}
       </div>
       <div className={classes["stack"]}>
+        {props.showDrafts && ENDED.has(view.phase) ? <DraftsCard /> : null}
+        <Registered onVersion={props.onVersion} />
         <Card title="What can be served">
           <ul className={classes["formats"]}>
-            <li>
-              <Chip mono>.onnx</Chip>
-              <span>A model in one file. Inputs, outputs and batching are read from its graph.</span>
-            </li>
-            <li>
-              <Chip mono>.zip</Chip>
-              <span>
-                A model repository, as <span className="mono">name/1/model.onnx</span> with or without a{" "}
-                <span className="mono">config.pbtxt</span>. One or several models.
-              </span>
-            </li>
+            {FORMATS.map(([ending, words]) => (
+              <li key={ending}>
+                <span className={classes["endings"]}>
+                  {ending.split(" ").map((one) => (
+                    <Chip key={one} mono>
+                      {one}
+                    </Chip>
+                  ))}
+                </span>
+                <span>{words}</span>
+              </li>
+            ))}
           </ul>
         </Card>
-        <Registered onVersion={onVersion} />
       </div>
     </div>
   );
-}
-
-function mismatch(unfinished: Upload, file: File | undefined): string | null {
-  if (!file || (file.name === unfinished.filename && file.size === unfinished.size)) return null;
-  return `To continue, choose ${unfinished.filename} (${bytes(unfinished.size)}) again. This is ${file.name} (${bytes(file.size)}).`;
 }
 
 function Refusal({ text }: { text: string }) {
@@ -90,77 +88,28 @@ function Refusal({ text }: { text: string }) {
   );
 }
 
-function DropArea({
-  unfinished,
-  onFiles,
-  onForget,
-}: {
-  unfinished: Upload | null;
-  onFiles: (files: File[]) => void;
-  onForget: () => void;
-}) {
-  return (
-    <>
-      <Dropzone
-        onDrop={(files) => onFiles(files)}
-        onReject={(rejections) => onFiles(rejections.map((rejection) => rejection.file as File))}
-        multiple
-        unstyled
-        className={classes["drop"] ?? ""}
-        inputProps={{ "aria-label": "Model file" }}
-        enablePointerEvents={false}
-      >
-        <div className={classes["dropInner"]}>
-          <span className={classes["dropIcon"]}>
-            <IconFileUpload size={24} stroke={1.6} aria-hidden />
-          </span>
-          <span className={classes["dropTitle"]}>
-            {unfinished ? `Drop ${unfinished.filename} again to continue` : "Drop a model here"}
-          </span>
-          <span className={classes["dropHint"]}>
-            {unfinished
-              ? `${bytes(unfinished.offset)} of ${bytes(unfinished.size)} are on the server. The rest follows from there.`
-              : "An ONNX file, or a zipped model repository. Lost connections are picked up where they broke."}
-          </span>
-          <span className={classes["fakeButton"]} aria-hidden>
-            Choose a file
-          </span>
-        </div>
-      </Dropzone>
-      {unfinished ? (
-        <p className={classes["hint"]}>
-          <button type="button" className={classes["linkButton"]} onClick={onForget}>
-            Start over with another file
-          </button>
-        </p>
-      ) : null}
-    </>
-  );
-}
-
 const PHASE_WORDS: Partial<Record<UploadView["phase"], string>> = {
+  packing: "Packing",
   starting: "Starting",
   sending: "Uploading",
   waiting: "Connection lost, trying again",
   finishing: "Comparing checksums",
-  done: "Uploaded",
 };
 
 function Transfer({ view, onCancel }: { view: UploadView; onCancel: () => void }) {
-  const percent = percentOf(view);
+  const packing = view.phase === "packing";
+  const percent = packing ? (view.size === 0 ? 0 : (view.packed / view.size) * 100) : percentOf(view);
   const speed = rateOf(view.samples);
   const left = secondsLeft(view.samples, view.size);
   const waiting = view.phase === "waiting";
   return (
     <Card
       title={PHASE_WORDS[view.phase] ?? "Uploading"}
-      hint={waiting ? `try ${view.attempt + 1}, nothing is lost` : undefined}
+      hint={waiting ? `try ${view.attempt + 1}, nothing is lost` : packing ? "several files become one archive" : undefined}
       actions={
-        view.phase === "done" ? undefined : (
-          <Button variant="default" onClick={onCancel}>
-            Cancel upload
-          </Button>
-        )
+        <Button variant="default" onClick={onCancel}>
+          Cancel upload
+        </Button>
       }
     >
       <div className={classes["transfer"]}>
@@ -178,7 +127,7 @@ function Transfer({ view, onCancel }: { view: UploadView; onCancel: () => void }
           className={classes["bar"]}
           data-tone={waiting ? "warn" : undefined}
           role="progressbar"
-          aria-label="Upload"
+          aria-label={packing ? "Packing" : "Upload"}
           aria-valuemin={0}
           aria-valuemax={100}
           aria-valuenow={Math.floor(percent)}
@@ -189,15 +138,21 @@ function Transfer({ view, onCancel }: { view: UploadView; onCancel: () => void }
           <span>
             <strong>{Math.floor(percent)} %</strong> of {bytes(view.size)}
           </span>
-          <span>
-            <strong>{speed === null ? "–" : joined({ value: significant(speed / 1024 ** 2), unit: "MiB/s" })}</strong>
-          </span>
-          <span>
-            <strong>{left === null ? "–" : seconds(left)}</strong> left
-          </span>
-          <span>
-            SHA-256 <strong>{view.size === 0 ? 0 : Math.floor((view.hashed / view.size) * 100)} %</strong>
-          </span>
+          {packing ? null : (
+            <>
+              <span>
+                <strong>
+                  {speed === null ? "–" : joined({ value: significant(speed / 1024 ** 2), unit: "MiB/s" })}
+                </strong>
+              </span>
+              <span>
+                <strong>{left === null ? "–" : seconds(left)}</strong> left
+              </span>
+              <span>
+                SHA-256 <strong>{view.size === 0 ? 0 : Math.floor((view.hashed / view.size) * 100)} %</strong>
+              </span>
+            </>
+          )}
         </div>
       </div>
     </Card>

@@ -1,39 +1,73 @@
 import { describe, expect, it } from "vitest";
-import { modelNameFrom, refusal, refusalOfSelection } from "./accepted-files";
+import type { Dropped } from "@/app/dropped-files";
+import { modelNameFrom, refusal, selectionOf } from "./accepted-files";
 
-describe("refusal", () => {
-  it("takes ONNX files and zips whatever the case of their ending", () => {
-    expect(refusal("a.onnx", 1)).toBeNull();
-    expect(refusal("Repo.ZIP", 1)).toBeNull();
-  });
+const dropped = (path: string, size = 10): Dropped => ({
+  path,
+  file: { name: path.split("/").at(-1) ?? "", size } as File,
+});
 
+describe("which files are taken", () => {
   it.each([
-    ["net.pt", "torch.onnx.export"],
-    ["net.plan", "TensorRT"],
-    ["net.safetensors", "weights"],
-    ["repo.tar.gz", ".zip"],
-    ["clf.pkl", "run code"],
-    ["notes.txt", "ONNX model (.onnx)"],
-  ])("says why not %s", (name, words) => {
-    expect(refusal(name, 1)).toContain(words);
+    ["resnet50.ONNX", null],
+    ["repo.zip", null],
+    ["repo.tar.gz", null],
+    ["model.pt", null],
+    ["model.plan", null],
+    ["model.py", null],
+    ["weights.safetensors", /weights without a graph/],
+    ["model.pkl", /run code/],
+    ["repo.7z", /\.zip/],
+  ])("%s", (filename, reason) => {
+    const told = refusal(filename, 10);
+    if (reason === null) expect(told).toBeNull();
+    else expect(told).toMatch(reason);
   });
 
-  it("refuses empty files and several at once", () => {
-    expect(refusal("a.onnx", 0)).toContain("empty");
-    expect(
-      refusalOfSelection([
-        { name: "a.onnx", size: 1 },
-        { name: "b.onnx", size: 1 },
-      ]),
-    ).toContain("one file");
-    expect(refusalOfSelection([])).toContain("folder");
+  it("says that a file is empty", () => expect(refusal("model.onnx", 0)).toMatch(/empty/));
+});
+
+describe("what was dropped becomes one upload", () => {
+  it("sends a single file as it is", () => {
+    const selection = selectionOf([dropped("digits.onnx")]);
+    expect(selection).toMatchObject({ kind: "file", file: { name: "digits.onnx" } });
+  });
+  it("packs a graph with its external data under the graph's name", () => {
+    const selection = selectionOf([dropped("weights.bin", 900), dropped("digits.onnx", 100)]);
+    expect(selection).toMatchObject({ kind: "pack", name: "digits.zip", size: 1000 });
+  });
+  it("packs a folder under its name, without what file managers leave", () => {
+    const selection = selectionOf([
+      dropped("repo/a/1/model.onnx"),
+      dropped("repo/a/config.pbtxt"),
+      dropped("repo/.DS_Store"),
+      dropped("repo/a/1/__pycache__/x.pyc"),
+    ]);
+    expect(selection).toMatchObject({ kind: "pack", name: "repo.zip" });
+    expect(selection.kind === "pack" && selection.files.map(({ path }) => path)).toEqual([
+      "repo/a/1/model.onnx",
+      "repo/a/config.pbtxt",
+    ]);
+  });
+  it("packs one file in a folder, so that the folder is not lost", () => {
+    expect(selectionOf([dropped("digits/model.py")])).toMatchObject({ kind: "pack", name: "digits.zip" });
+  });
+  it("refuses what the archive cannot hold", () => {
+    const selection = selectionOf([dropped("a.onnx", 3 * 2 ** 30), dropped("a.onnx.data", 3 * 2 ** 30)]);
+    expect(selection).toMatchObject({ kind: "refused" });
+  });
+  it("says so when there is nothing", () => {
+    expect(selectionOf([])).toMatchObject({ kind: "refused" });
+    expect(selectionOf([dropped(".DS_Store")])).toMatchObject({ kind: "refused" });
   });
 });
 
-describe("modelNameFrom", () => {
-  it("folds what a name may not hold", () => {
-    expect(modelNameFrom("resnet50-v2.onnx")).toBe("resnet50-v2");
-    expect(modelNameFrom("C:\\models\\Mon modèle (1).onnx")).toBe("Mon-modele-1");
-    expect(modelNameFrom("....onnx")).toBe("model");
-  });
+describe("a first name for the model", () => {
+  it.each([
+    ["resnet50-v2.onnx", "resnet50-v2"],
+    ["C:\\models\\Größe 3.onnx", "Gro-e-3"],
+    ["repo.tar.gz", "repo"],
+    ["net.pt", "net"],
+    ["....onnx", "model"],
+  ])("%s", (filename, name) => expect(modelNameFrom(filename)).toBe(name));
 });

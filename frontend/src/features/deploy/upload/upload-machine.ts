@@ -1,7 +1,7 @@
 /** The states of one upload in the browser, as a pure function: what the page shows follows from events alone. */
 import { addSample, type RateSample } from "./transfer-rate";
 
-export type UploadPhase = "idle" | "starting" | "sending" | "waiting" | "finishing" | "done" | "failed" | "canceled";
+export type UploadPhase = "idle" | "packing" | "starting" | "sending" | "waiting" | "finishing" | "done" | "failed" | "canceled";
 
 export interface UploadFailure {
   /** One sentence for people. */
@@ -17,6 +17,8 @@ export interface UploadView {
   /** Bytes that the server has confirmed, and bytes on the wire beyond them. */
   offset: number;
   inFlight: number;
+  /** Bytes read so far to make one archive of several files. */
+  packed: number;
   /** Bytes hashed so far. */
   hashed: number;
   uploadId: string | null;
@@ -29,6 +31,8 @@ export interface UploadView {
 }
 
 export type UploadEvent =
+  | { type: "packing"; filename: string; size: number }
+  | { type: "packed"; bytes: number }
   | { type: "chosen"; filename: string; size: number }
   | { type: "created"; uploadId: string; offset: number }
   | { type: "progress"; inFlight: number; at: number }
@@ -49,6 +53,7 @@ export const IDLE_UPLOAD: UploadView = {
   size: 0,
   offset: 0,
   inFlight: 0,
+  packed: 0,
   hashed: 0,
   uploadId: null,
   attempt: 0,
@@ -61,6 +66,7 @@ const OVER: ReadonlySet<UploadPhase> = new Set(["done", "failed", "canceled", "i
 
 export function uploadReducer(view: UploadView, event: UploadEvent): UploadView {
   if (event.type === "chosen") return { ...IDLE_UPLOAD, phase: "starting", filename: event.filename, size: event.size };
+  if (event.type === "packing") return { ...IDLE_UPLOAD, phase: "packing", filename: event.filename, size: event.size };
   if (event.type === "reset") return IDLE_UPLOAD;
   // Late answers of a canceled or failed transfer must not bring it back.
   if (OVER.has(view.phase)) return view;
@@ -96,6 +102,8 @@ export function uploadReducer(view: UploadView, event: UploadEvent): UploadView 
         retryAt: null,
         samples: [{ at: event.at, bytes: event.offset }],
       };
+    case "packed":
+      return { ...view, packed: event.bytes };
     case "hashed":
       return { ...view, hashed: event.bytes };
     case "finishing":

@@ -1,10 +1,14 @@
 /** One upload as the page sees it: choose, watch, cancel, go on with an earlier one. */
 import { useCallback, useEffect, useReducer, useRef } from "react";
 import { deleteUpload } from "@/api/uploads";
+import type { Selection } from "./accepted-files";
 import type { HashMessage } from "./hash-worker";
+import type { PackInput, PackMessage } from "./pack-worker";
 import { sendFile } from "./send-chunks";
 import { browserClock, uploadServer } from "./upload-server";
 import { IDLE_UPLOAD, uploadReducer, type UploadEvent, type UploadView } from "./upload-machine";
+
+export type Sendable = Exclude<Selection, { kind: "refused" }>;
 
 export interface Resumable {
   id: string;
@@ -12,28 +16,55 @@ export interface Resumable {
   chunkSize: number;
 }
 
-/** Hex digest of the file, computed in a worker of its own. */
-function hashInWorker(file: File, signal: AbortSignal, onProgress: (bytes: number) => void): Promise<string> {
+/** Runs a worker of ours until `done` finds the answer in one of its messages. */
+function runWorker<Message extends object, Answer>(
+  worker: Worker,
+  input: unknown,
+  signal: AbortSignal,
+  onProgress: (bytes: number) => void,
+  done: (message: Message) => Answer | undefined,
+): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const worker = new Worker(new URL("./hash-worker.ts", import.meta.url), { type: "module" });
     const end = (settle: () => void) => {
       worker.terminate();
       settle();
     };
     signal.addEventListener("abort", () => end(() => reject(new DOMException("Canceled", "AbortError"))));
-    worker.onmessage = ({ data }: MessageEvent<HashMessage>) => {
-      if ("bytes" in data) onProgress(data.bytes);
-      else if ("sha256" in data) end(() => resolve(data.sha256));
-      else end(() => reject(new Error(data.error)));
+    worker.onmessage = ({ data }: MessageEvent<Message | { bytes: number } | { error: string }>) => {
+      if ("bytes" in data) return onProgress(data.bytes);
+      if ("error" in data) return end(() => reject(new Error(data.error)));
+      const answer = done(data);
+      if (answer !== undefined) end(() => resolve(answer));
     };
-    worker.onerror = (event) => end(() => reject(new Error(event.message || "The checksum worker failed")));
-    worker.postMessage(file);
+    worker.onerror = (event) => end(() => reject(new Error(event.message || "The worker failed")));
+    worker.postMessage(input);
   });
 }
 
+/** Hex digest of the file. */
+const hashInWorker = (file: File, signal: AbortSignal, onProgress: (bytes: number) => void): Promise<string> =>
+  runWorker<HashMessage, string>(
+    new Worker(new URL("./hash-worker.ts", import.meta.url), { type: "module" }),
+    file,
+    signal,
+    onProgress,
+    (message) => ("sha256" in message ? message.sha256 : undefined),
+  );
+
+/** One archive of all files. */
+const packInWorker = (files: PackInput[], signal: AbortSignal, onProgress: (bytes: number) => void): Promise<Blob> =>
+  runWorker<PackMessage, Blob>(
+    new Worker(new URL("./pack-worker.ts", import.meta.url), { type: "module" }),
+    files,
+    signal,
+    onProgress,
+    (message) => ("zip" in message ? message.zip : undefined),
+  );
+
 export interface UploadControl {
   view: UploadView;
-  start: (file: File, resume?: Resumable) => void;
+  /** With `resume`, the same selection as before must be given again. */
+  start: (selection: Sendable, resume?: Resumable) => void;
   cancel: () => void;
   reset: () => void;
 }
@@ -45,7 +76,7 @@ export function useUpload(): UploadControl {
 
   useEffect(() => () => running.current?.abort(), []);
 
-  const start = useCallback((file: File, resume?: Resumable) => {
+  const start = useCallback((selection: Sendable, resume?: Resumable) => {
     running.current?.abort();
     const controller = new AbortController();
     running.current = controller;
@@ -54,19 +85,37 @@ export function useUpload(): UploadControl {
       if (event.type === "created") created.current = event.uploadId;
       dispatch(event);
     };
-    emit({ type: "chosen", filename: file.name, size: file.size });
-    const sha256 = hashInWorker(file, controller.signal, (bytes) => emit({ type: "hashed", bytes }));
-    // Looked at only when all bytes are sent: until then a failure must not count as unhandled.
-    sha256.catch(() => undefined);
-    void sendFile({
-      file,
-      ...(resume ? { resume } : {}),
-      sha256,
-      server: uploadServer,
-      clock: browserClock,
-      signal: controller.signal,
-      emit,
-    });
+    const sendOne = (file: File) => {
+      emit({ type: "chosen", filename: file.name, size: file.size });
+      const sha256 = hashInWorker(file, controller.signal, (bytes) => emit({ type: "hashed", bytes }));
+      // Looked at only when all bytes are sent: until then a failure must not count as unhandled.
+      sha256.catch(() => undefined);
+      void sendFile({
+        file,
+        ...(resume ? { resume } : {}),
+        sha256,
+        server: uploadServer,
+        clock: browserClock,
+        signal: controller.signal,
+        emit,
+      });
+    };
+    if (selection.kind === "file") return sendOne(selection.file);
+    const { name, size, files } = selection;
+    emit({ type: "packing", filename: name, size });
+    const inputs = files.map(({ path, file }) => ({ path, blob: file }));
+    packInWorker(inputs, controller.signal, (bytes) => emit({ type: "packed", bytes })).then(
+      (zip) => sendOne(new File([zip], name, { type: "application/zip" })),
+      (error: unknown) => {
+        if (controller.signal.aborted) return;
+        const failure = {
+          title: "The files could not be packed.",
+          detail: String(error),
+          hints: ["Choose them again; one may have been moved or changed."],
+        };
+        emit({ type: "failed", failure });
+      },
+    );
   }, []);
 
   const cancel = useCallback(() => {

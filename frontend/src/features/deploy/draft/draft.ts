@@ -1,0 +1,74 @@
+/** What the wizard holds of one deployment, and how it is kept: a draft of another studio version may lack fields. */
+import { suggestEndpoint } from "../config/names";
+import type { DeploySource } from "../config/source";
+import { modelNameFrom } from "../upload/accepted-files";
+
+/** Where the model comes from. */
+export type DraftOrigin = { kind: "upload"; upload: string } | { kind: "version"; model: string; version: number };
+
+/** The fields of the later steps. */
+export interface DraftForm {
+  modelName: string;
+  /** config.pbtxt per repository model, by position: names may hold any character. */
+  texts: string[];
+  target: "new" | "existing";
+  endpoint: string;
+  deployment: string;
+  authMode: "key" | "aml_token";
+  instanceCount: number;
+  /** Labels that a node must have; none: any node. */
+  nodeLabels: Record<string, string>;
+  /** Deploy although the preview says that it does not fit. */
+  tryAnyway: boolean;
+  /** Send all traffic to it once it is ready. */
+  takeTraffic: boolean;
+  /** Registered by an earlier try of the last step. */
+  registered: { model: string; version: number; revision: number | null } | null;
+}
+
+export interface DraftData {
+  origin: DraftOrigin | null;
+  /** Deploy to this endpoint, from a link on its page; and to this deployment of it. */
+  endpoint: string | null;
+  deployment: string | null;
+  /** What was changed so far; the rest follows from the model. */
+  form: Partial<DraftForm>;
+}
+
+export const EMPTY_DRAFT: DraftData = { origin: null, endpoint: null, deployment: null, form: {} };
+
+/** `data` of a stored draft, as far as it can be understood. */
+export function draftData(data: Record<string, unknown>): DraftData {
+  const known = data as Partial<DraftData>;
+  return { ...EMPTY_DRAFT, ...known, form: known.form ?? {} };
+}
+
+/** What the form starts with, from the model alone. */
+export function firstForm(source: DeploySource, { endpoint, deployment }: Pick<DraftData, "endpoint" | "deployment">): DraftForm {
+  const only = source.models.length === 1 ? source.models[0] : undefined;
+  const modelName = source.registered?.model ?? modelNameFrom(only?.name || source.filename);
+  return {
+    modelName,
+    texts: source.models.map((model) => model.startText),
+    target: endpoint === null ? "new" : "existing",
+    endpoint: endpoint ?? suggestEndpoint(modelName),
+    deployment: deployment ?? (endpoint === null ? "blue" : "green"),
+    authMode: "key",
+    instanceCount: 1,
+    nodeLabels: {},
+    tryAnyway: false,
+    takeTraffic: endpoint === null,
+    registered: source.registered ? { ...source.registered, revision: source.registered.revision } : null,
+  };
+}
+
+/** The form with what was typed; texts of an archive with another number of models are of another file. */
+export function formOf(source: DeploySource, data: DraftData): DraftForm {
+  const first = firstForm(source, data);
+  const texts = data.form.texts?.length === first.texts.length ? data.form.texts : first.texts;
+  return { ...first, ...data.form, texts };
+}
+
+export function titleOf(source: DeploySource | null, form: Partial<DraftForm>, filename: string): string {
+  return form.modelName ?? source?.registered?.model ?? filename;
+}

@@ -1,0 +1,53 @@
+/** From a filled-in draft to a running operation: register what is not registered, then deploy. */
+import { createEndpoint, deploy } from "@/api/endpoints";
+import { createConfigRevision, createModel } from "@/api/models";
+import type { Operation } from "@/api/types";
+import { changedConfigs, type DeploySource } from "../config/source";
+import type { DraftForm } from "./draft";
+
+type Registered = NonNullable<DraftForm["registered"]>;
+
+async function register(source: DeploySource, form: DraftForm): Promise<Registered> {
+  if (form.registered !== null) return form.registered;
+  const configs = changedConfigs(source.models, form.texts);
+  if (source.registered !== null) {
+    // A version never changes: other texts are a revision over it.
+    const { model, version, revision } = source.registered;
+    if (Object.keys(configs).length === 0) return { model, version, revision };
+    const made = await createConfigRevision(model, version, configs, "from the deploy wizard");
+    return { model, version, revision: made.number };
+  }
+  const version = await createModel({
+    name: form.modelName,
+    upload_id: source.uploadId ?? "",
+    ...(Object.keys(configs).length > 0 ? { configs } : {}),
+  });
+  return { model: version.model, version: version.version, revision: version.config_revisions.at(-1)?.number ?? null };
+}
+
+/** `onRegistered` hears of the version, so that a second try after a failure does not make another. */
+export async function startDeploy(
+  source: DeploySource,
+  form: DraftForm,
+  onRegistered: (registered: Registered) => void,
+): Promise<Operation> {
+  const registered = await register(source, form);
+  onRegistered(registered);
+  if (form.target === "new" && form.authMode !== "key")
+    await createEndpoint({ name: form.endpoint, auth_mode: form.authMode });
+  return deploy(deployBody(form, registered));
+}
+
+/** What `POST /deploy` is sent. */
+export function deployBody(form: DraftForm, registered: Registered) {
+  return {
+    model: registered.model,
+    version: registered.version,
+    ...(registered.revision === null ? {} : { config_revision: registered.revision }),
+    endpoint: form.endpoint,
+    deployment: form.deployment,
+    instance_count: form.instanceCount,
+    ...(Object.keys(form.nodeLabels).length > 0 ? { node_labels: form.nodeLabels } : {}),
+    traffic: form.takeTraffic ? 100 : 0,
+  };
+}
