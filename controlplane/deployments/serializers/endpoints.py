@@ -19,7 +19,6 @@ from controlplane.deployments.types import (
 )
 
 Fields = serializers.Serializer[Any]
-LIMIT_REPLICAS = 64
 LIMIT_CONCURRENCY = 10_000
 LIMIT_DECLARED_CHARS = 65_536
 

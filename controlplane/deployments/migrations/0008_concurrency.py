@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('deployments', '0005_retiring_replicas'),
+        ('deployments', '0007_first_instance_types'),
     ]
 
     operations = [
