@@ -25,7 +25,9 @@ class ApiTokenAuthentication(authentication.BaseAuthentication):
         if scheme.lower() == "bearer" and clear.startswith(TOKEN_PREFIX):
             token = selectors.token_get(clear)
         if token is None:
-            raise exceptions.AuthenticationFailed("This API token is not valid, or was revoked.")
+            raise exceptions.AuthenticationFailed(
+                "This API token is not valid, has expired, or was revoked."
+            )
         services.token_touch(token)
         return token.user, token
 
@@ -36,6 +38,12 @@ class ApiTokenAuthentication(authentication.BaseAuthentication):
 
 class SessionAuthentication(authentication.SessionAuthentication):
     """Django's session; without one the answer is 401, not 403: clients know to sign in."""
+
+    def authenticate(self, request: Request) -> tuple[Any, None] | None:
+        found = super().authenticate(request)
+        if found is not None:
+            services.session_touch(request._request.session.session_key or "")
+        return found
 
     def authenticate_header(self, request: Request) -> str:
         del request

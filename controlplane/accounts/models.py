@@ -9,7 +9,9 @@ from controlplane.core.models import Stamped
 class User(AbstractUser):
     class Role(models.TextChoices):
         VIEWER = "viewer"
+        INVOKER = "invoker"
         DEPLOYER = "deployer"
+        OPERATOR = "operator"
         ADMIN = "admin"
 
     role = models.CharField(max_length=16, choices=Role, default=Role.VIEWER)
@@ -22,10 +24,25 @@ class ApiToken(Stamped):
     name = models.CharField(max_length=100)
     prefix = models.CharField(max_length=12)
     token_hash = models.CharField(max_length=64, unique=True)
+    scopes = models.JSONField(default=list)  # of policy.SCOPES; empty: all that its user may
+    expires_at = models.DateTimeField(null=True, blank=True)
     last_used_at = models.DateTimeField(null=True, blank=True)
 
     def __str__(self) -> str:
         return f"{self.prefix}… {self.name}"
+
+
+class BrowserSession(Stamped):
+    """A sign-in of a browser, beside Django's session, which knows neither its user nor its use."""
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="browser_sessions")
+    session_key = models.CharField(max_length=40, unique=True)
+    address = models.CharField(max_length=64, blank=True)
+    agent = models.CharField(max_length=255, blank=True)  # as the browser names itself
+    last_seen_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.user_id} from {self.address}"
 
 
 class IdempotentRequest(Stamped):

@@ -1,24 +1,48 @@
-"""Roles: viewers read, deployers also write, administrators do everything. Denied by default."""
+"""Policy at the door of REST: reads need READ, writes DEPLOY, unless the view says otherwise."""
+
+from typing import Any
 
 from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 
-from controlplane.accounts.models import User
+from controlplane.accounts.models import ApiToken, User
+from controlplane.accounts.policy import Permission, allows, lowest_role
+from controlplane.core.errors import Forbidden
 
-RANK = {User.Role.VIEWER: 1, User.Role.DEPLOYER: 2, User.Role.ADMIN: 3}
+
+def permission_needed(method: str | None, view: object) -> Permission:
+    """A view may set ``read_permission`` or ``write_permission``."""
+    if method in SAFE_METHODS:
+        found: Permission = getattr(view, "read_permission", Permission.READ)
+    else:
+        found = getattr(view, "write_permission", Permission.DEPLOY)
+    return found
+
+
+def scopes_of(auth: Any) -> list[str] | None:
+    """The limits of the token that proved the request; None for none."""
+    return list(auth.scopes) if isinstance(auth, ApiToken) and auth.scopes else None
 
 
 class RolePermission(BasePermission):
-    """A view may set ``read_role`` or ``write_role`` to ask for more, or less, than the usual."""
-
-    message = "Your role does not allow this."
-
     def has_permission(self, request: Request, view: object) -> bool:
+        """False only for strangers, who are asked to sign in. Raises Forbidden for the others."""
         user = request.user
         if not isinstance(user, User) or not user.is_active:
             return False
-        if request.method in SAFE_METHODS:
-            needed = getattr(view, "read_role", User.Role.VIEWER)
-        else:
-            needed = getattr(view, "write_role", User.Role.DEPLOYER)
-        return RANK.get(User.Role(user.role), 0) >= RANK[needed]
+        needed, scopes = permission_needed(request.method, view), scopes_of(request.auth)
+        if allows(user, needed, scopes=scopes):
+            return True
+        if allows(user, needed):
+            raise Forbidden(
+                f"This API token is limited to {', '.join(scopes or [])}; this needs {needed}.",
+                code="TokenScopeMissing",
+                hints=("Make a token with this scope under Settings, API tokens.",),
+                extra={"needed_permission": needed},
+            )
+        role = lowest_role(needed)
+        raise Forbidden(
+            f"This needs the role {role} or a higher one; {user.username} is {user.role}.",
+            hints=("An administrator can change roles under Settings, Users.",),
+            extra={"needed_permission": needed, "needed_role": role},
+        )

@@ -3,9 +3,12 @@
 import math
 from datetime import datetime
 
-from django.db.models import QuerySet
+from django.contrib.sessions.models import Session
+from django.db.models import Count, Max, Q, QuerySet
+from django.utils import timezone
 
-from controlplane.accounts.models import ApiToken, User
+from controlplane.accounts.errors import UserNotFound
+from controlplane.accounts.models import ApiToken, BrowserSession, User
 from controlplane.accounts.types import PER_ADDRESS, PER_USER, BackOff, token_hash
 from controlplane.core.models import Event
 
@@ -17,13 +20,47 @@ def token_list_for(user: User) -> QuerySet[ApiToken]:
     return ApiToken.objects.filter(user=user)
 
 
-def token_get(clear: str) -> ApiToken | None:
-    """The token, if it exists and its user may still act."""
+def token_get(clear: str, now: datetime | None = None) -> ApiToken | None:
+    """The token, if it exists, has not expired, and its user may still act."""
+    now = now or timezone.now()
     return (
         ApiToken.objects.select_related("user")
+        .filter(Q(expires_at__isnull=True) | Q(expires_at__gt=now))
         .filter(token_hash=token_hash(clear), user__is_active=True)
         .first()
     )
+
+
+def user_list() -> QuerySet[User]:
+    """Everybody, with the number of tokens and the last time a browser of theirs was seen."""
+    return User.objects.annotate(
+        token_count=Count("api_tokens", distinct=True),
+        last_seen_at=Max("browser_sessions__last_seen_at"),
+    )
+
+
+def user_get(username: str) -> User:
+    """Raises UserNotFound."""
+    user = user_list().filter(username=username).first()
+    if user is None:
+        raise UserNotFound(f"There is no user called {username}.")
+    return user
+
+
+def is_last_administrator(user: User) -> bool:
+    admins = User.objects.filter(role=User.Role.ADMIN, is_active=True)
+    return admins.filter(pk=user.pk).exists() and not admins.exclude(pk=user.pk).exists()
+
+
+def session_list_for(user: User, now: datetime) -> QuerySet[BrowserSession]:
+    alive = Session.objects.filter(expire_date__gt=now).values("session_key")
+    return BrowserSession.objects.filter(user=user, session_key__in=alive)
+
+
+def user_of_session(user_id: int, session_key: str | None, now: datetime) -> User | None:
+    """Who a socket speaks for by now: None once the session or the account has ended."""
+    alive = Session.objects.filter(session_key=session_key or "", expire_date__gt=now).exists()
+    return User.objects.filter(pk=user_id, is_active=True).first() if alive else None
 
 
 def login_wait_s(*, username: str, address: str, now: datetime) -> int:

@@ -1,15 +1,30 @@
-"""Shapes of sessions and tokens on the wire."""
+"""Shapes of people, sessions and tokens on the wire."""
 
+from datetime import timedelta
 from typing import Any
 
+from django.contrib.auth.validators import UnicodeUsernameValidator
+from django.utils import timezone
 from rest_framework import serializers
 
-from controlplane.accounts.models import ApiToken, User
+from controlplane.accounts.models import ApiToken, BrowserSession, User
+from controlplane.accounts.policy import SCOPES, Permission
+
+LONGEST_LIFE = timedelta(days=3650)
+
+
+class PasswordField(serializers.CharField):
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"max_length": 1024, "trim_whitespace": False, **options})
 
 
 class SessionUserSerializer(serializers.Serializer[Any]):
     username = serializers.CharField()
     role = serializers.ChoiceField(choices=User.Role.choices)
+    permissions = serializers.ListField(
+        child=serializers.ChoiceField(choices=[each.value for each in Permission]),
+        help_text="What the role allows, and the token if one was used",
+    )
 
 
 class SessionSerializer(serializers.Serializer[Any]):
@@ -21,18 +36,112 @@ class SessionSerializer(serializers.Serializer[Any]):
 
 class CredentialsSerializer(serializers.Serializer[Any]):
     username = serializers.CharField(max_length=150)
-    password = serializers.CharField(max_length=1024, trim_whitespace=False)
+    password = PasswordField()
+
+
+class PasswordChangeSerializer(serializers.Serializer[Any]):
+    current = PasswordField()
+    password = PasswordField(help_text="The new one, 8 characters or more")
+
+
+class BrowserSessionSerializer(serializers.ModelSerializer[BrowserSession]):
+    current = serializers.SerializerMethodField(help_text="The one that asks")
+
+    class Meta:
+        model = BrowserSession
+        fields = ["id", "address", "agent", "created_at", "last_seen_at", "current"]
+        read_only_fields = fields
+
+    def get_current(self, row: BrowserSession) -> bool:
+        return row.session_key == self.context.get("session_key")
+
+
+class UserSerializer(serializers.ModelSerializer[User]):
+    active = serializers.BooleanField(source="is_active")
+    created_at = serializers.DateTimeField(source="date_joined")
+    last_seen_at = serializers.DateTimeField(
+        allow_null=True, default=None, help_text="Of a browser; tokens have their own"
+    )
+    token_count = serializers.IntegerField(default=0)
+
+    class Meta:
+        model = User
+        fields = [
+            "username",
+            "role",
+            "active",
+            "created_at",
+            "last_login",
+            "last_seen_at",
+            "token_count",
+        ]
+        read_only_fields = fields
+
+
+class UserInputSerializer(serializers.Serializer[Any]):
+    username = serializers.CharField(max_length=150, validators=[UnicodeUsernameValidator()])
+    role = serializers.ChoiceField(choices=User.Role.choices)
+    password = PasswordField(
+        required=False, allow_null=True, default=None, help_text="Absent: one is made up"
+    )
+
+
+class UserPatchSerializer(serializers.Serializer[Any]):
+    role = serializers.ChoiceField(choices=User.Role.choices, required=False)
+    active = serializers.BooleanField(required=False)
+
+
+class PasswordSetSerializer(serializers.Serializer[Any]):
+    password = PasswordField(
+        required=False, allow_null=True, default=None, help_text="Absent: one is made up"
+    )
+
+
+class PasswordMadeSerializer(serializers.Serializer[Any]):
+    password = serializers.CharField(
+        allow_null=True, help_text="The one that was made up, shown only in this answer; else null"
+    )
+
+
+class NewUserSerializer(UserSerializer):
+    password = serializers.CharField(
+        allow_null=True, help_text="The one that was made up, shown only in this answer; else null"
+    )
+
+    class Meta(UserSerializer.Meta):
+        fields = [*UserSerializer.Meta.fields, "password"]
+        read_only_fields = fields
 
 
 class TokenSerializer(serializers.ModelSerializer[ApiToken]):
+    scopes = serializers.ListField(
+        child=serializers.ChoiceField(choices=[each.value for each in SCOPES]),
+        help_text="Empty: all that its user may do",
+    )
+
     class Meta:
         model = ApiToken
-        fields = ["id", "name", "prefix", "created_at", "last_used_at"]
+        fields = ["id", "name", "prefix", "scopes", "created_at", "expires_at", "last_used_at"]
         read_only_fields = fields
 
 
 class TokenInputSerializer(serializers.Serializer[Any]):
     name = serializers.CharField(max_length=100)
+    scopes = serializers.ListField(
+        child=serializers.ChoiceField(choices=[each.value for each in SCOPES]),
+        required=False,
+        default=list,
+        help_text="Empty: all that its user may do",
+    )
+    expires_at = serializers.DateTimeField(
+        required=False, allow_null=True, default=None, help_text="Null: until it is revoked"
+    )
+
+    def validate_expires_at(self, value: Any) -> Any:
+        now = timezone.now()
+        if value is not None and not now < value <= now + LONGEST_LIFE:
+            raise serializers.ValidationError("Must lie in the future, at most ten years away.")
+        return value
 
 
 class NewTokenSerializer(TokenSerializer):

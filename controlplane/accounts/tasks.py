@@ -2,9 +2,10 @@
 
 from celery import shared_task
 
-from controlplane.accounts import idempotency
+from controlplane.accounts import idempotency, services
 
 
 @shared_task(name="accounts.prune")
 def prune() -> None:
     idempotency.answers_prune()
+    services.sessions_prune()

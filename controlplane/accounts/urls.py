@@ -2,10 +2,16 @@
 
 from django.urls import path
 
-from controlplane.accounts import api
+from controlplane.accounts.api import sessions, tokens, users
 
 urlpatterns = [
-    path("session", api.SessionView.as_view()),
-    path("tokens", api.TokensView.as_view()),
-    path("tokens/<int:token_id>", api.TokenView.as_view()),
+    path("session", sessions.SessionView.as_view()),
+    path("session/password", sessions.PasswordView.as_view()),
+    path("sessions", sessions.BrowserSessionsView.as_view()),
+    path("sessions/<int:session_id>", sessions.BrowserSessionView.as_view()),
+    path("tokens", tokens.TokensView.as_view()),
+    path("tokens/<int:token_id>", tokens.TokenView.as_view()),
+    path("users", users.UsersView.as_view()),
+    path("users/<str:username>", users.UserView.as_view()),
+    path("users/<str:username>/password", users.UserPasswordView.as_view()),
 ]

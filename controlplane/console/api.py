@@ -13,6 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from controlplane.accounts.policy import Permission
 from controlplane.console import cases
 from controlplane.console.models import SavedCase
 from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
@@ -84,6 +85,8 @@ class TestCasesQuery(PageQuery):
 
 
 class TestCasesView(APIView):
+    write_permission = Permission.INVOKE
+
     @extend_schema(
         operation_id="test_cases_list",
         parameters=[
@@ -122,6 +125,8 @@ class TestCasesView(APIView):
 
 
 class TestCaseView(APIView):
+    write_permission = Permission.INVOKE
+
     @extend_schema(operation_id="test_cases_get", responses=TestCaseSerializer)
     def get(self, request: Request, case_id: str) -> Response:
         del request

@@ -6,18 +6,18 @@ import logging
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 
-from controlplane.accounts.models import User
-from controlplane.accounts.permissions import RANK
+from controlplane.accounts.policy import Permission
 from controlplane.console import frames
 from controlplane.console.bench import Bench
 from controlplane.console.hub import hub
 from controlplane.console.outbox import Outbox
+from controlplane.console.watch import Watch
 from controlplane.core.errors import NotFound
 from controlplane.deployments.selectors import endpoint_get
 
 logger = logging.getLogger(__name__)
 
-UNAUTHENTICATED, NOT_FOUND, OVERFLOW = 4401, 4404, 4408
+NOT_FOUND, OVERFLOW = 4404, 4408
 MAX_TOPICS = 50
 NO_LAYER = "none"  # a consumer with a channel layer dies with Redis
 
@@ -32,9 +32,9 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         self.outbox = Outbox(self._send, self._overflow)
         self.sender: asyncio.Task[None] | None = None
         await self.accept()
+        self.watch = Watch(self.scope, self.close)
         # why accept first: browsers do not learn the code of a refused handshake
-        if not self.scope["user"].is_authenticated:
-            await self.close(UNAUTHENTICATED)
+        if not await self.watch.begin(Permission.READ):
             return
         self.sender = asyncio.create_task(self.outbox.run())
 
@@ -72,6 +72,7 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
 
     async def disconnect(self, code: int) -> None:
         del code
+        self.watch.end()
         if self.sender is not None:
             self.sender.cancel()
         hub().leave_all(self.outbox)
@@ -93,8 +94,8 @@ class ConsoleConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         self.bench: Bench | None = None
         endpoint = self.scope["url_route"]["kwargs"]["endpoint"]
         await self.accept()
-        if not self.scope["user"].is_authenticated:
-            await self.close(UNAUTHENTICATED)
+        self.watch = Watch(self.scope, self.close)
+        if not await self.watch.begin(Permission.READ):
             return
         try:
             await database_sync_to_async(endpoint_get)(endpoint)
@@ -109,12 +110,12 @@ class ConsoleConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
         if bytes_data is not None:
             await self.bench.receive_bytes(bytes_data)
         else:
-            role = User.Role(self.scope["user"].role)
-            may_infer = RANK[role] >= RANK[User.Role.DEPLOYER]
+            may_infer = await self.watch.allows(Permission.INVOKE)
             await self.bench.receive(text_data or "", may_infer=may_infer)
 
     async def disconnect(self, code: int) -> None:
         del code
+        self.watch.end()
         if self.bench is not None:
             await self.bench.close()
 

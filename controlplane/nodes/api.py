@@ -10,14 +10,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from controlplane.accounts.models import User
+from controlplane.accounts.policy import Permission
 from controlplane.nodes import services
 from controlplane.nodes.serializers import JoinTokenSerializer
 from controlplane.nodes.types import JOIN_TOKEN_LIFETIME
 
 
 class JoinTokensView(APIView):
-    write_role = User.Role.ADMIN
+    write_permission = Permission.OPERATE
 
     @extend_schema(
         operation_id="join_tokens_create", request=None, responses={201: JoinTokenSerializer}

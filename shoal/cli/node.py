@@ -35,7 +35,7 @@ def list_(output: str) -> None:
 def join(output: str) -> None:
     """Make a token that lets one machine join, and the command to run there.
 
-    The token works once, within the hour. Needs the role admin.
+    The token works once, within the hour. Needs the role operator.
     """
     from shoal.client import Client
 

@@ -35,6 +35,11 @@ def deployer(db: None) -> User:
 
 
 @pytest.fixture
+def operator(db: None) -> User:
+    return make_user("otto", User.Role.OPERATOR)
+
+
+@pytest.fixture
 def admin(db: None) -> User:
     return make_user("ada", User.Role.ADMIN)
 
@@ -46,6 +51,7 @@ def client_of() -> Callable[[User], APIClient]:
     def build(user: User) -> APIClient:
         _, clear = token_create(user=user, name="test", actor=user.username)
         client = APIClient()
+        client.default_format = "json"
         client.credentials(HTTP_AUTHORIZATION=f"Bearer {clear}")
         return client
 
@@ -61,6 +67,11 @@ def api(deployer: User, client_of: Callable[[User], APIClient]) -> APIClient:
 @pytest.fixture
 def admin_api(admin: User, client_of: Callable[[User], APIClient]) -> APIClient:
     return client_of(admin)
+
+
+@pytest.fixture
+def operator_api(operator: User, client_of: Callable[[User], APIClient]) -> APIClient:
+    return client_of(operator)
 
 
 @pytest.fixture

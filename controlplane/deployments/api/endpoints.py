@@ -7,7 +7,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from controlplane.accounts.models import User
+from controlplane.accounts.policy import Permission
 from controlplane.core.errors import Invalid
 from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
 from controlplane.deployments import selectors, services
@@ -141,7 +141,7 @@ class MirrorView(APIView):
 
 
 class KeysView(APIView):
-    write_role = User.Role.DEPLOYER
+    write_permission = Permission.KEYS
 
     @extend_schema(
         operation_id="endpoints_keys_list", request=None, responses=EndpointKeysSerializer
@@ -153,6 +153,8 @@ class KeysView(APIView):
 
 
 class KeysRegenerateView(APIView):
+    write_permission = Permission.KEYS
+
     @extend_schema(
         operation_id="endpoints_keys_regenerate",
         request=KeyRegenerateSerializer,
@@ -168,7 +170,7 @@ class KeysRegenerateView(APIView):
 
 
 class TokenView(APIView):
-    write_role = User.Role.DEPLOYER
+    write_permission = Permission.KEYS
 
     @extend_schema(operation_id="endpoints_token", request=None, responses=EndpointTokenSerializer)
     def post(self, request: Request, endpoint: str) -> Response:
@@ -185,6 +187,8 @@ class TokenView(APIView):
 
 
 class TokensRevokeView(APIView):
+    write_permission = Permission.KEYS
+
     @extend_schema(operation_id="endpoints_tokens_revoke", request=None, responses={204: None})
     def post(self, request: Request, endpoint: str) -> Response:
         """All tokens of before stop working, within seconds."""

@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from controlplane.accounts.models import User
+from controlplane.accounts.policy import Permission
 from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
 from controlplane.deployments import services
 from controlplane.deployments.api.reading import actor, form
@@ -46,7 +46,7 @@ class NodesView(APIView):
 
 
 class NodeView(APIView):
-    write_role = User.Role.ADMIN
+    write_permission = Permission.OPERATE
 
     @extend_schema(operation_id="nodes_get", responses=NodeSerializer)
     def get(self, request: Request, node: str) -> Response:
@@ -79,7 +79,7 @@ class NodeView(APIView):
 
 
 class NodeCordonView(APIView):
-    write_role = User.Role.ADMIN
+    write_permission = Permission.OPERATE
 
     @extend_schema(operation_id="nodes_cordon", request=None, responses=NodeSerializer)
     def post(self, request: Request, node: str) -> Response:
@@ -88,7 +88,7 @@ class NodeCordonView(APIView):
 
 
 class NodeUncordonView(APIView):
-    write_role = User.Role.ADMIN
+    write_permission = Permission.OPERATE
 
     @extend_schema(operation_id="nodes_uncordon", request=None, responses=NodeSerializer)
     def post(self, request: Request, node: str) -> Response:
@@ -96,7 +96,7 @@ class NodeUncordonView(APIView):
 
 
 class NodeDrainView(APIView):
-    write_role = User.Role.ADMIN
+    write_permission = Permission.OPERATE
 
     @extend_schema(
         operation_id="nodes_drain",

@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from controlplane.accounts.models import User
+from controlplane.accounts.policy import Permission
 from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
 from controlplane.deployments import services
 from controlplane.deployments.api.reading import actor, form
@@ -76,7 +76,7 @@ class PlacementPreviewView(APIView):
 
 
 class InstanceTypesView(APIView):
-    write_role = User.Role.ADMIN
+    write_permission = Permission.ADMINISTER
 
     @extend_schema(
         operation_id="instance_types_list",
@@ -106,7 +106,7 @@ class InstanceTypesView(APIView):
 
 
 class InstanceTypeView(APIView):
-    write_role = User.Role.ADMIN
+    write_permission = Permission.ADMINISTER
 
     @extend_schema(operation_id="instance_types_get", responses=InstanceTypeSerializer)
     def get(self, request: Request, name: str) -> Response:

@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from controlplane.accounts.models import User
+from controlplane.accounts.policy import Permission
 from controlplane.core.errors import Invalid
 from controlplane.core.sending import file_response
 from controlplane.registry import selectors
@@ -144,7 +144,7 @@ class StorageView(APIView):
 
 
 class StorageCollectView(APIView):
-    write_role = User.Role.ADMIN
+    write_permission = Permission.ADMINISTER
 
     @extend_schema(operation_id="storage_collect", request=None, responses=StorageCollectSerializer)
     def post(self, request: Request) -> Response:

@@ -992,6 +992,57 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/session/password": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Change one's own password; all other browsers are signed out. */
+        post: operations["session_password"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The browsers in which one is signed in. */
+        get: operations["sessions_list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{session_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** @description Sign that browser out, at once. */
+        delete: operations["sessions_delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/storage": {
         parameters: {
             query?: never;
@@ -1069,6 +1120,7 @@ export interface paths {
         };
         get: operations["tokens_list"];
         put?: never;
+        /** @description A token that acts for you, within ``scopes`` and until ``expires_at``. */
         post: operations["tokens_create"];
         delete?: never;
         options?: never;
@@ -1144,6 +1196,57 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/users": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["users_list"];
+        put?: never;
+        /** @description Let somebody in. Without ``password`` one is made up and shown in this answer only. */
+        post: operations["users_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/users/{username}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["users_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** @description Another role, or ``active: false``: sessions and tokens end at once. */
+        patch: operations["users_update"];
+        trace?: never;
+    };
+    "/api/v1/users/{username}/password": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description A new password for somebody who forgot theirs; their sessions end, tokens stay. */
+        post: operations["users_password"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1186,6 +1289,21 @@ export interface components {
          * @enum {string}
          */
         AuthModeEnum: "key" | "aml_token";
+        BrowserSession: {
+            readonly id: number;
+            readonly address: string;
+            readonly agent: string;
+            /** Format: date-time */
+            readonly created_at: string;
+            /** Format: date-time */
+            readonly last_seen_at: string;
+            /** @description The one that asks */
+            readonly current: boolean;
+        };
+        BrowserSessionPage: {
+            items: components["schemas"]["BrowserSession"][];
+            next_cursor: string | null;
+        };
         Check: {
             name: components["schemas"]["CheckNameEnum"];
             ok: boolean;
@@ -1992,12 +2110,35 @@ export interface components {
             readonly id: number;
             readonly name: string;
             readonly prefix: string;
+            /** @description Empty: all that its user may do */
+            scopes: components["schemas"]["ScopesEnum"][];
             /** Format: date-time */
             readonly created_at: string;
+            /** Format: date-time */
+            readonly expires_at: string | null;
             /** Format: date-time */
             readonly last_used_at: string | null;
             /** @description The token itself; shown only in this answer */
             token: string;
+        };
+        NewUser: {
+            /** @description Required. 150 characters or fewer. Letters, digits and @/./+/-/_ only. */
+            readonly username: string;
+            readonly role: components["schemas"]["RoleEnum"];
+            active: boolean;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            readonly last_login: string | null;
+            /**
+             * Format: date-time
+             * @description Of a browser; tokens have their own
+             */
+            last_seen_at?: string | null;
+            /** @default 0 */
+            token_count?: number;
+            /** @description The one that was made up, shown only in this answer; else null */
+            password: string | null;
         };
         Node: {
             id: string;
@@ -2136,6 +2277,19 @@ export interface components {
             deployments: components["schemas"]["Deployment"][];
             live: components["schemas"]["Live"];
         };
+        PasswordChangeRequest: {
+            current: string;
+            /** @description The new one, 8 characters or more */
+            password: string;
+        };
+        PasswordMade: {
+            /** @description The one that was made up, shown only in this answer; else null */
+            password: string | null;
+        };
+        PasswordSetRequest: {
+            /** @description Absent: one is made up */
+            password?: string | null;
+        };
         /** @description A change of the words and of the request settings is done at once; scaling takes a while. */
         PatchedDeploymentPatchRequest: {
             instance_count?: number;
@@ -2213,6 +2367,21 @@ export interface components {
                 [key: string]: string;
             };
         };
+        PatchedUserPatchRequest: {
+            role?: components["schemas"]["RoleEnum"];
+            active?: boolean;
+        };
+        /**
+         * @description * `read` - read
+         *     * `account` - account
+         *     * `invoke` - invoke
+         *     * `keys` - keys
+         *     * `deploy` - deploy
+         *     * `operate` - operate
+         *     * `administer` - administer
+         * @enum {string}
+         */
+        PermissionsEnum: "read" | "account" | "invoke" | "keys" | "deploy" | "operate" | "administer";
         Placement: {
             items: components["schemas"]["Verdict"][];
         };
@@ -2355,11 +2524,13 @@ export interface components {
         };
         /**
          * @description * `viewer` - Viewer
+         *     * `invoker` - Invoker
          *     * `deployer` - Deployer
+         *     * `operator` - Operator
          *     * `admin` - Admin
          * @enum {string}
          */
-        RoleEnum: "viewer" | "deployer" | "admin";
+        RoleEnum: "viewer" | "invoker" | "deployer" | "operator" | "admin";
         RollbackRequest: {
             /** @description default: the last before this one that came up */
             revision?: number | null;
@@ -2370,6 +2541,16 @@ export interface components {
          * @enum {string}
          */
         ScopeEnum: "config" | "files";
+        /**
+         * @description * `read` - read
+         *     * `invoke` - invoke
+         *     * `keys` - keys
+         *     * `deploy` - deploy
+         *     * `operate` - operate
+         *     * `administer` - administer
+         * @enum {string}
+         */
+        ScopesEnum: "read" | "invoke" | "keys" | "deploy" | "operate" | "administer";
         Series: {
             keys: string[];
             /** @description Unix seconds */
@@ -2395,6 +2576,8 @@ export interface components {
         SessionUser: {
             username: string;
             role: components["schemas"]["RoleEnum"];
+            /** @description What the role allows, and the token if one was used */
+            permissions: components["schemas"]["PermissionsEnum"][];
         };
         Snippets: {
             curl: string;
@@ -2546,13 +2729,24 @@ export interface components {
             readonly id: number;
             readonly name: string;
             readonly prefix: string;
+            /** @description Empty: all that its user may do */
+            scopes: components["schemas"]["ScopesEnum"][];
             /** Format: date-time */
             readonly created_at: string;
+            /** Format: date-time */
+            readonly expires_at: string | null;
             /** Format: date-time */
             readonly last_used_at: string | null;
         };
         TokenInputRequest: {
             name: string;
+            /** @description Empty: all that its user may do */
+            scopes?: components["schemas"]["ScopesEnum"][];
+            /**
+             * Format: date-time
+             * @description Null: until it is revoked
+             */
+            expires_at?: string | null;
         };
         TokenPage: {
             items: components["schemas"]["Token"][];
@@ -2642,6 +2836,33 @@ export interface components {
         };
         UsageList: {
             items: components["schemas"]["Usage"][];
+        };
+        User: {
+            /** @description Required. 150 characters or fewer. Letters, digits and @/./+/-/_ only. */
+            readonly username: string;
+            readonly role: components["schemas"]["RoleEnum"];
+            active: boolean;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            readonly last_login: string | null;
+            /**
+             * Format: date-time
+             * @description Of a browser; tokens have their own
+             */
+            last_seen_at?: string | null;
+            /** @default 0 */
+            token_count?: number;
+        };
+        UserInputRequest: {
+            username: string;
+            role: components["schemas"]["RoleEnum"];
+            /** @description Absent: one is made up */
+            password?: string | null;
+        };
+        UserPage: {
+            items: components["schemas"]["User"][];
+            next_cursor: string | null;
         };
         Verdict: {
             node: string;
@@ -4725,6 +4946,88 @@ export interface operations {
             };
         };
     };
+    session_password: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PasswordChangeRequest"];
+            };
+        };
+        responses: {
+            /** @description No response body */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `PasswordRefused` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `BadCredentials`: the current one is wrong */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    sessions_list: {
+        parameters: {
+            query?: {
+                /** @description `next_cursor` of the page before */
+                cursor?: string;
+                /** @description 1 to 500, default 50 */
+                limit?: number;
+                /** @description Only items whose name contains this */
+                q?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BrowserSessionPage"];
+                };
+            };
+        };
+    };
+    sessions_delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                session_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
     storage_get: {
         parameters: {
             query?: never;
@@ -5107,6 +5410,147 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+        };
+    };
+    users_list: {
+        parameters: {
+            query?: {
+                /** @description `next_cursor` of the page before */
+                cursor?: string;
+                /** @description 1 to 500, default 50 */
+                limit?: number;
+                /** @description Only items whose name contains this */
+                q?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UserPage"];
+                };
+            };
+        };
+    };
+    users_create: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UserInputRequest"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewUser"];
+                };
+            };
+            /** @description `PasswordRefused` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `NameTaken` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    users_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                username: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["User"];
+                };
+            };
+        };
+    };
+    users_update: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                username: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["PatchedUserPatchRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["User"];
+                };
+            };
+            /** @description `LastAdministrator` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    users_password: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                username: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["PasswordSetRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PasswordMade"];
+                };
             };
         };
     };

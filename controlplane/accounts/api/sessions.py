@@ -1,0 +1,153 @@
+"""REST of sessions: signing in and out, one's own password, the browsers that are signed in."""
+
+from typing import Any, cast
+
+from django.conf import settings
+from django.contrib.auth import login, logout, update_session_auth_hash
+from django.middleware.csrf import get_token
+from django.utils import timezone
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework import status
+from rest_framework.permissions import AllowAny
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from controlplane.accounts import selectors, services
+from controlplane.accounts.models import User
+from controlplane.accounts.permissions import scopes_of
+from controlplane.accounts.policy import Permission, permissions_of
+from controlplane.accounts.serializers import (
+    BrowserSessionSerializer,
+    CredentialsSerializer,
+    PasswordChangeSerializer,
+    SessionSerializer,
+)
+from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
+
+BrowserSessionPageSerializer = page_of(BrowserSessionSerializer)
+
+
+def describe_session(request: Request) -> dict[str, Any]:
+    user = request.user
+    known = None
+    if isinstance(user, User):
+        held = permissions_of(user.role, scopes_of(request.auth))
+        permissions = [each.value for each in Permission if each in held]
+        known = {"username": user.username, "role": user.role, "permissions": permissions}
+    return {
+        "authenticated": known is not None,
+        "user": known,
+        "csrf_token": get_token(request._request),
+        "version": settings.SHOAL_VERSION,
+    }
+
+
+def address_of(request: Request) -> str:
+    return str(request.META.get("REMOTE_ADDR") or "")
+
+
+def remember_browser(request: Request, user: User) -> None:
+    services.session_begin(
+        user=user,
+        session_key=request._request.session.session_key or "",
+        address=address_of(request),
+        agent=request.headers.get("User-Agent", ""),
+    )
+
+
+class SessionView(APIView):
+    permission_classes = [AllowAny]
+
+    @extend_schema(operation_id="session_get", responses=SessionSerializer)
+    def get(self, request: Request) -> Response:
+        """Who am I; also hands out the CSRF token that writes by cookie must send."""
+        return Response(SessionSerializer(describe_session(request)).data)
+
+    @extend_schema(
+        operation_id="session_open",
+        request=CredentialsSerializer,
+        responses={
+            200: SessionSerializer,
+            401: OpenApiResponse(description="`BadCredentials`"),
+            429: OpenApiResponse(description="`TooManyAttempts`; see `Retry-After`"),
+        },
+    )
+    def post(self, request: Request) -> Response:
+        """Sign in. JSON only, which a foreign page cannot send: no CSRF token is needed here."""
+        form = CredentialsSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        user = services.session_open(**form.validated_data, address=address_of(request))
+        login(request._request, user)
+        remember_browser(request, user)
+        request.user = user
+        request.auth = None
+        return Response(SessionSerializer(describe_session(request)).data)
+
+    @extend_schema(operation_id="session_close", request=None, responses={204: None})
+    def delete(self, request: Request) -> Response:
+        services.session_end(request._request.session.session_key or "")
+        logout(request._request)
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class PasswordView(APIView):
+    write_permission = Permission.ACCOUNT
+
+    @extend_schema(
+        operation_id="session_password",
+        request=PasswordChangeSerializer,
+        responses={
+            204: None,
+            400: OpenApiResponse(description="`PasswordRefused`"),
+            401: OpenApiResponse(description="`BadCredentials`: the current one is wrong"),
+        },
+    )
+    def post(self, request: Request) -> Response:
+        """Change one's own password; all other browsers are signed out."""
+        form = PasswordChangeSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        user = cast(User, request.user)
+        services.password_change(
+            user=user,
+            **form.validated_data,
+            address=address_of(request),
+        )
+        if request.auth is None:
+            update_session_auth_hash(request._request, user)  # gives it a new key as well
+            remember_browser(request, user)
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class BrowserSessionsView(APIView):
+    read_permission = Permission.ACCOUNT
+
+    @extend_schema(
+        operation_id="sessions_list",
+        parameters=PAGE_PARAMETERS,
+        responses=BrowserSessionPageSerializer,
+    )
+    def get(self, request: Request) -> Response:
+        """The browsers in which one is signed in."""
+        query = PageQuery(data=request.query_params)
+        query.is_valid(raise_exception=True)
+        rows = selectors.session_list_for(cast(User, request.user), timezone.now())
+        page = paginate(
+            rows.filter(agent__icontains=query.validated_data["q"]),
+            limit=query.validated_data["limit"],
+            cursor=query.validated_data["cursor"],
+            order=["-last_seen_at", "id"],
+        )
+        context = {"session_key": request._request.session.session_key}
+        return Response(BrowserSessionPageSerializer(page, context=context).data)
+
+
+class BrowserSessionView(APIView):
+    write_permission = Permission.ACCOUNT
+
+    @extend_schema(operation_id="sessions_delete", request=None, responses={204: None})
+    def delete(self, request: Request, session_id: int) -> Response:
+        """Sign that browser out, at once."""
+        user = cast(User, request.user)
+        services.session_revoke(user=user, session_id=session_id, actor=user.username)
+        return Response(status=status.HTTP_204_NO_CONTENT)

@@ -1,0 +1,100 @@
+"""REST of people: for administrators."""
+
+from typing import cast
+
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework import status
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from controlplane.accounts import selectors, services
+from controlplane.accounts.models import User
+from controlplane.accounts.policy import Permission
+from controlplane.accounts.serializers import (
+    NewUserSerializer,
+    PasswordMadeSerializer,
+    PasswordSetSerializer,
+    UserInputSerializer,
+    UserPatchSerializer,
+    UserSerializer,
+)
+from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
+
+UserPageSerializer = page_of(UserSerializer)
+
+
+def actor(request: Request) -> str:
+    return cast(User, request.user).username
+
+
+class UsersView(APIView):
+    read_permission = write_permission = Permission.ADMINISTER
+
+    @extend_schema(
+        operation_id="users_list", parameters=PAGE_PARAMETERS, responses=UserPageSerializer
+    )
+    def get(self, request: Request) -> Response:
+        query = PageQuery(data=request.query_params)
+        query.is_valid(raise_exception=True)
+        page = paginate(
+            selectors.user_list().filter(username__icontains=query.validated_data["q"]),
+            limit=query.validated_data["limit"],
+            cursor=query.validated_data["cursor"],
+            order=["username"],
+        )
+        return Response(UserPageSerializer(page).data)
+
+    @extend_schema(
+        operation_id="users_create",
+        request=UserInputSerializer,
+        responses={
+            201: NewUserSerializer,
+            400: OpenApiResponse(description="`PasswordRefused`"),
+            409: OpenApiResponse(description="`NameTaken`"),
+        },
+    )
+    def post(self, request: Request) -> Response:
+        """Let somebody in. Without ``password`` one is made up and shown in this answer only."""
+        form = UserInputSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        user, password = services.user_create(actor=actor(request), **form.validated_data)
+        body = {**UserSerializer(user).data, "password": password}
+        return Response(body, status=status.HTTP_201_CREATED)
+
+
+class UserView(APIView):
+    read_permission = write_permission = Permission.ADMINISTER
+
+    @extend_schema(operation_id="users_get", responses=UserSerializer)
+    def get(self, request: Request, username: str) -> Response:
+        del request
+        return Response(UserSerializer(selectors.user_get(username)).data)
+
+    @extend_schema(
+        operation_id="users_update",
+        request=UserPatchSerializer,
+        responses={200: UserSerializer, 409: OpenApiResponse(description="`LastAdministrator`")},
+    )
+    def patch(self, request: Request, username: str) -> Response:
+        """Another role, or ``active: false``: sessions and tokens end at once."""
+        form = UserPatchSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        user = services.user_update(username=username, actor=actor(request), **form.validated_data)
+        return Response(UserSerializer(user).data)
+
+
+class UserPasswordView(APIView):
+    write_permission = Permission.ADMINISTER
+
+    @extend_schema(
+        operation_id="users_password",
+        request=PasswordSetSerializer,
+        responses=PasswordMadeSerializer,
+    )
+    def post(self, request: Request, username: str) -> Response:
+        """A new password for somebody who forgot theirs; their sessions end, tokens stay."""
+        form = PasswordSetSerializer(data=request.data)
+        form.is_valid(raise_exception=True)
+        made = services.password_set(username=username, actor=actor(request), **form.validated_data)
+        return Response(PasswordMadeSerializer({"password": made}).data)

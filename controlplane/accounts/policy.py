@@ -1,0 +1,62 @@
+"""Who may do what. The one place that says so: REST, sockets and the studio's buttons all ask here.
+
+Roles are steps of one stair: each may do what those below it may.
+"""
+
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Final
+
+from controlplane.accounts.models import User
+
+Role = User.Role
+
+
+class Permission(StrEnum):
+    READ = "read"  # everything but keys, secrets and people
+    ACCOUNT = "account"  # one's own password, sessions and tokens
+    INVOKE = "invoke"  # send requests from the test console
+    KEYS = "keys"  # see and renew what opens an endpoint
+    DEPLOY = "deploy"  # models, configurations, endpoints, deployments, traffic
+    OPERATE = "operate"  # nodes: join, label, cordon, drain, remove
+    ADMINISTER = "administer"  # people, storage, the installation
+
+
+STAIR: Final[tuple[tuple[Role, frozenset[Permission]], ...]] = (
+    (Role.VIEWER, frozenset({Permission.READ, Permission.ACCOUNT})),
+    (Role.INVOKER, frozenset({Permission.INVOKE})),
+    (Role.DEPLOYER, frozenset({Permission.DEPLOY, Permission.KEYS})),
+    (Role.OPERATOR, frozenset({Permission.OPERATE})),
+    (Role.ADMIN, frozenset({Permission.ADMINISTER})),
+)
+# What a token may be limited to. Not ACCOUNT: a limited token must not make itself a wider one.
+SCOPES: Final = tuple(each for each in Permission if each is not Permission.ACCOUNT)
+
+
+def permissions_of(role: str, scopes: Iterable[str] | None = None) -> frozenset[Permission]:
+    """What a person of this role may do; with ``scopes``, what remains of it for such a token.
+
+    An unknown role may do nothing. Every token may read.
+    """
+    if role not in Role.values:
+        return frozenset()
+    held: frozenset[Permission] = frozenset()
+    for step, more in STAIR:
+        held |= more
+        if step == role:
+            break
+    if scopes is None:
+        return held
+    return held & ({Permission(scope) for scope in scopes} | {Permission.READ})
+
+
+def lowest_role(permission: Permission) -> Role:
+    """The first role on the stair that has it."""
+    return next(role for role, more in STAIR if permission in more)
+
+
+def allows(user: object, permission: Permission, *, scopes: Iterable[str] | None = None) -> bool:
+    """Whether this person, through a token of these scopes if any, may do it now."""
+    if not isinstance(user, User) or not user.is_active:
+        return False
+    return permission in permissions_of(user.role, scopes)

@@ -1,0 +1,43 @@
+"""Writes of accounts: people, their sessions and their tokens. Each is a row and an event."""
+
+from controlplane.accounts.services.sessions import (
+    session_begin,
+    session_end,
+    session_open,
+    session_revoke,
+    session_touch,
+    sessions_end_all,
+    sessions_prune,
+)
+from controlplane.accounts.services.tokens import (
+    token_create,
+    token_delete,
+    token_replace,
+    token_touch,
+)
+from controlplane.accounts.services.users import (
+    administrator_ensure,
+    password_change,
+    password_set,
+    user_create,
+    user_update,
+)
+
+__all__ = [
+    "administrator_ensure",
+    "password_change",
+    "password_set",
+    "session_begin",
+    "session_end",
+    "session_open",
+    "session_revoke",
+    "session_touch",
+    "sessions_end_all",
+    "sessions_prune",
+    "token_create",
+    "token_delete",
+    "token_replace",
+    "token_touch",
+    "user_create",
+    "user_update",
+]

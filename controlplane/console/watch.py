@@ -1,0 +1,77 @@
+"""A socket outlives many requests, so what opened it is looked at again: the session, the role."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final
+
+from channels.db import database_sync_to_async
+from django.utils import timezone
+
+from controlplane.accounts.models import User
+from controlplane.accounts.policy import Permission, allows
+from controlplane.accounts.selectors import user_of_session
+
+UNAUTHENTICATED: Final = 4401
+FORBIDDEN: Final = 4403
+LOOK_EVERY_S: Final = 30.0
+
+
+class Watch:
+    """Closes the socket once its session has ended, or its user may not use it any more."""
+
+    def __init__(
+        self,
+        scope: Mapping[str, Any],
+        close: Callable[[int], Awaitable[None]],
+        every_s: float = LOOK_EVERY_S,
+    ) -> None:
+        self._scope = scope
+        self._close = close
+        self._every_s = every_s
+        self._task: asyncio.Task[None] | None = None
+
+    async def begin(self, needed: Permission) -> bool:
+        """Whether the socket may stay open; if not, it has been closed."""
+        if not await self._passes(needed):
+            return False
+        self._task = asyncio.create_task(self._look(needed))
+        return True
+
+    def end(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    async def allows(self, permission: Permission) -> bool:
+        """Asked anew each time: a role that was taken away counts from the next request on."""
+        return allows(await self._user(), permission)
+
+    async def _look(self, needed: Permission) -> None:
+        may_stay = True
+        while may_stay:
+            await asyncio.sleep(self._every_s)
+            may_stay = await self._passes(needed)
+
+    async def _passes(self, needed: Permission) -> bool:
+        user = await self._user()
+        if user is None:
+            await self._close(UNAUTHENTICATED)
+        elif not allows(user, needed):
+            await self._close(FORBIDDEN)
+        else:
+            return True
+        return False
+
+    async def _user(self) -> User | None:
+        opened_by = self._scope["user"]
+        if not opened_by.is_authenticated:
+            return None
+        session = self._scope.get("session")
+        key = session.session_key if session is not None else None
+        user: User | None = await database_sync_to_async(_user_now)(opened_by.pk, key)
+        return user
+
+
+def _user_now(user_id: int, session_key: str | None) -> User | None:
+    if session_key is None:  # opened without a browser's session: the account alone counts
+        return User.objects.filter(pk=user_id, is_active=True).first()
+    return user_of_session(user_id, session_key, timezone.now())
