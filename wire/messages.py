@@ -176,6 +176,14 @@ class ModelCounters:
     compute_output_duration_us: float = 0.0
     pending_request_count: float = 0.0
     batch_counts: dict[str, float] = field(default_factory=dict)  # batch size -> executions
+    batch_compute_us: dict[str, float] = field(default_factory=dict)  # batch size -> sum of them
+    busy_us: float = 0.0  # instances at work: making batches, executing, splitting
+    instances: float = 0.0
+    cache_hits: float = 0.0
+    cache_misses: float = 0.0
+    load_seconds: float = 0.0
+    first_response: dict[str, float] = field(default_factory=dict)  # "le" in ms -> count up to it
+    step: bool = False  # of an ensemble: its requests are the ensemble's, not a client's
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,6 +71,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "controlplane.metrics.middleware.count_requests",
     "django.middleware.security.SecurityMiddleware",
     "controlplane.core.http.SecurityHeadersMiddleware",
     "controlplane.config.spa.StudioFiles",

@@ -51,6 +51,11 @@ class Hub:
         if not feed.followers:
             self._drop(topic)
 
+    def load(self) -> tuple[int, int]:
+        """How many topics are followed, and by how many sockets, each topic counted."""
+        feeds = list(self._feeds.values())
+        return len(feeds), sum(len(feed.followers) for feed in feeds)
+
     def leave_all(self, outbox: Outbox) -> None:
         for topic in list(self._feeds):
             self.leave(outbox, topic)
@@ -123,3 +128,9 @@ _hubs: WeakKeyDictionary[asyncio.AbstractEventLoop, Hub] = WeakKeyDictionary()
 def hub() -> Hub:
     """The hub of the running event loop; a server process has one loop and so one hub."""
     return _hubs.setdefault(asyncio.get_running_loop(), Hub())
+
+
+def load() -> tuple[int, int]:
+    """Topics and followers of this process."""
+    counted = [one.load() for one in list(_hubs.values())]
+    return sum(topics for topics, _ in counted), sum(followers for _, followers in counted)

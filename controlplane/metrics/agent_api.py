@@ -12,7 +12,7 @@ class SamplesDoor(NodeDoor):
     def post(self, request: Request) -> HttpResponse:
         node = caller(request)
         batch = message(SampleBatch, request)
-        services.samples_ingest(node_id=node.id, batch=batch)
+        services.samples_ingest(node_id=node.id, node=node.name, batch=batch)
         endpoints = {sample.endpoint for sample in batch.samples}
         return reply(
             ReportReply(

@@ -6,26 +6,46 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 STALE_S: Final = 6.0  # a replica not sampled for this long shows a gap
-FIELDS: Final = (
-    "success",
-    "failure",
-    "inference_count",
-    "exec_count",
-    "queue_duration_us",
-    "compute_input_duration_us",
-    "compute_infer_duration_us",
-    "compute_output_duration_us",
-)
 Sample = Mapping[str, Any]  # wire.messages.ReplicaSample as parsed JSON
+# Name of a sum -> field of wire.messages.ModelCounters.
+REQUESTS: Final = {
+    "success": "request_success",
+    "inferences": "inference_count",
+    "request_us": "request_duration_us",
+    "queue_us": "queue_duration_us",
+    "input_us": "compute_input_duration_us",
+    "infer_us": "compute_infer_duration_us",
+    "output_us": "compute_output_duration_us",
+}
+WORK: Final = {
+    "rows": "inference_count",
+    "executions": "exec_count",
+    "busy_us": "busy_us",
+    "hits": "cache_hits",
+    "misses": "cache_misses",
+}
+TABLES: Final = {"batch": "batch_counts", "batch_us": "batch_compute_us"}
 
 
-def _values(model: Mapping[str, Any]) -> dict[str, float]:
-    """One model's counters by name; a batch size counts as ``batch.<size>``."""
-    values = {name: float(model.get(name, 0.0)) for name in FIELDS[2:]}
-    values["success"] = float(model.get("request_success", 0.0))
-    values["failure"] = float(sum(model.get("request_failure", {}).values()))
-    for size, count in model.get("batch_counts", {}).items():
-        values[f"batch.{size}"] = float(count)
+def _values(model: Mapping[str, Any], *, composed: bool) -> dict[str, float]:
+    """One model's counters by name; a batch size counts as ``batch.<size>``.
+
+    Where an ensemble is loaded (``composed``) a request counts once, for the ensemble, whose
+    durations are the sums over its steps; executions count for the steps, which do the work.
+    """
+    values: dict[str, float] = {}
+    if not model.get("step"):
+        values |= {name: float(model.get(source, 0.0)) for name, source in REQUESTS.items()}
+        failures = model.get("request_failure", {})
+        values["failure"] = float(sum(failures.values()))
+        values |= {f"failure.{reason}": float(count) for reason, count in failures.items()}
+        buckets = model.get("first_response", {})
+        values |= {f"first.{bound}": float(count) for bound, count in buckets.items()}
+    if model.get("instances") or not composed:
+        values |= {name: float(model.get(source, 0.0)) for name, source in WORK.items()}
+        for name, source in TABLES.items():
+            table = model.get(source, {})
+            values |= {f"{name}.{size}": float(count) for size, count in table.items()}
     return values
 
 
@@ -35,8 +55,7 @@ class Track:
 
     at: list[float] = field(default_factory=list)
     sums: list[dict[str, float]] = field(default_factory=list)
-    pending: list[float] = field(default_factory=list)
-    memory_bytes: list[float] = field(default_factory=list)
+    gauges: list[dict[str, float]] = field(default_factory=list)
 
     def window(self, t: float, width_s: float) -> tuple[int, int] | None:
         """Indices of the sample valid at ``t`` and of the one ``width_s`` before it.
@@ -62,26 +81,43 @@ class Track:
         return self.at[span[1]] - self.at[span[0]]
 
 
-def track(samples: Iterable[Sample]) -> Track:
-    """``samples`` of one replica, in order of time."""
+def track(samples: Iterable[Sample], only: str = "") -> Track:
+    """``samples`` of one replica, in order of time; with ``only`` of that model alone."""
     made = Track()
     before: dict[tuple[str, str], dict[str, float]] = {}
     sums: dict[str, float] = {}
     for sample in samples:
         sums = dict(sums)
-        pending = 0.0
-        for model in sample["models"]:
+        gauges = {"memory_bytes": float(sample.get("memory_bytes", 0))}
+        models = sample["models"]
+        composed = not only and any(model.get("step") for model in models)
+        _rise(sums, before, ("", ""), {"cpu_s": float(sample.get("cpu_seconds", 0.0))})
+        for model in models:
+            if only and model["model"] != only:
+                continue
+            seen = {**model, "step": False} if only else model
             key = (model["model"], model["version"])
-            now = _values(model)
-            pending += float(model.get("pending_request_count", 0.0))
-            old = before.get(key)
-            for name, value in now.items():
-                # the first sample is where counting begins: what came before is nobody's window
-                was = value if old is None else old.get(name, 0.0)
-                sums[name] = sums.get(name, 0.0) + (value - was if value >= was else value)
-            before[key] = now
+            _rise(sums, before, key, _values(seen, composed=composed))
+            gauges["pending"] = gauges.get("pending", 0.0) + model.get("pending_request_count", 0.0)
+            gauges["instances"] = gauges.get("instances", 0.0) + model.get("instances", 0.0)
+            load = float(model.get("load_seconds", 0.0))
+            gauges["load_seconds"] = max(gauges.get("load_seconds", 0.0), load)
         made.at.append(float(sample["at"]))
         made.sums.append(sums)
-        made.pending.append(pending)
-        made.memory_bytes.append(float(sample.get("memory_bytes", 0)))
+        made.gauges.append({"pending": 0.0, **gauges})
     return made
+
+
+def _rise(
+    sums: dict[str, float],
+    before: dict[tuple[str, str], dict[str, float]],
+    key: tuple[str, str],
+    now: dict[str, float],
+) -> None:
+    """Add what came since ``before``; what fell has started from zero."""
+    old = before.get(key)
+    for name, value in now.items():
+        # the first sample is where counting begins: what came before is nobody's window
+        was = value if old is None else old.get(name, 0.0)
+        sums[name] = sums.get(name, 0.0) + (value - was if value >= was else value)
+    before[key] = now

@@ -9,6 +9,7 @@ class ReplicaSample(models.Model):
     endpoint = models.CharField(max_length=64)
     deployment = models.CharField(max_length=64)
     replica_id = models.CharField(max_length=32)
+    node = models.CharField(max_length=64, default="")  # its name
     at = models.FloatField()  # Unix seconds
     data = models.JSONField()
 
@@ -42,17 +43,36 @@ class GatewaySample(models.Model):
 
 class NodeSample(models.Model):
     node_id = models.CharField(max_length=32)
+    node = models.CharField(max_length=64, default="")  # its name
     at = models.FloatField()
     data = models.JSONField()
 
     class Meta:
         indexes = [
-            models.Index(fields=["node_id", "at"], name="node_sample_by_node"),
+            models.Index(fields=["node", "at"], name="node_sample_by_name"),
             models.Index(fields=["at"], name="node_sample_by_age"),
         ]
 
     def __str__(self) -> str:
         return f"{self.node_id}@{self.at:.1f}"
+
+
+class RollUp(models.Model):
+    """What is left of the samples of one scope in one minute or one hour (``stored.py``)."""
+
+    scope = models.CharField(max_length=200)  # see types.Scope
+    span_s = models.PositiveIntegerField()  # 60 or 3600
+    at = models.BigIntegerField()  # Unix seconds of its end
+    data = models.JSONField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["scope", "span_s", "at"], name="one_roll_up_per_span")
+        ]
+        indexes = [models.Index(fields=["span_s", "at"], name="roll_up_by_age")]
+
+    def __str__(self) -> str:
+        return f"{self.scope}@{self.at}/{self.span_s}"
 
 
 class LogLine(models.Model):

@@ -1,91 +1,196 @@
-"""Pure: the values of the live panels from samples, by the keys that the studio draws.
+"""Pure: values of the panels from raw samples, by the keys that the studio draws.
 
-A key is ``<metric>.<deployment>``, with ``all`` for the whole endpoint. Requests, inferences, queue
-and compute come from the runtimes' counters, latency quantiles and errors from the gateways.
+A key is ``<metric>.<deployment>``, with ``all`` for the whole endpoint and ``node:<name>`` for a
+machine; the metrics of batch sizes are ``batch.<size>.all`` and ``batch_us.<size>.all``.
 """
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
-from controlplane.metrics.counters import Track, track
-from controlplane.metrics.histogram import merged, quantile_us
+from controlplane.metrics import formulas
+from controlplane.metrics.counters import STALE_S, Track, track
+from controlplane.metrics.formulas import BATCH_S, METRICS, SIZED, Answers, Value
+from controlplane.metrics.histogram import merged
 
-RATE_S: Final = 2.0  # window of rates
-MEAN_S: Final = 5.0  # window of means and quantiles
-BATCH_S: Final = 60.0  # window of the batch sizes
 LOOKBACK_S: Final = BATCH_S + 10.0
 ALL: Final = "all"
-QUANTILES: Final = {"p50_us": 0.5, "p95_us": 0.95, "p99_us": 0.99}
-MEANS: Final = {
-    "queue_us": "queue_duration_us",
-    "compute_input_us": "compute_input_duration_us",
-    "compute_infer_us": "compute_infer_duration_us",
-    "compute_output_us": "compute_output_duration_us",
-}
-METRICS: Final = (
-    "request_rate",
-    "inference_rate",
-    "error_rate",
-    "errors_4xx",
-    "errors_5xx",
-    *QUANTILES,
-    *MEANS,
-    "mean_batch",
-    "pending",
-    "memory_bytes",
-)
-Value = float | None
+NODE: Final = "node:"
+Sample = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Samples of one deployment, or of all: tracks of its replicas, and its gateway samples."""
+    """Samples of one scope: tracks of its replicas, gateway samples, samples of a machine."""
 
     tracks: tuple[Track, ...] = ()
-    gateway: tuple[Mapping[str, Any], ...] = ()  # wire.messages.GatewaySample as parsed, by time
+    gateway: tuple[Sample, ...] = ()  # wire.messages.GatewaySample as parsed, by time
     gateway_at: tuple[float, ...] = ()
+    host: tuple[Mapping[str, float], ...] = ()
+    host_at: tuple[float, ...] = ()
+
+
+@dataclass(slots=True)
+class LiveWindow:
+    """A ``formulas.Window`` over samples: ``width_s`` seconds that end at ``t``."""
+
+    source: Source
+    t: float
+    width_s: float
+    spans: list[tuple[Track, tuple[int, int]]] = field(init=False)
+    _seen: list[Answers | None] = field(init=False, default_factory=list)  # computed once
+
+    def __post_init__(self) -> None:
+        spans = ((one, one.window(self.t, self.width_s)) for one in self.source.tracks)
+        self.spans = [
+            (one, span) for one, span in spans if span is not None and one.seconds(span) > 0
+        ]
+
+    def rate(self, name: str) -> Value:
+        if not self.spans:
+            return None
+        return sum(one.increase(name, span) / one.seconds(span) for one, span in self.spans)
+
+    def total(self, name: str) -> float:
+        return sum(one.increase(name, span) for one, span in self.spans)
+
+    def totals(self, prefix: str) -> dict[str, float]:
+        start = f"{prefix}."
+        names = {
+            name for one, span in self.spans for name in one.sums[span[1]] if name.startswith(start)
+        }
+        return {name.removeprefix(start): self.total(name) for name in names}
+
+    def gauge(self, name: str) -> Value:
+        if self.source.host:
+            last = bisect_right(self.source.host_at, self.t) - 1
+            if last < 0 or self.t - self.source.host_at[last] > STALE_S:
+                return None
+            return self.source.host[last].get(name)
+        found = [
+            one.gauges[index].get(name, 0.0)
+            for one in self.source.tracks
+            if (index := one.latest(self.t)) is not None
+        ]
+        return float(sum(found)) if found else None
+
+    def answers(self) -> Answers | None:
+        if not self._seen:
+            self._seen.append(self._add_up())
+        return self._seen[0]
+
+    def _add_up(self) -> Answers | None:
+        at = self.source.gateway_at
+        first = bisect_right(at, self.t - self.width_s)
+        seen = self.source.gateway[first : bisect_right(at, self.t)]
+        return answers(seen, self.width_s) if seen else None
+
+
+def answers(seen: Sequence[Sample], width_s: float) -> Answers:
+    """Gateway samples added up."""
+    classes: dict[str, int] = {}
+    for sample in seen:
+        for kind, count in sample["status_classes"].items():
+            classes[kind] = classes.get(kind, 0) + int(count)
+    return Answers(
+        seconds=max([width_s, *(float(sample["interval_s"]) for sample in seen)]),
+        requests=sum(int(sample["requests"]) for sample in seen),
+        classes=classes,
+        histogram=merged(sample["histogram"] for sample in seen),
+        request_bytes=sum(int(sample.get("request_bytes", 0)) for sample in seen),
+        response_bytes=sum(int(sample.get("response_bytes", 0)) for sample in seen),
+    )
+
+
+def tracks(replica_samples: Iterable[Sample], only: str = "") -> dict[tuple[str, str], Track]:
+    """Deployment and replica -> its track; samples in order of time."""
+    by_replica: dict[tuple[str, str], list[Sample]] = {}
+    for sample in replica_samples:
+        by_replica.setdefault((sample["deployment"], sample["replica_id"]), []).append(sample)
+    return {key: track(samples, only) for key, samples in by_replica.items()}
+
+
+def source(found: Iterable[Track], gateway: Sequence[Sample] = ()) -> Source:
+    return Source(
+        tracks=tuple(found),
+        gateway=tuple(gateway),
+        gateway_at=tuple(float(sample["at"]) for sample in gateway),
+    )
 
 
 def sources(
-    replica_samples: Iterable[Mapping[str, Any]], gateway_samples: Iterable[Mapping[str, Any]]
+    replica_samples: Iterable[Sample], gateway_samples: Iterable[Sample]
 ) -> dict[str, Source]:
     """Deployment -> its samples, and ``all``; both inputs in order of time."""
-    by_replica: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
-    for sample in replica_samples:
-        by_replica.setdefault((sample["deployment"], sample["replica_id"]), []).append(sample)
-    tracks: dict[str, list[Track]] = {ALL: []}
-    for (deployment, _), samples in by_replica.items():
-        made = track(samples)
-        tracks.setdefault(deployment, []).append(made)
-        tracks[ALL].append(made)
-    gateway: dict[str, list[Mapping[str, Any]]] = {ALL: []}
+    by_deployment: dict[str, list[Track]] = {ALL: []}
+    for (deployment, _), made in tracks(replica_samples).items():
+        by_deployment.setdefault(deployment, []).append(made)
+        by_deployment[ALL].append(made)
+    gateway: dict[str, list[Sample]] = {ALL: []}
     for sample in gateway_samples:
         gateway.setdefault(sample["deployment"], []).append(sample)
         gateway[ALL].append(sample)
     return {
-        name: Source(
-            tracks=tuple(tracks.get(name, ())),
-            gateway=tuple(gateway.get(name, ())),
-            gateway_at=tuple(float(sample["at"]) for sample in gateway.get(name, ())),
-        )
-        for name in {*tracks, *gateway}
+        name: source(by_deployment.get(name, ()), gateway.get(name, ()))
+        for name in {*by_deployment, *gateway}
     }
 
 
-def keys(deployments: Iterable[str], batch_sizes: Iterable[str]) -> list[str]:
-    """In a stable order: deployments by name, then all, then batch sizes by size."""
+def host_source(samples: Sequence[tuple[float, Sample]]) -> Source:
+    """From times and ``wire.messages.NodeInfo`` as parsed, in order of time."""
+    return Source(
+        host=tuple(host_gauges(info) for _, info in samples),
+        host_at=tuple(at for at, _ in samples),
+    )
+
+
+def host_gauges(info: Sample) -> dict[str, float]:
+    found = {
+        "host_cpu": float(info.get("cpu_utilization", 0.0)),
+        "host_memory": float(info.get("memory_used_bytes", 0)),
+        "host_memory_total": float(info.get("memory_total_bytes", 0)),
+        "disk_used": float(info.get("disk_total_bytes", 0) - info.get("disk_free_bytes", 0)),
+        "disk_total": float(info.get("disk_total_bytes", 0)),
+    }
+    for gpu in info.get("gpus", ()):
+        found[f"gpu{gpu['index']}_util"] = float(gpu["utilization"])
+        found[f"gpu{gpu['index']}_memory"] = float(gpu["memory_used_bytes"])
+        found[f"gpu{gpu['index']}_memory_total"] = float(gpu["memory_total_bytes"])
+    return found
+
+
+def keys(
+    deployments: Iterable[str],
+    sizes: Iterable[str],
+    hosts: Mapping[str, Iterable[str]] | None = None,
+) -> list[str]:
+    """In a stable order: deployments by name, then all, then batch sizes, then machines."""
     names = [*sorted(set(deployments) - {ALL}), ALL]
-    sizes = sorted(set(batch_sizes), key=int)
-    return [f"{metric}.{name}" for name in names for metric in METRICS] + [
-        f"batch.{size}.{ALL}" for size in sizes
-    ]
+    ordered = sorted(set(sizes), key=int)
+    return (
+        [f"{metric}.{name}" for name in names for metric in METRICS]
+        + [f"{metric}.{size}.{ALL}" for metric in SIZED for size in ordered]
+        + [
+            f"{gauge}.{NODE}{host}"
+            for host, gauges in sorted((hosts or {}).items())
+            for gauge in sorted(gauges)
+        ]
+    )
 
 
-def batch_sizes(source: Source) -> set[str]:
-    """Sizes that were executed in the window, as text."""
-    latest = [t.sums[-1] for t in source.tracks if t.sums]
+def parse(key: str) -> tuple[str, str, str]:
+    """Metric, batch size ("" for most) and scope of a key."""
+    metric, _, rest = key.partition(".")
+    if metric in SIZED:
+        size, _, scope = rest.partition(".")
+        return metric, size, scope
+    return metric, "", rest
+
+
+def batch_sizes(of: Source) -> set[str]:
+    """Sizes that were executed since counting began, as text."""
+    latest = [one.sums[-1] for one in of.tracks if one.sums]
     return {
         name.removeprefix("batch.")
         for sums in latest
@@ -94,110 +199,30 @@ def batch_sizes(source: Source) -> set[str]:
     }
 
 
+def windows(of: Source, t: float, step_s: float) -> Callable[[float], LiveWindow]:
+    """Windows that end at ``t``, at least ``step_s`` wide: no sample is missed between two points
+    of a coarse series."""
+    made: dict[float, LiveWindow] = {}
+
+    def window(width_s: float) -> LiveWindow:
+        width_s = max(width_s, step_s)
+        if width_s not in made:
+            made[width_s] = LiveWindow(of, t, width_s)
+        return made[width_s]
+
+    return window
+
+
 def values(
-    by_deployment: Mapping[str, Source], wanted: Sequence[str], t: float, *, step_s: float = 0.0
+    by_scope: Mapping[str, Source], wanted: Sequence[str], t: float, *, step_s: float = 0.0
 ) -> list[Value]:
-    """One value per key at ``t``. Windows are at least ``step_s`` wide, so that no sample is missed
-    between two points of a coarse series."""
+    """One value per key at ``t``."""
     empty = Source()
+    of_scope: dict[str, Callable[[float], LiveWindow]] = {}
     found = []
     for key in wanted:
-        metric, _, rest = key.partition(".")
-        if metric == "batch":
-            size, _, name = rest.partition(".")
-            found.append(_batch_share(by_deployment.get(name, empty), size, t, step_s))
-        else:
-            found.append(_value(by_deployment.get(rest, empty), metric, t, step_s))
+        metric, size, scope = parse(key)
+        if scope not in of_scope:
+            of_scope[scope] = windows(by_scope.get(scope, empty), t, step_s)
+        found.append(formulas.value(of_scope[scope], metric, size))
     return found
-
-
-def _value(source: Source, metric: str, t: float, step_s: float) -> Value:
-    if metric in QUANTILES:
-        seen = _seen(source, t, max(MEAN_S, step_s))
-        return quantile_us(merged(sample["histogram"] for sample in seen), QUANTILES[metric])
-    if metric in MEANS:
-        return _ratio(source, t, max(MEAN_S, step_s), MEANS[metric], "success")
-    return _SINGLE[metric](source, t, step_s)
-
-
-def _spans(source: Source, t: float, width_s: float) -> list[tuple[Track, tuple[int, int]]]:
-    spans = ((one, one.window(t, width_s)) for one in source.tracks)
-    return [(one, span) for one, span in spans if span is not None and one.seconds(span) > 0]
-
-
-def _rate(source: Source, t: float, width_s: float, names: Sequence[str]) -> Value:
-    spans = _spans(source, t, width_s)
-    if not spans:
-        return None
-    return sum(
-        sum(one.increase(name, span) for name in names) / one.seconds(span) for one, span in spans
-    )
-
-
-def _ratio(source: Source, t: float, width_s: float, above: str, below: str) -> Value:
-    """ΣΔ above / ΣΔ below over replicas; None when nothing was counted below."""
-    spans = _spans(source, t, width_s)
-    total = sum(one.increase(below, span) for one, span in spans)
-    if total <= 0:
-        return None
-    return sum(one.increase(above, span) for one, span in spans) / total
-
-
-def _gauge(source: Source, t: float, name: str) -> Value:
-    found = [
-        getattr(one, name)[index] for one in source.tracks if (index := one.latest(t)) is not None
-    ]
-    return float(sum(found)) if found else None
-
-
-def _batch_share(source: Source, size: str, t: float, step_s: float) -> Value:
-    """Share of executions with this batch size."""
-    spans = _spans(source, t, max(BATCH_S, step_s))
-    counts: dict[str, float] = {}
-    for one, span in spans:
-        for name in one.sums[span[1]]:
-            if name.startswith("batch."):
-                counts[name] = counts.get(name, 0.0) + one.increase(name, span)
-    total = sum(counts.values())
-    return counts.get(f"batch.{size}", 0.0) / total if total > 0 else None
-
-
-def _seen(source: Source, t: float, width_s: float) -> Sequence[Mapping[str, Any]]:
-    """Gateway samples within (t - width_s, t]."""
-    first = bisect_right(source.gateway_at, t - width_s)
-    return source.gateway[first : bisect_right(source.gateway_at, t)]
-
-
-def _error_rate(source: Source, t: float, step_s: float) -> Value:
-    """Answers of 4xx and 5xx over all, as clients saw them; None when there were none at all."""
-    seen = _seen(source, t, max(MEAN_S, step_s))
-    total = sum(int(sample["requests"]) for sample in seen)
-    if not total:
-        return None
-    return sum(_status(sample, "4xx") + _status(sample, "5xx") for sample in seen) / total
-
-
-def _errors(source: Source, t: float, step_s: float, kind: str) -> Value:
-    """Per second. Zero, not a gap, while replicas are sampled: an idle gateway says nothing."""
-    width_s = max(RATE_S, step_s)
-    seen = _seen(source, t, width_s)
-    if not seen:
-        return 0.0 if any(one.latest(t) is not None for one in source.tracks) else None
-    longest = max([width_s, *(float(sample["interval_s"]) for sample in seen)])
-    return sum(_status(sample, kind) for sample in seen) / longest
-
-
-def _status(sample: Mapping[str, Any], kind: str) -> int:
-    return int(sample["status_classes"].get(kind, 0))
-
-
-_SINGLE: Final[Mapping[str, Callable[[Source, float, float], Value]]] = {
-    "request_rate": lambda s, t, w: _rate(s, t, max(RATE_S, w), ("success", "failure")),
-    "inference_rate": lambda s, t, w: _rate(s, t, max(RATE_S, w), ("inference_count",)),
-    "error_rate": _error_rate,
-    "errors_4xx": lambda s, t, w: _errors(s, t, w, "4xx"),
-    "errors_5xx": lambda s, t, w: _errors(s, t, w, "5xx"),
-    "mean_batch": lambda s, t, w: _ratio(s, t, max(MEAN_S, w), "inference_count", "exec_count"),
-    "pending": lambda s, t, _: _gauge(s, t, "pending"),
-    "memory_bytes": lambda s, t, _: _gauge(s, t, "memory_bytes"),
-}

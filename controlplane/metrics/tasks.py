@@ -10,3 +10,8 @@ from controlplane.metrics import services
 @shared_task(name="metrics.prune")
 def metrics_prune() -> None:
     services.prune(now=time.time())
+
+
+@shared_task(name="metrics.roll_up")
+def metrics_roll_up() -> None:
+    services.roll_up(now=time.time())

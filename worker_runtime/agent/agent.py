@@ -30,6 +30,7 @@ logger = logging.getLogger(__name__)
 PATIENCE_S = 10.0  # without the control plane for so long, dormant replicas start from the journal
 REPORT_GAP_S = 0.2
 LOG_INTERVAL_S = 1.0
+NODE_INTERVAL_S = 1.9  # between samples of the machine itself, however often replicas are sampled
 STOP_DRAIN_S = 10.0
 FAREWELL_S = 2.0
 
@@ -62,6 +63,7 @@ class Agent:
         self._poll_s = 2.0
         self._heartbeat_s = 5.0
         self._sample_s = 2.0
+        self._described_at = float("-inf")
 
     def request_stop(self, *, replicas: bool) -> None:
         """End `run`; with `replicas` they are stopped, else left to the next agent."""
@@ -197,8 +199,12 @@ class Agent:
                         cpu_seconds=seconds,
                     )
                 )
-        if samples:
-            self._heed(await self._client.samples(SampleBatch(samples=tuple(samples))))
+        node = None
+        if began - self._described_at >= NODE_INTERVAL_S:
+            self._described_at = began
+            node = self._machine.describe()
+        if samples or node:
+            self._heed(await self._client.samples(SampleBatch(tuple(samples), node)))
         await asyncio.sleep(max(0.05, self._sample_s - (time.monotonic() - began)))
 
     async def _ship_logs(self) -> None:

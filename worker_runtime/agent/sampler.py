@@ -20,9 +20,21 @@ COUNTERS = {
     "nv_inference_compute_infer_duration_us": "compute_infer_duration_us",
     "nv_inference_compute_output_duration_us": "compute_output_duration_us",
     "nv_inference_pending_request_count": "pending_request_count",
+    "nv_cache_num_hits_per_model": "cache_hits",
+    "nv_cache_num_misses_per_model": "cache_misses",
+    "nv_model_load_duration_secs": "load_seconds",
+    "shoal_instance_busy_us": "busy_us",
+    "shoal_model_instances": "instances",
 }
-FAILURES = "nv_inference_request_failure"
-BATCHES = "shoal_inference_batch_size"
+# Metric of the runtime -> field of ModelCounters that is a table, and the label that is its key.
+TABLES = {
+    "nv_inference_request_failure": ("request_failure", "reason"),
+    "nv_inference_first_response_histogram_ms_bucket": ("first_response", "le"),
+    "shoal_inference_batch_size": ("batch_counts", "batch_size"),
+    "shoal_inference_batch_compute_us": ("batch_compute_us", "batch_size"),
+}
+STEP = "shoal_model_is_step"
+Key = tuple[str, str]  # model, version
 
 
 async def scrape(client: httpx.AsyncClient, host: str, port: int) -> tuple[ModelCounters, ...]:
@@ -38,34 +50,33 @@ def parse(text: str) -> tuple[ModelCounters, ...]:
 
 
 def collect(samples: Iterable[Sample]) -> tuple[ModelCounters, ...]:
-    plain: dict[tuple[str, str], dict[str, float]] = {}
-    failures: dict[tuple[str, str], dict[str, float]] = {}
-    batches: dict[tuple[str, str], dict[str, float]] = {}
+    plain: dict[Key, dict[str, float]] = {}
+    tables: dict[Key, dict[str, dict[str, float]]] = {}
+    steps: set[Key] = set()
     for sample in samples:
         # why: the parser gives every counter the suffix of OpenMetrics, Triton names them without.
         name = sample.name.removesuffix("_total")
         key = (sample.labels.get("model", ""), sample.labels.get("version", ""))
         if name in COUNTERS:
-            _add(plain, key, COUNTERS[name], sample.value)
-        elif name == FAILURES:
-            _add(failures, key, sample.labels.get("reason", "OTHER"), sample.value)
-        elif name == BATCHES:
-            _add(batches, key, sample.labels.get("batch_size", ""), sample.value)
+            _add(plain.setdefault(key, {}), COUNTERS[name], sample.value)
+        elif name in TABLES:
+            table, label = TABLES[name]
+            rows = tables.setdefault(key, {}).setdefault(table, {})
+            _add(rows, sample.labels.get(label, "OTHER"), sample.value)
+        elif name == STEP and sample.value:
+            steps.add(key)
     return tuple(
         ModelCounters(
-            model=model,
-            version=version,
-            request_failure=failures.get((model, version), {}),
-            batch_counts=batches.get((model, version), {}),
-            **plain.get((model, version), {}),
+            model=key[0],
+            version=key[1],
+            step=key in steps,
+            **plain.get(key, {}),  # type: ignore[arg-type] # no other field is named in COUNTERS
+            **tables.get(key, {}),  # type: ignore[arg-type] # nor in TABLES
         )
-        for model, version in sorted(plain.keys() | failures.keys() | batches.keys())
+        for key in sorted(plain.keys() | tables.keys())
     )
 
 
-def _add(
-    table: dict[tuple[str, str], dict[str, float]], key: tuple[str, str], name: str, value: float
-) -> None:
+def _add(row: dict[str, float], name: str, value: float) -> None:
     """Instances of one model may be labelled apart (by GPU): they add up."""
-    row = table.setdefault(key, {})
     row[name] = row.get(name, 0.0) + value

@@ -1,14 +1,15 @@
 """REST of endpoints: themselves, traffic, keys, snippets, series."""
 
+import time
+
 from django.utils import timezone
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework import status
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from controlplane.accounts.policy import Permission
-from controlplane.core.errors import Invalid
 from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
 from controlplane.deployments import selectors, services
 from controlplane.deployments.api.reading import (
@@ -29,15 +30,21 @@ from controlplane.deployments.serializers.endpoints import (
     EndpointTokenSerializer,
     KeyRegenerateSerializer,
     MirrorInputSerializer,
-    SeriesSerializer,
     SnippetsSerializer,
     TrafficInputSerializer,
 )
 from controlplane.deployments.serializers.operations import OperationSerializer
-from controlplane.metrics.selectors import live_series
+from controlplane.metrics.selectors import endpoint_history, live_series
+from controlplane.metrics.serializers import (
+    EndpointMetricsQuery,
+    SeriesSerializer,
+    history_body,
+    live_body,
+    query_of,
+)
 
 EndpointPageSerializer = page_of(EndpointSerializer)
-LONGEST_RANGE_S = 6 * 3600
+LONGEST_LIVE_S = 900
 
 
 class EndpointsView(APIView):
@@ -211,16 +218,23 @@ class SnippetsView(APIView):
 class MetricsView(APIView):
     @extend_schema(
         operation_id="endpoints_metrics",
-        parameters=[
-            OpenApiParameter("range", int, description="seconds back from now, default 300")
-        ],
+        parameters=[EndpointMetricsQuery],
         responses=SeriesSerializer,
     )
     def get(self, request: Request, endpoint: str) -> Response:
-        """The series of the live panels, columnar."""
+        """The series of the panels, columnar: the live ones (every half second) for a `range` of
+        at most 900 s and nothing else, otherwise buckets with their lowest and highest value."""
         selectors.endpoint_get(endpoint)
-        text = request.query_params.get("range", "300")
-        if not text.isdecimal() or not 0 < int(text) <= LONGEST_RANGE_S:
-            raise Invalid(f"range: 1 to {LONGEST_RANGE_S} seconds, not {text!r}.", field="range")
-        columns = live_series(endpoint, float(text))
-        return Response({"keys": columns.keys, "t": columns.t, "v": columns.v})
+        values = form(EndpointMetricsQuery, request.query_params)
+        live = {"range"}.issuperset(request.query_params)
+        if live and values["range"] <= LONGEST_LIVE_S:
+            return Response(live_body(live_series(endpoint, float(values["range"]))))
+        now = time.time()
+        found = endpoint_history(
+            endpoint,
+            query_of(values, now),
+            node=values["node"],
+            now=now,
+            metrics=values["metrics"],
+        )
+        return Response(history_body(found))

@@ -371,12 +371,3 @@ class SnippetsSerializer(Fields):
     curl = serializers.CharField()
     python_http = serializers.CharField()
     python_grpc = serializers.CharField()
-
-
-class SeriesSerializer(Fields):
-    keys = serializers.ListField(child=serializers.CharField())
-    t = serializers.ListField(child=serializers.FloatField(), help_text="Unix seconds")
-    v = serializers.ListField(
-        child=serializers.ListField(child=serializers.FloatField(allow_null=True)),
-        help_text="one list per key, one value per time; null is a gap",
-    )

@@ -338,7 +338,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description The series of the live panels, columnar. */
+        /**
+         * @description The series of the panels, columnar: the live ones (every half second) for a `range` of
+         *     at most 900 s and nothing else, otherwise buckets with their lowest and highest value.
+         */
         get: operations["endpoints_metrics"];
         put?: never;
         post?: never;
@@ -499,6 +502,46 @@ export interface paths {
         put?: never;
         /** @description A token that lets one node join within the hour, and the command for that machine. */
         post: operations["join_tokens_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * @description The control plane itself in Prometheus' text format: states, freshness, its requests,
+         *     and what the gateways answered since this process started.
+         */
+        get: operations["metrics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/metrics/query": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * @description Series of up to 12 endpoints, deployments, models or nodes, up to 30 days back. Keys are
+         *     `<metric>.<kind>/<id>`.
+         */
+        get: operations["metrics_query"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1448,10 +1491,6 @@ export interface components {
             deployment?: string;
             /** @default 1 */
             instance_count?: number;
-            /** @description only nodes with all these labels run it */
-            node_labels?: {
-                [key: string]: string;
-            };
             /** @default 100 */
             traffic?: number;
         };
@@ -2523,6 +2562,14 @@ export interface components {
             }[];
         };
         /**
+         * @description * `live` - live
+         *     * `samples` - samples
+         *     * `minutes` - minutes
+         *     * `hours` - hours
+         * @enum {string}
+         */
+        ResolutionEnum: "live" | "samples" | "minutes" | "hours";
+        /**
          * @description * `viewer` - Viewer
          *     * `invoker` - Invoker
          *     * `deployer` - Deployer
@@ -2553,10 +2600,19 @@ export interface components {
         ScopesEnum: "read" | "invoke" | "keys" | "deploy" | "operate" | "administer";
         Series: {
             keys: string[];
-            /** @description Unix seconds */
+            /** @description Unix seconds, ends of the buckets */
             t: number[];
             /** @description one list per key, one value per time; null is a gap */
             v: (number | null)[][];
+            /** @description the lowest value in each bucket; empty where points are not buckets */
+            low: (number | null)[][];
+            high: (number | null)[][];
+            /**
+             * Format: double
+             * @description width of a bucket
+             */
+            step_s: number;
+            resolution: components["schemas"]["ResolutionEnum"];
         };
         /**
          * @description * `Healthy` - Healthy
@@ -3619,8 +3675,18 @@ export interface operations {
     endpoints_metrics: {
         parameters: {
             query?: {
-                /** @description seconds back from now, default 300 */
+                /** @description Unix seconds, instead of `range` */
+                from?: number;
+                /** @description names separated by commas; default: all */
+                metrics?: string;
+                /** @description only what ran there */
+                node?: string;
+                /** @description seconds back from now */
                 range?: number;
+                /** @description seconds; a coarser one is taken where there would be more than 600 points */
+                step?: number;
+                /** @description Unix seconds; default: now */
+                to?: number;
             };
             header?: never;
             path: {
@@ -3926,6 +3992,71 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["JoinToken"];
                 };
+            };
+        };
+    };
+    metrics: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+        };
+    };
+    metrics_query: {
+        parameters: {
+            query: {
+                /**
+                 * @description * `endpoint` - endpoint
+                 *     * `deployment` - deployment
+                 *     * `model` - model
+                 *     * `node` - node
+                 */
+                by: "endpoint" | "deployment" | "model" | "node";
+                /** @description Unix seconds, instead of `range` */
+                from?: number;
+                /** @description at most 12, by commas; deployments as endpoint/deployment */
+                ids?: string;
+                /** @description names separated by commas */
+                metrics?: string;
+                /** @description seconds back from now */
+                range?: number;
+                /** @description seconds; a coarser one is taken where there would be more than 600 points */
+                step?: number;
+                /** @description Unix seconds; default: now */
+                to?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Series"];
+                };
+            };
+            /** @description `BadArgument`: the field, and what was expected */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
         };
     };

@@ -139,6 +139,16 @@ BATCH_SIZE = (
     "shoal_inference_batch_size_total",
     "Number of model executions by batch size (rows)",
 )
+BATCH_COMPUTE = (
+    "shoal_inference_batch_compute_us_total",
+    "Microseconds that executions spent in the model, by batch size (rows)",
+)
+BUSY = (
+    "shoal_instance_busy_us_total",
+    "Microseconds that instances spent on batches: making, executing and splitting them",
+)
+INSTANCES = ("shoal_model_instances", "Instances that execute batches of the model")
+STEP = ("shoal_model_is_step", "1 for a model that a loaded ensemble calls, 0 otherwise")
 MEMORY = ("shoal_model_memory_bytes", "Memory of the model version, estimated when it was loaded")
 PHASE_TEXTS = {
     "request": "Time from a request's arrival to its answer, in seconds",
@@ -173,6 +183,7 @@ class ModelSource(Protocol):
     version: int
     statistics: Any
     cached: bool
+    config: Any  # a ModelConfig
 
     @property
     def metric_labels(self) -> Mapping[str, str]: ...
@@ -262,13 +273,22 @@ def _gauges(models: Models) -> Iterator[Family]:
 def _own(models: Models) -> Iterator[Family]:
     """What Triton's users ask for and it does not have."""
     batches, memory = Family(*BATCH_SIZE, "counter"), Family(*MEMORY, "gauge")
+    compute, busy = Family(*BATCH_COMPUTE, "counter"), Family(*BUSY, "counter")
+    instances, steps = Family(*INSTANCES, "gauge"), Family(*STEP, "gauge")
+    called = {s.model_name for m, _ in models for s in m.config.ensemble_scheduling.step}
     for model, labels in models:
+        at_work_ns = 0
         for size, batch in sorted(model.statistics.batches.items()):
             batches.add({**labels, "batch_size": str(size)}, batch.count)
+            compute.add({**labels, "batch_size": str(size)}, batch.infer_ns // _US)
+            at_work_ns += batch.input_ns + batch.infer_ns + batch.output_ns
+        busy.add(labels, at_work_ns // _US)
+        instances.add(labels, _instances(model.config))
+        steps.add(labels, int(model.name in called))
         for usage in model.statistics.memory:
             where = {"type": usage.kind, "id": str(usage.device)}
             memory.add({**labels, **where}, usage.byte_size)
-    yield from (batches, memory)
+    yield from (batches, compute, busy, instances, steps, memory)
     bounds = [bound / _S for bound in BOUNDS]
     for phase in PHASES:
         family = Family(f"shoal_inference_{phase}_seconds", PHASE_TEXTS[phase], "histogram")
@@ -277,6 +297,11 @@ def _own(models: Models) -> Iterator[Family]:
             total = getattr(model.statistics, _SUMS[phase]) / _S
             family.add_histogram(labels, bounds, counts, total)
         yield family
+
+
+def _instances(config: Any) -> int:
+    """A group on GPUs has its count on each of them."""
+    return sum(group.count * max(1, len(group.gpus)) for group in config.instance_group)
 
 
 def _first_response(models: Models) -> Family:

@@ -159,8 +159,8 @@ def test_quantiles_of_nothing_and_of_the_very_fast() -> None:
 def test_keys_are_stable() -> None:
     found = series.keys(["green", "blue"], ["16", "2"])
     assert found[0] == "request_rate.blue"
-    assert found[-2:] == ["batch.2.all", "batch.16.all"]
-    assert len(found) == 3 * len(series.METRICS) + 2
+    assert found[-2:] == ["batch_us.2.all", "batch_us.16.all"]
+    assert len(found) == 3 * len(series.METRICS) + 4
 
 
 def test_a_model_that_appears_later_counts_from_its_first_sample() -> None:

@@ -7,6 +7,7 @@ from rest_framework.test import APIClient
 
 from controlplane.metrics import selectors, services
 from controlplane.metrics.models import LogLine, ReplicaSample, Watch
+from controlplane.metrics.services import keeping
 from controlplane.metrics.types import KEEP_SAMPLES_S
 from tests.support.simulated_node import SimulatedNode
 from wire import codec
@@ -96,11 +97,13 @@ def test_log_lines_come_once_and_in_order() -> None:
 def test_old_samples_and_all_but_the_last_lines_are_dropped(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(services, "KEEP_LOG_LINES", 3)
+    monkeypatch.setattr(keeping, "KEEP_LOG_LINES", 3)
     services.logs_ingest(LogBatch(tuple(line(seq) for seq in range(10))))
     now = time.time()
     old = counted(now - KEEP_SAMPLES_S - 1, 1)
-    services.samples_ingest(node_id="n", batch=SampleBatch(samples=(old, counted(now, 1))))
+    services.samples_ingest(
+        node_id="n", node="n1", batch=SampleBatch(samples=(old, counted(now, 1)))
+    )
     services.prune(now=now)
     assert sorted(LogLine.objects.values_list("seq", flat=True)) == [7, 8, 9]
     assert ReplicaSample.objects.count() == 1

@@ -16,6 +16,19 @@ nv_inference_queue_duration_us{model="digits",version="1",gpu_uuid="b"} 5
 nv_inference_pending_request_count{model="digits",version="1"} 4
 # TYPE shoal_inference_batch_size_total counter
 shoal_inference_batch_size_total{model="digits",version="1",batch_size="8"} 3
+# TYPE shoal_inference_batch_compute_us_total counter
+shoal_inference_batch_compute_us_total{model="digits",version="1",batch_size="8"} 900
+# TYPE shoal_instance_busy_us_total counter
+shoal_instance_busy_us_total{model="digits",version="1"} 1200
+# TYPE shoal_model_instances gauge
+shoal_model_instances{model="digits",version="1"} 2
+# TYPE shoal_model_is_step gauge
+shoal_model_is_step{model="digits",version="1"} 1
+# TYPE nv_inference_first_response_histogram_ms histogram
+nv_inference_first_response_histogram_ms_count{model="digits",version="1"} 3
+nv_inference_first_response_histogram_ms_sum{model="digits",version="1"} 205
+nv_inference_first_response_histogram_ms_bucket{model="digits",version="1",le="100"} 2
+nv_inference_first_response_histogram_ms_bucket{model="digits",version="1",le="+Inf"} 3
 # TYPE nv_cpu_utilization gauge
 nv_cpu_utilization 0.5
 """
@@ -29,6 +42,9 @@ def test_counters_of_a_model() -> None:
     assert model.queue_duration_us == 15  # the instances of one model add up
     assert model.pending_request_count == 4
     assert model.batch_counts == {"8": 3}
+    assert model.batch_compute_us == {"8": 900}
+    assert (model.busy_us, model.instances, model.step) == (1200, 2, True)
+    assert model.first_response == {"100": 2, "+Inf": 3}
 
 
 def test_an_idle_runtime_has_no_models() -> None:

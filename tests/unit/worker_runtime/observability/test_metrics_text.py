@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from tritonclient.grpc.model_config_pb2 import ModelConfig
 
 from tests.unit.worker_runtime.core.runtime_requests import request
 from worker_runtime.core.statistics import FailureReason, MemoryUsage, Statistics
@@ -33,6 +34,7 @@ class Model:
     version: int = 1
     statistics: Statistics = field(default_factory=Statistics)
     cached: bool = False
+    config: ModelConfig = field(default_factory=ModelConfig)
     metric_labels: Mapping[str, str] = field(default_factory=dict)
     scheduler: Queue = field(default_factory=Queue)
 
@@ -140,6 +142,25 @@ def test_every_phase_has_a_histogram() -> None:
     assert (infer["5e-05"], infer["0.002"], infer["0.005"]) == (1, 1, 3)
     sizes = found["shoal_inference_batch_size"].samples
     assert {s.labels["batch_size"]: s.value for s in sizes} == {"1": 1, "3": 1}
+    compute = found["shoal_inference_batch_compute_us"].samples
+    assert {s.labels["batch_size"] for s in compute} == {"1", "3"}
+    (busy,) = found["shoal_instance_busy_us"].samples
+    assert busy.value >= sum(s.value for s in compute) > 0
+
+
+def test_instances_are_counted_and_steps_of_ensembles_known() -> None:
+    whole = Model(name="whole")
+    whole.config.ensemble_scheduling.step.add(model_name="part", model_version=-1)
+    part = Model(name="part")
+    part.config.instance_group.add(count=2, gpus=[0, 1])
+    part.config.instance_group.add(count=1)
+    found = families(text_of(whole, part))
+    by_model = {
+        name: {s.labels["model"]: s.value for s in found[name].samples}
+        for name in ("shoal_model_instances", "shoal_model_is_step")
+    }
+    assert by_model["shoal_model_instances"] == {"whole": 0, "part": 5}
+    assert by_model["shoal_model_is_step"] == {"whole": 0, "part": 1}
 
 
 def test_without_counters_durations_go_and_counts_stand_still() -> None:

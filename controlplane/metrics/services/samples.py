@@ -1,31 +1,28 @@
-"""Writes of metrics: samples, log lines, watches, pruning."""
+"""What arrives: samples, log lines, and that somebody watches."""
 
 import dataclasses
 import time
 
 from django.db import transaction
 
-from controlplane.metrics import selectors
+from controlplane.metrics import selectors, totals
 from controlplane.metrics.models import GatewaySample, LogLine, NodeSample, ReplicaSample, Watch
-from controlplane.metrics.types import (
-    KEEP_LOG_LINES,
-    KEEP_SAMPLES_S,
-    MAX_LOG_LINE,
-    WATCH_LIFETIME_S,
-)
+from controlplane.metrics.types import MAX_LOG_LINE, WATCH_LIFETIME_S
 from wire.messages import GatewaySampleBatch, LogBatch, SampleBatch
 
 DATABASE = "metrics"
 BATCH_ROWS = 500
 
 
-def samples_ingest(*, node_id: str, batch: SampleBatch) -> None:
-    """Keep what a node scraped of its replicas, and what it says of itself."""
+def samples_ingest(*, node_id: str, node: str, batch: SampleBatch) -> None:
+    """Keep what a node scraped of its replicas, and what it says of itself. ``node`` is its
+    name."""
     rows = [
         ReplicaSample(
             endpoint=sample.endpoint,
             deployment=sample.deployment,
             replica_id=sample.replica_id,
+            node=node,
             at=sample.at,
             data=dataclasses.asdict(sample),
         )
@@ -35,7 +32,7 @@ def samples_ingest(*, node_id: str, batch: SampleBatch) -> None:
         ReplicaSample.objects.bulk_create(rows, batch_size=BATCH_ROWS)
         if batch.node is not None:
             NodeSample.objects.create(
-                node_id=node_id, at=time.time(), data=dataclasses.asdict(batch.node)
+                node_id=node_id, node=node, at=time.time(), data=dataclasses.asdict(batch.node)
             )
 
 
@@ -53,6 +50,11 @@ def gateway_samples_ingest(batch: GatewaySampleBatch) -> float:
         ],
         batch_size=BATCH_ROWS,
     )
+    for sample in batch.samples:
+        names = (sample.endpoint, sample.deployment)
+        totals.count_answers(*names, sample.status_classes)
+        totals.count_latencies(*names, sample.histogram)
+        totals.count_bytes(*names, sample.request_bytes, sample.response_bytes)
     return selectors.sample_interval_s()
 
 
@@ -85,17 +87,3 @@ def watch(endpoint: str) -> None:
     Watch.objects.update_or_create(
         endpoint=endpoint, defaults={"expires_at": time.time() + WATCH_LIFETIME_S}
     )
-
-
-def prune(*, now: float) -> None:
-    """Drop samples and log lines beyond what is kept. ``now`` is Unix seconds."""
-    for model in (ReplicaSample, GatewaySample, NodeSample):
-        model.objects.filter(at__lt=now - KEEP_SAMPLES_S).delete()
-    Watch.objects.filter(expires_at__lt=now).delete()
-    for endpoint, deployment in selectors.log_owners():
-        mine = LogLine.objects.filter(endpoint=endpoint, deployment=deployment)
-        oldest_kept = mine.order_by("-id").values_list("id", flat=True)[
-            KEEP_LOG_LINES - 1 : KEEP_LOG_LINES
-        ]
-        for line_id in oldest_kept:
-            mine.filter(id__lt=line_id).delete()

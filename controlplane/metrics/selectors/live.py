@@ -1,4 +1,4 @@
-"""Reads of metrics: live series of an endpoint, and log lines of a deployment."""
+"""Reads of what is measured now: the live series of an endpoint."""
 
 import math
 import time
@@ -6,9 +6,11 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
+from django.db.models import Max
+
 from controlplane.metrics import series
 from controlplane.metrics.counters import STALE_S
-from controlplane.metrics.models import GatewaySample, LogLine, ReplicaSample, Watch
+from controlplane.metrics.models import GatewaySample, NodeSample, ReplicaSample, RollUp, Watch
 from controlplane.metrics.types import SAMPLE_INTERVAL_S, WATCHED_INTERVAL_S
 
 
@@ -73,11 +75,30 @@ def live_now(endpoints: Collection[str], now: float) -> dict[str, dict[str, floa
 
 
 def _sources(endpoint: str, since: float, until: float) -> dict[str, series.Source]:
+    """Deployments, ``all``, and the machines that run them as ``node:<name>``."""
     span = {"endpoint": endpoint, "at__gt": since, "at__lte": until}
-    return series.sources(
-        ReplicaSample.objects.filter(**span).order_by("at").values_list("data", flat=True),
+    rows = list(ReplicaSample.objects.filter(**span).order_by("at").values_list("node", "data"))
+    found = series.sources(
+        [data for _, data in rows],
         GatewaySample.objects.filter(**span).order_by("at").values_list("data", flat=True),
     )
+    nodes = {node for node, _ in rows if node}
+    return found | {
+        f"{series.NODE}{node}": host for node, host in host_sources(nodes, since, until).items()
+    }
+
+
+def host_sources(
+    nodes: Collection[str] | None, since: float, until: float
+) -> dict[str, series.Source]:
+    """Name -> samples of these machines, or of all."""
+    rows = NodeSample.objects.filter(at__gt=since, at__lte=until)
+    if nodes is not None:
+        rows = rows.filter(node__in=nodes)
+    by_node: dict[str, list[tuple[float, Any]]] = {}
+    for node, at, info in rows.order_by("at").values_list("node", "at", "data"):
+        by_node.setdefault(node, []).append((at, info))
+    return {node: series.host_source(samples) for node, samples in by_node.items()}
 
 
 def _keys(endpoint: str, by_deployment: dict[str, series.Source], now: float) -> list[str]:
@@ -88,7 +109,12 @@ def _keys(endpoint: str, by_deployment: dict[str, series.Source], now: float) ->
         deployments |= set(rows.values_list("deployment", flat=True).distinct())
     # why: requests that the gateway refused reached no deployment; they count for the endpoint
     deployments.discard("")
-    return series.keys(deployments, series.batch_sizes(by_deployment[series.ALL]))
+    hosts = {
+        scope.removeprefix(series.NODE): sorted(source.host[-1])
+        for scope, source in by_deployment.items()
+        if scope.startswith(series.NODE)
+    }
+    return series.keys(deployments, series.batch_sizes(by_deployment[series.ALL]), hosts)
 
 
 def sample_interval_s(endpoints: Collection[str] | None = None) -> float:
@@ -99,26 +125,14 @@ def sample_interval_s(endpoints: Collection[str] | None = None) -> float:
     return WATCHED_INTERVAL_S if watched.exists() else SAMPLE_INTERVAL_S
 
 
-def log_lines(
-    *,
-    endpoint: str,
-    deployment: str,
-    tail: int,
-    replica_id: str = "",
-    stream: str = "",
-    after: int | None = None,
-) -> list[LogLine]:
-    """The last ``tail`` lines in order; with ``after`` the first ``tail`` behind that id."""
-    lines = LogLine.objects.filter(endpoint=endpoint, deployment=deployment)
-    if replica_id:
-        lines = lines.filter(replica_id=replica_id)
-    if stream:
-        lines = lines.filter(stream=stream)
-    if after is not None:
-        return list(lines.filter(id__gt=after).order_by("id")[:tail])
-    return list(lines.order_by("-id")[:tail])[::-1]
-
-
-def log_owners() -> list[tuple[str, str]]:
-    """Endpoint and deployment of everything that has log lines."""
-    return list(LogLine.objects.values_list("endpoint", "deployment").distinct().order_by())
+def freshness() -> dict[str, float | None]:
+    """Kind -> Unix seconds of its newest row; None when there is none."""
+    newest = {
+        "replica_sample": ReplicaSample,
+        "gateway_sample": GatewaySample,
+        "node_sample": NodeSample,
+        "roll_up": RollUp,
+    }
+    return {
+        name: model._default_manager.aggregate(at=Max("at"))["at"] for name, model in newest.items()
+    }

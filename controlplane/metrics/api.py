@@ -1,0 +1,43 @@
+"""REST of time series by any scope, and what Prometheus scrapes."""
+
+import time
+
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from controlplane.metrics.selectors import scope_history
+from controlplane.metrics.serializers import (
+    MetricsQuery,
+    SeriesSerializer,
+    history_body,
+    query_of,
+)
+from controlplane.metrics.types import Scope
+
+
+class QueryView(APIView):
+    @extend_schema(
+        operation_id="metrics_query",
+        parameters=[MetricsQuery],
+        responses={
+            200: SeriesSerializer,
+            400: OpenApiResponse(description="`BadArgument`: the field, and what was expected"),
+        },
+    )
+    def get(self, request: Request) -> Response:
+        """Series of up to 12 endpoints, deployments, models or nodes, up to 30 days back. Keys are
+        `<metric>.<kind>/<id>`."""
+        query = MetricsQuery(data=request.query_params)
+        query.is_valid(raise_exception=True)
+        values = query.validated_data
+        scopes = [scope_of(values["by"], one) for one in values["ids"]]
+        now = time.time()
+        found = scope_history(scopes, values["metrics"], query_of(values, now), now=now)
+        return Response(history_body(found))
+
+
+def scope_of(kind: str, name: str) -> Scope:
+    head, _, tail = name.partition("/") if kind == "deployment" else (name, "", "")
+    return Scope(kind, head, tail)

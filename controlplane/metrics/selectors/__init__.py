@@ -1,0 +1,36 @@
+"""Reads of metrics: what is measured now, what is kept of before, log lines."""
+
+from controlplane.metrics.selectors.history import (
+    History,
+    Query,
+    endpoint_history,
+    scope_history,
+)
+from controlplane.metrics.selectors.live import (
+    POINTS,
+    Columns,
+    freshness,
+    live_keys,
+    live_now,
+    live_series,
+    live_tick,
+    sample_interval_s,
+)
+from controlplane.metrics.selectors.logs import log_lines, log_owners
+
+__all__ = [
+    "POINTS",
+    "Columns",
+    "History",
+    "Query",
+    "endpoint_history",
+    "freshness",
+    "live_keys",
+    "live_now",
+    "live_series",
+    "live_tick",
+    "log_lines",
+    "log_owners",
+    "sample_interval_s",
+    "scope_history",
+]

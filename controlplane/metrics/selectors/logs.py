@@ -1,0 +1,28 @@
+"""Reads of log lines."""
+
+from controlplane.metrics.models import LogLine
+
+
+def log_lines(
+    *,
+    endpoint: str,
+    deployment: str,
+    tail: int,
+    replica_id: str = "",
+    stream: str = "",
+    after: int | None = None,
+) -> list[LogLine]:
+    """The last ``tail`` lines in order; with ``after`` the first ``tail`` behind that id."""
+    lines = LogLine.objects.filter(endpoint=endpoint, deployment=deployment)
+    if replica_id:
+        lines = lines.filter(replica_id=replica_id)
+    if stream:
+        lines = lines.filter(stream=stream)
+    if after is not None:
+        return list(lines.filter(id__gt=after).order_by("id")[:tail])
+    return list(lines.order_by("-id")[:tail])[::-1]
+
+
+def log_owners() -> list[tuple[str, str]]:
+    """Endpoint and deployment of everything that has log lines."""
+    return list(LogLine.objects.values_list("endpoint", "deployment").distinct().order_by())

@@ -1,0 +1,18 @@
+"""Writes of metrics."""
+
+from controlplane.metrics.services.keeping import prune, roll_up
+from controlplane.metrics.services.samples import (
+    gateway_samples_ingest,
+    logs_ingest,
+    samples_ingest,
+    watch,
+)
+
+__all__ = [
+    "gateway_samples_ingest",
+    "logs_ingest",
+    "prune",
+    "roll_up",
+    "samples_ingest",
+    "watch",
+]

@@ -1,0 +1,60 @@
+"""What Prometheus reads of the control plane."""
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from rest_framework.test import APIClient
+
+from controlplane.metrics.services import gateway_samples_ingest
+from wire.messages import GatewaySample, GatewaySampleBatch
+
+pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
+
+
+def scraped(api: APIClient) -> dict[tuple[str, tuple[str, ...]], float]:
+    """(name, label values by the labels' names) -> value."""
+    # as Prometheus asks
+    answer = api.get("/api/v1/metrics", HTTP_ACCEPT="application/openmetrics-text;version=1.0.0")
+    assert answer.status_code == 200
+    assert answer["Content-Type"].startswith("text/plain")
+    families = text_string_to_metric_families(answer.content.decode())
+    return {
+        (sample.name, tuple(value for _, value in sorted(sample.labels.items()))): sample.value
+        for family in families
+        for sample in family.samples
+    }
+
+
+def test_the_state_of_things_and_what_was_asked(api: APIClient) -> None:
+    api.post("/api/v1/endpoints", {"name": "digits"}, format="json")
+    api.get("/api/v1/nothing")
+    before = scraped(api)
+    assert before["shoal_endpoints", ("Stopped",)] == 1
+    assert before["shoal_events_total", ()] >= 1
+    assert before["shoal_live_topics", ()] == 0
+    created = ("POST", "api/v1/endpoints", "201")
+    assert before["shoal_http_request_seconds_count", created] >= 1
+    assert before["shoal_http_request_seconds_count", ("GET", "(none)", "404")] >= 1
+    assert ("shoal_replica_sample_age_seconds", ()) not in before
+    assert before["process_resident_memory_bytes", ()] > 0
+
+
+def test_answers_of_the_gateways_add_up(api: APIClient) -> None:
+    quick, slow = 50, 200  # bucket 50 ends at 602 µs, bucket 200 at 0.9 s
+    sample = GatewaySample(
+        "exposed", "blue", 1.0, 2.0, 5, {"2xx": 4, "5xx": 1}, {str(quick): 4, str(slow): 1}, 70, 80
+    )
+    gateway_samples_ingest(GatewaySampleBatch((sample,)))
+    gateway_samples_ingest(GatewaySampleBatch((sample,)))
+    found = scraped(api)
+    name = ("blue", "exposed")
+    assert found["shoal_gateway_answers_total", (*name, "2xx")] == 8
+    assert found["shoal_gateway_answers_total", (*name, "5xx")] == 2
+    assert found["shoal_gateway_answers_within_total", (*name, "0.001")] == 8
+    assert found["shoal_gateway_answers_within_total", (*name, "0.5")] == 8
+    assert found["shoal_gateway_answers_within_total", (*name, "+Inf")] == 10
+    assert found["shoal_gateway_received_bytes_total", name] == 140
+    assert found["shoal_gateway_sample_age_seconds", ()] > 0
+
+
+def test_it_is_not_for_everybody() -> None:
+    assert APIClient().get("/api/v1/metrics").status_code == 401
