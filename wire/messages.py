@@ -59,6 +59,7 @@ class DesiredReplica:
     runtime_args: tuple[str, ...] = ()  # extra flags for worker_runtime
     environment: dict[str, str] = field(default_factory=dict)
     load_timeout_s: float = 300.0
+    trial: bool = False  # only to see whether it loads: not routed, not sampled, not restarted
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +94,8 @@ class ObservedReplica:
     started_at: float = 0.0
     load_seconds: float = 0.0
     error: Problem | None = None
+    configs: dict[str, Any] = field(default_factory=dict)  # of a ready trial: model -> config
+    log: str = ""  # of a ready trial: its last lines
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,6 +69,22 @@ class InstanceTypeInUse(Conflict):
     code = "InUse"
 
 
+class TrialNotFound(NotFound):
+    code = "TrialNotFound"
+
+
+class TrialFinished(Conflict):
+    code = "OperationFinished"
+
+
+class TrialImpossible(Conflict):
+    code = "OutOfCapacity"
+
+
+class TooManyTrials(Conflict):
+    code = "TooManyTrials"
+
+
 class AuthModeMismatch(Conflict):
     code = "AuthModeMismatch"
 

@@ -12,6 +12,7 @@ from controlplane.deployments.types import (
     GpuPolicy,
     OperationState,
     ReplicaState,
+    TrialState,
 )
 
 
@@ -220,3 +221,35 @@ class Operation(Stamped):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.endpoint}/{self.deployment} {self.state}"
+
+
+class TryLoad(Stamped):
+    """One look at whether something loads on a node: a runtime that is started, asked, ended."""
+
+    id = models.CharField(max_length=32, primary_key=True)
+    model_version = models.ForeignKey(
+        "registry.ModelVersion", null=True, blank=True, on_delete=models.CASCADE, related_name="+"
+    )
+    upload = models.ForeignKey(
+        "registry.Upload", null=True, blank=True, on_delete=models.CASCADE, related_name="+"
+    )
+    config_revision = models.ForeignKey(
+        "registry.ConfigRevision",
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+    )
+    configs = models.JSONField(default=dict)  # repo model -> config.pbtxt text that is tried
+    node = models.ForeignKey("nodes.Node", null=True, on_delete=models.SET_NULL, related_name="+")
+    node_name = models.CharField(max_length=100)
+    gpus = models.JSONField(null=True, blank=True)  # as on Replica
+    state = models.CharField(max_length=16, choices=TrialState, default=TrialState.QUEUED)
+    observed = models.JSONField(default=dict)  # wire.messages.ObservedReplica as last reported
+    error = models.JSONField(null=True, blank=True)
+    deadline_at = models.DateTimeField()
+    finished_at = models.DateTimeField(null=True, blank=True)
+    created_by = models.CharField(max_length=150)
+
+    def __str__(self) -> str:
+        return f"{self.model_version or self.upload} on {self.node_name}"

@@ -70,6 +70,14 @@ class ReplicaState(TextChoices):
     UNKNOWN = "unknown"  # its node is silent
 
 
+class TrialState(TextChoices):
+    QUEUED = "Queued"  # its node has not heard of it yet
+    RUNNING = "Running"
+    SUCCEEDED = "Succeeded"
+    FAILED = "Failed"
+    CANCELED = "Canceled"
+
+
 class OperationState(TextChoices):
     QUEUED = "Queued"
     RUNNING = "Running"
@@ -113,7 +121,7 @@ class ServingState(TextChoices):
     DEPLOYING = "Deploying"
 
 
-StateT = TypeVar("StateT", DeploymentState, OperationState)
+StateT = TypeVar("StateT", DeploymentState, OperationState, TrialState)
 
 D = DeploymentState
 DEPLOYMENT_MOVES: Final[Mapping[DeploymentState, frozenset[DeploymentState]]] = {
@@ -135,6 +143,15 @@ OPERATION_MOVES: Final[Mapping[OperationState, frozenset[OperationState]]] = {
     O.FAILED: frozenset(),
     O.CANCELED: frozenset(),
 }
+T = TrialState
+TRIAL_MOVES: Final[Mapping[TrialState, frozenset[TrialState]]] = {
+    T.QUEUED: frozenset({T.RUNNING, T.SUCCEEDED, T.FAILED, T.CANCELED}),
+    T.RUNNING: frozenset({T.SUCCEEDED, T.FAILED, T.CANCELED}),
+    T.SUCCEEDED: frozenset(),
+    T.FAILED: frozenset(),
+    T.CANCELED: frozenset(),
+}
+TRIAL_ACTIVE: Final = (TrialState.QUEUED, TrialState.RUNNING)
 ACTIVE: Final = (OperationState.QUEUED, OperationState.RUNNING)
 
 

@@ -10,6 +10,7 @@ from controlplane.deployments.api import (
     nodes,
     operations,
     placement,
+    trials,
 )
 
 urlpatterns = [
@@ -61,6 +62,9 @@ urlpatterns = [
     path("operations/<str:operation_id>", operations.operation_or_wait),
     path("operations/<str:operation_id>/cancel", operations.OperationCancelView.as_view()),
     path("operations/<str:operation_id>/retry", operations.OperationRetryView.as_view()),
+    path("try-loads", trials.TryLoadsView.as_view()),
+    path("try-loads/<str:try_load_id>", trials.try_load_or_wait),
+    path("try-loads/<str:try_load_id>/cancel", trials.TryLoadCancelView.as_view()),
     path("events", operations.EventsView.as_view()),
     path("nodes", nodes.NodesView.as_view()),
     path("nodes/<str:node>", nodes.NodeView.as_view()),

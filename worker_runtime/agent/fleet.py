@@ -52,6 +52,9 @@ class Fleet:
     def wake(self) -> None:
         """Start what the journal knows: serving must not wait for a silent control plane."""
         for replica_id, entry in list(self._dormant.items()):
+            if entry.replica.trial:  # nobody waits for it any more
+                staging.discard(self._folder / replica_id)
+                continue
             logger.warning("Starting %s from the journal: no control plane in reach", replica_id)
             self._add(entry.replica)
         self._dormant.clear()
@@ -93,7 +96,7 @@ class Fleet:
         return [
             (runner.replica, runner.observed)
             for runner in self._runners.values()
-            if runner.observed.metrics_port
+            if runner.observed.metrics_port and not runner.replica.trial
         ]
 
     async def leave(self) -> None:

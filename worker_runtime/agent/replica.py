@@ -8,9 +8,10 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from wire.messages import DesiredReplica, ObservedReplica, Problem
-from worker_runtime.agent import launch, process, staging
+from worker_runtime.agent import launch, process, staging, trial
 from worker_runtime.agent.backoff import Backoff
 from worker_runtime.agent.cache import BlobCache
 from worker_runtime.agent.failure import ReplicaFailed, size
@@ -241,9 +242,18 @@ class ReplicaRunner:
                 if refusal := await probe.warm(model):
                     self.folder.note(f"warning: first inference of {model}: {refusal}")
             self._warm = True
-        self._set(state="ready", error=None)
+        findings = await self._findings()
+        self._set(state="ready", error=None, **findings)
         self._journal()
         self.folder.note("ready")
+
+    async def _findings(self) -> dict[str, Any]:
+        """What a trial was started for; nothing for what serves."""
+        if not self.replica.trial:
+            return {}
+        host, port = _local(self._host.bind), self._observed.http_port
+        configs = await trial.served_configs(host, port, self.replica.models)
+        return {"configs": configs, "log": last_lines(self.folder.runtime_log, trial.LOG_LINES)}
 
     async def _watch(self, ports: Ports) -> None:
         """Until the runtime is silent for too long; its exit is seen elsewhere."""
@@ -262,6 +272,8 @@ class ReplicaRunner:
         raise RuntimeCrashed("hung")
 
     def _give_up_if_looping(self, crash: RuntimeCrashed) -> None:
+        if self.replica.trial:
+            raise self._with_log(trial.crashed(crash))
         recent = [at for at in self._crashes if time.monotonic() - at < CRASH_WINDOW_S]
         if len(recent) >= CRASH_LIMIT:
             raise self._with_log(

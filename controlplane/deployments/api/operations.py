@@ -1,14 +1,7 @@
 """REST of operations and events. Waiting for an operation holds no thread."""
 
-import asyncio
-import time
-from typing import Any
-
-from asgiref.sync import sync_to_async
-from django.http import HttpRequest, HttpResponseBase
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiParameter, extend_schema
-from rest_framework import status
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -16,6 +9,7 @@ from rest_framework.views import APIView
 from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
 from controlplane.deployments import selectors, services
 from controlplane.deployments.api.reading import accepted, actor, form, operation_body
+from controlplane.deployments.api.waiting import WAIT, or_wait
 from controlplane.deployments.selectors.overview import events_list, operation_state
 from controlplane.deployments.serializers.operations import (
     EventSerializer,
@@ -26,8 +20,6 @@ from controlplane.deployments.types import ACTIVE
 
 OperationPageSerializer = page_of(OperationSerializer)
 EventPageSerializer = page_of(EventSerializer)
-LONGEST_WAIT_S = 60.0
-LOOK_EVERY_S = 0.25
 
 
 class OperationsView(APIView):
@@ -55,14 +47,7 @@ class OperationsView(APIView):
 class OperationView(APIView):
     @extend_schema(
         operation_id="operations_get",
-        parameters=[
-            OpenApiParameter(
-                "wait",
-                float,
-                description=f"answer when it has ended, or after so many seconds (at most "
-                f"{LONGEST_WAIT_S:.0f})",
-            )
-        ],
+        parameters=[WAIT],
         responses=OperationSerializer,
     )
     def get(self, request: Request, operation_id: str) -> Response:
@@ -70,35 +55,7 @@ class OperationView(APIView):
         return Response(operation_body(selectors.operation_get(operation_id)))
 
 
-async def operation_or_wait(request: HttpRequest, **kwargs: Any) -> HttpResponseBase:
-    """``OperationView``; with ``wait`` it is asked a second time once the operation has ended."""
-    view = sync_to_async(OperationView.as_view())
-    response: HttpResponseBase = await view(request, **kwargs)
-    wait_s = _wait_s(request)
-    if response.status_code != status.HTTP_200_OK or wait_s <= 0:
-        return response
-    until = time.monotonic() + wait_s
-    look = sync_to_async(operation_state)
-    while time.monotonic() < until:
-        state = await look(kwargs["operation_id"])
-        if state is None or state[0] not in ACTIVE:
-            break
-        await asyncio.sleep(LOOK_EVERY_S)
-    again: HttpResponseBase = await view(request, **kwargs)
-    return again
-
-
-def _wait_s(request: HttpRequest) -> float:
-    try:
-        return min(float(request.GET.get("wait", "0")), LONGEST_WAIT_S)
-    except ValueError:
-        return 0.0
-
-
-# What the OpenAPI document looks for on a view.
-operation_or_wait.cls = OperationView  # type: ignore[attr-defined]
-operation_or_wait.initkwargs = {}  # type: ignore[attr-defined]
-operation_or_wait.csrf_exempt = True  # type: ignore[attr-defined] # DRF checks by itself
+operation_or_wait = or_wait(OperationView, key="operation_id", state=operation_state, active=ACTIVE)
 
 
 class OperationCancelView(APIView):

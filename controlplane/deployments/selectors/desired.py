@@ -4,7 +4,13 @@ import logging
 from collections.abc import Iterable
 
 from controlplane.core import vault
-from controlplane.deployments.models import Deployment, DeploymentRevision, Replica
+from controlplane.deployments.models import Deployment, DeploymentRevision, Replica, TryLoad
+from controlplane.deployments.selectors.trials import (
+    LOG_OWNER,
+    trial_manifest,
+    trial_models,
+    trials_active,
+)
 from controlplane.deployments.types import Desired
 from controlplane.metrics.selectors import sample_interval_s
 from controlplane.nodes.models import Node
@@ -36,7 +42,10 @@ def desired_state(node: Node) -> DesiredState:
     return DesiredState(
         node_id=node.id,
         generation=node.desired_generation,
-        replicas=tuple(_desired(replica) for replica in replicas),
+        replicas=(
+            *(_desired(replica) for replica in replicas),
+            *(_trial(row) for row in trials_active(node)),
+        ),
         sample_interval_s=sample_interval_s(_endpoints(replicas)),
     )
 
@@ -69,13 +78,13 @@ def _desired(replica: Replica) -> DesiredReplica:
         inline_files=inline,
         models=tuple(sorted(model.name for model in spec.model_version.repo_models.all())),
         runtime_args=tuple(str(argument) for argument in spec.runtime_args),
-        environment={**_devices(replica), **_environment(spec)},
+        environment={**_visible(replica.gpus), **_environment(spec)},
     )
 
 
-def _devices(replica: Replica) -> dict[str, str]:
-    """A replica sees the GPUs that it was given, and no others; a variable set by hand wins."""
-    return {} if replica.gpus is None else {"CUDA_VISIBLE_DEVICES": ",".join(replica.gpus)}
+def _visible(gpus: list[str] | None) -> dict[str, str]:
+    """Only the GPUs that were given; with None whatever the node has."""
+    return {} if gpus is None else {"CUDA_VISIBLE_DEVICES": ",".join(gpus)}
 
 
 def _environment(spec: Spec) -> dict[str, str]:
@@ -89,6 +98,28 @@ def _environment(spec: Spec) -> dict[str, str]:
     return found
 
 
+def _trial(row: TryLoad) -> DesiredReplica:
+    revised = dict(row.config_revision.configs) if row.config_revision else {}
+    texts = {**revised, **row.configs}
+    inline = {f"{model}/{CONFIG_FILE}": str(text) for model, text in texts.items()}
+    return DesiredReplica(
+        replica_id=row.pk,
+        generation=1,
+        endpoint=LOG_OWNER,
+        deployment=row.pk,
+        files=tuple(
+            FileRef(path=entry["path"], size=entry["size"], sha256=entry["sha256"])
+            for entry in trial_manifest(row)
+            if entry["path"] not in inline
+        ),
+        inline_files=inline,
+        models=tuple(trial_models(row)),
+        environment=_visible(row.gpus),
+        load_timeout_s=round((row.deadline_at - row.created_at).total_seconds()),
+        trial=True,
+    )
+
+
 def inline_files(deployment: Spec) -> dict[str, str]:
     """Path -> text of the configurations that replace those of the version's files."""
     revision = deployment.config_revision
@@ -98,8 +129,9 @@ def inline_files(deployment: Spec) -> dict[str, str]:
 
 
 def node_may_read(node: Node, sha256: str) -> bool:
-    """Only blobs that a replica desired on this node uses."""
-    return any(
+    """Only blobs that a replica or a trial desired on this node uses."""
+    tried = (entry for row in trials_active(node) for entry in trial_manifest(row))
+    return any(entry["sha256"] == sha256 for entry in tried) or any(
         entry["sha256"] == sha256
         for replica in desired_replicas(node)
         for entry in (replica.revision or replica.deployment).model_version.manifest

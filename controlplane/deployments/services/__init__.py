@@ -39,6 +39,7 @@ from controlplane.deployments.services.routes import gateway_confirmed
 from controlplane.deployments.services.starting import Spec
 from controlplane.deployments.services.tick import operations_tick
 from controlplane.deployments.services.tokens import endpoint_token, endpoint_tokens_revoke
+from controlplane.deployments.services.trials import trial_cancel, trial_start
 
 __all__ = [
     "Spec",
@@ -76,4 +77,6 @@ __all__ = [
     "placement_explained",
     "placement_preview",
     "traffic_set",
+    "trial_cancel",
+    "trial_start",
 ]

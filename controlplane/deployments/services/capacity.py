@@ -1,7 +1,7 @@
 """Rows made into what ``placement`` looks at: what a deployment needs, what every node offers."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -51,17 +51,33 @@ def gpu_estimate(size_bytes: int, gpu_count: int) -> int:
 
 def need_of(deployment: Deployment, ordinals: tuple[int, ...]) -> placement.Need:
     version = deployment.model_version
-    kind = deployment.instance_type or InstanceType()
-    return placement.Need(
-        ordinals=ordinals,
+    need = need_for(
+        deployment.instance_type,
         backends=frozenset(version.repo_models.values_list("backend", flat=True)),
         size_bytes=version.size,
-        labels={**kind.node_labels, **deployment.node_labels},
-        instance_type=kind.name,
-        cpu_count=kind.cpu_count,
-        memory_bytes=kind.memory_bytes,
-        gpu=_gpu_need(kind, version.size),
+    )
+    return replace(
+        need,
+        ordinals=ordinals,
+        labels={**need.labels, **deployment.node_labels},
         one_per_node=deployment.anti_affinity == AntiAffinity.REQUIRED,
+    )
+
+
+def need_for(
+    kind: InstanceType | None, *, backends: frozenset[str], size_bytes: int
+) -> placement.Need:
+    """Of one replica of this size; ``kind`` None: nothing is asked of the machine."""
+    asked = kind or InstanceType()
+    return placement.Need(
+        ordinals=(0,),
+        backends=backends,
+        size_bytes=size_bytes,
+        labels=asked.node_labels,
+        instance_type=asked.name,
+        cpu_count=asked.cpu_count,
+        memory_bytes=asked.memory_bytes,
+        gpu=_gpu_need(asked, size_bytes),
     )
 
 
@@ -192,16 +208,7 @@ def nodes_fitting(kinds: list[InstanceType], now: datetime) -> dict[int, list[st
     available = offers(Deployment(), now)
     found = {}
     for kind in kinds:
-        need = placement.Need(
-            ordinals=(0,),
-            backends=frozenset(),
-            size_bytes=0,
-            labels=kind.node_labels,
-            instance_type=kind.name,
-            cpu_count=kind.cpu_count,
-            memory_bytes=kind.memory_bytes,
-            gpu=_gpu_need(kind, 0),
-        )
+        need = need_for(kind, backends=frozenset(), size_bytes=0)
         verdicts = placement.explain(need, available)
         found[kind.pk] = [verdict.node for verdict in verdicts if verdict.reason is None]
     return found

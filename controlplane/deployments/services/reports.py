@@ -15,6 +15,7 @@ from controlplane.deployments.services.advance import operation_advance
 from controlplane.deployments.services.draining import drains_advance
 from controlplane.deployments.services.replicas import endpoint_generation_raise
 from controlplane.deployments.services.tick import deployment_upkeep
+from controlplane.deployments.services.trials import trials_observe
 from controlplane.deployments.types import Desired, ReplicaState
 from controlplane.nodes.models import Node
 from controlplane.nodes.selectors import drains_pending
@@ -27,6 +28,7 @@ ROUTING = ("address", "http_port", "grpc_port")  # what gateways must hear of
 def node_report(*, node: Node, report: NodeReport, now: datetime) -> ReportReply:
     """Take in a heartbeat with observed replicas. The reply tells the node what to look at next."""
     touched = _observe(node, report, now)
+    trials_observe(node, report.replicas, now)
     if touched:
         deployments = Deployment.objects.filter(pk__in=touched).select_related("endpoint")
         for name in sorted({row.endpoint.name for row in deployments}):

@@ -29,6 +29,7 @@ from controlplane.deployments.services.replicas import (
     replicas_stop,
     retirements_end,
 )
+from controlplane.deployments.services.trials import trials_tick
 from controlplane.deployments.types import DeploymentState, ReplicaState
 from controlplane.nodes.selectors import node_list, node_state
 
@@ -58,6 +59,7 @@ def operations_tick(*, now: datetime) -> None:
         except Exception:
             logger.exception("Upkeep of %s failed, the next pass tries again", deployment.name)
     drains_advance(now=now)
+    trials_tick(now=now)
 
 
 @transaction.atomic

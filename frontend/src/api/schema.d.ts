@@ -1187,6 +1187,57 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/try-loads": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The newest first; they are kept for a day. */
+        get: operations["try_loads_list"];
+        put?: never;
+        /** @description Load it on a node and unload it again. Nothing that serves is touched. */
+        post: operations["try_loads_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/try-loads/{try_load_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description How far it is; once it has ended, the effective configurations or the reason. */
+        get: operations["try_loads_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/try-loads/{try_load_id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["try_loads_cancel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/uploads": {
         parameters: {
             query?: never;
@@ -1298,12 +1349,6 @@ export interface components {
             /** @description a number, or another alias */
             version: string;
         };
-        /**
-         * @description * `preferred` - Preferred
-         *     * `required` - Required
-         * @enum {string}
-         */
-        AntiAffinityEnum: "preferred" | "required";
         Argument: {
             name: string;
             type: string;
@@ -1471,7 +1516,7 @@ export interface components {
              *     * `required` - Required
              * @default preferred
              */
-            anti_affinity?: components["schemas"]["AntiAffinityEnum"];
+            anti_affinity?: components["schemas"]["StrictnessEnum"];
             model: string;
             /**
              * @description a number, or an alias: @latest, @champion
@@ -1544,7 +1589,7 @@ export interface components {
                 [key: string]: string;
             };
             instance_type: string | null;
-            anti_affinity: components["schemas"]["AntiAffinityEnum"];
+            anti_affinity: components["schemas"]["StrictnessEnum"];
             revision: number | null;
             paused: boolean;
             request_timeout_ms: number;
@@ -1577,7 +1622,7 @@ export interface components {
              *     * `required` - Required
              * @default preferred
              */
-            anti_affinity?: components["schemas"]["AntiAffinityEnum"];
+            anti_affinity?: components["schemas"]["StrictnessEnum"];
             /** @default  */
             name?: string;
             model: string;
@@ -1647,7 +1692,7 @@ export interface components {
                 [key: string]: string;
             };
             instance_type?: string | null;
-            anti_affinity: components["schemas"]["AntiAffinityEnum"];
+            anti_affinity: components["schemas"]["StrictnessEnum"];
             author: string;
             cause: string;
             /** @description it has come up once */
@@ -1666,7 +1711,7 @@ export interface components {
             node_labels?: {
                 [key: string]: string;
             } | null;
-            anti_affinity?: components["schemas"]["AntiAffinityEnum"] | components["schemas"]["NullEnum"];
+            anti_affinity?: components["schemas"]["StrictnessEnum"] | components["schemas"]["NullEnum"];
             /** @default  */
             model?: string;
             /** @default  */
@@ -1865,12 +1910,6 @@ export interface components {
              */
             utilization: number;
         };
-        /**
-         * @description * `preferred` - Preferred
-         *     * `required` - Required
-         * @enum {string}
-         */
-        GpuPolicyEnum: "preferred" | "required";
         /** @description What the file itself tells. `complete` is false where it does not tell all tensors. */
         Graph: {
             backend?: string;
@@ -1938,7 +1977,7 @@ export interface components {
             aliases: string[];
             description: string;
             gpu_count: number;
-            gpu_policy: components["schemas"]["GpuPolicyEnum"];
+            gpu_policy: components["schemas"]["StrictnessEnum"];
             gpu_model: string;
             gpu_memory_bytes: number;
             cpu_count: number;
@@ -1967,7 +2006,7 @@ export interface components {
              *     * `preferred` - Preferred
              *     * `required` - Required
              */
-            gpu_policy?: components["schemas"]["GpuPolicyEnum"];
+            gpu_policy?: components["schemas"]["StrictnessEnum"];
             /** @description a part of the GPU's name: T4 */
             gpu_model?: string;
             /**
@@ -2249,7 +2288,7 @@ export interface components {
             kind: components["schemas"]["KindEnum"];
             endpoint: string;
             deployment: string;
-            state: components["schemas"]["OperationStateEnum"];
+            state: components["schemas"]["State4a9Enum"];
             stages: components["schemas"]["Stage"][];
             percent: number;
             error: components["schemas"]["Problem"] | null;
@@ -2266,15 +2305,6 @@ export interface components {
             items: components["schemas"]["Operation"][];
             next_cursor: string | null;
         };
-        /**
-         * @description * `Queued` - Queued
-         *     * `Running` - Running
-         *     * `Succeeded` - Succeeded
-         *     * `Failed` - Failed
-         *     * `Canceled` - Canceled
-         * @enum {string}
-         */
-        OperationStateEnum: "Queued" | "Running" | "Succeeded" | "Failed" | "Canceled";
         Overview: {
             counts: components["schemas"]["Counts"];
             attention: components["schemas"]["Attention"][];
@@ -2366,7 +2396,7 @@ export interface components {
              *     * `preferred` - Preferred
              *     * `required` - Required
              */
-            gpu_policy?: components["schemas"]["GpuPolicyEnum"];
+            gpu_policy?: components["schemas"]["StrictnessEnum"];
             /** @description a part of the GPU's name: T4 */
             gpu_model?: string;
             /**
@@ -2460,7 +2490,7 @@ export interface components {
              *     * `required` - Required
              * @default preferred
              */
-            anti_affinity?: components["schemas"]["AntiAffinityEnum"];
+            anti_affinity?: components["schemas"]["StrictnessEnum"];
             model: string;
             /**
              * @description a number, or an alias: @latest, @champion
@@ -2682,6 +2712,15 @@ export interface components {
          * @enum {string}
          */
         StageStatusEnum: "pending" | "running" | "succeeded" | "failed" | "canceled";
+        /**
+         * @description * `Queued` - Queued
+         *     * `Running` - Running
+         *     * `Succeeded` - Succeeded
+         *     * `Failed` - Failed
+         *     * `Canceled` - Canceled
+         * @enum {string}
+         */
+        State4a9Enum: "Queued" | "Running" | "Succeeded" | "Failed" | "Canceled";
         Storage: {
             blobs: number;
             bytes: number;
@@ -2692,6 +2731,12 @@ export interface components {
             /** @description blobs that went; younger than a day stay */
             removed: number;
         };
+        /**
+         * @description * `preferred` - Preferred
+         *     * `required` - Required
+         * @enum {string}
+         */
+        StrictnessEnum: "preferred" | "required";
         TensorSpec: {
             name: string;
             datatype: string;
@@ -2813,6 +2858,77 @@ export interface components {
             traffic: {
                 [key: string]: number;
             };
+        };
+        TryLoad: {
+            id: string;
+            state: components["schemas"]["State4a9Enum"];
+            model: string | null;
+            version: number | null;
+            config_revision: number | null;
+            upload_id: string | null;
+            /** @description models that were tried with a text of the caller */
+            edited: string[];
+            node: string;
+            /** @description how far the node is, in the words of replicas */
+            phase: string;
+            downloaded_bytes: number;
+            total_bytes: number;
+            /** Format: double */
+            load_seconds: number | null;
+            memory_bytes: number;
+            /** Format: double */
+            duration_s: number;
+            /** @description repository model -> Triton's ModelConfig as the runtime completed it */
+            effective: {
+                [key: string]: {
+                    [key: string]: unknown;
+                };
+            };
+            /** @description the last lines of the runtime */
+            log: string;
+            error: components["schemas"]["Problem"] | null;
+            /** Format: date-time */
+            deadline_at: string;
+            created_by: string;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            finished_at: string | null;
+        };
+        TryLoadInputRequest: {
+            /** @default  */
+            model?: string;
+            /**
+             * @description a number, or an alias: @latest, @champion
+             * @default latest
+             */
+            version?: string;
+            /**
+             * @description instead of a model: an upload that is ready and not registered yet
+             * @default
+             */
+            upload_id?: string;
+            config_revision?: number | null;
+            /** @description repository model -> config.pbtxt text that is tried without being saved */
+            configs?: {
+                [key: string]: string;
+            };
+            /**
+             * @description default: where it would be placed
+             * @default
+             */
+            node?: string;
+            /** @default  */
+            instance_type?: string;
+            /**
+             * @description downloading included
+             * @default 300
+             */
+            timeout_s?: number;
+        };
+        TryLoadPage: {
+            items: components["schemas"]["TryLoad"][];
+            next_cursor: string | null;
         };
         Upload: {
             id: string;
@@ -5392,6 +5508,116 @@ export interface operations {
         responses: {
             /** @description No response body */
             204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    try_loads_list: {
+        parameters: {
+            query?: {
+                /** @description `next_cursor` of the page before */
+                cursor?: string;
+                /** @description 1 to 500, default 50 */
+                limit?: number;
+                /** @description only those of this model */
+                model?: string;
+                /** @description Only items whose name contains this */
+                q?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TryLoadPage"];
+                };
+            };
+        };
+    };
+    try_loads_create: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["TryLoadInputRequest"];
+            };
+        };
+        responses: {
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TryLoad"];
+                };
+            };
+            /** @description `OutOfCapacity`, `TooManyTrials` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    try_loads_get: {
+        parameters: {
+            query?: {
+                /** @description answer when it has ended, or after so many seconds (at most 60) */
+                wait?: number;
+            };
+            header?: never;
+            path: {
+                try_load_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TryLoad"];
+                };
+            };
+        };
+    };
+    try_loads_cancel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                try_load_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TryLoad"];
+                };
+            };
+            /** @description `OperationFinished` */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };

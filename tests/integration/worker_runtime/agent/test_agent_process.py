@@ -355,3 +355,19 @@ def test_a_used_token_ends_the_agent_with_a_reason(node: Node, door: ControlDoor
     log = (node.home / "agent.log").read_text()
     assert "this token was used" in log
     assert json.dumps("Traceback")[1:-1] not in log
+
+
+def test_a_trial_tells_what_the_real_runtime_made_of_the_model(
+    node: Node, door: ControlDoor
+) -> None:
+    door.desire(dataclasses.replace(replica(door, "t1"), trial=True))
+    node.start()
+    seen = node.ready("t1")
+    config = seen.configs["double"]
+    assert (config["backend"], config["input"][0]["data_type"]) == ("onnxruntime", "TYPE_FP32")
+    assert seen.log
+    door.desire()
+    until(lambda: door.observed("t1") is None, "the trial is reported for ever")
+    assert not node.folder("t1").path.exists()
+    assert door.samples == []
+    node.end(signal.SIGINT)

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import dataclasses
 import hashlib
 import os
 import signal
@@ -174,3 +175,19 @@ async def test_stopping_during_the_start_leaves_no_process(stage: Stage) -> None
     assert identity is not None
     await runner.stop(drain_s=5, discard=True)
     assert not process.alive(identity)
+
+
+async def test_a_trial_tells_its_configuration_and_its_last_lines(stage: Stage) -> None:
+    runner = stage.run(dataclasses.replace(desired(), trial=True))
+    seen = await until(runner, is_state("ready"))
+    assert list(seen.configs) == ["digits"]
+    assert "fake runtime starting" in seen.log
+
+
+async def test_a_trial_that_crashes_is_not_started_again(stage: Stage) -> None:
+    runner = stage.run(dataclasses.replace(desired(marker="CRASH"), trial=True))
+    seen = await until(runner, is_state("failed"))
+    assert seen.error is not None
+    assert (seen.error.code, seen.restarts) == ("RuntimeCrashed", 0)
+    assert "exited with status 3" in seen.error.message
+    assert "fake runtime starting" in seen.error.detail

@@ -1,0 +1,91 @@
+"""REST of trials: does it load on a node, and with which configuration?"""
+
+from django.utils import timezone
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework import status
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
+from controlplane.deployments import services
+from controlplane.deployments.api.reading import actor, form
+from controlplane.deployments.api.waiting import WAIT, or_wait
+from controlplane.deployments.selectors.trials import (
+    trial_get,
+    trial_list,
+    trial_shown,
+    trial_state,
+)
+from controlplane.deployments.serializers.trials import TryLoadInputSerializer, TryLoadSerializer
+from controlplane.deployments.types import TRIAL_ACTIVE
+
+TryLoadPageSerializer = page_of(TryLoadSerializer)
+
+
+class TryLoadsView(APIView):
+    @extend_schema(
+        operation_id="try_loads_list",
+        parameters=[
+            *PAGE_PARAMETERS,
+            OpenApiParameter("model", str, description="only those of this model"),
+        ],
+        responses=TryLoadPageSerializer,
+    )
+    def get(self, request: Request) -> Response:
+        """The newest first; they are kept for a day."""
+        query = form(PageQuery, request.query_params)
+        rows = trial_list()
+        if model := request.query_params.get("model", ""):
+            rows = rows.filter(model_version__model__name=model)
+        if query["q"]:
+            rows = rows.filter(model_version__model__name__icontains=query["q"])
+        page = paginate(
+            rows, limit=query["limit"], cursor=query["cursor"], order=["-created_at", "-id"]
+        )
+        body = {"items": [trial_shown(row) for row in page.items], "next_cursor": page.next_cursor}
+        return Response(TryLoadPageSerializer(body).data)
+
+    @extend_schema(
+        operation_id="try_loads_create",
+        request=TryLoadInputSerializer,
+        responses={
+            202: TryLoadSerializer,
+            409: OpenApiResponse(description="`OutOfCapacity`, `TooManyTrials`"),
+        },
+    )
+    def post(self, request: Request) -> Response:
+        """Load it on a node and unload it again. Nothing that serves is touched."""
+        values = form(TryLoadInputSerializer, request.data)
+        row = services.trial_start(**values, actor=actor(request), now=timezone.now())
+        place = f"/api/v1/try-loads/{row.pk}"
+        return Response(
+            TryLoadSerializer(trial_shown(row)).data,
+            status=status.HTTP_202_ACCEPTED,
+            headers={"Location": place, "Retry-After": "1"},
+        )
+
+
+class TryLoadView(APIView):
+    @extend_schema(operation_id="try_loads_get", parameters=[WAIT], responses=TryLoadSerializer)
+    def get(self, request: Request, try_load_id: str) -> Response:
+        """How far it is; once it has ended, the effective configurations or the reason."""
+        del request
+        return Response(TryLoadSerializer(trial_shown(trial_get(try_load_id))).data)
+
+
+class TryLoadCancelView(APIView):
+    @extend_schema(
+        operation_id="try_loads_cancel",
+        request=None,
+        responses={
+            200: TryLoadSerializer,
+            409: OpenApiResponse(description="`OperationFinished`"),
+        },
+    )
+    def post(self, request: Request, try_load_id: str) -> Response:
+        row = services.trial_cancel(trial_id=try_load_id, actor=actor(request), now=timezone.now())
+        return Response(TryLoadSerializer(trial_shown(row)).data)
+
+
+try_load_or_wait = or_wait(TryLoadView, key="try_load_id", state=trial_state, active=TRIAL_ACTIVE)

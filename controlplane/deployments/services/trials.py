@@ -1,0 +1,228 @@
+"""Trials: does it load there? A runtime that the node starts, asks and ends.
+
+They travel in the node's desired state like replicas, so that a lost message costs one poll, and
+end like operations: by what the node reports, by a deadline, or because somebody cancels.
+"""
+
+import dataclasses
+import secrets
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from django.db import transaction
+from django.utils import timezone
+
+from controlplane.core import events
+from controlplane.core.errors import Invalid
+from controlplane.core.models import Event
+from controlplane.deployments import placement
+from controlplane.deployments.errors import TooManyTrials, TrialFinished, TrialImpossible
+from controlplane.deployments.models import Deployment, InstanceType, TryLoad
+from controlplane.deployments.reconcile import Failure, failure_data
+from controlplane.deployments.selectors.instance_types import instance_type_wanted
+from controlplane.deployments.selectors.trials import trial_get, trial_models, trials_active
+from controlplane.deployments.services.capacity import need_for, offers
+from controlplane.deployments.services.starting import Spec, resolve
+from controlplane.deployments.types import (
+    TRIAL_ACTIVE,
+    TRIAL_MOVES,
+    ReplicaState,
+    TrialState,
+    transition,
+)
+from controlplane.nodes.models import Node
+from controlplane.nodes.selectors import node_get
+from controlplane.nodes.services import node_generation_raise
+from controlplane.registry.models import ConfigRevision, ModelVersion, Upload
+from controlplane.registry.selectors import upload_get
+from wire.messages import ObservedReplica
+
+MOST_PER_NODE: Final = 4
+KEPT: Final = timedelta(days=1)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Subject:
+    """What is tried: a registered version, or an upload that is not registered yet."""
+
+    version: ModelVersion | None
+    upload: Upload | None
+    revision: ConfigRevision | None
+    backends: frozenset[str]
+    size_bytes: int
+
+
+def trial_start(
+    *,
+    model: str = "",
+    version: str = "latest",
+    upload_id: str = "",
+    config_revision: int | None = None,
+    configs: dict[str, str] | None = None,
+    node: str = "",
+    instance_type: str = "",
+    timeout_s: int = 300,
+    actor: str,
+    now: datetime,
+) -> TryLoad:
+    """Have it loaded on ``node``, or on the best one. ``configs`` are texts that are not saved yet.
+
+    Raises ModelNotFound, UploadNotFound, ModelNotDeployable, NodeNotFound, InstanceTypeUnknown,
+    TrialImpossible (no node can), TooManyTrials, Invalid.
+    """
+    subject = _subject(model, version, upload_id, config_revision)
+    kind = instance_type_wanted(instance_type) if instance_type else None
+    with transaction.atomic():
+        chosen, gpus = _place(subject, kind, node, now)
+        row = TryLoad.objects.create(
+            id=secrets.token_hex(8),
+            model_version=subject.version,
+            upload=subject.upload,
+            config_revision=subject.revision,
+            configs=configs or {},
+            node=chosen,
+            node_name=chosen.name,
+            gpus=gpus,
+            deadline_at=now + timedelta(seconds=timeout_s),
+            created_by=actor,
+        )
+        strangers = sorted(set(row.configs) - set(trial_models(row)))
+        if strangers:
+            raise Invalid(f"It holds no model called {', '.join(strangers)}.", field="configs")
+        _record(row, actor, "trial.started", f"{actor} tries whether {row} loads")
+        node_generation_raise([chosen.pk])
+    return trial_get(row.pk)
+
+
+def _subject(model: str, version: str, upload_id: str, config_revision: int | None) -> Subject:
+    if bool(model) == bool(upload_id):
+        raise Invalid("Name either a model or an upload.", field="model")
+    if upload_id:
+        upload = upload_get(upload_id)
+        if upload.state != Upload.State.READY:
+            raise Invalid(f"The upload is {upload.state}, not ready.", field="upload_id")
+        found = (upload.inspection or {}).get("models", [])
+        size = sum(entry["size"] for entry in upload.manifest)
+        return Subject(None, upload, None, frozenset(m["backend"] for m in found), size)
+    row, revision = resolve(Spec(model=model, version=version, config_revision=config_revision))
+    backends = frozenset(row.repo_models.values_list("backend", flat=True))
+    return Subject(row, None, revision, backends, row.size)
+
+
+def _place(
+    subject: Subject, kind: InstanceType | None, name: str, now: datetime
+) -> tuple[Node, list[str] | None]:
+    """The node, and the GPUs that the trial may use. Raises TrialImpossible, TooManyTrials."""
+    if name:
+        node_get(name)
+    need = need_for(kind, backends=subject.backends, size_bytes=subject.size_bytes)
+    available = offers(Deployment(), now)
+    wanted = [offer for offer in available if name in ("", offer.name)]
+    verdicts = placement.explain(need, wanted)
+    if not verdicts or verdicts[0].reason is not None:
+        why = "\n".join(f"{verdict.node}: {verdict.because}" for verdict in verdicts)
+        raise TrialImpossible(
+            why or "No node has joined yet.",
+            field="node" if name else None,
+            hints=("Bring a node back, or name another one.",),
+        )
+    best = node_get(verdicts[0].node)
+    if len(trials_active(best)) >= MOST_PER_NODE:
+        raise TooManyTrials(
+            f"{MOST_PER_NODE} trials are under way on {best.name}.",
+            hints=("Wait for one, or cancel it.",),
+        )
+    return best, list(verdicts[0].gpus) if kind is not None else None
+
+
+def trials_observe(node: Node, replicas: tuple[ObservedReplica, ...], now: datetime) -> None:
+    """What a node says of its trials."""
+    waiting = {row.pk: row for row in trials_active(node)}
+    for observed in replicas:
+        row = waiting.get(observed.replica_id)
+        if row is None:
+            continue
+        data = dataclasses.asdict(observed)
+        if data == row.observed:
+            continue
+        # why configs: an adopted trial is ready before it has been asked
+        if observed.state == ReplicaState.READY and observed.configs:
+            _end(row, TrialState.SUCCEEDED, now, observed=data)
+        elif observed.state == ReplicaState.FAILED:
+            error = data["error"] or failure_data(Failure("ReplicaFailed", "It failed."))
+            _end(row, TrialState.FAILED, now, observed=data, error=error)
+        else:
+            TryLoad.objects.filter(pk=row.pk, state__in=TRIAL_ACTIVE).update(
+                observed=data, state=TrialState.RUNNING, updated_at=timezone.now()
+            )
+
+
+def trials_tick(*, now: datetime) -> None:
+    """End those that took too long; forget those that ended a day ago."""
+    for row in trials_active():
+        if now < row.deadline_at:
+            continue
+        phase = row.observed.get("state", "not started by the node yet")
+        failure = Failure(
+            "DeadlineExceeded",
+            f"It did not load in time; it got as far as: {phase}.",
+            hints=("Give it more time, or look at the node.",),
+        )
+        _end(row, TrialState.FAILED, now, error=failure_data(failure))
+    TryLoad.objects.filter(finished_at__lt=now - KEPT).delete()
+
+
+def trial_cancel(*, trial_id: str, actor: str, now: datetime) -> TryLoad:
+    """Raises TrialNotFound, TrialFinished."""
+    row = trial_get(trial_id)
+    if row.state not in TRIAL_ACTIVE or not _end(row, TrialState.CANCELED, now, actor=actor):
+        raise TrialFinished(f"It has ended already: {trial_get(trial_id).state}.")
+    return trial_get(trial_id)
+
+
+@transaction.atomic
+def _end(
+    row: TryLoad, state: TrialState, now: datetime, *, actor: str = "system", **values: Any
+) -> bool:
+    """Whether this call ended it; its node stops what it no longer finds desired."""
+    new = transition(TRIAL_MOVES, TrialState(row.state), state)
+    ended = TryLoad.objects.filter(pk=row.pk, state__in=TRIAL_ACTIVE).update(
+        state=new, finished_at=now, updated_at=timezone.now(), **values
+    )
+    if not ended:
+        return False
+    if row.node_id:
+        node_generation_raise([row.node_id])
+    words = {
+        TrialState.SUCCEEDED: "loads",
+        TrialState.FAILED: "does not load",
+        TrialState.CANCELED: "was not tried to the end",
+    }[new]
+    failed = new == TrialState.FAILED
+    error = values.get("error") or {}
+    _record(
+        row,
+        actor,
+        f"trial.{new.value.lower()}",
+        f"{row} {words}" + (f": {error['message']}" if failed and error else ""),
+        Event.Severity.WARNING if failed else Event.Severity.INFO,
+    )
+    return True
+
+
+def _record(
+    row: TryLoad,
+    actor: str,
+    verb: str,
+    message: str,
+    severity: Event.Severity = Event.Severity.INFO,
+) -> None:
+    model = row.model_version.model.name if row.model_version else ""
+    events.record(
+        actor=actor,
+        verb=verb,
+        subject=f"model/{model}" if model else f"upload/{row.upload_id}",
+        message=message,
+        severity=severity,
+        data={"try_load": row.pk, "node": row.node_name},
+    )

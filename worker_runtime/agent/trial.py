@@ -1,0 +1,39 @@
+"""What only a trial does: a replica that nobody calls, started to see whether its models load."""
+
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+
+from worker_runtime.agent.failure import ReplicaFailed
+from worker_runtime.agent.launch import RuntimeCrashed
+
+TIMEOUT_S = 5.0
+LOG_LINES = 40
+
+
+async def served_configs(host: str, port: int, models: tuple[str, ...]) -> dict[str, Any]:
+    """Model name -> the whole configuration that the runtime serves it with.
+
+    Raises ReplicaFailed: a trial that cannot tell has failed.
+    """
+    found: dict[str, Any] = {}
+    try:
+        async with httpx.AsyncClient(timeout=TIMEOUT_S, trust_env=False) as client:
+            for model in models:
+                url = f"http://{host}:{port}/v2/models/{quote(model, safe='')}/config"
+                found[model] = (await client.get(url)).raise_for_status().json()
+    except (httpx.HTTPError, ValueError) as error:
+        raise ReplicaFailed(
+            "ConfigUnavailable", f"The runtime does not tell its configuration: {error}"
+        ) from error
+    return found
+
+
+def crashed(crash: RuntimeCrashed) -> ReplicaFailed:
+    """A trial is not started again: how it ended is what was asked for."""
+    return ReplicaFailed(
+        "RuntimeCrashed",
+        f"The runtime {crash} while it loaded the model.",
+        hints=("The log's last lines usually name the cause.",),
+    )
