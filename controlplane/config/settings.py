@@ -136,6 +136,7 @@ SPECTACULAR_SETTINGS = {
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "COMPONENT_SPLIT_REQUEST": True,
     "ENUM_NAME_OVERRIDES": {
+        "OperationStateEnum": ["Queued", "Running", "Succeeded", "Failed", "Canceled"],
         "StrictnessEnum": [("preferred", "Preferred"), ("required", "Required")],
         "ProblemSeverityEnum": ["error", "warning"],
         "EndpointProvisioningStateEnum": [

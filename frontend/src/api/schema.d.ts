@@ -2288,7 +2288,7 @@ export interface components {
             kind: components["schemas"]["KindEnum"];
             endpoint: string;
             deployment: string;
-            state: components["schemas"]["State4a9Enum"];
+            state: components["schemas"]["OperationStateEnum"];
             stages: components["schemas"]["Stage"][];
             percent: number;
             error: components["schemas"]["Problem"] | null;
@@ -2305,6 +2305,15 @@ export interface components {
             items: components["schemas"]["Operation"][];
             next_cursor: string | null;
         };
+        /**
+         * @description * `Queued` - Queued
+         *     * `Running` - Running
+         *     * `Succeeded` - Succeeded
+         *     * `Failed` - Failed
+         *     * `Canceled` - Canceled
+         * @enum {string}
+         */
+        OperationStateEnum: "Queued" | "Running" | "Succeeded" | "Failed" | "Canceled";
         Overview: {
             counts: components["schemas"]["Counts"];
             attention: components["schemas"]["Attention"][];
@@ -2712,15 +2721,6 @@ export interface components {
          * @enum {string}
          */
         StageStatusEnum: "pending" | "running" | "succeeded" | "failed" | "canceled";
-        /**
-         * @description * `Queued` - Queued
-         *     * `Running` - Running
-         *     * `Succeeded` - Succeeded
-         *     * `Failed` - Failed
-         *     * `Canceled` - Canceled
-         * @enum {string}
-         */
-        State4a9Enum: "Queued" | "Running" | "Succeeded" | "Failed" | "Canceled";
         Storage: {
             blobs: number;
             bytes: number;
@@ -2861,7 +2861,7 @@ export interface components {
         };
         TryLoad: {
             id: string;
-            state: components["schemas"]["State4a9Enum"];
+            state: components["schemas"]["OperationStateEnum"];
             model: string | null;
             version: number | null;
             config_revision: number | null;
