@@ -27,7 +27,8 @@ class Problem:
     """One finding about a model or its configuration, ready to be shown to a person.
 
     ``line`` and ``column`` count from 1 and are 0 where there is no place to point at. ``fix`` is
-    the whole corrected text, with ``fix_label`` saying what it does.
+    the whole corrected text, with ``fix_label`` saying what it does. ``plain`` says in one sentence
+    what ``message`` says in Triton's words.
     """
 
     code: str
@@ -41,6 +42,7 @@ class Problem:
     field: str = ""
     fix_label: str = ""
     fix: str = ""
+    plain: str = ""
 
     @property
     def hint(self) -> str:

@@ -98,7 +98,12 @@ class InspectionProblemSerializer(Fields):
     severity = serializers.ChoiceField(choices=["error", "warning"])
     model = serializers.CharField(allow_null=True, allow_blank=True)
     code = serializers.CharField()
-    message = serializers.CharField()
+    message = serializers.CharField(help_text="in Triton's words where it has some")
+    plain = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        help_text="the same in one plain sentence, if there is one",
+    )
     detail = serializers.CharField(allow_null=True, allow_blank=True)
     hints = serializers.ListField(child=serializers.CharField())
 
@@ -343,7 +348,12 @@ class ConfigProblemSerializer(Fields):
     line = serializers.IntegerField(allow_null=True)
     column = serializers.IntegerField(allow_null=True)
     field = serializers.CharField(allow_null=True, allow_blank=True)
-    message = serializers.CharField()
+    message = serializers.CharField(help_text="in Triton's words where it has some")
+    plain = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        help_text="the same in one plain sentence, if there is one",
+    )
     hint = serializers.CharField(allow_null=True, allow_blank=True)
     fix = ConfigFixSerializer(allow_null=True)
 

@@ -59,6 +59,7 @@ class InspectionProblem(TypedDict):
     model: str | None
     code: str
     message: str
+    plain: NotRequired[str]  # one sentence that says what message says in Triton's words
     detail: str | None
     hints: list[str]
 

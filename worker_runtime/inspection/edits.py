@@ -53,6 +53,43 @@ def field_removed(text: str, path: str) -> str:
     return ""
 
 
+def removed(text: str, path: str) -> str:
+    """``text`` without the field at ``path``, whatever its value, and an empty line it leaves.
+
+    "" when it is not there; comments inside of it go with it.
+    """
+    place = places(text).get(path) or places(text).get(path.removesuffix("[0]"))
+    if place is None:
+        return ""
+    start = _offset(text, place.line, place.column)
+    end = _closed(text, place.start) if place.value in "{<[" else place.end
+    line = text.rfind("\n", 0, start) + 1
+    after = re.compile(r"[ \t]*[,;]?[ \t]*(\n|$)").match(text, end)
+    if not text[line:start].strip() and after is not None:
+        return text[:line] + text[after.end() :]
+    return text[:start].rstrip(" \t") + text[end:]
+
+
+def _offset(text: str, line: int, column: int) -> int:
+    at = 0
+    for _ in range(line - 1):
+        at = text.index("\n", at) + 1
+    return at + column - 1
+
+
+_TOKEN = re.compile(r"""#[^\n]*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|[{}<>\[\]]""")
+
+
+def _closed(text: str, start: int) -> int:
+    """One past the bracket that closes the one at ``start``."""
+    depth = 0
+    for token in _TOKEN.finditer(text, start):
+        depth += (token[0] in "{<[") - (token[0] in "}>]")
+        if depth == 0:
+            return token.end()
+    return len(text)
+
+
 def fixed(problem: Problem, label: str, text: str) -> Problem:
     """The finding with a remedy, when there is one: ``text`` is the whole corrected text."""
     return replace(problem, fix_label=label, fix=text) if text else problem

@@ -12,6 +12,7 @@ from worker_runtime.inspection.lint import repaired
 from worker_runtime.inspection.readers.choice import read_facts
 from worker_runtime.inspection.readers.facts import FileFacts
 from worker_runtime.inspection.readers.trees import opening
+from worker_runtime.inspection.sentences import told
 from worker_runtime.inspection.shapes import facts_json, problem_json, tensor_json
 from worker_runtime.repository.complete import check_graph, complete
 from worker_runtime.repository.labels import read_labels
@@ -58,7 +59,7 @@ def inspect_repository(path: Path) -> dict[str, Any]:
     return {
         "models": [item.shown for item in looked],
         "problems": [
-            problem_json(problem, item.shown["name"])
+            problem_json(told(problem), item.shown["name"])
             for item in looked
             for problem in item.problems
         ],

@@ -13,7 +13,7 @@ CONFIG_CODES = frozenset(
         "ConfigInvalid", "ConfigNeeded", "NameMismatch", "BackendUnknown", "PlatformUnknown",
         "PlatformConflict", "BatchingUnsupported", "PreferredBatchTooLarge", "QueueDelayLong",
         "TensorUnknown", "DatatypeMismatch", "ShapeMismatch", "BatchDimInDims", "TorchNaming",
-        "PythonTensorUnknown", "EnsembleStepUnknown", "EnsembleMismatch",
+        "PythonTensorUnknown", "DynamicBatchingOff", "EnsembleStepUnknown", "EnsembleMismatch",
     }
 )  # fmt: skip
 
@@ -27,6 +27,7 @@ def problem_json(problem: Problem, model: str = "") -> dict[str, Any]:
         "model": problem.model or model,
         "code": problem.code,
         "message": problem.message,
+        "plain": problem.plain,
         "detail": problem.detail,
         "hints": list(problem.hints),
         "line": problem.line,
@@ -43,6 +44,7 @@ def validation_json(problem: Problem) -> dict[str, Any]:
         "column": problem.column,
         "field": problem.field,
         "message": problem.message,
+        "plain": problem.plain,
         "hint": problem.hint or problem.detail,
         "fix": _fix(problem),
     }

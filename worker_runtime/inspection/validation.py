@@ -4,9 +4,12 @@ from pathlib import Path
 from typing import Any
 
 from worker_runtime.errors import ConfigInvalid, Problem, RuntimeFault
+from worker_runtime.inspection.advice import advise
 from worker_runtime.inspection.compositions import check_ensemble
+from worker_runtime.inspection.edits import at
 from worker_runtime.inspection.lint import lint
 from worker_runtime.inspection.repository import RULES, SELF_TELLING, problems_of
+from worker_runtime.inspection.sentences import told
 from worker_runtime.inspection.shapes import facts_from_json, validation_json
 from worker_runtime.repository.complete import check_graph, complete
 from worker_runtime.repository.config_json import to_json
@@ -33,7 +36,7 @@ def validate_text(
         known = None if graph is None else facts_from_json(graph)
         problems = lint(text, model, known)
     except ConfigInvalid as error:
-        return _answer([validation_json(p) for p in error.problems], None)
+        return _answer(list(error.problems), text, None)
     where = places(text)
     given = "max_batch_size" in where
     try:
@@ -59,7 +62,9 @@ def validate_text(
     except RuntimeFault as error:
         found = [placed(problem, where) for problem in problems_of(error)]
         problems += [item for item in found if not _twice(item, problems)]
-    return _answer([validation_json(p) for p in problems], config)
+    if not _errors(problems):
+        problems += [at(item, where) for item in advise(text, config)]
+    return _answer(problems, text, config)
 
 
 def _parsed(neighbours: dict[str, str]) -> dict[str, Any]:
@@ -89,10 +94,10 @@ def _twice(problem: Problem, problems: list[Problem]) -> bool:
                for item in problems)  # fmt: skip
 
 
-def _answer(problems: list[dict[str, Any]], config: Any) -> dict[str, Any]:
+def _answer(problems: list[Problem], text: str, config: Any) -> dict[str, Any]:
     return {
-        "ok": not any(problem["severity"] == "error" for problem in problems),
-        "problems": problems,
+        "ok": not _errors(problems),
+        "problems": [validation_json(told(problem, text)) for problem in problems],
         "config": None if config is None else to_json(config),
         "effective": "" if config is None else render(config),
     }

@@ -193,10 +193,12 @@ def _refuse_bad(inspection: Inspection) -> None:
     ]
     if errors:
         first = errors[0]
+        plain = first.get("plain")
+        said = [first["message"]] if plain else []
         raise IngestFailed(
-            first["message"],
+            plain or first["message"],
             code=first["code"],
-            detail=first.get("detail") or "",
+            detail="\n".join([*said, first.get("detail") or ""]).strip(),
             hints=tuple(first.get("hints") or ()),
         )
     if not inspection["models"]:

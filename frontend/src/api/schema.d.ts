@@ -1430,7 +1430,10 @@ export interface components {
             line: number | null;
             column: number | null;
             field: string | null;
+            /** @description in Triton's words where it has some */
             message: string;
+            /** @description the same in one plain sentence, if there is one */
+            plain?: string;
             hint: string | null;
             fix: components["schemas"]["ConfigFix"] | null;
         };
@@ -1968,7 +1971,10 @@ export interface components {
             severity: components["schemas"]["ProblemSeverityEnum"];
             model: string | null;
             code: string;
+            /** @description in Triton's words where it has some */
             message: string;
+            /** @description the same in one plain sentence, if there is one */
+            plain?: string;
             detail: string | null;
             hints: string[];
         };
