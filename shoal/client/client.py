@@ -1,6 +1,5 @@
 """The client: one method per thing to do to an installation, and ``deploy`` for the whole way."""
 
-import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self, cast
@@ -9,6 +8,7 @@ from urllib.parse import quote
 import httpx
 
 from shoal.client import downloads, operations, uploads
+from shoal.client.concurrency import Concurrency
 from shoal.client.discovery import Installation, find_installation
 from shoal.client.packing import OnBytes, packed
 from shoal.client.transport import Transport
@@ -46,18 +46,22 @@ class Client:
         installation: Installation | None = None,
         timeout_s: float = 60.0,
         http_transport: httpx.BaseTransport | None = None,
-        pause: Callable[[float], None] = time.sleep,
+        concurrency: Concurrency | None = None,
     ) -> None:
         """Raises InstallationNotFound when ``url`` is not given and none can be found.
 
-        ``http_transport`` and ``pause`` replace the network and waiting in tests.
+        ``http_transport`` replaces the network in tests, ``concurrency`` says how to wait.
         """
         if installation is None:
             installation = Installation(url.rstrip("/"), token) if url else find_installation()
         self.installation = installation
         self._transport = Transport(
-            installation, timeout_s=timeout_s, transport=http_transport, pause=pause
+            installation, timeout_s=timeout_s, transport=http_transport, concurrency=concurrency
         )
+
+    @property
+    def concurrency(self) -> Concurrency:
+        return self._transport.concurrency
 
     def __enter__(self) -> Self:
         return self

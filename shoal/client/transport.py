@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 
 from shoal import __version__
+from shoal.client.concurrency import Concurrency, Threads
 from shoal.client.discovery import Installation
 from shoal.client.errors import ConnectionFailed, Problem, problem_arguments
 
@@ -32,11 +33,12 @@ class Transport:
         timeout_s: float = 60.0,
         patience_s: float = 120.0,
         transport: httpx.BaseTransport | None = None,
-        pause: Callable[[float], None] = time.sleep,
+        concurrency: Concurrency | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.installation = installation
-        self.pause, self.clock, self.patience_s = pause, clock, patience_s
+        self.concurrency = concurrency or Threads()
+        self.pause, self.clock, self.patience_s = self.concurrency.pause, clock, patience_s
         headers = {"User-Agent": f"shoal/{__version__}", "Accept": "application/json"}
         if installation.token:
             headers["Authorization"] = f"Bearer {installation.token}"
@@ -44,7 +46,7 @@ class Transport:
             base_url=installation.url,
             headers=headers,
             timeout=httpx.Timeout(timeout_s, connect=min(timeout_s, 10.0)),
-            transport=transport,
+            transport=transport or self.concurrency.http_transport(installation.url, None),
             # why: a proxy from the environment must not be asked for this machine's own ports
             trust_env=not is_loopback(installation.url),
         )

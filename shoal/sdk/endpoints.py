@@ -1,7 +1,6 @@
 """Online endpoints: made, described, given traffic, called, deleted."""
 
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +20,8 @@ ROUTED_S, ROUTED_POLL_S = 15.0, 0.1
 class OnlineEndpointOperations:
     """``ml_client.online_endpoints``."""
 
-    def __init__(
-        self, client: Client, watcher: Watcher, pause: Callable[[float], None] = time.sleep
-    ) -> None:
-        self._client, self._watcher, self._pause = client, watcher, pause
+    def __init__(self, client: Client, watcher: Watcher) -> None:
+        self._client, self._watcher = client, watcher
 
     def begin_create_or_update(
         self, endpoint: OnlineEndpoint | LROPoller[OnlineEndpoint], *, local: bool = False
@@ -92,7 +89,11 @@ class OnlineEndpointOperations:
             else credentials.access_token
         )
         return scoring.post(
-            shown, str(secret), scoring.body(request_file, input_data), deployment_name
+            shown,
+            str(secret),
+            scoring.body(request_file, input_data),
+            deployment_name,
+            self._client.concurrency,
         )
 
     def set_traffic(
@@ -140,7 +141,7 @@ class OnlineEndpointOperations:
         """Once every gateway acts on the newest traffic and keys; not longer than ``ROUTED_S``."""
         waited_s = 0.0
         while shown.get("routed") is False and waited_s < ROUTED_S:
-            self._pause(ROUTED_POLL_S)
+            self._client.concurrency.pause(ROUTED_POLL_S)
             waited_s += ROUTED_POLL_S
             shown = self._client.get_endpoint(shown["name"])
         return shown

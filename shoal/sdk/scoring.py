@@ -7,6 +7,7 @@ from typing import Any
 
 import httpx
 
+from shoal.client.concurrency import Concurrency
 from shoal.client.errors import ShoalError
 from shoal.client.transport import is_loopback
 from shoal.client.types import Endpoint
@@ -45,15 +46,25 @@ def trust(ca_path: str) -> ssl.SSLContext:
     return context
 
 
-def post(shown: Endpoint, secret: str, content: bytes, deployment: str | None) -> str:
+def post(
+    shown: Endpoint,
+    secret: str,
+    content: bytes,
+    deployment: str | None,
+    concurrency: Concurrency,
+) -> str:
     """Raises ScoringFailed, and ShoalError when nothing answers."""
     headers = {"Authorization": f"Bearer {secret}", "Content-Type": "application/json"}
     if deployment:
         headers[PIN] = deployment
     url = f"{shown['scoring_uri']}score"
+    trusted = trust(shown["ca_path"])
     try:
         with httpx.Client(
-            verify=trust(shown["ca_path"]), timeout=TIMEOUT_S, trust_env=not is_loopback(url)
+            verify=trusted,
+            timeout=TIMEOUT_S,
+            trust_env=not is_loopback(url),
+            transport=concurrency.http_transport(url, trusted),
         ) as http:
             answer = http.post(url, content=content, headers=headers)
     except httpx.TransportError as error:

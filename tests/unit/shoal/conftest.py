@@ -10,6 +10,7 @@ import pytest
 import shoal.cli.deploying
 import shoal.client
 from shoal.client import Client
+from shoal.client.concurrency import Threads
 from tests.support.shoal_server import TOKEN, URL, FakeServer
 
 
@@ -20,14 +21,18 @@ def server() -> FakeServer:
 
 @pytest.fixture
 def client(server: FakeServer) -> Iterator[Client]:
-    with Client(URL, TOKEN, http_transport=httpx.MockTransport(server), pause=_no_pause) as client:
+    with Client(
+        URL, TOKEN, http_transport=httpx.MockTransport(server), concurrency=Threads(_no_pause)
+    ) as client:
         yield client
 
 
 @pytest.fixture
 def installed(server: FakeServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeServer:
     """The command line finds ``server`` as its installation."""
-    fake = partial(Client, http_transport=httpx.MockTransport(server), pause=_no_pause)
+    fake = partial(
+        Client, http_transport=httpx.MockTransport(server), concurrency=Threads(_no_pause)
+    )
     monkeypatch.setattr(shoal.client, "Client", fake)
     monkeypatch.setattr(shoal.cli.deploying, "Client", fake)
     monkeypatch.chdir(tmp_path)

@@ -6,6 +6,7 @@ import httpx
 import pytest
 
 from shoal.client import Client, ConnectionFailed, OperationFailed, Problem, UnusableSource
+from shoal.client.concurrency import Threads
 from tests.support.shoal_server import CHUNK, TOKEN, URL, FakeServer, cut, problem, refuse
 
 CONTENT = bytes(range(256)) * 20  # 5120 bytes: six chunks
@@ -121,7 +122,9 @@ def test_patience_ends(server: FakeServer, file: Path) -> None:
         nonlocal now
         now += seconds
 
-    client = Client(URL, TOKEN, http_transport=httpx.MockTransport(server), pause=pause)
+    client = Client(
+        URL, TOKEN, http_transport=httpx.MockTransport(server), concurrency=Threads(pause)
+    )
     client._transport.clock = lambda: now
     server.fail_next("PATCH .*", cut, times=1000)
     server.fail_next("HEAD .*", refuse, times=1000)

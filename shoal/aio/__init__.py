@@ -1,0 +1,26 @@
+"""The Python SDK for programs with an event loop: ``from shoal.aio import MLClient``.
+
+    async with MLClient() as ml_client:
+        endpoint = ManagedOnlineEndpoint(name="net")
+        poller = await ml_client.online_endpoints.begin_create_or_update(endpoint)
+        endpoint = await poller.result()
+
+Names, arguments, entities and errors are those of ``shoal.MLClient``; what waits there is awaited
+here, and what is listed is an asynchronous iterator. Calls may run side by side.
+"""
+
+from shoal.aio.ml_client import MLClient
+from shoal.aio.operations import (
+    ModelOperations,
+    OnlineDeploymentOperations,
+    OnlineEndpointOperations,
+)
+from shoal.aio.poller import AsyncLROPoller
+
+__all__ = [
+    "AsyncLROPoller",
+    "MLClient",
+    "ModelOperations",
+    "OnlineDeploymentOperations",
+    "OnlineEndpointOperations",
+]

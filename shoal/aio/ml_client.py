@@ -1,0 +1,83 @@
+"""``MLClient`` for programs with an event loop."""
+
+from typing import Any, Self
+
+import httpx
+
+from shoal import sdk
+from shoal.aio.bridge import run
+from shoal.aio.loop import Loop
+from shoal.aio.operations import (
+    ModelOperations,
+    OnlineDeploymentOperations,
+    OnlineEndpointOperations,
+    begun,
+)
+from shoal.aio.poller import AsyncLROPoller
+from shoal.client.client import Client
+from shoal.client.discovery import Installation
+from shoal.entities import Model, OnlineDeployment, OnlineEndpoint
+from shoal.sdk.progress import Watcher
+
+
+class MLClient:
+    """Finds the installation as the command line does; ``url`` and ``token`` say it.
+
+    For one event loop; its calls may run side by side. Azure's credential, subscription, resource
+    group and workspace are accepted and mean nothing. Everything raises ``ShoalError``.
+    """
+
+    def __init__(
+        self,
+        credential: object = None,
+        subscription_id: str | None = None,
+        resource_group_name: str | None = None,
+        workspace_name: str | None = None,
+        *,
+        url: str | None = None,
+        token: str | None = None,
+        installation: Installation | None = None,
+        watcher: Watcher | None = None,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        """Raises InstallationNotFound when ``url`` is not given and none can be found.
+
+        ``transport`` replaces the network in tests.
+        """
+        client = Client(url, token or "", installation=installation, concurrency=Loop(transport))
+        self._blocking = sdk.MLClient(
+            credential,
+            subscription_id,
+            resource_group_name,
+            workspace_name,
+            client=client,
+            watcher=watcher,
+        )
+        self.models = ModelOperations(self._blocking.models)
+        self.online_endpoints = OnlineEndpointOperations(self._blocking.online_endpoints)
+        self.online_deployments = OnlineDeploymentOperations(self._blocking.online_deployments)
+
+    @property
+    def installation(self) -> Installation:
+        return self._blocking.installation
+
+    async def begin_create_or_update(
+        self, entity: OnlineEndpoint | OnlineDeployment, **options: Any
+    ) -> AsyncLROPoller[Any]:
+        """Of an endpoint or a deployment."""
+        found: AsyncLROPoller[Any] = await begun(
+            self._blocking.begin_create_or_update, entity, **options
+        )
+        return found
+
+    async def create_or_update(self, entity: Model) -> Model:
+        return await run(self._blocking.create_or_update, entity)
+
+    async def close(self) -> None:
+        await run(self._blocking.close)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()

@@ -1,0 +1,173 @@
+"""Endpoints, deployments and models: the calls of ``shoal.sdk``, awaited."""
+
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from shoal import sdk
+from shoal.aio.bridge import run
+from shoal.aio.poller import AsyncLROPoller
+from shoal.entities import (
+    EndpointAuthKeys,
+    EndpointAuthToken,
+    Model,
+    OnlineDeployment,
+    OnlineEndpoint,
+)
+from shoal.sdk.poller import LROPoller
+
+T = TypeVar("T")
+
+
+async def begun(begin: Callable[..., LROPoller[T]], *args: Any, **options: Any) -> Any:
+    """The poller, once the change has been accepted."""
+    return AsyncLROPoller(await run(begin, *args, **options))
+
+
+async def _each(found: Callable[[], Iterable[T]]) -> AsyncIterator[T]:
+    for item in await run(lambda: list(found())):
+        yield item
+
+
+class OnlineEndpointOperations:
+    """``ml_client.online_endpoints``."""
+
+    def __init__(self, blocking: sdk.OnlineEndpointOperations) -> None:
+        self._blocking = blocking
+
+    async def begin_create_or_update(
+        self, endpoint: OnlineEndpoint, *, local: bool = False
+    ) -> AsyncLROPoller[OnlineEndpoint]:
+        found: AsyncLROPoller[OnlineEndpoint] = await begun(
+            self._blocking.begin_create_or_update, endpoint, local=local
+        )
+        return found
+
+    async def get(self, name: str, *, local: bool = False) -> OnlineEndpoint:
+        return await run(self._blocking.get, name, local=local)
+
+    def list(self, *, local: bool = False) -> AsyncIterator[OnlineEndpoint]:
+        return _each(lambda: self._blocking.list(local=local))
+
+    async def begin_delete(self, name: str, *, local: bool = False) -> AsyncLROPoller[None]:
+        found: AsyncLROPoller[None] = await begun(self._blocking.begin_delete, name, local=local)
+        return found
+
+    async def get_keys(self, name: str) -> EndpointAuthKeys | EndpointAuthToken:
+        """Two keys, or where the endpoint says ``aml_token`` a token that expires."""
+        return await run(self._blocking.get_keys, name)
+
+    list_keys = get_keys
+
+    async def begin_regenerate_keys(
+        self, name: str, *, key_type: str = "primary"
+    ) -> AsyncLROPoller[None]:
+        found: AsyncLROPoller[None] = await begun(
+            self._blocking.begin_regenerate_keys, name, key_type=key_type
+        )
+        return found
+
+    regenerate_keys = begin_regenerate_keys
+
+    async def invoke(
+        self,
+        endpoint_name: str,
+        *,
+        request_file: str | Path | None = None,
+        deployment_name: str | None = None,
+        input_data: Any = None,
+    ) -> str:
+        """The answer's text. Raises ScoringFailed with the endpoint's own words."""
+        return await run(
+            self._blocking.invoke,
+            endpoint_name,
+            request_file=request_file,
+            deployment_name=deployment_name,
+            input_data=input_data,
+        )
+
+    async def set_traffic(
+        self, name: str, traffic: Mapping[str, int] | None, mirror: Mapping[str, int] | None = None
+    ) -> AsyncLROPoller[OnlineEndpoint]:
+        """Replace the whole map; deployments that are still coming up are waited for."""
+        found: AsyncLROPoller[OnlineEndpoint] = await begun(
+            self._blocking.set_traffic, name, traffic, mirror
+        )
+        return found
+
+
+class OnlineDeploymentOperations:
+    """``ml_client.online_deployments``."""
+
+    def __init__(self, blocking: sdk.OnlineDeploymentOperations) -> None:
+        self._blocking = blocking
+
+    async def begin_create_or_update(
+        self, deployment: OnlineDeployment, *, all_traffic: bool = False, local: bool = False
+    ) -> AsyncLROPoller[OnlineDeployment]:
+        """Registers the model first when it is a local one."""
+        found: AsyncLROPoller[OnlineDeployment] = await begun(
+            self._blocking.begin_create_or_update,
+            deployment,
+            all_traffic=all_traffic,
+            local=local,
+        )
+        return found
+
+    async def get(self, name: str, endpoint_name: str, *, local: bool = False) -> OnlineDeployment:
+        return await run(self._blocking.get, name, endpoint_name, local=local)
+
+    def list(self, endpoint_name: str, *, local: bool = False) -> AsyncIterator[OnlineDeployment]:
+        return _each(lambda: self._blocking.list(endpoint_name, local=local))
+
+    async def begin_delete(
+        self, name: str, endpoint_name: str, *, local: bool = False
+    ) -> AsyncLROPoller[None]:
+        found: AsyncLROPoller[None] = await begun(
+            self._blocking.begin_delete, name, endpoint_name, local=local
+        )
+        return found
+
+    async def get_logs(
+        self, name: str, endpoint_name: str, lines: int, *, container_type: str | None = None
+    ) -> str:
+        return await run(
+            self._blocking.get_logs, name, endpoint_name, lines, container_type=container_type
+        )
+
+
+class ModelOperations:
+    """``ml_client.models``."""
+
+    def __init__(self, blocking: sdk.ModelOperations) -> None:
+        self._blocking = blocking
+
+    async def create_or_update(self, model: Model) -> Model:
+        """Register what ``model.path`` holds; the same content again is the version that it was."""
+        return await run(self._blocking.create_or_update, model)
+
+    async def get(
+        self, name: str, version: str | int | None = None, label: str | None = None
+    ) -> Model:
+        return await run(self._blocking.get, name, version, label)
+
+    def list(
+        self, name: str | None = None, *, list_view_type: Any = "ActiveOnly"
+    ) -> AsyncIterator[Model]:
+        return _each(lambda: self._blocking.list(name, list_view_type=list_view_type))
+
+    async def archive(
+        self, name: str, version: str | int | None = None, label: str | None = None
+    ) -> None:
+        await run(self._blocking.archive, name, version, label)
+
+    async def restore(
+        self, name: str, version: str | int | None = None, label: str | None = None
+    ) -> None:
+        await run(self._blocking.restore, name, version, label)
+
+    async def download(
+        self, name: str, version: str | int, download_path: str | Path = "."
+    ) -> None:
+        """Into ``download_path``/``name``, as the repository that was registered."""
+        await run(self._blocking.download, name, version, download_path)
