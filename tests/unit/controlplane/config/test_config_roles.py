@@ -86,6 +86,9 @@ MATRIX: dict[str, dict[str, str]] = {
     "instance-types": {"GET": R, "POST": X},
     "instance-types/<str:name>": {"GET": R, "PATCH": X, "DELETE": X},
     "placement/preview": {"POST": D},
+    "try-loads": {"GET": R, "POST": D},
+    "try-loads/<str:try_load_id>": {"GET": R},
+    "try-loads/<str:try_load_id>/cancel": {"POST": D},
     "deploy": {"POST": D},
     "operations": {"GET": R},
     "operations/<str:operation_id>": {"GET": R},
@@ -97,6 +100,8 @@ MATRIX: dict[str, dict[str, str]] = {
     "nodes/<str:node>/cordon": {"POST": N},
     "nodes/<str:node>/uncordon": {"POST": N},
     "nodes/<str:node>/drain": {"POST": N},
+    "metrics": {"GET": R},
+    "metrics/query": {"GET": R},
     "overview": {"GET": R},
 }
 MAY: dict[str, set[str]] = {

@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('deployments', '0007_first_instance_types'),
+        ('deployments', '0008_concurrency'),
         ('nodes', '0002_labels_and_draining'),
         ('registry', '0003_aliases_and_bases'),
     ]
