@@ -1,12 +1,17 @@
 /** Short messages in the corner: what was done, and what failed. */
-import { notifications } from "@mantine/notifications";
 import { problemText } from "@/api/problem";
 
+// why loaded when it is needed: messages come after a click, the first page must not wait for them.
+const corner = () => import("@mantine/notifications");
+
 export function notifyDone(message: string): void {
-  notifications.show({ message, color: "teal", withBorder: true });
+  void corner().then(({ notifications }) => notifications.show({ message, color: "teal", withBorder: true }));
 }
 
 /** Failures stay until they are closed. */
 export function notifyProblem(error: unknown, title: string): void {
-  notifications.show({ title, message: problemText(error), color: "red", withBorder: true, autoClose: false });
+  const message = problemText(error);
+  void corner().then(({ notifications }) =>
+    notifications.show({ title, message, color: "red", withBorder: true, autoClose: false }),
+  );
 }

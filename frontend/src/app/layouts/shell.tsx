@@ -1,5 +1,4 @@
 /** The frame around every page behind the sign-in: side bar, top bar, keys, search. */
-import { Drawer } from "@mantine/core";
 import { Outlet } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect, useState, useSyncExternalStore } from "react";
 import { onAsCode, shownAsCode } from "@/components/as-code/as-code-store";
@@ -10,6 +9,7 @@ import { Sidebar } from "./sidebar";
 import { Topbar } from "./topbar";
 import { useShortcuts } from "./use-shortcuts";
 
+const NavDrawer = lazy(() => import("./nav-drawer"));
 const CommandPalette = lazy(() => import("./command-palette"));
 const AsCodeDrawer = lazy(() => import("@/components/as-code/as-code-drawer"));
 
@@ -24,6 +24,7 @@ function useEver(now: boolean): boolean {
 
 export function Shell() {
   const [drawer, setDrawer] = useState(false);
+  const everDrawer = useEver(drawer);
   const palette = useEver(useSyncExternalStore(onPalette, paletteOpen));
   const asCode = useEver(useSyncExternalStore(onAsCode, shownAsCode) !== null);
   useShortcuts(openPalette);
@@ -35,9 +36,6 @@ export function Shell() {
       <aside className={classes["sidebar"]}>
         <Sidebar />
       </aside>
-      <Drawer opened={drawer} onClose={() => setDrawer(false)} size={230} padding={0} withCloseButton={false} title={null}>
-        <Sidebar onGo={() => setDrawer(false)} />
-      </Drawer>
       <div className={classes["column"]}>
         <Topbar onMenu={() => setDrawer(true)} />
         <main id="main" tabIndex={-1} className={classes["main"]}>
@@ -46,6 +44,7 @@ export function Shell() {
       </div>
       <DropAnywhere />
       <Suspense fallback={null}>
+        {everDrawer ? <NavDrawer opened={drawer} onClose={() => setDrawer(false)} /> : null}
         {palette ? <CommandPalette /> : null}
         {asCode ? <AsCodeDrawer /> : null}
       </Suspense>
