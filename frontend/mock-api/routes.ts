@@ -2,6 +2,7 @@
 import type { EventItem, Overview } from "../src/api/types";
 import { ago, endpoints, events, models, nodes, operations, versions } from "./db";
 import { history } from "./live";
+import { instanceTypes, people, permissions, role, sessions, tokens } from "./people";
 
 export interface MockRequest {
   method: string;
@@ -21,7 +22,12 @@ const missing = (what: string): MockAnswer => ({
   status: 404,
   body: { type: "about:blank", title: "Not found", status: 404, detail: `${what} does not exist.`, code: "NotFound", hints: [] },
 });
-const user = { username: "maria", role: "admin" };
+const user = () => ({ username: "maria", role: role(), permissions: permissions() });
+/** What a role lacks, refused as the server would. */
+const refused = (needed: string): MockAnswer => ({
+  status: 403,
+  body: { title: "Forbidden", status: 403, code: "Forbidden", detail: `This needs the permission ${needed}; maria is ${role()}.`, hints: [] },
+});
 
 function session(method: string, body: Record<string, unknown>): MockAnswer {
   if (method === "POST" && body["password"] === "wrong") {
@@ -29,7 +35,7 @@ function session(method: string, body: Record<string, unknown>): MockAnswer {
   }
   if (method === "POST") state.authenticated = true;
   if (method === "DELETE") state.authenticated = false;
-  return ok({ authenticated: state.authenticated, user: state.authenticated ? user : null, csrf_token: "mock", version: "0.1.0" });
+  return ok({ authenticated: state.authenticated, user: state.authenticated ? user() : null, csrf_token: "mock", version: "0.1.0" });
 }
 
 function overview(): Overview {
@@ -133,6 +139,22 @@ function eventList(subject: string | null, limit: number): EventItem[] {
   return found.slice(0, limit);
 }
 
+function peopleRoute(method: string, path: string[], query: URLSearchParams, body: Record<string, unknown>): MockAnswer {
+  if (!permissions().includes("administer")) return refused("administer");
+  const [name, section] = path;
+  if (section === "password") return ok({ password: "kX7-vPq2mR9tWz4L" });
+  if (!name && method === "POST") {
+    const made = { username: String(body["username"]), role: body["role"] as (typeof people)[number]["role"], active: true, created_at: ago(0), last_login: null, last_seen_at: null, token_count: 0 };
+    people.push(made);
+    return ok({ ...made, password: "kX7-vPq2mR9tWz4L" }, 201);
+  }
+  if (!name) return list(people.filter((one) => one.username.includes(query.get("q") ?? "")));
+  const found = people.find((one) => one.username === name);
+  if (!found) return missing(`User ${name}`);
+  Object.assign(found, body);
+  return ok({ ...found });
+}
+
 export function answer({ method, path, query, body }: MockRequest): MockAnswer {
   const [head, ...rest] = path;
   const [first, second] = rest;
@@ -161,8 +183,16 @@ export function answer({ method, path, query, body }: MockRequest): MockAnswer {
       return list(eventList(query.get("subject"), Number(query.get("limit") ?? 100)));
     case "tokens":
       return method === "POST"
-        ? ok({ id: 9, name: body["name"], prefix: "shoal_9f2c", token: "shoal_9f2cK1vT8mQzYb4XrLw7HpNs3Dg6Jd", created_at: ago(0), last_used_at: null }, 201)
-        : list([{ id: 1, name: "ci", prefix: "shoal_1a2b", created_at: ago(400_000), last_used_at: ago(500) }]);
+        ? ok({ id: 9, name: body["name"], prefix: "shoal_9f2cK1", scopes: body["scopes"], token: "shoal_9f2cK1vT8mQzYb4XrLw7HpNs3Dg6Jd", created_at: ago(0), expires_at: body["expires_at"], last_used_at: null }, 201)
+        : list(tokens);
+    case "sessions":
+      return list(sessions);
+    case "users":
+      return peopleRoute(method, rest, query, body);
+    case "storage":
+      return first ? ok({ removed: 4 }) : ok({ blobs: 38, bytes: 3_904_112_640, unused_blobs: 6, unused_bytes: 412_042_240 });
+    case "instance-types":
+      return first ? ok(instanceTypes.find((one) => one.name === first)) : method === "POST" ? ok({ ...instanceTypes[0], ...body }, 201) : list(instanceTypes);
     case "join-tokens":
       return ok({ token: "sjoin_x", command: "python -m worker_runtime.agent --join http://127.0.0.1:8080 --token sjoin_7Qm2vX8bRt", expires_at: ago(-900) }, 201);
     default:

@@ -2,6 +2,14 @@
 export const keys = {
   session: ["session"] as const,
   tokens: ["tokens"] as const,
+  sessions: ["sessions"] as const,
+  users: {
+    all: ["users"] as const,
+    list: (q: string) => ["users", q] as const,
+  },
+  instanceTypes: ["instance-types"] as const,
+  storage: ["storage"] as const,
+  system: ["system"] as const,
   overview: ["overview"] as const,
   models: {
     all: ["models"] as const,

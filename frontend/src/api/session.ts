@@ -2,7 +2,7 @@
 import { queryOptions } from "@tanstack/react-query";
 import { apiPath, call, del, get, post, setCsrfToken } from "./client";
 import { keys } from "./keys";
-import type { ApiToken, ApiTokenCreated, Page, Session } from "./types";
+import type { ApiToken, ApiTokenCreated, BrowserSession, Page, Scope, Session } from "./types";
 
 async function readSession(signal?: AbortSignal): Promise<Session> {
   const session = await get<Session>(apiPath("session"), signal ? { signal } : {});
@@ -23,5 +23,22 @@ export const signOut = () => call<unknown>("DELETE", apiPath("session"));
 
 export const tokensQuery = () =>
   queryOptions({ queryKey: keys.tokens, queryFn: ({ signal }) => get<Page<ApiToken>>(apiPath("tokens"), { signal }) });
-export const createToken = (name: string) => post<ApiTokenCreated>(apiPath("tokens"), { name });
+export interface NewToken {
+  name: string;
+  /** Empty: all that one may do oneself. */
+  scopes: Scope[];
+  /** ISO time; null: until it is revoked. */
+  expires_at: string | null;
+}
+export const createToken = (body: NewToken) => post<ApiTokenCreated>(apiPath("tokens"), body);
 export const deleteToken = (id: number) => del<unknown>(apiPath("tokens", id));
+
+export const changePassword = (current: string, password: string) =>
+  post<unknown>(apiPath("session", "password"), { current, password });
+
+export const sessionsQuery = () =>
+  queryOptions({
+    queryKey: keys.sessions,
+    queryFn: ({ signal }) => get<Page<BrowserSession>>(apiPath("sessions"), { signal }),
+  });
+export const endSession = (id: number) => del<unknown>(apiPath("sessions", id));

@@ -18,6 +18,15 @@ export type Session = Schemas["Session"];
 export type Role = Schemas["RoleEnum"];
 export type ApiToken = Schemas["Token"];
 export type ApiTokenCreated = Schemas["NewToken"];
+export type Permission = Schemas["PermissionsEnum"];
+export type Scope = Schemas["ScopesEnum"];
+export type BrowserSession = Schemas["BrowserSession"];
+export type Person = Schemas["User"];
+export type PersonCreated = Schemas["NewUser"];
+export type InstanceType = Schemas["InstanceType"];
+export type InstanceTypeInput = Schemas["InstanceTypeInputRequest"];
+export type StorageUse = Schemas["Storage"];
+export type DrainMove = Schemas["Move"];
 
 export type Tensor = Schemas["TensorSpec"];
 export type Dim = Tensor["shape"][number] | string;

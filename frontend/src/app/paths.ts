@@ -36,6 +36,9 @@ export const paths = {
   joinNode: () => ({ to: "/nodes/join" }) as const,
   operations: () => ({ to: "/operations" }) as const,
   settings: () => ({ to: "/settings/profile" }) as const,
+  users: () => ({ to: "/settings/users" }) as const,
+  instanceTypes: () => ({ to: "/settings/instance-types" }) as const,
+  storage: () => ({ to: "/settings/storage" }) as const,
   tokens: () => ({ to: "/settings/tokens" }) as const,
   about: () => ({ to: "/settings/about" }) as const,
 };

@@ -21,6 +21,7 @@ import {
   liveSearch,
   loginSearch,
   logSearch,
+  usersSearch,
 } from "./search";
 
 export interface RouterContext {
@@ -202,6 +203,22 @@ const settingsTokens = createRoute({
   path: "tokens",
   component: lazyRouteComponent(() => import("@/features/settings/pages/tokens-page"), "TokensPage"),
 });
+const settingsUsers = createRoute({
+  getParentRoute: () => settings,
+  path: "users",
+  validateSearch: usersSearch,
+  component: lazyRouteComponent(() => import("@/features/settings/pages/users-page"), "UsersPage"),
+});
+const settingsInstanceTypes = createRoute({
+  getParentRoute: () => settings,
+  path: "instance-types",
+  component: lazyRouteComponent(() => import("@/features/settings/pages/instance-types-page"), "InstanceTypesPage"),
+});
+const settingsStorage = createRoute({
+  getParentRoute: () => settings,
+  path: "storage",
+  component: lazyRouteComponent(() => import("@/features/settings/pages/storage-page"), "StoragePage"),
+});
 const settingsAbout = createRoute({
   getParentRoute: () => settings,
   path: "about",
@@ -234,7 +251,15 @@ const routeTree = root.addChildren([
     joinNode,
     node,
     operations,
-    settings.addChildren([settingsIndex, settingsProfile, settingsTokens, settingsAbout]),
+    settings.addChildren([
+      settingsIndex,
+      settingsProfile,
+      settingsTokens,
+      settingsUsers,
+      settingsInstanceTypes,
+      settingsStorage,
+      settingsAbout,
+    ]),
   ]),
 ]);
 

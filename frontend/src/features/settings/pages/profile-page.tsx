@@ -6,14 +6,11 @@ import { sessionQuery } from "@/api/session";
 import { Card } from "@/components/card";
 import { Segmented } from "@/components/segmented";
 import { setSingleKeysOff, singleKeysOff } from "@/components/single-keys";
+import { SHORTCUTS } from "@/components/shortcuts";
+import { PasswordCard } from "../components/password-card";
+import { SessionsCard } from "../components/sessions-card";
+import { roleWords } from "../role-words";
 import classes from "./settings.module.css";
-
-const KEYS: [string, string][] = [
-  ["Ctrl K", "search or jump to anything"],
-  ["g o, g d, g m, g e, g n, g t", "go to overview, deploy, models, endpoints, nodes, test console"],
-  ["/", "filter the list"],
-  ["j, k, Enter", "move in a list, open"],
-];
 
 export function ProfilePage() {
   const { data } = useQuery(sessionQuery());
@@ -29,10 +26,15 @@ export function ProfilePage() {
           </div>
           <div>
             <dt>Role</dt>
-            <dd>{data?.user?.role ?? "–"}</dd>
+            <dd>
+              {data?.user?.role ?? "–"}
+              {data?.user ? <span className="muted"> · {roleWords(data.user.role).toLowerCase()}</span> : null}
+            </dd>
           </div>
         </dl>
       </Card>
+      <PasswordCard />
+      <SessionsCard />
       <Card title="Appearance">
         <Segmented
           label="Theme"
@@ -47,7 +49,7 @@ export function ProfilePage() {
       </Card>
       <Card title="Keyboard">
         <dl className={classes["keys"]}>
-          {KEYS.map(([key, what]) => (
+          {SHORTCUTS.map(([key, what]) => (
             <div key={key}>
               <dt className="mono">{key}</dt>
               <dd>{what}</dd>

@@ -14,6 +14,9 @@ export function SettingsLayout() {
         tabs={[
           { label: "Profile", link: paths.settings() },
           { label: "API tokens", link: paths.tokens() },
+          { label: "Users", link: paths.users() },
+          { label: "Instance types", link: paths.instanceTypes() },
+          { label: "Storage", link: paths.storage() },
           { label: "About", link: paths.about() },
         ]}
       />

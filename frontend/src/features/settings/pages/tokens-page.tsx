@@ -1,45 +1,75 @@
 /** Personal tokens for the command line, the SDK and CI. */
-import { Button, TextInput } from "@mantine/core";
-import { IconKey, IconTrash } from "@tabler/icons-react";
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Button } from "@mantine/core";
+import { IconTrash } from "@tabler/icons-react";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { keys } from "@/api/keys";
-import { createToken, deleteToken, tokensQuery } from "@/api/session";
+import { deleteToken, tokensQuery } from "@/api/session";
 import type { ApiToken } from "@/api/types";
 import { Card } from "@/components/card";
 import { ConfirmModal } from "@/components/confirm-modal";
-import { CopyField } from "@/components/copy";
 import { type Column, DataTable } from "@/components/data-table";
 import { EmptyState } from "@/components/empty-state";
+import { LoadProblem } from "@/components/forbidden";
 import { notifyDone } from "@/components/notify";
-import { ProblemCard } from "@/components/problem-card";
+import { Chip } from "@/components/status";
 import { Time } from "@/components/time";
+import { TokenForm } from "../components/token-form";
+import { tokenEnd } from "../token-choices";
 import classes from "./settings.module.css";
+
+function Expiry({ at }: { at: string | null }) {
+  const end = tokenEnd(at);
+  if (end === "open") return <span className="muted">when revoked</span>;
+  if (end === "past") return <Chip tone="error">expired</Chip>;
+  return end === "soon" ? (
+    <Chip tone="warn">
+      <Time at={at} />
+    </Chip>
+  ) : (
+    <Time at={at} />
+  );
+}
 
 export function TokensPage() {
   const queryClient = useQueryClient();
   const { data, error, isPending, refetch } = useQuery(tokensQuery());
-  const [name, setName] = useState("");
   const [revoking, setRevoking] = useState<ApiToken | null>(null);
-  const refresh = () => queryClient.invalidateQueries({ queryKey: keys.tokens });
-  const create = useMutation({
-    mutationFn: () => createToken(name.trim()),
-    onSuccess: async () => {
-      setName("");
-      await refresh();
-    },
-  });
   const columns: Column<ApiToken>[] = [
-    { id: "name", header: "Name", cell: (row) => <b>{row.name}</b> },
-    { id: "prefix", header: "Begins with", cell: (row) => <span className="mono">{row.prefix}…</span> },
-    { id: "created", header: "Made", cell: (row) => <Time at={row.created_at} /> },
+    {
+      id: "name",
+      header: "Name",
+      cell: (row) => (
+        <>
+          <b>{row.name}</b>
+          <div className="secondary mono">{row.prefix}…</div>
+        </>
+      ),
+    },
+    {
+      id: "scopes",
+      header: "May do",
+      hideBelow: "sm",
+      cell: (row) =>
+        row.scopes.length === 0 ? (
+          <span className="muted">all that I may</span>
+        ) : (
+          <span className={classes["chips"]}>
+            {row.scopes.map((scope) => (
+              <Chip key={scope}>{scope}</Chip>
+            ))}
+          </span>
+        ),
+    },
+    { id: "created", header: "Made", hideBelow: "md", cell: (row) => <Time at={row.created_at} /> },
+    { id: "ends", header: "Ends", cell: (row) => <Expiry at={row.expires_at} /> },
     { id: "used", header: "Last used", cell: (row) => (row.last_used_at ? <Time at={row.last_used_at} /> : <span className="muted">never</span>) },
     {
       id: "revoke",
       header: <span className="sr-only">Revoke</span>,
       align: "right",
       cell: (row) => (
-        <Button variant="default" leftSection={<IconTrash size={15} />} onClick={() => setRevoking(row)}>
+        <Button variant="default" leftSection={<IconTrash size={15} />} onClick={() => setRevoking(row)} aria-label={`Revoke ${row.name}`}>
           Revoke
         </Button>
       ),
@@ -47,38 +77,9 @@ export function TokensPage() {
   ];
   return (
     <div className={classes["stack"]}>
-      <Card title="New token" hint="has your own rights">
-        <form
-          className={classes["form"]}
-          onSubmit={(event) => {
-            event.preventDefault();
-            create.mutate();
-          }}
-        >
-          <TextInput
-            label="Name"
-            placeholder="ci"
-            w={260}
-            maxLength={100}
-            value={name}
-            onChange={(event) => setName(event.currentTarget.value)}
-          />
-          <Button type="submit" leftSection={<IconKey size={15} />} disabled={name.trim() === ""} loading={create.isPending}>
-            Make a token
-          </Button>
-        </form>
-        {create.error ? <ProblemCard error={create.error} title="The token could not be made" /> : null}
-        {create.data ? (
-          <div className={classes["secret"]} role="status">
-            <p>
-              <b>{create.data.name}</b> is shown only now. Copy it to where it is needed.
-            </p>
-            <CopyField text={create.data.token} label="token" />
-          </div>
-        ) : null}
-      </Card>
-      {error ? (
-        <ProblemCard error={error} title="The tokens could not be loaded" onRetry={() => void refetch()} />
+      <TokenForm />
+      {error && !data ? (
+        <LoadProblem error={error} what="The tokens" needs="account" onRetry={() => void refetch()} />
       ) : (
         <Card title="Tokens" flush>
           <DataTable
@@ -100,7 +101,7 @@ export function TokensPage() {
         onConfirm={async () => {
           if (!revoking) return;
           await deleteToken(revoking.id);
-          await refresh();
+          await queryClient.invalidateQueries({ queryKey: keys.tokens });
           notifyDone(`${revoking.name} is revoked`);
         }}
       >

@@ -1,0 +1,11 @@
+import { expect, it } from "vitest";
+import { agentWords } from "./agent-words";
+
+it.each([
+  ["Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0 Safari/537.36", "Chrome on Linux"],
+  ["Mozilla/5.0 (Windows NT 10.0; Win64) AppleWebKit/537.36 Chrome/130.0 Safari/537.36 Edg/130.0", "Edge on Windows"],
+  ["Mozilla/5.0 (Macintosh; Intel Mac OS X 14_0) AppleWebKit/605.1 Version/17 Safari/605.1", "Safari on macOS"],
+  ["Mozilla/5.0 (Android 15; Mobile; rv:130.0) Gecko/130.0 Firefox/130.0", "Firefox on Android"],
+  ["curl/8.5.0", "curl/8.5.0"],
+  ["", "unknown"],
+])("%s", (agent, words) => expect(agentWords(agent)).toBe(words));

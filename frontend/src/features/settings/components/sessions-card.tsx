@@ -1,0 +1,57 @@
+/** The browsers in which one is signed in. */
+import { Button } from "@mantine/core";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { keys } from "@/api/keys";
+import { endSession, sessionsQuery } from "@/api/session";
+import type { BrowserSession } from "@/api/types";
+import { Card } from "@/components/card";
+import { type Column, DataTable } from "@/components/data-table";
+import { notifyDone, notifyProblem } from "@/components/notify";
+import { ProblemCard } from "@/components/problem-card";
+import { Chip } from "@/components/status";
+import { Time } from "@/components/time";
+import { agentWords } from "../agent-words";
+
+export function SessionsCard() {
+  const queryClient = useQueryClient();
+  const { data, error, isPending, refetch } = useQuery(sessionsQuery());
+  const end = useMutation({
+    mutationFn: (row: BrowserSession) => endSession(row.id),
+    onSuccess: async () => {
+      await queryClient.invalidateQueries({ queryKey: keys.sessions });
+      notifyDone("That browser is signed out");
+    },
+    onError: (problem) => notifyProblem(problem, "The browser could not be signed out"),
+  });
+  const columns: Column<BrowserSession>[] = [
+    {
+      id: "agent",
+      header: "Browser",
+      cell: (row) => (
+        <span title={row.agent}>
+          {agentWords(row.agent)} {row.current ? <Chip tone="ok">this one</Chip> : null}
+        </span>
+      ),
+    },
+    { id: "address", header: "Address", hideBelow: "sm", cell: (row) => <span className="mono">{row.address}</span> },
+    { id: "began", header: "Signed in", hideBelow: "sm", cell: (row) => <Time at={row.created_at} /> },
+    { id: "seen", header: "Last seen", cell: (row) => <Time at={row.last_seen_at} /> },
+    {
+      id: "end",
+      header: <span className="sr-only">Sign out</span>,
+      align: "right",
+      cell: (row) =>
+        row.current ? null : (
+          <Button variant="default" loading={end.isPending && end.variables.id === row.id} onClick={() => end.mutate(row)}>
+            Sign out
+          </Button>
+        ),
+    },
+  ];
+  if (error && !data) return <ProblemCard error={error} title="Your sessions could not be loaded" onRetry={() => void refetch()} />;
+  return (
+    <Card title="Sessions" flush>
+      <DataTable label="Sessions" columns={columns} rows={data?.items} rowKey={(row) => String(row.id)} loading={isPending} />
+    </Card>
+  );
+}

@@ -1,0 +1,111 @@
+/** What an administrator does to somebody's account. */
+import { Button, Modal, Select, TextInput } from "@mantine/core";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useState } from "react";
+import { keys } from "@/api/keys";
+import type { Person, Role } from "@/api/types";
+import { createUser, resetPassword } from "@/api/users";
+import { AsCodeButton } from "@/components/as-code";
+import { ProblemCard } from "@/components/problem-card";
+import { ShownOnce } from "@/components/shown-once";
+import classes from "../pages/settings.module.css";
+import { userRecipe } from "../recipes";
+import { ROLE_CHOICES, roleWords } from "../role-words";
+
+export function AddUserModal({ opened, onClose }: { opened: boolean; onClose: () => void }) {
+  const queryClient = useQueryClient();
+  const [username, setUsername] = useState("");
+  const [role, setRole] = useState<Role>("viewer");
+  const create = useMutation({
+    mutationFn: () => createUser(username.trim(), role),
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: keys.users.all }),
+  });
+  const { reset } = create;
+  useEffect(() => {
+    if (!opened) return;
+    setUsername("");
+    setRole("viewer");
+    reset();
+  }, [opened, reset]);
+  return (
+    <Modal opened={opened} onClose={onClose} title="Add somebody" size={480} closeButtonProps={{ "aria-label": "Close" }}>
+      {create.data ? (
+        <>
+          <ShownOnce text={create.data.password ?? ""} label="password">
+            <b>{create.data.username}</b> is there. This password is shown only now; it can be changed in the profile.
+          </ShownOnce>
+          <div className={classes["actions"]}>
+            <Button onClick={onClose}>Done</Button>
+          </div>
+        </>
+      ) : (
+        <form
+          className={classes["tall"]}
+          onSubmit={(event) => {
+            event.preventDefault();
+            create.mutate();
+          }}
+        >
+          <TextInput
+            label="User name"
+            description="Letters, digits and @ . + - _"
+            autoComplete="off"
+            data-autofocus
+            value={username}
+            onChange={(event) => setUsername(event.currentTarget.value)}
+          />
+          <Select
+            label="Role"
+            description={roleWords(role)}
+            data={ROLE_CHOICES}
+            value={role}
+            onChange={(value) => setRole((value ?? "viewer") as Role)}
+          />
+          {create.error ? <ProblemCard error={create.error} title={`${username} could not be added`} /> : null}
+          <div className={classes["actions"]}>
+            <AsCodeButton recipe={() => userRecipe(username.trim() || "NAME", role)} />
+            <Button variant="default" onClick={onClose}>
+              Cancel
+            </Button>
+            <Button type="submit" disabled={username.trim() === ""} loading={create.isPending}>
+              Add {username.trim() || "somebody"}
+            </Button>
+          </div>
+        </form>
+      )}
+    </Modal>
+  );
+}
+
+export function ResetPasswordModal({ person, onClose }: { person: Person | null; onClose: () => void }) {
+  const name = person?.username ?? "";
+  const renew = useMutation({ mutationFn: () => resetPassword(name) });
+  const { reset } = renew;
+  useEffect(reset, [name, reset]);
+  return (
+    <Modal opened={person !== null} onClose={onClose} title={`New password for ${name}`} size={460} closeButtonProps={{ "aria-label": "Close" }}>
+      {renew.data ? (
+        <ShownOnce text={renew.data.password ?? ""} label="password">
+          Shown only now. All sessions of {name} have ended; API tokens go on.
+        </ShownOnce>
+      ) : (
+        <p>The old one stops working, and every browser of {name} is signed out.</p>
+      )}
+      {renew.error ? <ProblemCard error={renew.error} title="The password stays as it is" /> : null}
+      <div className={classes["actions"]}>
+        {renew.data ? (
+          <Button onClick={onClose}>Done</Button>
+        ) : (
+          <>
+            <Button variant="default" onClick={onClose}>
+              Cancel
+            </Button>
+            <Button loading={renew.isPending} onClick={() => renew.mutate()}>
+              Make a new password
+            </Button>
+          </>
+        )}
+      </div>
+    </Modal>
+  );
+}

@@ -1,0 +1,131 @@
+/** The kinds of machine that deployments can ask for. */
+import { ActionIcon, Button, Menu } from "@mantine/core";
+import { IconCpu, IconDotsVertical, IconPlus } from "@tabler/icons-react";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { deleteInstanceType, instanceTypesQuery } from "@/api/installation";
+import { keys } from "@/api/keys";
+import { useRefusal } from "@/api/permissions";
+import type { InstanceType } from "@/api/types";
+import { Card } from "@/components/card";
+import { ConfirmModal } from "@/components/confirm-modal";
+import { type Column, DataTable } from "@/components/data-table";
+import { EmptyState } from "@/components/empty-state";
+import { LoadProblem } from "@/components/forbidden";
+import { bytes } from "@/components/format";
+import { notifyDone } from "@/components/notify";
+import { Chip } from "@/components/status";
+import { InstanceTypeModal } from "../components/instance-type-modal";
+import classes from "./settings.module.css";
+
+function needs(type: InstanceType): string {
+  const gpu = type.gpu_count > 0 ? `${type.gpu_count} × ${type.gpu_model || "GPU"}${type.gpu_memory_bytes ? `, ${bytes(type.gpu_memory_bytes)}` : ""}` : "";
+  const node = [type.cpu_count > 0 ? `${type.cpu_count} cores` : "", type.memory_bytes > 0 ? bytes(type.memory_bytes) : ""];
+  return [gpu, ...node].filter(Boolean).join(" · ") || "any node";
+}
+
+const COLUMNS: Column<InstanceType>[] = [
+  {
+    id: "name",
+    header: "Name",
+    cell: (row) => (
+      <>
+        <b>{row.name}</b>
+        {row.description ? <div className="secondary">{row.description}</div> : null}
+      </>
+    ),
+  },
+  { id: "needs", header: "Asks for", cell: (row) => `${needs(row)}${row.gpu_count > 0 && row.gpu_policy === "preferred" ? ", or processors" : ""}` },
+  {
+    id: "aliases",
+    header: "Other names",
+    hideBelow: "md",
+    cell: (row) => (
+      <span className={classes["chips"]} title={row.aliases.join(", ")}>
+        {row.aliases.slice(0, 2).map((alias) => (
+          <Chip key={alias} mono>
+            {alias}
+          </Chip>
+        ))}
+        {row.aliases.length > 2 ? <span className="muted">and {row.aliases.length - 2} more</span> : null}
+      </span>
+    ),
+  },
+  {
+    id: "nodes",
+    header: "Fits now on",
+    hideBelow: "sm",
+    cell: (row) => (row.nodes.length > 0 ? <span title={row.nodes.join(", ")}>{row.nodes.slice(0, 2).join(", ")}{row.nodes.length > 2 ? ` and ${row.nodes.length - 2} more` : ""}</span> : <Chip tone="warn">no node</Chip>),
+  },
+  { id: "used", header: "Deployments", align: "right", width: 96, hideBelow: "sm", cell: (row) => row.used_by },
+];
+
+export function InstanceTypesPage() {
+  const queryClient = useQueryClient();
+  const { data, error, isPending, refetch } = useQuery(instanceTypesQuery());
+  const refusal = useRefusal("administer");
+  // Undefined: no form is open. Null: the form of a new one.
+  const [editing, setEditing] = useState<InstanceType | null | undefined>(undefined);
+  const [removing, setRemoving] = useState<InstanceType | null>(null);
+  const menu: Column<InstanceType> = {
+    id: "more",
+    header: <span className="sr-only">Actions</span>,
+    align: "right",
+    width: 44,
+    cell: (row) => (
+      <Menu>
+        <Menu.Target>
+          <ActionIcon aria-label={`Actions for ${row.name}`}>
+            <IconDotsVertical size={16} />
+          </ActionIcon>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Item onClick={() => setEditing(row)}>Change</Menu.Item>
+          <Menu.Item onClick={() => setRemoving(row)}>Remove</Menu.Item>
+        </Menu.Dropdown>
+      </Menu>
+    ),
+  };
+  if (error && !data) return <LoadProblem error={error} what="The instance types" needs="read" onRetry={() => void refetch()} />;
+  return (
+    <div className={classes["wide"]}>
+      <Card
+        title="Instance types"
+        hint="names for what a deployment asks of a node"
+        flush
+        actions={
+          <Button leftSection={<IconPlus size={16} />} disabled={refusal !== undefined} title={refusal} onClick={() => setEditing(null)}>
+            New instance type
+          </Button>
+        }
+      >
+        <DataTable
+          label="Instance types"
+          columns={refusal ? COLUMNS : [...COLUMNS, menu]}
+          rows={data?.items}
+          rowKey={(row) => row.name}
+          loading={isPending}
+          empty={<EmptyState icon={<IconCpu size={30} stroke={1.4} />} title="No instance types yet" detail="Deployments then go to any node with room." />}
+        />
+      </Card>
+      {editing !== undefined ? (
+        <InstanceTypeModal key={editing?.name ?? ""} type={editing} onClose={() => setEditing(undefined)} />
+      ) : null}
+      <ConfirmModal
+        opened={removing !== null}
+        onClose={() => setRemoving(null)}
+        title={`Remove ${removing?.name ?? ""}`}
+        confirmLabel={`Remove ${removing?.name ?? ""}`}
+        danger
+        onConfirm={async () => {
+          if (!removing) return;
+          await deleteInstanceType(removing.name);
+          await queryClient.invalidateQueries({ queryKey: keys.instanceTypes });
+          notifyDone(`${removing.name} is removed`);
+        }}
+      >
+        <p>Deployments can no longer ask for it.</p>
+      </ConfirmModal>
+    </div>
+  );
+}

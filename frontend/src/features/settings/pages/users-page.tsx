@@ -1,0 +1,147 @@
+/** Who may use this installation, and as what. */
+import { Button, Menu, ActionIcon, Select } from "@mantine/core";
+import { IconDotsVertical, IconPlus, IconUsers } from "@tabler/icons-react";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useState } from "react";
+import { keys } from "@/api/keys";
+import { useRefusal } from "@/api/permissions";
+import { sessionQuery } from "@/api/session";
+import type { Person, Role } from "@/api/types";
+import { updateUser, usersQuery } from "@/api/users";
+import { Card } from "@/components/card";
+import { ConfirmModal } from "@/components/confirm-modal";
+import { type Column, DataTable } from "@/components/data-table";
+import { EmptyState } from "@/components/empty-state";
+import { Forbidden, LoadProblem } from "@/components/forbidden";
+import { ListFilter } from "@/components/list-filter";
+import { notifyDone, notifyProblem } from "@/components/notify";
+import { Chip, Status } from "@/components/status";
+import { Time } from "@/components/time";
+import toolbar from "@/components/toolbar.module.css";
+import { AddUserModal, ResetPasswordModal } from "../components/user-dialogs";
+import { ROLE_CHOICES } from "../role-words";
+import classes from "./settings.module.css";
+
+function RoleSelect({ person, onChange }: { person: Person; onChange: (role: Role) => void }) {
+  return (
+    <Select
+      aria-label={`Role of ${person.username}`}
+      data={ROLE_CHOICES}
+      value={person.role}
+      w={120}
+      disabled={!person.active}
+      onChange={(value) => (value && value !== person.role ? onChange(value as Role) : undefined)}
+    />
+  );
+}
+
+export function UsersPage() {
+  const { q = "" } = useSearch({ from: "/app/settings/users" });
+  const navigate = useNavigate({ from: "/settings/users" });
+  const refusal = useRefusal("administer");
+  const { data, error, isPending, refetch } = useQuery({ ...usersQuery(q), enabled: refusal === undefined });
+  const me = useQuery(sessionQuery()).data?.user?.username;
+  const queryClient = useQueryClient();
+  const [adding, setAdding] = useState(false);
+  const [resetting, setResetting] = useState<Person | null>(null);
+  const [leaving, setLeaving] = useState<Person | null>(null);
+  const change = useMutation({
+    mutationFn: ({ person, ...values }: { person: Person; role?: Role; active?: boolean }) => updateUser(person.username, values),
+    onSuccess: async (person) => {
+      await queryClient.invalidateQueries({ queryKey: keys.users.all });
+      notifyDone(person.active ? `${person.username} is ${person.role}` : `${person.username} is deactivated`);
+    },
+  });
+  const setRole = (person: Person, role: Role) =>
+    change.mutate({ person, role }, { onError: (problem) => notifyProblem(problem, `${person.username} stays ${person.role}`) });
+  if (refusal) return <Forbidden needs="administer" what="The users" />;
+  const columns: Column<Person>[] = [
+    {
+      id: "name",
+      header: "Name",
+      cell: (row) => (
+        <>
+          <b>{row.username}</b> {row.username === me ? <Chip>you</Chip> : null}
+        </>
+      ),
+    },
+    { id: "role", header: "Role", width: 130, cell: (row) => <RoleSelect person={row} onChange={(role) => setRole(row, role)} /> },
+    {
+      id: "state",
+      header: "Status",
+      hideBelow: "sm",
+      cell: (row) => <Status plain state={row.active ? "active" : "deactivated"} tone={row.active ? "ok" : "idle"} />,
+    },
+    { id: "seen", header: "Last seen", hideBelow: "sm", cell: (row) => (row.last_seen_at ? <Time at={row.last_seen_at} /> : <span className="muted">never</span>) },
+    { id: "tokens", header: "Tokens", align: "right", hideBelow: "md", cell: (row) => row.token_count },
+    { id: "since", header: "Since", hideBelow: "md", cell: (row) => <Time at={row.created_at} /> },
+    {
+      id: "more",
+      header: <span className="sr-only">Actions</span>,
+      align: "right",
+      width: 44,
+      cell: (row) => (
+        <Menu>
+          <Menu.Target>
+            <ActionIcon aria-label={`Actions for ${row.username}`}>
+              <IconDotsVertical size={16} />
+            </ActionIcon>
+          </Menu.Target>
+          <Menu.Dropdown>
+            <Menu.Item onClick={() => setResetting(row)}>New password</Menu.Item>
+            {row.active ? (
+              <Menu.Item onClick={() => setLeaving(row)}>Deactivate</Menu.Item>
+            ) : (
+              <Menu.Item onClick={() => change.mutate({ person: row, active: true })}>Activate</Menu.Item>
+            )}
+          </Menu.Dropdown>
+        </Menu>
+      ),
+    },
+  ];
+  return (
+    <div className={classes["wide"]}>
+      <div className={toolbar["toolbar"]}>
+        <ListFilter
+          label="Filter users"
+          value={q}
+          onChange={(next) => void navigate({ search: next ? { q: next } : {}, replace: true })}
+        />
+        <Button leftSection={<IconPlus size={16} />} onClick={() => setAdding(true)}>
+          Add somebody
+        </Button>
+      </div>
+      {error && !data ? (
+        <LoadProblem error={error} what="The users" needs="administer" onRetry={() => void refetch()} />
+      ) : (
+        <Card flush>
+          <DataTable
+            label="Users"
+            columns={columns}
+            rows={data?.items}
+            rowKey={(row) => row.username}
+            loading={isPending}
+            empty={<EmptyState icon={<IconUsers size={30} stroke={1.4} />} title="Nobody of that name" />}
+          />
+        </Card>
+      )}
+      <AddUserModal opened={adding} onClose={() => setAdding(false)} />
+      <ResetPasswordModal person={resetting} onClose={() => setResetting(null)} />
+      <ConfirmModal
+        opened={leaving !== null}
+        onClose={() => setLeaving(null)}
+        title={`Deactivate ${leaving?.username ?? ""}`}
+        confirmLabel={`Deactivate ${leaving?.username ?? ""}`}
+        danger
+        onConfirm={async () => {
+          if (leaving) await change.mutateAsync({ person: leaving, active: false });
+        }}
+      >
+        <p>
+          Sessions end and API tokens are revoked at once. What {leaving?.username} made stays, and the account can be activated again.
+        </p>
+      </ConfirmModal>
+    </div>
+  );
+}
