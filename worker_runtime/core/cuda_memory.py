@@ -6,6 +6,7 @@ Tensors are copied between the device and the host: models here take their input
 import ctypes
 import functools
 import logging
+import weakref
 from typing import Any
 
 from worker_runtime.errors import Internal, InvalidArgument
@@ -66,6 +67,10 @@ def _refused(what: str, code: int) -> InvalidArgument:
     return InvalidArgument("failed to register shared memory region: invalid args")
 
 
+class _Hold:
+    """Kept by an answer that is still to be written into a region."""
+
+
 class DeviceRegion:
     """Another process's device memory, open here. ``address`` is a device pointer."""
 
@@ -77,6 +82,7 @@ class DeviceRegion:
         self._device_id = device_id
         self.byte_size = byte_size
         self.leaving = False
+        self._holds: weakref.WeakSet[_Hold] = weakref.WeakSet()
 
     def status(self) -> dict[str, Any]:
         return {"name": self._name, "device_id": self._device_id, "byte_size": self.byte_size}
@@ -95,7 +101,14 @@ class DeviceRegion:
         if raw:
             self._checked("cuMemcpyHtoD_v2", self._address + offset, raw, len(raw))
 
+    def hold(self) -> _Hold:
+        made = _Hold()
+        self._holds.add(made)
+        return made
+
     def close(self) -> bool:
+        if self._holds:
+            return False
         self._checked("cuIpcCloseMemHandle", self._address)
         return True
 

@@ -31,6 +31,10 @@ class Region(Protocol):
 
     def write(self, offset: int, data: Any) -> None: ...
 
+    def hold(self) -> Any:
+        """Something that keeps the region open for as long as it is kept."""
+        ...
+
     def close(self) -> bool: ...
 
 
@@ -43,16 +47,11 @@ class Window:
         self._region = region
         self._offset = offset
         self.byte_size = byte_size
-        # why: a view counts as use of a system region; a device region is held by itself.
-        self._hold = region.view(offset, byte_size) if region.kind == "system" else None
+        self._hold = region.hold()
 
     def write(self, data: Any) -> None:
         """Copy ``data``, any C-contiguous buffer of at most ``byte_size`` bytes, to the front."""
-        if self._hold is None:
-            self._region.write(self._offset, data)
-        else:
-            raw = memoryview(data).cast("B")
-            self._hold[: len(raw)] = raw
+        self._region.write(self._offset, data)
 
 
 class SystemRegion:
@@ -82,6 +81,9 @@ class SystemRegion:
     def write(self, offset: int, data: Any) -> None:
         raw = memoryview(data).cast("B")
         self._map[offset : offset + len(raw)] = raw
+
+    def hold(self) -> memoryview:
+        return memoryview(self._map)
 
     def close(self) -> bool:
         try:

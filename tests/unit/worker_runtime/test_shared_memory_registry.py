@@ -1,6 +1,7 @@
 """The registry of client shared memory: names, bounds, texts, and regions that are still in use."""
 
 import ctypes.util
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -199,6 +200,7 @@ def test_window_holds_its_region(memory: SharedMemory) -> None:
 
 def test_unregistering_leaves_no_descriptor(key: str) -> None:
     memory = SharedMemory()
+    gc.collect()  # what other tests left must not go while we count
     before = len(list(Path("/proc/self/fd").iterdir()))
     for _ in range(20):
         memory.register_system("region", key, 0, SIZE)

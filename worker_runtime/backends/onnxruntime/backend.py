@@ -1,22 +1,30 @@
 """Loads ONNX models: one session per instance, with thread defaults that do not fight."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from worker_runtime.backends.base import LoadSpec, Placement
 from worker_runtime.backends.onnxruntime.graph import graph_of
-from worker_runtime.backends.onnxruntime.instances import BoundInstance, OnnxInstance, bindable
-from worker_runtime.backends.onnxruntime.providers import CPU, providers_of
+from worker_runtime.backends.onnxruntime.instances import (
+    BoundInstance,
+    GraphInstance,
+    OnnxInstance,
+    bindable,
+)
+from worker_runtime.backends.onnxruntime.providers import CPU, captures_graphs, providers_of
 from worker_runtime.backends.onnxruntime.sessions import (
     open_session,
     run_options,
     session_options,
     thread_count,
 )
-from worker_runtime.backends.values import as_flag
+from worker_runtime.backends.values import as_flag, bad_value
 from worker_runtime.errors import LoadFailed, Problem
 from worker_runtime.types.graph import ModelGraph
+
+DEVICE = "cuda"  # ONNX Runtime's name for where the tensors of instances on GPUs are
 
 
 class OnnxRuntimeBackend:
@@ -35,8 +43,13 @@ class OnnxRuntimeBackend:
         for place in spec.placements:
             key = (place.name.rpartition("_")[0] if together else "", place.gpu)
             session = shared.get(key)
+            providers = providers_of(spec.config, spec.parameters, place.gpu)
+            if session is not None and captures_graphs(providers):
+                raise bad_value(
+                    f"model '{spec.name}': share_session_between_instances and CUDA graphs exclude "
+                    "one another: a session with graphs runs in one thread"
+                )
             if session is None:
-                providers = providers_of(spec.config, spec.parameters, place.gpu)
                 session = open_session(path, session_options(spec, intra), providers, spec.name)
                 if together or (place.gpu is None and intra == 1):
                     shared[key] = session
@@ -49,7 +62,7 @@ class OnnxModel:
         self.graph: ModelGraph | None = graph_of(sessions[0])
         options = run_options(spec)
         self.instances: list[OnnxInstance | BoundInstance] = [
-            _instance(session, place, options)
+            _instance(session, place, spec)
             for session, place in zip(sessions, spec.placements, strict=True)
         ]
         # why only on the plain CPU: the CPU time of a thread says nothing about a GPU's work.
@@ -66,10 +79,18 @@ class OnnxModel:
         self.inline = None
 
 
-def _instance(session: Any, place: Placement, options: Any) -> OnnxInstance | BoundInstance:
+def _instance(session: Any, place: Placement, spec: LoadSpec) -> OnnxInstance | BoundInstance:
+    graphs = captures_graphs(providers_of(spec.config, spec.parameters, place.gpu))
     if place.gpu is not None and bindable(session):
-        return BoundInstance(session, "cuda", place.gpu, options)
-    return OnnxInstance(session, options)
+        if graphs:
+            return GraphInstance(session, DEVICE, place.gpu, partial(run_options, spec))
+        return BoundInstance(session, DEVICE, place.gpu, run_options(spec))
+    if graphs:
+        raise bad_value(
+            f"model '{spec.name}' has tensors of texts, which no CUDA graph can have",
+            "optimization.execution_accelerators",
+        )
+    return OnnxInstance(session, run_options(spec))
 
 
 def _memory(

@@ -3,7 +3,7 @@
 Pure: what a configuration asks for, as ONNX Runtime takes it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from worker_runtime.backends.values import as_flag, as_integer, bad_value
@@ -76,7 +76,8 @@ _TENSORRT: dict[str, tuple[str, Callable[[str], Any]]] = {
         )
     },
 }
-_CUDA_FLAGS = {"do_copy_in_default_stream", "use_ep_level_unified_stream"}
+_CUDA_FLAGS = {"do_copy_in_default_stream", "use_ep_level_unified_stream", "enable_cuda_graph"}
+_GRAPH_SWITCHES = ((CUDA, "enable_cuda_graph"), (TENSORRT, "trt_cuda_graph_enable"))
 _SEARCHES = ("EXHAUSTIVE", "HEURISTIC", "DEFAULT")
 _STRATEGIES = ("kNextPowerOfTwo", "kSameAsRequested")
 
@@ -100,6 +101,16 @@ def providers_of(config: Any, parameters: Mapping[str, str], gpu: int | None) ->
             raise _unknown(wanted.name)
         found.append((OPENVINO, {"device_type": "CPU"} | dict(wanted.parameters)))
     return [*found, (CPU, {})]
+
+
+def captures_graphs(providers: Sequence[Provider]) -> bool:
+    """Some provider is to capture its work as CUDA graphs."""
+    return any(
+        options.get(switch) == "1"
+        for name, options in providers
+        for provider, switch in _GRAPH_SWITCHES
+        if name == provider
+    )
 
 
 def _tensorrt(parameters: Mapping[str, str]) -> dict[str, str]:

@@ -19,6 +19,7 @@ _NO_MEMORY = re.compile(
     r"|cudaErrorMemoryAllocation|CUDA failure 2\b",
     re.IGNORECASE,
 )
+NO_GRAPH = -1
 _LEVELS = {
     -1: ort.GraphOptimizationLevel.ORT_ENABLE_BASIC,
     1: ort.GraphOptimizationLevel.ORT_ENABLE_EXTENDED,
@@ -55,13 +56,20 @@ def session_options(spec: LoadSpec, intra: int) -> Any:
     return options
 
 
-def run_options(spec: LoadSpec) -> Any:
-    """What each execution is told; None for nothing."""
+def run_options(spec: LoadSpec, graph: int = 0) -> Any:
+    """What each execution is told; None for nothing.
+
+    ``graph``: the number of the CUDA graph to capture or replay, NO_GRAPH for none, 0 where there
+    are no graphs at all.
+    """
     key = "memory.enable_memory_arena_shrinkage"
-    if key not in spec.parameters:
+    if key not in spec.parameters and not graph:
         return None
     options = ort.RunOptions()
-    options.add_run_config_entry(key, spec.parameters[key])
+    if key in spec.parameters:
+        options.add_run_config_entry(key, spec.parameters[key])
+    if graph:
+        options.add_run_config_entry("gpu_graph_id", str(graph))
     return options
 
 

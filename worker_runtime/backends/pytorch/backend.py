@@ -11,9 +11,16 @@ import torch
 
 from worker_runtime.backends.base import Array, Instance, LoadSpec
 from worker_runtime.backends.pytorch.files import Kind, kind_of
-from worker_runtime.backends.pytorch.naming import input_order, output_positions
+from worker_runtime.backends.pytorch.naming import input_order, keywords, output_positions
 from worker_runtime.backends.pytorch.tensors import to_numpy, to_torch
-from worker_runtime.errors import BackendFailed, ConfigInvalid, LoadFailed, Problem, RuntimeFault
+from worker_runtime.errors import (
+    BackendFailed,
+    ConfigInvalid,
+    LoadFailed,
+    Problem,
+    RuntimeFault,
+    Unavailable,
+)
 from worker_runtime.types.graph import ModelGraph
 from worker_runtime.types.tensor import BY_NUMBER
 
@@ -43,8 +50,11 @@ class TorchInstance:
         self._device = device
         self._do = do
         self._types = {item.name: BY_NUMBER[item.data_type].name for item in config.input}
+        self._keywords = keywords([item.name for item in config.input])
         self._order = input_order(
-            [item.name for item in config.input], arguments(module), spec.name
+            [item.name for item in config.input if item.name not in self._keywords],
+            arguments(module),
+            spec.name,
         )
         self._positions = output_positions([item.name for item in config.output], spec.name)
         self._as_dict = takes_dict(module)
@@ -69,7 +79,9 @@ class TorchInstance:
             raise
         except torch.cuda.OutOfMemoryError as error:
             torch.cuda.empty_cache()
-            raise BackendFailed(f"PyTorch execute failure: {error}") from error
+            raise BackendFailed(
+                f"out of memory while the model ran; try smaller batches: {error}"
+            ) from error
         except Exception as error:  # why so wide: modules raise whatever they like
             raise BackendFailed(f"PyTorch execute failure: {error}") from error
         finally:
@@ -77,10 +89,15 @@ class TorchInstance:
                 torch.cuda.empty_cache()
         return self._picked(given, outputs)
 
+    def close(self) -> None:
+        """Let go of the module, which may hold gigabytes, whoever still holds this instance."""
+        self._module = _closed
+
     def _call(self, tensors: dict[str, Any]) -> Any:
         if self._as_dict:
             return self._module(tensors)
-        return self._module(*[tensors[name] for name in self._order if name in tensors])
+        named = {key: tensors[name] for name, key in self._keywords.items() if name in tensors}
+        return self._module(*[tensors[name] for name in self._order if name in tensors], **named)
 
     @contextlib.contextmanager
     def _surroundings(self) -> Iterator[None]:
@@ -116,6 +133,10 @@ class TorchInstance:
         return found
 
 
+def _closed(*_arguments: Any) -> Any:
+    raise Unavailable("the model was unloaded")
+
+
 def _stream(device: torch.device) -> Any:
     """A stream of its own on a GPU, None on the CPU."""
     streams: Any = torch.cuda.Stream
@@ -132,6 +153,8 @@ class TorchModel:
         self.instances = instances
 
     def close(self) -> None:
+        for instance in self.instances:
+            instance.close()
         self.instances = ()
         gc.collect()  # why: modules are full of cycles, and gc.freeze leaves them lying about
         if torch.cuda.is_available():

@@ -2,6 +2,8 @@
 
 Inputs are the names of ``forward``'s arguments, or ``<anything>__<index>``, or else stand in the
 order of the configuration. Outputs are ``<anything>__<index>``, or keys of a dict, or in order.
+``ARGS[<index>]``, ``KWARGS[<name>]`` and ``RESULT[<index>]`` are what Triton calls those of
+AOTInductor packages.
 """
 
 import re
@@ -9,7 +11,14 @@ from collections.abc import Sequence
 
 from worker_runtime.errors import ConfigInvalid, Problem
 
-_INDEXED = re.compile(r".+__(\d+)\Z", re.DOTALL)
+_INDEXED = re.compile(r"(?:.+__(\d+)|(?:ARGS|RESULT)\[(\d+)\])\Z", re.DOTALL)
+_KEYWORD = re.compile(r"KWARGS\[(.+)\]\Z", re.DOTALL)
+
+
+def keywords(names: Sequence[str]) -> dict[str, str]:
+    """The inputs that go to keyword arguments, with the names of those."""
+    found = ((name, _KEYWORD.match(name)) for name in names)
+    return {name: match[1] for name, match in found if match is not None}
 
 
 def input_order(names: Sequence[str], arguments: Sequence[str], model: str) -> list[str]:
@@ -39,7 +48,7 @@ def _positions(names: Sequence[str]) -> list[int] | None:
     found = [_INDEXED.match(name) for name in names]
     if not found or any(match is None for match in found):
         return None
-    return [int(match[1]) for match in found if match is not None]
+    return [int(match[1] or match[2]) for match in found if match is not None]
 
 
 def _by_position(

@@ -50,20 +50,22 @@ class TensorrtBackend:
             )
             raise LoadFailed(message, Problem("BackendUnsupported", message, model=spec.name))
         engines: dict[int, Any] = {}
-        instances = []
+        instances: list[EngineInstance] = []
         for place in spec.placements:
             number = place.gpu or 0
             with torch.cuda.device(number):
                 if number not in engines:
                     engines[number] = read_engine(path, spec.name)
-                profiles = profiles_of(engines[number], wanted_profiles(spec.config, place))
-                device = torch.device("cuda", number)
-                instances.append(EngineInstance(engines[number], profiles, device, place.name))
-        engine = next(iter(engines.values()))
-        if not spec.max_batch_given and not spec.config.max_batch_size:
-            profiles = profiles_of(engine, wanted_profiles(spec.config, spec.placements[0]))
-            spec.config.max_batch_size = largest_batch(engine, profiles)
-        return EngineModel(graph_of(engine), instances)
+                engine = engines[number]
+                profiles = profiles_of(engine, wanted_profiles(spec.config, place))
+                if not instances and not spec.max_batch_given and not spec.config.max_batch_size:
+                    spec.config.max_batch_size = largest_batch(engine, profiles)
+                instance = EngineInstance(
+                    engine, profiles, torch.device("cuda", number), place.name
+                )
+                instance.capture(spec.config)
+                instances.append(instance)
+        return EngineModel(graph_of(next(iter(engines.values()))), instances)
 
 
 def wanted_profiles(config: Any, place: Placement) -> list[int]:

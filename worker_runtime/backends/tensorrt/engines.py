@@ -3,6 +3,7 @@
 Memory and streams are PyTorch's, which is here anyway. Never run on hardware yet.
 """
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +14,11 @@ import tensorrt as trt
 import torch
 
 from worker_runtime.backends.base import Array
+from worker_runtime.backends.tensorrt.graphs import CapturedGraph, GraphSpec, wanted_graphs
 from worker_runtime.errors import BackendFailed, InvalidArgument, LoadFailed, Problem, Unavailable
 from worker_runtime.types.graph import GraphTensor, ModelGraph
 
+logger = logging.getLogger(__name__)
 _BITS = np.dtype("<u2")
 # By TensorRT's name of a type: the wire's, and PyTorch's.
 _TYPES: dict[str, tuple[str, torch.dtype]] = {
@@ -33,10 +36,11 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """The smallest and the largest shape of each input."""
+    """The smallest, the best and the largest shape of each input."""
 
     number: int
     smallest: Mapping[str, Shape]
+    optimal: Mapping[str, Shape]
     largest: Mapping[str, Shape]
 
 
@@ -76,12 +80,12 @@ def profiles_of(engine: Any, wanted: Sequence[int]) -> list[Profile]:
                 f"{engine.num_optimization_profiles}"
             )
             raise LoadFailed(message, Problem("ConfigInvalid", message, field="instance_group"))
-        smallest, largest = {}, {}
+        smallest, optimal, largest = {}, {}, {}
         for name in _names(engine):
             if _is_input(engine, name):
-                low, _, high = engine.get_tensor_profile_shape(name, number)
-                smallest[name], largest[name] = tuple(low), tuple(high)
-        found.append(Profile(number, smallest, largest))
+                shapes = map(tuple, engine.get_tensor_profile_shape(name, number))
+                smallest[name], optimal[name], largest[name] = shapes
+        found.append(Profile(number, smallest, optimal, largest))
     return found
 
 
@@ -112,6 +116,33 @@ class EngineInstance:
             tensor: _TYPES[engine.get_tensor_dtype(tensor).name][1] for tensor in _names(engine)
         }
         self._outputs = [tensor for tensor in _names(engine) if not _is_input(engine, tensor)]
+        self._graphs: list[CapturedGraph] = []
+
+    def capture(self, config: Any) -> None:
+        """Capture the CUDA graphs that ``config`` asks for. Raises ConfigInvalid.
+
+        One that cannot be captured is left out, with a warning: its shapes run as others do.
+        """
+        for profile, context in self._contexts:
+            for spec in wanted_graphs(config, profile.optimal):
+                if any(held.spec.shapes == spec.shapes for held in self._graphs):
+                    continue
+                if _outside(profile, spec.shapes):
+                    continue
+                try:
+                    self._graphs.append(self._captured(context, spec))
+                except (RuntimeError, BackendFailed) as error:
+                    logger.warning(
+                        "%s: no CUDA graph for %s: %s", self._name, dict(spec.shapes), error
+                    )
+
+    def _captured(self, context: Any, spec: GraphSpec) -> CapturedGraph:
+        inputs = {
+            name: torch.zeros(shape, dtype=self._types[name], device=self._device)
+            for name, shape in spec.shapes.items()
+        }
+        outputs = self._bind(context, inputs)
+        return CapturedGraph(context, spec, inputs, outputs, self._stream)
 
     @property
     def _handle(self) -> int:
@@ -120,24 +151,37 @@ class EngineInstance:
     def execute(self, inputs: dict[str, Array], outputs: Sequence[str]) -> list[Array]:
         if not self._contexts:
             raise Unavailable("the model was unloaded")
-        context = self._context_for(inputs)
+        shapes = {name: array.shape for name, array in inputs.items()}
+        graph = next((held for held in self._graphs if held.takes(shapes)), None)
         try:
-            if self._stream is None:
-                return self._run(context, inputs, outputs)
             with torch.cuda.stream(self._stream):
-                return self._run(context, inputs, outputs)
+                if graph is not None:
+                    made = graph.run(self._moved(inputs))
+                    return self._fetched(made, outputs)
+                return self._run(self._context_for(inputs), inputs, outputs)
         except torch.cuda.OutOfMemoryError as error:
             torch.cuda.empty_cache()
             raise BackendFailed(f"TensorRT: out of memory on the GPU: {error}") from error
 
     def _run(self, context: Any, inputs: dict[str, Array], outputs: Sequence[str]) -> list[Array]:
-        held = []  # why: their memory must live until the stream is done
-        for name, array in inputs.items():
-            tensor = _to_torch(array, self._types[name]).to(self._device, non_blocking=True)
-            held.append(tensor)
+        moved = self._moved(inputs)  # why kept: its memory must live until the stream is done
+        made = self._bind(context, moved)
+        if not context.execute_async_v3(self._handle):
+            raise BackendFailed(f"unable to execute TRT context for {self._name}")
+        return self._fetched(made, outputs)
+
+    def _moved(self, inputs: Mapping[str, Array]) -> dict[str, torch.Tensor]:
+        return {
+            name: _to_torch(array, self._types[name]).to(self._device, non_blocking=True)
+            for name, array in inputs.items()
+        }
+
+    def _bind(self, context: Any, inputs: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """Tell the context where its tensors are; gives the outputs."""
+        for name, tensor in inputs.items():
             if not context.set_input_shape(name, tuple(tensor.shape)):
                 raise InvalidArgument(
-                    f"failed to set the shape {list(array.shape)} of input '{name}' for "
+                    f"failed to set the shape {list(tensor.shape)} of input '{name}' for "
                     f"{self._name}"
                 )
             context.set_tensor_address(name, tensor.data_ptr())
@@ -150,9 +194,11 @@ class EngineInstance:
                 )
             made[name] = torch.empty(shape, dtype=self._types[name], device=self._device)
             context.set_tensor_address(name, made[name].data_ptr())
-        if not context.execute_async_v3(self._handle):
-            raise BackendFailed(f"unable to execute TRT context for {self._name}")
-        found = [made[name].to("cpu", non_blocking=True) for name in outputs]
+        return made
+
+    def _fetched(self, made: Mapping[str, torch.Tensor], outputs: Sequence[str]) -> list[Array]:
+        # why copy: without a device the graph's own memory would be given away.
+        found = [made[name].to("cpu", non_blocking=True, copy=True) for name in outputs]
         if self._stream is not None:
             self._stream.synchronize()
         return [_to_numpy(tensor) for tensor in found]
@@ -168,7 +214,16 @@ class EngineInstance:
         raise InvalidArgument(f"request specifies invalid shape for {told} of {self._name}")
 
     def close(self) -> None:
+        self._graphs = []
         self._contexts = []
+
+
+def _outside(profile: Profile, shapes: Mapping[str, Shape]) -> bool:
+    return any(
+        not low <= got <= high
+        for name, shape in shapes.items()
+        for low, got, high in zip(profile.smallest[name], shape, profile.largest[name], strict=True)
+    )
 
 
 def _misfit(profile: Profile, inputs: Mapping[str, Array]) -> str:

@@ -1,20 +1,18 @@
 """Forests answer as the libraries that grew them, under the names of Triton's FIL backend."""
 
-import gc
 import json
 import re
 import shutil
 import subprocess
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import psutil
 import pytest
 from sklearn import datasets, ensemble
 
+from tests.support.backend_instances import check_concurrent, check_no_growth
 from tests.support.tensors import load_spec, tensors
 from worker_runtime.backends.base import LoadSpec
 from worker_runtime.backends.catalog import backend
@@ -341,39 +339,12 @@ def test_the_older_names_of_parameters(folder: Path, caplog: pytest.LogCaptureFi
 
 def test_instances_answer_at_the_same_time(folder: Path) -> None:
     model = backend("fil").load(spec(folder, 30, 1, "xgboost_json", is_classifier="true"))
-    rows = rows_of(BINARY)
-    (expected,) = model.instances[0].execute({"input__0": rows}, ["output__0"])
-
-    def repeat(instance: Any) -> bool:
-        return all(
-            np.array_equal(instance.execute({"input__0": rows}, ["output__0"])[0], expected)
-            for _ in range(30)
-        )
-
-    with ThreadPoolExecutor(2) as pool:
-        assert all(pool.map(repeat, model.instances))
-    assert len(model.instances) == 2
+    rows = {"input__0": rows_of(BINARY)}
+    (expected,) = model.instances[0].execute(rows, ["output__0"])
+    check_concurrent(model, rows, "output__0", expected)
 
 
 def test_loading_again_and_again_does_not_grow(folder: Path) -> None:
-    def cycle() -> None:
-        model = backend("fil").load(spec(folder, 30, 1, "xgboost_json", is_classifier="true"))
-        model.instances[0].execute({"input__0": rows_of(BINARY)}, ["output__0"])
-        model.close()
-
-    for _ in range(10):
-        cycle()
-    gc.collect()
-    before = psutil.Process().memory_info().rss
-    for _ in range(100):
-        cycle()
-    gc.collect()
-    assert psutil.Process().memory_info().rss - before < 8 << 20
-
-
-def test_an_unloaded_forest_says_so(folder: Path) -> None:
-    model = backend("fil").load(spec(folder, 30, 1, "xgboost_json", is_classifier="true"))
-    (instance, _) = model.instances
-    model.close()
-    with pytest.raises(RuntimeFault, match="unloaded"):
-        instance.execute({"input__0": rows_of(BINARY)}, ["output__0"])
+    wanted = spec(folder, 30, 1, "xgboost_json", is_classifier="true")
+    rows = {"input__0": rows_of(BINARY)}
+    check_no_growth(lambda: backend("fil").load(wanted), rows, "output__0", mib=8)

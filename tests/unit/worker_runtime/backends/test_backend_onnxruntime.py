@@ -3,19 +3,18 @@
 No GPU was ever there: providers of devices are asked for at the boundary and never started.
 """
 
-import gc
-from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
 import onnxruntime as ort
-import psutil
 import pytest
 from onnx import helper, numpy_helper
 
 from tests.support import onnx_models as om
+from tests.support.backend_instances import check_concurrent, check_no_growth
 from tests.support.tensors import load_spec
 from worker_runtime.backends.base import LoadSpec
 from worker_runtime.backends.catalog import backend
@@ -28,7 +27,13 @@ from worker_runtime.backends.onnxruntime.providers import (
     TENSORRT,
     providers_of,
 )
-from worker_runtime.errors import BackendFailed, ConfigInvalid, InvalidArgument, LoadFailed
+from worker_runtime.errors import (
+    BackendFailed,
+    ConfigInvalid,
+    InvalidArgument,
+    LoadFailed,
+    Unavailable,
+)
 from worker_runtime.repository.pbtxt import parse
 
 Array = np.ndarray[Any, Any]
@@ -274,6 +279,95 @@ def test_bound_tensors_give_the_same_answers(folder: Path) -> None:
     instance.close()
 
 
+class Recorded:
+    """A session on the CPU that says it has a GPU, and remembers the graph of each execution."""
+
+    def __init__(self, real: Any) -> None:
+        self._real = real
+        self._sess = real._sess
+        self.graphs: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
+
+    def get_providers(self) -> list[str]:
+        return [TENSORRT, CUDA, CPU]
+
+    def run_with_iobinding(self, binding: Any, options: Any) -> None:
+        self.graphs.append(options.get_run_config_entry("gpu_graph_id"))
+        self._real.run_with_iobinding(binding, options)
+
+
+GRAPHS = accelerated("gpu", f'name: "cuda" {entry("enable_cuda_graph", "true")}')
+
+
+@pytest.fixture
+def recorded(monkeypatch: pytest.MonkeyPatch) -> list[Recorded]:
+    """ONNX Runtime as it would be with a GPU; "devices" are in host memory."""
+    made: list[Recorded] = []
+    real = ort.InferenceSession
+
+    def opened(path: str, options: Any, providers: Any) -> Recorded:
+        assert providers[0][0] in (CUDA, TENSORRT)
+        made.append(Recorded(real(path, options, providers=[CPU])))
+        return made[-1]
+
+    monkeypatch.setattr(ort, "get_available_providers", lambda: [TENSORRT, CUDA, CPU])
+    monkeypatch.setattr(ort, "InferenceSession", opened)
+    monkeypatch.setattr("worker_runtime.backends.onnxruntime.backend.DEVICE", "cpu")
+    return made
+
+
+@pytest.mark.parametrize(
+    "config",
+    [GRAPHS, accelerated("gpu", f'name: "tensorrt" {entry("trt_cuda_graph_enable", "1")}')],
+)
+def test_each_set_of_shapes_has_a_graph_of_its_own(
+    folder: Path, recorded: list[Recorded], config: Any
+) -> None:
+    model = backend("onnxruntime").load(replace(spec(folder, gpus=(0,)), config=config))
+    (instance,), (session,) = model.instances, recorded
+    for rows in (2, 6, 2, 6, 2):
+        pair = {name: array[:rows].copy() for name, array in PAIR.items()}
+        kept = {name: array.copy() for name, array in pair.items()}
+        (total,) = instance.execute(pair, ["OUTPUT0"])
+        np.testing.assert_array_equal(total, kept["INPUT0"] + kept["INPUT1"])
+        (again,) = instance.execute({name: 2 * array for name, array in pair.items()}, ["OUTPUT0"])
+        np.testing.assert_array_equal(total, kept["INPUT0"] + kept["INPUT1"])  # memory of its own
+        np.testing.assert_array_equal(again, 2 * total)
+        np.testing.assert_array_equal(pair["INPUT0"], kept["INPUT0"])
+    # what shapes the outputs have is found out without a graph
+    assert session.graphs == ["-1", "1", "-1", "2", "1", "1", "2", "2", "1", "1"]
+    with pytest.raises(BackendFailed, match="Missing Input: INPUT1"):
+        instance.execute({"INPUT0": ROWS}, ["OUTPUT0"])
+    model.close()
+    with pytest.raises(Unavailable, match="unloaded"):
+        instance.execute(dict(PAIR), ["OUTPUT0"])
+
+
+def test_more_shapes_than_graphs_run_without_one(
+    folder: Path, recorded: list[Recorded], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("worker_runtime.backends.onnxruntime.instances._MOST_GRAPHS", 1)
+    model = backend("onnxruntime").load(replace(spec(folder, gpus=(0,)), config=GRAPHS))
+    for rows in (1, 1, 2, 2):
+        model.instances[0].execute({name: a[:rows] for name, a in PAIR.items()}, ["OUTPUT0"])
+    assert recorded[0].graphs == ["-1", "1", "-1", "-1"]
+
+
+def test_graphs_need_a_session_each_and_no_texts(
+    folder: Path, tmp_path: Path, recorded: list[Recorded]
+) -> None:
+    together = spec(folder, gpus=(0, 0), share_session_between_instances="true")
+    with pytest.raises(ConfigInvalid, match="CUDA graphs exclude one another"):
+        backend("onnxruntime").load(replace(together, config=GRAPHS))
+    backend("onnxruntime").load(replace(spec(folder, gpus=(0, 0)), config=GRAPHS))
+    assert len(recorded) == 3
+    (tmp_path / "model.onnx").write_bytes(om.model_bytes(om.identity(om.STRING, "N", 2)))
+    with pytest.raises(ConfigInvalid, match="texts, which no CUDA graph can have"):
+        backend("onnxruntime").load(replace(spec(tmp_path, gpus=(0,)), config=GRAPHS))
+
+
 def test_texts_are_not_bound(tmp_path: Path) -> None:
     (tmp_path / "model.onnx").write_bytes(om.model_bytes(om.identity(om.STRING, "N", 2)))
     assert not bindable(ort.InferenceSession(tmp_path / "model.onnx", providers=[CPU]))
@@ -322,30 +416,10 @@ def test_batches_equal_singles_and_wrong_data_fails_alone(folder: Path) -> None:
 
 
 def test_instances_answer_at_the_same_time(folder: Path) -> None:
+    expected = PAIR["INPUT0"] + PAIR["INPUT1"]
     model = backend("onnxruntime").load(spec(folder))
-
-    def repeat(instance: Any) -> bool:
-        expected = PAIR["INPUT0"] + PAIR["INPUT1"]
-        return all(
-            np.array_equal(instance.execute(dict(PAIR), ["OUTPUT0"])[0], expected)
-            for _ in range(200)
-        )
-
-    with ThreadPoolExecutor(2) as pool:
-        assert all(pool.map(repeat, model.instances))
+    check_concurrent(model, PAIR, "OUTPUT0", expected, repeats=200)
 
 
 def test_loading_again_and_again_does_not_grow(folder: Path) -> None:
-    def cycle() -> None:
-        model = backend("onnxruntime").load(spec(folder))
-        total_of(model)
-        model.close()
-
-    for _ in range(10):
-        cycle()
-    gc.collect()
-    before = psutil.Process().memory_info().rss
-    for _ in range(100):
-        cycle()
-    gc.collect()
-    assert psutil.Process().memory_info().rss - before < 8 << 20
+    check_no_growth(lambda: backend("onnxruntime").load(spec(folder)), PAIR, "OUTPUT0", mib=8)

@@ -1,23 +1,21 @@
 """OpenVINO models answer as ONNX Runtime does on the same model, alone and in batches."""
 
-import gc
 import io
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnxruntime as ort
-import psutil
 import pytest
 import torch
 from sklearn import datasets
 
 from tests.support import onnx_models as om
+from tests.support.backend_instances import check_concurrent, check_no_growth
 from tests.support.tensors import load_spec, tensors
 from worker_runtime.backends.base import LoadSpec
 from worker_runtime.backends.catalog import backend
-from worker_runtime.errors import BackendFailed, ConfigInvalid, LoadFailed, Unavailable
+from worker_runtime.errors import BackendFailed, ConfigInvalid, LoadFailed
 from worker_runtime.repository.complete import check_graph
 
 ov = pytest.importorskip("openvino")
@@ -258,33 +256,9 @@ def test_a_device_that_is_not_there(folder: Path) -> None:
 
 def test_instances_answer_at_the_same_time(folder: Path) -> None:
     model = backend("openvino").load(spec(folder, "max_batch_size: 64\n" + NET))
-    expected = reference(folder)
-
-    def repeat(instance: Any) -> bool:
-        return all(
-            np.allclose(instance.execute({"image": DIGITS}, ["scores"])[0], expected, rtol=1e-4)
-            for _ in range(30)
-        )
-
-    with ThreadPoolExecutor(2) as pool:
-        assert all(pool.map(repeat, model.instances))
-    instances = model.instances
-    model.close()
-    with pytest.raises(Unavailable, match="unloaded"):
-        instances[1].execute({"image": DIGITS}, ["scores"])
+    check_concurrent(model, {"image": DIGITS}, "scores", reference(folder))
 
 
 def test_loading_again_and_again_does_not_grow(folder: Path) -> None:
-    def cycle() -> None:
-        model = backend("openvino").load(spec(folder, "max_batch_size: 64\n" + NET))
-        model.instances[0].execute({"image": DIGITS}, ["scores"])
-        model.close()
-
-    for _ in range(10):
-        cycle()
-    gc.collect()
-    before = psutil.Process().memory_info().rss
-    for _ in range(30):
-        cycle()
-    gc.collect()
-    assert psutil.Process().memory_info().rss - before < 16 << 20
+    wanted = spec(folder, "max_batch_size: 64\n" + NET)
+    check_no_growth(lambda: backend("openvino").load(wanted), {"image": DIGITS}, "scores")

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 import torch
 
-from worker_runtime.backends.base import LoadSpec, Placement
-from worker_runtime.backends.pytorch.backend import PytorchBackend, TorchInstance
+from tests.support.backend_instances import check_concurrent, check_no_growth
+from tests.support.tensors import load_spec, tensors
+from worker_runtime.backends.pytorch.backend import PytorchBackend, TorchInstance, TorchModel
 from worker_runtime.backends.pytorch.naming import input_order, output_positions
 from worker_runtime.errors import BackendFailed, ConfigInvalid, InvalidArgument, LoadFailed
-from worker_runtime.repository.pbtxt import parse
 
 # Users have TorchScript files, whatever PyTorch now advises to make instead.
 pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit.*:DeprecationWarning")
@@ -54,29 +54,29 @@ class Rude(torch.nn.Module):
         return x.view(7, 7)
 
 
-def tensors(kind: str, *items: tuple[str, str, str]) -> str:
-    return "".join(
-        f'{kind} {{ name: "{n}" data_type: TYPE_{t} dims: [{d}] }}\n' for n, t, d in items
-    )
+def model(folder: Path, config: str, file: str = "model.pt", **parameters: str) -> TorchModel:
+    spec = load_spec(folder, 'backend: "pytorch"\n' + config, file, **parameters)
+    return PytorchBackend().load(spec)
 
 
 def loaded(folder: Path, config: str, file: str = "model.pt", **parameters: str) -> TorchInstance:
-    spec = LoadSpec(
-        name="m",
-        version=1,
-        path=folder,
-        filename=file,
-        parameters=parameters,
-        placements=(Placement("m_0_0"), Placement("m_0_1")),
-        cores=2,
-        config=parse('name: "m" backend: "pytorch"\n' + config),
-    )
-    return PytorchBackend().load(spec).instances[0]
+    return model(folder, config, file, **parameters).instances[0]
 
 
 def script(folder: Path, module: torch.nn.Module) -> Path:
     torch.jit.save(torch.jit.script(module), str(folder / "model.pt"))
     return folder
+
+
+def saved(folder: Path, net: torch.nn.Module, kind: str) -> str:
+    """The name of the file."""
+    if kind == "script":
+        script(folder, net)
+        return "model.pt"
+    batch = torch.export.Dim("batch")
+    program = torch.export.export(net, (torch.zeros(2, 6),), dynamic_shapes=({0: batch},))
+    torch.export.save(program, folder / "model.pt2")
+    return "model.pt2"
 
 
 NET = tensors("input", ("x", "FP32", "-1, 6")) + tensors("output", ("y__0", "FP32", "-1, 3"))
@@ -86,13 +86,7 @@ NET = tensors("input", ("x", "FP32", "-1, 6")) + tensors("output", ("y__0", "FP3
 def test_answers_equal_the_frameworks_own_alone_and_in_batches(tmp_path: Path, kind: str) -> None:
     net = Net().eval()
     given = np.random.default_rng(0).random((5, 6), np.float32)
-    if kind == "script":
-        instance = loaded(script(tmp_path, net), NET)
-    else:
-        batch = torch.export.Dim("batch")
-        program = torch.export.export(net, (torch.zeros(2, 6),), dynamic_shapes=({0: batch},))
-        torch.export.save(program, tmp_path / "model.pt2")
-        instance = loaded(tmp_path, NET, "model.pt2")
+    instance = loaded(tmp_path, NET, saved(tmp_path, net, kind))
     expected = net(torch.from_numpy(given)).detach().numpy()
     (batched,) = instance.execute({"x": given}, ["y__0"])
     np.testing.assert_allclose(batched, expected, rtol=1e-5)
@@ -260,3 +254,40 @@ def test_triton_parameters_keep_the_answers(tmp_path: Path, parameters: dict[str
     given = np.ones((2, 6), np.float32)
     expected = Net().eval()(torch.from_numpy(given)).detach().numpy()
     np.testing.assert_allclose(instance.execute({"x": given}, ["y__0"])[0], expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["script", "exported"])
+def test_instances_answer_at_the_same_time(tmp_path: Path, kind: str) -> None:
+    net = Net().eval()
+    given = np.random.default_rng(0).random((5, 6), np.float32)
+    expected = net(torch.from_numpy(given)).detach().numpy()
+    found = model(tmp_path, NET, saved(tmp_path, net, kind))
+    check_concurrent(found, {"x": given}, "y__0", expected)
+
+
+@pytest.mark.parametrize("kind", ["script", "exported"])
+def test_loading_again_and_again_does_not_grow(tmp_path: Path, kind: str) -> None:
+    file = saved(tmp_path, Net().eval(), kind)
+    rows = {"x": np.zeros((5, 6), np.float32)}
+    check_no_growth(lambda: model(tmp_path, NET, file), rows, "y__0")
+
+
+def test_a_lack_of_memory_on_a_device_fails_the_batch_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The device is told to give back what it can; the next batch runs."""
+    instance = loaded(script(tmp_path, Net().eval()), NET)
+    emptied: list[bool] = []
+    monkeypatch.setattr(torch.cuda, "empty_cache", lambda: emptied.append(True))
+    call = instance._call
+
+    def too_much(tensors: Any) -> Any:
+        monkeypatch.setattr(instance, "_call", call)
+        raise torch.cuda.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB")
+
+    monkeypatch.setattr(instance, "_call", too_much)
+    rows = {"x": np.zeros((5, 6), np.float32)}
+    with pytest.raises(BackendFailed, match="out of memory"):
+        instance.execute(rows, ["y__0"])
+    assert emptied == [True]
+    assert instance.execute(rows, ["y__0"])[0].shape == (5, 3)

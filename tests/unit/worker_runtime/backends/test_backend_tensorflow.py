@@ -3,20 +3,18 @@
 Skipped where TensorFlow is not installed: it is too large to be one of the development packages.
 """
 
-import gc
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import psutil
 import pytest
 from sklearn import datasets
 
+from tests.support.backend_instances import check_concurrent, check_no_growth
 from tests.support.tensors import load_spec, tensors
 from worker_runtime.backends.base import LoadSpec
 from worker_runtime.backends.catalog import backend
-from worker_runtime.errors import BackendFailed, ConfigInvalid, LoadFailed, Unavailable
+from worker_runtime.errors import BackendFailed, ConfigInvalid, LoadFailed
 from worker_runtime.repository.complete import check_graph, complete
 
 tf = pytest.importorskip(
@@ -194,35 +192,10 @@ def test_wrong_data_fails_its_request_only(folder: Path) -> None:
     assert instance.execute({"pixels": SOME}, ["scores"])[0].shape == (len(SOME), 10)
 
 
-def test_instances_answer_at_the_same_time(folder: Path) -> None:
-    loaded = backend("tensorflow").load(spec(folder))
-    (expected,) = loaded.instances[0].execute({"pixels": SOME}, ["scores"])
-
-    def repeat(instance: Any) -> bool:
-        return all(
-            np.allclose(instance.execute({"pixels": SOME}, ["scores"])[0], expected)
-            for _ in range(30)
-        )
-
-    with ThreadPoolExecutor(2) as pool:
-        assert all(pool.map(repeat, loaded.instances))
-    instances = loaded.instances
-    loaded.close()
-    with pytest.raises(Unavailable, match="unloaded"):
-        instances[0].execute({"pixels": SOME}, ["scores"])
+def test_instances_answer_at_the_same_time(folder: Path, model: Model) -> None:
+    expected = model.scores(SOME)["scores"].numpy()
+    check_concurrent(backend("tensorflow").load(spec(folder)), {"pixels": SOME}, "scores", expected)
 
 
 def test_loading_again_and_again_does_not_grow(folder: Path) -> None:
-    def cycle() -> None:
-        loaded = backend("tensorflow").load(spec(folder))
-        loaded.instances[0].execute({"pixels": SOME}, ["scores"])
-        loaded.close()
-
-    for _ in range(10):
-        cycle()
-    gc.collect()
-    before = psutil.Process().memory_info().rss
-    for _ in range(30):
-        cycle()
-    gc.collect()
-    assert psutil.Process().memory_info().rss - before < 16 << 20
+    check_no_growth(lambda: backend("tensorflow").load(spec(folder)), {"pixels": SOME}, "scores")

@@ -8,7 +8,9 @@ import importlib
 import math
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,6 +25,7 @@ from worker_runtime.backends.catalog import backend
 from worker_runtime.errors import ConfigInvalid, InvalidArgument, LoadFailed, Unavailable
 
 NAMES = ("x", "y")
+PARTS = ("graphs", "engines", "backend")
 
 
 class Kind(NamedTuple):
@@ -34,6 +37,7 @@ class Context:
 
     def __init__(self) -> None:
         self.profile = -1
+        self.runs = 0
         self.shape: tuple[int, ...] = ()
         self.addresses: dict[str, int] = {}
 
@@ -51,13 +55,48 @@ class Context:
         self.addresses[name] = address
 
     def execute_async_v3(self, stream: int) -> bool:
-        count = math.prod(self.shape)
-        source, target = (
-            (ctypes.c_float * count).from_address(self.addresses[name]) for name in NAMES
-        )
-        for index in range(count):
-            target[index] = 2 * source[index]
+        work = partial(doubled, math.prod(self.shape), *(self.addresses[name] for name in NAMES))
+        if Graph.capturing is not None:
+            Graph.capturing.work.append(work)  # a device does nothing while it is captured
+        else:
+            self.runs += 1
+            work()
         return True
+
+
+def doubled(count: int, source: int, target: int) -> None:
+    numbers = (ctypes.c_float * count).from_address(source)
+    found = (ctypes.c_float * count).from_address(target)
+    for index in range(count):
+        found[index] = 2 * numbers[index]
+
+
+class Graph:
+    """As torch.cuda.CUDAGraph: replays what was started while it was captured, where it was."""
+
+    capturing: "Graph | None" = None
+    fails = False
+
+    def __init__(self) -> None:
+        self.work: list[Callable[[], None]] = []
+        self.replays = 0
+
+    def replay(self) -> None:
+        self.replays += 1
+        for work in self.work:
+            work()
+
+    @staticmethod
+    @contextmanager
+    def capture(graph: "Graph", stream: Any, capture_error_mode: str) -> Iterator[None]:
+        assert capture_error_mode == "thread_local"
+        if Graph.fails:
+            raise RuntimeError("operation not permitted when stream is capturing")
+        Graph.capturing = graph
+        try:
+            yield
+        finally:
+            Graph.capturing = None
 
 
 class Engine:
@@ -114,10 +153,10 @@ def engines(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """The module under test, on a stand-in for the library."""
     prefix = "worker_runtime.backends.tensorrt."
     monkeypatch.setitem(sys.modules, "tensorrt", fake_tensorrt(Engine()))
-    for part in ("engines", "backend"):
+    for part in PARTS:
         monkeypatch.delitem(sys.modules, prefix + part, raising=False)
     yield importlib.import_module(prefix + "engines")
-    for part in ("engines", "backend"):
+    for part in PARTS:
         sys.modules.pop(prefix + part, None)
 
 
@@ -184,3 +223,102 @@ def test_groups_name_their_profiles(engines: Any, tmp_path: Path) -> None:
     assert module.wanted_profiles(config, Placement("b_0")) == []
     with pytest.raises(ConfigInvalid, match="unable to parse 'x'"):
         module.wanted_profiles(config, Placement("c_0"))
+
+
+BEST = {"x": (2, 3), "z": (2, 5)}
+SPEC = """
+optimization { cuda { graphs: true graph_spec [
+  { batch_size: 4 input { key: "x" value { dim: [ 7 ] } } },
+  { batch_size: 8 graph_lower_bound { batch_size: 5 } } ] } } max_batch_size: 8
+"""
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        ("max_batch_size: 8", []),
+        ("max_batch_size: 4 GRAPHS", [(1, 1), (2, 2), (3, 3), (4, 4)]),
+        ("max_batch_size: 8 GRAPHS dynamic_batching { preferred_batch_size: [2, 4] }",
+         [(2, 2), (4, 4), (8, 8)]),
+        ("max_batch_size: 8 GRAPHS sequence_batching { oldest { preferred_batch_size: [4] } }",
+         [(4, 4), (8, 8)]),
+        ("GRAPHS", [(2, 0)]),
+        (SPEC, [(4, 4), (8, 5)]),
+    ],
+)  # fmt: skip
+def test_graphs_that_are_captured(
+    engines: Any, tmp_path: Path, config: str, expected: list[tuple[int, int]]
+) -> None:
+    config = config.replace("GRAPHS", "optimization { cuda { graphs: true } }")
+    found = engines.wanted_graphs(load_spec(tmp_path, config).config, BEST)
+    assert [(spec.rows, spec.fewest) for spec in found] == expected
+    assert all(spec.shapes["z"] == (spec.rows, 5) for spec in found)
+    if config == SPEC:
+        assert [spec.shapes["x"] for spec in found] == [(4, 7), (8, 3)]
+
+
+@pytest.mark.parametrize(
+    ("spec", "text"),
+    [
+        ("batch_size: 9", "has batch_size 9, expected 1 to 8"),
+        ("", "has batch_size 0, expected 1 to 8"),
+        ('batch_size: 1 input { key: "w" value { dim: [1] } }', "names input 'w'"),
+        ("batch_size: 4 graph_lower_bound { batch_size: 11 }", "has batch_size 11"),
+    ],
+)
+def test_graphs_that_cannot_be(engines: Any, tmp_path: Path, spec: str, text: str) -> None:
+    config = f"max_batch_size: 8 optimization {{ cuda {{ graphs: true graph_spec {{ {spec} }} }} }}"
+    with pytest.raises(ConfigInvalid, match=text):
+        engines.wanted_graphs(load_spec(tmp_path, config).config, BEST)
+
+
+@pytest.fixture
+def captured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "CUDAGraph", Graph)
+    monkeypatch.setattr(torch.cuda, "graph", Graph.capture)
+    monkeypatch.setattr(Graph, "fails", False)
+
+
+def answer(instance: Any, rows: int) -> Any:
+    given = np.random.default_rng(rows).random((rows, 3), np.float32)
+    (found,) = instance.execute({"x": given}, ["y"])
+    np.testing.assert_array_equal(found, 2 * given)
+    return found
+
+
+@pytest.mark.usefixtures("captured")
+def test_captured_shapes_are_replayed(engines: Any, tmp_path: Path) -> None:
+    engine = Engine()
+    instance = engines.EngineInstance(
+        engine, engines.profiles_of(engine, (0, 1)), torch.device("cpu"), "m_0_0"
+    )
+    instance.capture(load_spec(tmp_path, SPEC.replace("dim: [ 7 ]", "dim: [ 3 ]")).config)
+    runs = [context.runs for context in engine.contexts]
+    assert runs == [0, 2]  # each once before it was captured; the first profile takes neither
+    for rows in (1, 4, 2, 8, 5, 3):
+        first = answer(instance, rows)
+        kept = first.copy()
+        answer(instance, rows)
+        np.testing.assert_array_equal(first, kept)  # not the graph's own memory
+    # 4 and 8 rows are captured, 5 may run in the graph of 8; 1, 2 and 3 run without one
+    assert [context.runs for context in engine.contexts] == [4, 2 + 2]
+    with pytest.raises(InvalidArgument, match="dimension 0 to be between 1 and 2 but received 9"):
+        instance.execute({"x": np.zeros((9, 3), np.float32)}, ["y"])
+    instance.close()
+    with pytest.raises(Unavailable, match="unloaded"):
+        answer(instance, 4)
+
+
+@pytest.mark.usefixtures("captured")
+def test_what_cannot_be_captured_runs_without_a_graph(
+    engines: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(Graph, "fails", True)
+    engine = Engine()
+    instance = engines.EngineInstance(
+        engine, engines.profiles_of(engine, (0,)), torch.device("cpu"), "m_0_0"
+    )
+    config = "max_batch_size: 2 optimization { cuda { graphs: true } }"
+    instance.capture(load_spec(tmp_path, config).config)
+    assert "no CUDA graph for {'x': (1, 3)}: operation not permitted" in caplog.text
+    answer(instance, 1)
