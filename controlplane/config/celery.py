@@ -4,9 +4,11 @@ Tasks are hints. Truth is in the rows; a lost, late or doubled message does no h
 """
 
 import os
+import time
 from typing import Any
 
 from celery import Celery
+from celery.signals import before_task_publish
 from kombu import Queue
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.config.settings")
@@ -16,16 +18,19 @@ from django.conf import settings
 INGEST_LIMIT_S = 3600
 
 
-def every(seconds: float, task: str, queue: str = "control") -> dict[str, Any]:
+def every(seconds: float, task: str, queue: str = "control", **kwargs: Any) -> dict[str, Any]:
     """A periodic job; one that no worker took before the next is due is dropped, not piled up."""
     return {
         "task": task,
+        "kwargs": kwargs,
         "schedule": seconds,
         "options": {"queue": queue, "expires": max(seconds, 5)},
     }
 
 
 BEAT_SCHEDULE = {
+    "show that the control queue moves": every(10, "system.pulse", "control", of="control"),
+    "show that the ingest queue moves": every(10, "system.pulse", "ingest", of="ingest"),
     "converge deployments": every(5, "deployments.reconcile"),
     "ring the nodes again": every(20, "deployments.ring_bells"),
     "notice silent nodes": every(5, "nodes.expire"),
@@ -74,3 +79,10 @@ app.conf.update(
     beat_schedule_filename=str(settings.SHOAL_HOME / "beat-schedule"),
 )
 app.autodiscover_tasks()
+
+
+@before_task_publish.connect
+def stamp(headers: dict[str, Any] | None = None, **_unused: Any) -> None:
+    """Every job says when it was sent, so that its wait can be told."""
+    if headers is not None:
+        headers["shoal_sent_at"] = time.time()

@@ -67,6 +67,7 @@ INSTALLED_APPS = [
     "controlplane.deployments",
     "controlplane.drafts",
     "controlplane.gateway",
+    "controlplane.system",
     "controlplane.console",
 ]
 
@@ -139,6 +140,7 @@ SPECTACULAR_SETTINGS = {
         "OperationStateEnum": ["Queued", "Running", "Succeeded", "Failed", "Canceled"],
         "StrictnessEnum": [("preferred", "Preferred"), ("required", "Required")],
         "ProblemSeverityEnum": ["error", "warning"],
+        "SystemStateEnum": ["ok", "warning", "error", "unknown"],
         "EndpointProvisioningStateEnum": [
             "Creating",
             "Updating",

@@ -14,8 +14,9 @@ from controlplane.gateway import urls as gateway
 from controlplane.metrics import urls as metrics
 from controlplane.nodes import urls as nodes
 from controlplane.registry import urls as registry
+from controlplane.system import urls as system
 
-APPS = [accounts, registry, nodes, metrics, deployments, drafts, gateway, console]
+APPS = [accounts, registry, nodes, metrics, deployments, drafts, gateway, console, system]
 
 
 def routes(name: str) -> list[URLPattern]:

@@ -10,7 +10,7 @@ from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, pa
 from controlplane.deployments import selectors, services
 from controlplane.deployments.api.reading import accepted, actor, form, operation_body
 from controlplane.deployments.api.waiting import WAIT, or_wait
-from controlplane.deployments.selectors.overview import events_list, operation_state
+from controlplane.deployments.selectors.overview import EventFilter, events_list, operation_state
 from controlplane.deployments.serializers.operations import (
     EventSerializer,
     EventsQuery,
@@ -84,9 +84,23 @@ class EventsView(APIView):
         operation_id="events_list", parameters=[EventsQuery], responses=EventPageSerializer
     )
     def get(self, request: Request) -> Response:
-        """With ``after_seq`` what came behind it, in order; without it the latest, newest first."""
+        """With ``after_seq`` what came behind it, in order; without it the latest, newest first,
+        page by page."""
         query = form(EventsQuery, request.query_params)
-        items = events_list(
-            after_seq=query.get("after_seq"), subject=query["subject"], limit=query["limit"]
+        limit, after_seq = query["limit"], query.get("after_seq")
+        wanted = EventFilter(
+            subject=query["subject"],
+            kind=query["kind"],
+            actor=query["actor"],
+            severity=frozenset(query["severity"]),
+            q=query["q"],
         )
-        return Response(EventPageSerializer({"items": items, "next_cursor": None}).data)
+        items = events_list(
+            wanted, after_seq=after_seq, before_seq=query["cursor"], limit=limit + 1
+        )
+        more = len(items) > limit and after_seq is None
+        body = {
+            "items": items[:limit],
+            "next_cursor": str(items[limit - 1].seq) if more else None,
+        }
+        return Response(EventPageSerializer(body).data)

@@ -1,8 +1,10 @@
 """The whole installation at a glance, and what in it wants attention."""
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
+
+from django.db.models import Q, QuerySet
 
 from controlplane.core.models import Event
 from controlplane.deployments.models import Operation, Replica
@@ -151,13 +153,42 @@ def events_recent() -> list[Event]:
     return list(Event.objects.order_by("-seq")[:RECENT])
 
 
-def events_list(*, after_seq: int | None, subject: str, limit: int) -> list[Event]:
-    """Behind ``after_seq`` in order; without it the latest, newest first."""
-    rows = Event.objects.all()
-    if subject:
-        rows = rows.filter(subject=subject)
+@dataclass(frozen=True, slots=True)
+class EventFilter:
+    """Empty fields let everything through."""
+
+    subject: str = ""
+    kind: str = ""
+    actor: str = ""
+    severity: frozenset[str] = frozenset()
+    q: str = ""
+
+    def rows(self) -> QuerySet[Event]:
+        rows = Event.objects.all()
+        if self.subject:
+            rows = rows.filter(subject=self.subject)
+        if self.kind:
+            rows = rows.filter(Q(subject=self.kind) | Q(subject__startswith=f"{self.kind}/"))
+        if self.actor:
+            rows = rows.filter(actor=self.actor)
+        if self.severity:
+            rows = rows.filter(severity__in=self.severity)
+        if self.q:
+            words = Q(message__icontains=self.q) | Q(verb__icontains=self.q)
+            rows = rows.filter(words | Q(subject__icontains=self.q))
+        return rows
+
+
+def events_list(
+    wanted: EventFilter, *, after_seq: int | None, before_seq: int | None, limit: int
+) -> list[Event]:
+    """Behind ``after_seq`` in order; without it the latest, or those before ``before_seq``,
+    newest first."""
+    rows = wanted.rows()
     if after_seq is not None:
         return list(rows.filter(seq__gt=after_seq).order_by("seq")[:limit])
+    if before_seq is not None:
+        rows = rows.filter(seq__lt=before_seq)
     return list(rows.order_by("-seq")[:limit])
 
 

@@ -66,5 +66,20 @@ class EventSerializer(Fields):
 
 class EventsQuery(Fields):
     after_seq = serializers.IntegerField(required=False, min_value=0)
-    subject = serializers.CharField(required=False, default="", allow_blank=True)
+    subject = serializers.CharField(
+        required=False, default="", allow_blank=True, help_text="`endpoint/digits`"
+    )
+    kind = serializers.CharField(
+        required=False, default="", allow_blank=True, help_text="of subject: `endpoint`, `node`"
+    )
+    actor = serializers.CharField(required=False, default="", allow_blank=True)
+    severity = serializers.MultipleChoiceField(
+        choices=Event.Severity.choices, required=False, default=set, allow_empty=True
+    )
+    q = serializers.CharField(
+        required=False, default="", allow_blank=True, help_text="in the message, verb or subject"
+    )
     limit = serializers.IntegerField(min_value=1, max_value=500, default=50)
+    cursor = serializers.IntegerField(
+        required=False, allow_null=True, default=None, help_text="`next_cursor` of the page before"
+    )

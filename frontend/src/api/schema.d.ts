@@ -446,7 +446,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description With ``after_seq`` what came behind it, in order; without it the latest, newest first. */
+        /**
+         * @description With ``after_seq`` what came behind it, in order; without it the latest, newest first,
+         *     page by page.
+         */
         get: operations["events_list"];
         put?: never;
         post?: never;
@@ -1114,6 +1117,23 @@ export interface paths {
         put?: never;
         /** @description Remove what nothing has named for a day, now instead of within six hours. */
         post: operations["storage_collect"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/system": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description How each part does: web, databases, broker, beat, workers, gateways, agents, disks. */
+        get: operations["system_get"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1892,6 +1912,10 @@ export interface components {
          * @enum {string}
          */
         EventSeverityEnum: "info" | "warning" | "error";
+        Fact: {
+            name: string;
+            value: string;
+        };
         FileEntry: {
             path: string;
             size: number;
@@ -2053,14 +2077,6 @@ export interface components {
          * @enum {string}
          */
         KeyTypeEnum: "primary" | "secondary";
-        /**
-         * @description * `deploy` - Deploy
-         *     * `scale` - Scale
-         *     * `delete-deployment` - Delete Deployment
-         *     * `delete-endpoint` - Delete Endpoint
-         * @enum {string}
-         */
-        KindEnum: "deploy" | "scale" | "delete-deployment" | "delete-endpoint";
         Live: {
             /**
              * Format: double
@@ -2291,7 +2307,7 @@ export interface components {
         NullEnum: null;
         Operation: {
             id: string;
-            kind: components["schemas"]["KindEnum"];
+            kind: components["schemas"]["OperationKindEnum"];
             endpoint: string;
             deployment: string;
             state: components["schemas"]["OperationStateEnum"];
@@ -2307,6 +2323,14 @@ export interface components {
             /** Format: date-time */
             finished_at: string | null;
         };
+        /**
+         * @description * `deploy` - Deploy
+         *     * `scale` - Scale
+         *     * `delete-deployment` - Delete Deployment
+         *     * `delete-endpoint` - Delete Endpoint
+         * @enum {string}
+         */
+        OperationKindEnum: "deploy" | "scale" | "delete-deployment" | "delete-endpoint";
         OperationPage: {
             items: components["schemas"]["Operation"][];
             next_cursor: string | null;
@@ -2743,6 +2767,62 @@ export interface components {
          * @enum {string}
          */
         StrictnessEnum: "preferred" | "required";
+        System: {
+            /**
+             * @description of the worst part
+             *
+             *     * `ok` - ok
+             *     * `warning` - warning
+             *     * `error` - error
+             *     * `unknown` - unknown
+             */
+            state: components["schemas"]["SystemStateEnum"];
+            version: string;
+            /**
+             * Format: date-time
+             * @description the server's clock
+             */
+            now: string;
+            newest_event_seq: number;
+            /** Format: date-time */
+            newest_event_at: string | null;
+            parts: components["schemas"]["SystemPart"][];
+        };
+        SystemPart: {
+            kind: components["schemas"]["SystemPartKindEnum"];
+            name: string;
+            state: components["schemas"]["SystemStateEnum"];
+            summary: string;
+            hint: string;
+            facts: components["schemas"]["Fact"][];
+            /**
+             * Format: double
+             * @description how long jobs wait, in seconds
+             */
+            lag_s: number | null;
+            /** @description jobs that wait */
+            depth: number | null;
+        };
+        /**
+         * @description * `web` - web
+         *     * `database` - database
+         *     * `broker` - broker
+         *     * `beat` - beat
+         *     * `worker` - worker
+         *     * `gateway` - gateway
+         *     * `agent` - agent
+         *     * `disk` - disk
+         * @enum {string}
+         */
+        SystemPartKindEnum: "web" | "database" | "broker" | "beat" | "worker" | "gateway" | "agent" | "disk";
+        /**
+         * @description * `ok` - ok
+         *     * `warning` - warning
+         *     * `error` - error
+         *     * `unknown` - unknown
+         * @enum {string}
+         */
+        SystemStateEnum: "ok" | "warning" | "error" | "unknown";
         TensorSpec: {
             name: string;
             datatype: string;
@@ -3949,8 +4029,17 @@ export interface operations {
     events_list: {
         parameters: {
             query?: {
+                actor?: string;
                 after_seq?: number;
+                /** @description `next_cursor` of the page before */
+                cursor?: number | null;
+                /** @description of subject: `endpoint`, `node` */
+                kind?: string;
                 limit?: number;
+                /** @description in the message, verb or subject */
+                q?: string;
+                severity?: ("info" | "warning" | "error")[];
+                /** @description `endpoint/digits` */
                 subject?: string;
             };
             header?: never;
@@ -5315,6 +5404,25 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["StorageCollect"];
+                };
+            };
+        };
+    };
+    system_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["System"];
                 };
             };
         };

@@ -103,6 +103,7 @@ MATRIX: dict[str, dict[str, str]] = {
     "metrics": {"GET": R},
     "metrics/query": {"GET": R},
     "overview": {"GET": R},
+    "system": {"GET": R},
 }
 MAY: dict[str, set[str]] = {
     "viewer": {R, A},

@@ -1,0 +1,33 @@
+"""REST of the system page."""
+
+from dataclasses import asdict
+
+from django.conf import settings
+from django.utils import timezone
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from controlplane.system import selectors
+from controlplane.system.serializers import SystemSerializer
+from controlplane.system.types import worst
+
+
+class SystemView(APIView):
+    @extend_schema(operation_id="system_get", responses=SystemSerializer)
+    def get(self, request: Request) -> Response:
+        """How each part does: web, databases, broker, beat, workers, gateways, agents, disks."""
+        del request
+        now = timezone.now()
+        parts = selectors.system_parts(now)
+        newest = selectors.newest_event()
+        body = {
+            "state": worst([part.state for part in parts]),
+            "version": settings.SHOAL_VERSION,
+            "now": now,
+            "newest_event_seq": newest.seq if newest else 0,
+            "newest_event_at": newest.at if newest else None,
+            "parts": [asdict(part) for part in parts],
+        }
+        return Response(SystemSerializer(body).data)

@@ -1,0 +1,145 @@
+"""What a look means: pure, so that each sentence can be tested without a broken installation."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from controlplane.system.probes import BrokerLook, DatabaseLook, DiskLook
+from controlplane.system.types import (
+    DISK_SHORT,
+    DISK_VERY_SHORT,
+    QUEUE_LONG,
+    SLOW_MS,
+    Fact,
+    Part,
+    State,
+    pulse_state,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PulseSeen:
+    age_s: float
+    waited_s: float | None
+    worker: str
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """A gateway or a node's agent, as its last report left it."""
+
+    name: str
+    age_s: float | None
+    state: str  # online, suspect, offline
+    version: str
+    behind: int  # changes that it has not acted upon
+    error: str = ""
+
+
+def size(count: float) -> str:
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if count < 1024:
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1024
+    return f"{count:.1f} TiB"
+
+
+def web(version: str, started_at: datetime, now: datetime) -> Part:
+    uptime_s = (now - started_at).total_seconds()
+    facts = (Fact("version", version), Fact("running for", span(uptime_s)))
+    return Part("web", "Studio and REST", State.OK, "answers: you are reading it", facts=facts)
+
+
+def span(seconds: float) -> str:
+    for limit, divisor, unit in ((120, 1, "s"), (7200, 60, "min"), (172_800, 3600, "h")):
+        if seconds < limit:
+            return f"{seconds / divisor:.0f} {unit}"
+    return f"{seconds / 86_400:.0f} days"
+
+
+def database(name: str, look: DatabaseLook) -> Part:
+    if look.error:
+        return Part(
+            "database", name, State.ERROR, f"does not answer: {look.error}",
+            hint="Changes are refused until it is back; what runs goes on.",
+        )  # fmt: skip
+    slow = look.ms > SLOW_MS
+    facts = (
+        Fact("engine", look.engine),
+        *((Fact("size", size(look.bytes)),) if look.bytes is not None else ()),
+    )
+    state = State.WARNING if slow else State.OK
+    return Part("database", name, state, f"answers in {look.ms:.1f} ms", facts=facts)
+
+
+def broker(look: BrokerLook) -> Part:
+    if look.error:
+        return Part(
+            "broker", "Redis", State.ERROR, f"does not answer: {look.error}",
+            hint="Jobs wait; agents poll, so deployments go on, only slower.",
+        )  # fmt: skip
+    facts = (
+        Fact("version", look.version),
+        Fact("memory", size(look.memory_bytes)),
+        Fact("clients", str(look.clients)),
+        Fact("running for", span(look.uptime_s)),
+    )
+    state = State.WARNING if look.ms > SLOW_MS else State.OK
+    return Part("broker", "Redis", state, f"answers in {look.ms:.1f} ms", facts=facts)
+
+
+def worker(queue: str, pulse: PulseSeen | None, depth: int | None) -> Part:
+    state = pulse_state(pulse.age_s if pulse else None)
+    hint = ""
+    if pulse is None:
+        summary = "has not done a job yet"
+        hint = "It says so within ten seconds of its start."
+    else:
+        summary = f"last did a job {span(pulse.age_s)} ago"
+    if state in (State.WARNING, State.ERROR):
+        hint = "Is the worker running, and not busy with something long? Is beat running?"
+    elif depth is not None and depth > QUEUE_LONG:
+        state, hint = State.WARNING, "More work comes in than gets done."
+    facts = (Fact("worker", pulse.worker),) if pulse else ()
+    return Part(
+        "worker", f"Worker of {queue}", state, summary, hint=hint, facts=facts,
+        lag_s=pulse.waited_s if pulse else None, depth=depth,
+    )  # fmt: skip
+
+
+def beat(pulses: list[PulseSeen | None]) -> Part:
+    """Beat writes nothing by itself: whatever it sent last and was done shows that it ran."""
+    ages = [pulse.age_s for pulse in pulses if pulse is not None]
+    newest = min(ages, default=None)
+    state = pulse_state(newest)
+    if newest is None:
+        return Part("beat", "Beat", state, "nothing that it sent has been done yet")
+    hint = "" if state is State.OK else "Beat, the broker or all workers have stopped."
+    return Part("beat", "Beat", state, f"last seen {span(newest)} ago", hint=hint)
+
+
+def peer(kind: str, found: Peer) -> Part:
+    state = {"online": State.OK, "suspect": State.WARNING}.get(found.state, State.ERROR)
+    heard = "never reported" if found.age_s is None else f"last reported {span(found.age_s)} ago"
+    summary, hint = heard, ""
+    if found.error:
+        state, summary = State.ERROR, f"{found.error}; {heard}"
+    elif found.behind:
+        summary = f"{found.behind} changes behind; {heard}"
+        if state is State.OK and (found.age_s or 0) > 0:
+            state = State.WARNING if found.behind > 1 else State.OK
+    if state is State.ERROR and not found.error:
+        hint = "What it serves goes on; it gets no changes."
+    facts = (Fact("version", found.version),) if found.version else ()
+    return Part(kind, found.name, state, summary, hint=hint, facts=facts)
+
+
+def disk(name: str, look: DiskLook) -> Part:
+    share = look.free / look.total if look.total else 0.0
+    state = State.OK
+    hint = ""
+    if share < DISK_SHORT:
+        state = State.ERROR if share < DISK_VERY_SHORT else State.WARNING
+        hint = "Remove unused files under Settings, Storage, or give it more room."
+    facts = (Fact("folder", look.path),)
+    summary = f"{size(look.free)} free of {size(look.total)}"
+    return Part("disk", name, state, summary, hint=hint, facts=facts)

@@ -1,0 +1,161 @@
+"""The system page: what each look means, and that a dead part is an answer, not an error."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from celery import current_app
+from django.utils import timezone
+from pytest_django import Settings
+from rest_framework.test import APIClient
+
+from controlplane.gateway.models import Gateway
+from controlplane.nodes.models import Node
+from controlplane.system import judge, probes, services
+from controlplane.system.judge import Peer, PulseSeen
+from controlplane.system.models import Pulse
+from controlplane.system.probes import BrokerLook, DatabaseLook, DiskLook
+from controlplane.system.tasks import pulse as pulse_job
+from controlplane.system.types import State, worst
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+ALL_DATABASES = pytest.mark.django_db(databases=["default", "metrics"])
+
+
+def pulse(age_s: float, waited_s: float = 0.1) -> PulseSeen:
+    return PulseSeen(age_s, waited_s, "celery@a")
+
+
+@pytest.mark.parametrize(
+    ("seen", "depth", "state"),
+    [
+        (None, 0, State.UNKNOWN),
+        (pulse(3), 0, State.OK),
+        (pulse(3), 101, State.WARNING),
+        (pulse(3), None, State.OK),
+        (pulse(30), 0, State.WARNING),
+        (pulse(61), 0, State.ERROR),
+    ],
+)
+def test_a_worker_is_as_well_as_its_last_job(
+    seen: PulseSeen | None, depth: int | None, state: State
+) -> None:
+    part = judge.worker("control", seen, depth)
+    assert part.state is state
+    assert (part.hint == "") == (state is State.OK)
+    assert part.depth == depth
+
+
+@pytest.mark.parametrize(
+    ("pulses", "state"),
+    [
+        ([None, None], State.UNKNOWN),
+        ([pulse(500), pulse(2)], State.OK),
+        ([pulse(500), None], State.ERROR),
+    ],
+)
+def test_beat_is_seen_through_whatever_it_sent_last(pulses: list[Any], state: State) -> None:
+    assert judge.beat(pulses).state is state
+
+
+@pytest.mark.parametrize(
+    ("found", "state", "summary"),
+    [
+        (Peer("n", 2, "online", "1", 0), State.OK, "last reported 2 s ago"),
+        (Peer("n", 12, "suspect", "1", 0), State.WARNING, "last reported 12 s ago"),
+        (Peer("n", 200, "offline", "1", 0), State.ERROR, "last reported 3 min ago"),
+        (Peer("n", None, "offline", "", 0), State.ERROR, "never reported"),
+        (Peer("n", 2, "online", "1", 5), State.WARNING, "5 changes behind; last reported 2 s ago"),
+        (Peer("n", 2, "online", "1", 0, "bad"), State.ERROR, "bad; last reported 2 s ago"),
+    ],
+)
+def test_a_peer_is_as_well_as_its_last_report(found: Peer, state: State, summary: str) -> None:
+    part = judge.peer("agent", found)
+    assert (part.state, part.summary) == (state, summary)
+
+
+@pytest.mark.parametrize(
+    ("free", "state"), [(50, State.OK), (9, State.WARNING), (2, State.ERROR), (0, State.ERROR)]
+)
+def test_a_disk_is_as_well_as_its_room(free: int, state: State) -> None:
+    assert judge.disk("Data", DiskLook("/d", 100, free)).state is state
+
+
+@pytest.mark.parametrize(
+    ("part", "state"),
+    [
+        (judge.database("Main", DatabaseLook("sqlite", ms=1.0)), State.OK),
+        (judge.database("Main", DatabaseLook("sqlite", ms=900.0)), State.WARNING),
+        (judge.database("Main", DatabaseLook("sqlite", error="gone")), State.ERROR),
+        (judge.broker(BrokerLook(ms=1.0, version="7")), State.OK),
+        (judge.broker(BrokerLook(error="refused")), State.ERROR),
+        (judge.web("1", NOW - timedelta(hours=5), NOW), State.OK),
+    ],
+)
+def test_a_part_that_does_not_answer_says_why(part: Any, state: State) -> None:
+    assert part.state is state
+    assert part.summary
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(3, "3 s"), (200, "3 min"), (9000, "2 h"), (400_000, "5 days")]
+)
+def test_spans(seconds: float, text: str) -> None:
+    assert judge.span(seconds) == text
+
+
+def test_the_worst_part_speaks_for_all() -> None:
+    assert worst([State.OK, State.UNKNOWN, State.WARNING]) is State.WARNING
+    assert worst([State.ERROR, State.OK]) is State.ERROR
+    assert worst([]) is State.OK
+
+
+def test_a_broker_that_is_gone_is_said_so(settings: Settings) -> None:
+    settings.SHOAL_REDIS_URL = "redis://127.0.0.1:1/0"
+    look = probes.broker(["control"])
+    assert look.error
+    assert look.depths is None
+    assert probes.disk(Path("/nowhere/at/all")) is None
+
+
+def test_a_pulse_keeps_when_it_was_and_how_long_it_waited(db: None) -> None:
+    now = timezone.now()
+    services.pulse_note(queue="control", worker="celery@a", sent_at=now.timestamp() - 2, now=now)
+    row = Pulse.objects.get()
+    assert (row.queue, row.worker, row.at) == ("control", "celery@a", now)
+    assert row.waited_s == pytest.approx(2, abs=0.01)
+    ahead = now.timestamp() + 60  # the sender's clock
+    services.pulse_note(queue="control", worker="celery@b", sent_at=ahead, now=now)
+    assert Pulse.objects.get().waited_s == 0
+
+
+def test_beat_sends_a_pulse_into_each_queue_and_the_job_notes_it(db: None) -> None:
+    entries = [e for e in current_app.conf.beat_schedule.values() if e["task"] == "system.pulse"]
+    assert {e["options"]["queue"] for e in entries} == {"control", "ingest"}
+    for entry in entries:
+        pulse_job.apply(kwargs=entry["kwargs"])
+    assert set(Pulse.objects.values_list("queue", flat=True)) == {"control", "ingest"}
+
+
+@ALL_DATABASES
+def test_the_page_shows_every_part(viewer_api: APIClient, settings: Settings) -> None:
+    settings.SHOAL_REDIS_URL = "redis://127.0.0.1:1/0"
+    now = timezone.now()
+    Node.objects.create(
+        id="n1", name="gpu-a1", credential_hash="x", last_seen_at=now, desired_generation=3,
+        observed_generation=1, info={"agent_version": "0.1.0"},
+    )  # fmt: skip
+    Gateway.objects.create(name="edge", last_seen_at=now - timedelta(minutes=5))
+    services.pulse_note(queue="control", worker="celery@a", sent_at=None, now=now)
+    body = viewer_api.get("/api/v1/system").json()
+    parts = {(part["kind"], part["name"]): part for part in body["parts"]}
+    assert body["state"] == "error"
+    assert parts["broker", "Redis"]["state"] == "error"
+    assert parts["worker", "Worker of control"]["state"] == "ok"
+    assert parts["worker", "Worker of ingest"]["state"] == "unknown"
+    assert parts["gateway", "edge"]["state"] == "error"
+    assert parts["agent", "gpu-a1"]["summary"].startswith("2 changes behind")
+    assert parts["database", "Main database"]["state"] == "ok"
+    assert parts["database", "Metrics database"]["facts"][0]["name"] == "engine"
+    assert body["newest_event_seq"] > 0
