@@ -1,5 +1,5 @@
 /** A `WebSocket` that talks like `/ws/v1`: a snapshot, then made-up ticks at 2 Hz. */
-import { batchKey, metricKey, type Metric } from "../src/live/metric-keys";
+import { batchKey, batchTimeKey, hostKey, metricKey, type Metric } from "../src/live/metric-keys";
 import { endpoints } from "./db";
 
 const HZ = 2;
@@ -46,32 +46,84 @@ function valueOf(key: string, t: number, weight: number): number | null {
       return 8 * (0.7 + 0.4 * wave(t, 1));
     case "pending":
       return Math.round(6 * wave(t, 9));
+    case "answers_2xx":
+      return 1640 * load;
+    case "failed_canceled":
+      return t % 43 < 4 ? 2 * weight : 0;
+    case "failed_rejected":
+    case "failed_backend":
+    case "failed_other":
+      return t % 97 < 3 ? 0.6 : 0;
+    case "request_us":
+      return 5400 * (0.85 + 0.15 * wave(t, 7));
+    case "other_us":
+      return 180 * wave(t, 4);
+    case "queue_share":
+      return 0.11 * wave(t, 3) * (spike > 1 ? 2.6 : 1);
+    case "busy":
+      return Math.min(1, 0.9 * wave(t, seed));
+    case "cpu":
+      return 6.2 * load;
+    case "received":
+      return 9.4e6 * load;
+    case "sent":
+      return 1.6e6 * load;
+    case "load_seconds":
+      return 3.8;
     case "memory_bytes":
       return (scope === "green" ? 420 : scope === "all" ? 2080 : 1660) * 2 ** 20;
     default: {
+      const host = hostValue(metric, t);
+      if (host !== null) return host;
+      const timed = SIZES.findIndex((size) => batchTimeKey(size) === key);
+      if (timed >= 0) return (900 + 190 * (SIZES[timed] ?? 0)) * (0.9 + 0.2 * wave(t, timed));
       const index = SIZES.findIndex((size) => batchKey(size) === key);
       return index < 0 ? null : (SHARES[index] ?? 0) * (0.9 + 0.2 * wave(t, index));
     }
   }
 }
 
-const METRICS: Metric[] = ["request_rate", "inference_rate", "error_rate", "errors_4xx", "errors_5xx", "p50_us", "p95_us", "p99_us", "queue_us", "compute_input_us", "compute_infer_us", "compute_output_us", "mean_batch", "pending", "memory_bytes"];
+function hostValue(metric: string, t: number): number | null {
+  if (metric === "host_cpu") return 0.55 * wave(t, 11);
+  if (metric === "host_memory") return 26 * 2 ** 30 * (0.9 + 0.1 * wave(t / 9, 12));
+  const gpu = /^gpu(\d)_(util|memory)$/.exec(metric);
+  if (!gpu) return null;
+  const index = Number(gpu[1]);
+  return gpu[2] === "util" ? [0.8, 0.75, 0.4, 0.04][index]! * wave(t, index + 20) : [41, 40, 18, 1][index]! * 2 ** 30;
+}
+
+const HOST = ["host_cpu", "host_memory", ...[0, 1, 2, 3].flatMap((gpu) => [`gpu${gpu}_util`, `gpu${gpu}_memory`])];
+const METRICS: Metric[] = [
+  "answers_2xx", "failed_rejected", "failed_canceled", "failed_backend", "failed_other", "request_us", "other_us", "queue_share", "busy", "cpu", "received", "sent", "load_seconds",
+  "request_rate", "inference_rate", "error_rate", "errors_4xx", "errors_5xx", "p50_us", "p95_us", "p99_us", "queue_us", "compute_input_us", "compute_infer_us", "compute_output_us", "mean_batch", "pending", "memory_bytes"];
 
 function keysOf(name: string): string[] {
   const found = endpoints.find((item) => item.name === name);
   const scopes = [...(found?.deployments.map((item) => item.name) ?? []), "all"];
-  return [...scopes.flatMap((scope) => METRICS.map((metric) => metricKey(metric, scope))), ...SIZES.map(batchKey)];
+  return [...scopes.flatMap((scope) => METRICS.map((metric) => metricKey(metric, scope))), ...SIZES.map(batchKey), ...SIZES.map(batchTimeKey), ...HOST.map((gauge) => hostKey(gauge, "node-a1"))];
 }
 
 /** Columns as `GET /endpoints/{e}/metrics` gives them. */
-export function history(name: string, range: number): { keys: string[]; t: number[]; v: (number | null)[][] } {
+export function history(name: string, range: number) {
   const weight = name === "resnet50-prod" ? 1 : 0.05;
   const keys = keysOf(name);
   const end = Date.now() / 1000;
   const t = Array.from({ length: range * HZ }, (_, index) => end - (range * HZ - 1 - index) / HZ);
   // A short hole in the past: gaps must look like gaps.
   const hole = (at: number) => end - at > 70 && end - at < 78;
-  return { keys, t, v: keys.map((key) => t.map((at) => (hole(at) ? null : valueOf(key, at, weight)))) };
+  const v: (number | null)[][] = keys.map((key) => t.map((at) => (hole(at) ? null : valueOf(key, at, weight))));
+  return { keys, t, v, low: [], high: [], step_s: 1 / HZ, resolution: "live" };
+}
+
+/** Buckets of a longer time, with the lowest and highest of each. */
+export function buckets(name: string, from: number, to: number, step: number) {
+  const weight = name === "resnet50-prod" ? 1 : 0.05;
+  const keys = keysOf(name);
+  const first = Math.floor(from / step) + 1;
+  const t = Array.from({ length: Math.max(1, Math.floor(to / step) - first + 1) }, (_, index) => (first + index) * step);
+  const v = keys.map((key) => t.map((at) => valueOf(key, at, weight)));
+  const spread = (factor: number) => v.map((values) => values.map((value) => (value === null ? null : value * factor)));
+  return { keys, t, v, low: spread(0.7), high: spread(1.35), step_s: step, resolution: step < 60 ? "samples" : step < 3600 ? "minutes" : "hours" };
 }
 
 export class MockSocket {

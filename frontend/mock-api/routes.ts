@@ -1,7 +1,7 @@
 /** Answers of `/api/v1` from the made-up installation. */
 import type { EventItem, Overview } from "../src/api/types";
 import { ago, endpoints, events, models, nodes, operations, versions } from "./db";
-import { history } from "./live";
+import { buckets, history } from "./live";
 import { instanceTypes, people, permissions, role, sessions, tokens } from "./people";
 
 export interface MockRequest {
@@ -98,6 +98,16 @@ function logs(after: number, tail: number): MockAnswer {
   });
 }
 
+const STEPS = [2, 5, 10, 30, 60, 300, 600, 3600, 7200];
+
+function metrics(name: string, query: URLSearchParams): unknown {
+  const range = Number(query.get("range") ?? 300);
+  if (!query.has("from") && !query.has("step")) return history(name, range);
+  const to = Number(query.get("to") ?? Date.now() / 1000);
+  const from = Number(query.get("from") ?? to - range);
+  return buckets(name, from, to, STEPS.find((step) => (to - from) / step <= 600) ?? 7200);
+}
+
 function endpointRoute(method: string, path: string[], query: URLSearchParams, body: Record<string, unknown>): MockAnswer {
   const [name, section, item, leaf] = path;
   if (!name) return list(state.empty ? [] : endpoints);
@@ -109,7 +119,7 @@ function endpointRoute(method: string, path: string[], query: URLSearchParams, b
     return ok({ ...found });
   }
   if (section === "keys") return ok({ primaryKey: "shk_8sQ1mH0bPzX4t7Jc2LrVwYe9NaKdUfGi", secondaryKey: "shk_Zt5Xn8RbWq3Lk6Mv1PcHsJy7DgFaEoUi" });
-  if (section === "metrics") return ok(history(name, Number(query.get("range") ?? 300)));
+  if (section === "metrics") return ok(metrics(name, query));
   if (section === "snippets") return ok(SNIPPET(name));
   if (section === "deployments" && leaf === "logs") return logs(Number(query.get("after") ?? 0), Number(query.get("tail") ?? 200));
   if (section === "deployments" && item) return method === "GET" ? ok(found.deployments.find((one) => one.name === item)) : ok(operations[0], 202);

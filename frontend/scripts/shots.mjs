@@ -15,6 +15,8 @@ const ROUTES = {
   version: "/models/digits/versions/3",
   endpoints: "/endpoints",
   endpoint: "/endpoints/resnet50-prod/overview",
+  metrics: "/endpoints/resnet50-prod/metrics",
+  "metrics-week": "/endpoints/resnet50-prod/metrics?range=7d",
   deployments: "/endpoints/resnet50-prod/deployments",
   consume: "/endpoints/resnet50-prod/consume",
   keys: "/endpoints/resnet50-prod/keys",
@@ -69,7 +71,7 @@ try {
       await page.goto(base + route, { waitUntil: "load" });
       await page.waitForSelector("h1", { timeout: 15000 });
       await page.waitForLoadState("networkidle");
-      await page.waitForTimeout(name === "endpoint" ? 1800 : 500);
+      await page.waitForTimeout(name === "endpoint" || name.startsWith("metrics") ? 1800 : 500);
       await page.screenshot({ path: join(out, `${name}-${scheme}.png`), fullPage: process.env.FULL === "1" });
       await page.evaluate(axe);
       const found = await page.evaluate((tags) => globalThis.axe.run(document, { runOnly: tags }), AXE_TAGS);

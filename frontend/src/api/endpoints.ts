@@ -70,5 +70,18 @@ export const readLogs = (endpoint: string, deployment: string, query: LogQuery, 
     ...(signal ? { signal } : {}),
   });
 
+export interface MetricsQuery {
+  range?: number;
+  from?: number;
+  to?: number;
+  node?: string;
+  step?: number;
+  metrics?: string;
+}
+
+/** Buckets of the past; a range of at most 15 minutes and nothing else gives the live series. */
+export const readHistory = (endpoint: string, query: MetricsQuery, signal?: AbortSignal) =>
+  get<MetricColumns>(apiPath("endpoints", endpoint, "metrics"), { query: { ...query }, ...(signal ? { signal } : {}) });
+
 export const readMetrics = (endpoint: string, range: number, signal?: AbortSignal) =>
   get<MetricColumns>(apiPath("endpoints", endpoint, "metrics"), { query: { range }, ...(signal ? { signal } : {}) });

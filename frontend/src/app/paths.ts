@@ -5,6 +5,7 @@
 export const ENDPOINT_TABS = [
   "overview",
   "deployments",
+  "metrics",
   "test",
   "consume",
   "keys",

@@ -21,6 +21,7 @@ import {
   liveSearch,
   loginSearch,
   logSearch,
+  metricsSearch,
   usersSearch,
 } from "./search";
 
@@ -115,6 +116,12 @@ const endpointDeployments = createRoute({
   getParentRoute: () => endpoint,
   path: "deployments",
   component: lazyRouteComponent(() => import("@/features/endpoints/pages/deployments-tab"), "DeploymentsTab"),
+});
+const endpointMetrics = createRoute({
+  getParentRoute: () => endpoint,
+  path: "metrics",
+  validateSearch: metricsSearch,
+  component: lazyRouteComponent(() => import("@/features/endpoints/pages/metrics-tab"), "MetricsTab"),
 });
 const endpointTest = createRoute({
   getParentRoute: () => endpoint,
@@ -239,6 +246,7 @@ const routeTree = root.addChildren([
       endpointIndex,
       endpointOverview,
       endpointDeployments,
+      endpointMetrics,
       endpointTest,
       endpointConsume,
       endpointKeys,

@@ -1,4 +1,5 @@
 /** Search parameters: unknown or bad values fall back to the default, so that an old link still opens. */
+import { parseRange } from "./time-range";
 
 type Raw = Record<string, unknown>;
 
@@ -42,6 +43,16 @@ export const deploySearch = (raw: Raw) =>
 export const listSearch = (raw: Raw) =>
   compact({ q: text(raw["q"]), status: text(raw["status"]), sort: text(raw["sort"]) });
 export const liveSearch = (raw: Raw) => compact({ range: oneOf(raw["range"], RANGES), dep: text(raw["dep"]) });
+/** Metrics: how far back, of which deployment and node, and which groups of panels are folded. */
+export const metricsSearch = (raw: Raw) => {
+  const range = text(raw["range"]);
+  return compact({
+    range: parseRange(range) ? range : undefined,
+    dep: text(raw["dep"]),
+    node: text(raw["node"]),
+    closed: text(raw["closed"]),
+  });
+};
 export const logSearch = (raw: Raw) =>
   compact({
     dep: text(raw["dep"]),

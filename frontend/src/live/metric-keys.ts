@@ -1,23 +1,43 @@
-/** Names of live metrics: `<metric>.<deployment or all>`, and `batch.<size>.all`. */
+/**
+ * Names of metrics: `<metric>.<deployment or all>`, `<metric>.node:<name>` for machines, and for batch sizes
+ * `batch.<size>.all` and `batch_us.<size>.all`.
+ */
 
 export const ALL = "all";
+const NODE = "node:";
 
 export type Metric =
   | "request_rate"
   | "inference_rate"
   | "error_rate"
+  | "answers_2xx"
   | "errors_4xx"
   | "errors_5xx"
+  | "failed_rejected"
+  | "failed_canceled"
+  | "failed_backend"
+  | "failed_other"
   | "p50_us"
   | "p95_us"
   | "p99_us"
+  | "request_us"
   | "queue_us"
   | "compute_input_us"
   | "compute_infer_us"
   | "compute_output_us"
+  | "other_us"
+  | "queue_share"
   | "mean_batch"
+  | "busy"
+  | "cache_hits"
+  | "first_p50_us"
+  | "first_p95_us"
+  | "received"
+  | "sent"
+  | "cpu"
   | "pending"
-  | "memory_bytes";
+  | "memory_bytes"
+  | "load_seconds";
 
 /** Key of a metric for one deployment, or for the endpoint as a whole. */
 export const metricKey = (metric: Metric, scope: string = ALL): string => `${metric}.${scope}`;
@@ -45,3 +65,25 @@ export function batchSizes(keys: readonly string[]): number[] {
 }
 
 export const batchKey = (size: number): string => `batch.${size}.all`;
+export const batchTimeKey = (size: number): string => `batch_us.${size}.all`;
+
+export const hostKey = (gauge: string, node: string): string => `${gauge}.${NODE}${node}`;
+
+/** Machines that have series, with the numbers of their GPUs. */
+export function hosts(keys: readonly string[]): { node: string; gpus: number[] }[] {
+  const found = new Map<string, number[]>();
+  for (const key of keys) {
+    const parsed = key.includes("#") ? null : parseKey(key);
+    if (!parsed?.scope.startsWith(NODE)) continue;
+    const node = parsed.scope.slice(NODE.length);
+    const gpus = found.get(node) ?? [];
+    const gpu = /^gpu(\d+)_util$/.exec(parsed.metric);
+    if (gpu?.[1]) gpus.push(Number(gpu[1]));
+    found.set(node, gpus);
+  }
+  return [...found].sort(([a], [b]) => a.localeCompare(b)).map(([node, gpus]) => ({ node, gpus: gpus.sort((a, b) => a - b) }));
+}
+
+/** Keys of the lowest and highest value in each bucket of a series. */
+export const lowKey = (key: string): string => `${key}#low`;
+export const highKey = (key: string): string => `${key}#high`;

@@ -1,9 +1,19 @@
-/** What the charts of a page share: the cursor, and the part of time that was zoomed into. */
+/** What the charts of a page share: the cursor, the part of time that was zoomed into, and what happened meanwhile. */
+
+/** Something that happened, drawn as a line over every chart. */
+export interface Mark {
+  /** Unix seconds. */
+  at: number;
+  label: string;
+  tone: "info" | "warn" | "error";
+}
 
 export class ChartGroup {
   readonly key: string;
   private range: readonly [number, number] | null = null;
+  private shown: readonly Mark[] = [];
   private readonly listeners = new Set<() => void>();
+  private selected: ((range: readonly [number, number] | null) => void) | null = null;
 
   constructor(key: string) {
     this.key = key;
@@ -14,13 +24,50 @@ export class ChartGroup {
     return this.range;
   }
 
+  get marks(): readonly Mark[] {
+    return this.shown;
+  }
+
+  setMarks(marks: readonly Mark[]): void {
+    this.shown = marks;
+    this.tell();
+  }
+
   setZoom(range: readonly [number, number] | null): void {
     this.range = range;
-    for (const listener of [...this.listeners]) listener();
+    this.tell();
+  }
+
+  /** Takes selections instead of the zoom in place; null asks for the way back. Answers what gives them back. */
+  onSelect(selected: (range: readonly [number, number] | null) => void): () => void {
+    this.selected = selected;
+    return () => {
+      if (this.selected === selected) this.selected = null;
+    };
+  }
+
+  /** What a drag or a double click in a chart does. */
+  select(range: readonly [number, number] | null): void {
+    if (this.selected) this.selected(range);
+    else this.setZoom(range);
+  }
+
+  /** The mark nearest to a time, if it is within `tolerance` seconds. */
+  markNear(at: number, tolerance: number): Mark | null {
+    let nearest: Mark | null = null;
+    for (const mark of this.shown) {
+      const distance = Math.abs(mark.at - at);
+      if (distance <= tolerance && (!nearest || distance < Math.abs(nearest.at - at))) nearest = mark;
+    }
+    return nearest;
   }
 
   onZoom(listener: () => void): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
+  }
+
+  private tell(): void {
+    for (const listener of [...this.listeners]) listener();
   }
 }

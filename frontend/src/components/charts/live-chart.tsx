@@ -5,7 +5,7 @@ import { IconChartLine, IconInfoCircle, IconTable } from "@tabler/icons-react";
 import { useEffect, useRef, useState } from "react";
 import { requestDraw } from "@/live/flush";
 import type { Series } from "@/live/series";
-import { clock } from "../format";
+import { absoluteTime, clock } from "../format";
 import type { ChartGroup } from "./chart-group";
 import classes from "./charts.module.css";
 import { Plot, type Line } from "./plot";
@@ -21,6 +21,8 @@ export interface LiveChartProps {
   lines: Line[];
   unit: Unit;
   stacked?: boolean;
+  /** Points are buckets: show the lowest and highest value of each behind the line. */
+  envelope?: boolean;
   /** Seconds shown. */
   range: number;
   group: ChartGroup;
@@ -30,9 +32,17 @@ export interface LiveChartProps {
 }
 
 const TABLE_EVERY_MS = 1000;
+/** So near to a mark, as a share of what is shown, the cursor reads it. */
+const MARK_SHARE = 0.012;
+const DAY_S = 86_400;
+
+function stampText(time: number, range: number): string {
+  const at = new Date(time * 1000);
+  return range > DAY_S / 2 ? absoluteTime(at.toISOString()) : clock(at);
+}
 
 export function LiveChart(props: LiveChartProps) {
-  const { title, hint, formula, series, lines, unit, stacked = false, range, group, dimmed = false, height = 144 } = props;
+  const { title, hint, formula, series, lines, unit, stacked = false, envelope = false, range, group, dimmed = false, height = 144 } = props;
   const host = useRef<HTMLDivElement>(null);
   const values = useRef<(HTMLElement | null)[]>([]);
   const stamp = useRef<HTMLSpanElement>(null);
@@ -62,12 +72,18 @@ export function LiveChart(props: LiveChartProps) {
         if (target && target.textContent !== text) target.textContent = text;
       });
       const time = cursor === null ? undefined : plot.times[cursor];
-      if (stamp.current) stamp.current.textContent = time === undefined ? "" : clock(new Date(time * 1000));
+      const mark = time === undefined ? null : group.markNear(time, rangeRef.current * MARK_SHARE);
+      const words = mark?.label ?? (time === undefined ? "" : stampText(time, rangeRef.current));
+      if (stamp.current && stamp.current.textContent !== words) {
+        stamp.current.textContent = words;
+        stamp.current.title = words;
+      }
     };
     const plot = new Plot(element, series, {
       lines: current,
       unit,
       stacked,
+      envelope,
       height,
       range: () => rangeRef.current,
       group,
@@ -95,7 +111,7 @@ export function LiveChart(props: LiveChartProps) {
       plot.destroy();
     };
     // why the scheme: colours are read from the theme when the chart is built.
-  }, [series, shape, unit, stacked, height, group, scheme, asTable]);
+  }, [series, shape, unit, stacked, envelope, height, group, scheme, asTable]);
 
   return (
     <section className={classes["panel"]} data-dimmed={dimmed || undefined} aria-label={title}>

@@ -1,7 +1,9 @@
 /** Builds and feeds one uPlot chart: no React in here, so that a tick costs a draw and nothing else. */
 import uPlot from "uplot";
+import { highKey, lowKey } from "@/live/metric-keys";
 import type { Series } from "@/live/series";
 import type { ChartGroup } from "./chart-group";
+import { drawMarks } from "./draw-marks";
 import { type LineStyle, token } from "./palette";
 import { axisText, MINIMUM_TOP, TICK_STEPS, type Unit } from "./units";
 
@@ -16,6 +18,8 @@ export interface PlotOptions {
   lines: readonly Line[];
   unit: Unit;
   stacked: boolean;
+  /** Points are buckets: show the lowest and highest value of each behind the line. */
+  envelope: boolean;
   height: number;
   /** Seconds shown when not zoomed. */
   range: () => number;
@@ -26,10 +30,14 @@ export interface PlotOptions {
 
 const FONT = '11px "Inter Variable", system-ui, sans-serif';
 
+const DAY_S = 86_400;
+
 function timeLabels(splits: number[], step: number): string[] {
   return splits.map((at) => {
     const time = new Date(at * 1000);
     const two = (value: number) => String(value).padStart(2, "0");
+    const midnight = time.getHours() === 0 && time.getMinutes() === 0;
+    if (step >= DAY_S || (step >= DAY_S / 24 && midnight)) return `${two(time.getMonth() + 1)}-${two(time.getDate())}`;
     const minutes = `${two(time.getHours())}:${two(time.getMinutes())}`;
     return step < 60 ? `${minutes}:${two(time.getSeconds())}` : minutes;
   });
@@ -44,6 +52,8 @@ export class Plot {
   readonly raw: (number | null)[][];
   readonly times: number[] = [];
   private readonly drawn: (number | null)[][];
+  /** Lowest and highest of each line, in pairs; empty without an envelope. */
+  private readonly bounds: (number | null)[][];
   private readonly chart: uPlot;
   private readonly options: PlotOptions;
   private readonly source: Series;
@@ -53,6 +63,7 @@ export class Plot {
     this.options = options;
     this.raw = options.lines.map(() => []);
     this.drawn = options.stacked ? options.lines.map(() => []) : this.raw;
+    this.bounds = options.envelope && !options.stacked ? options.lines.flatMap(() => [[], []]) : [];
     this.chart = new uPlot(this.config(host.clientWidth), this.data(), host);
   }
 
@@ -64,7 +75,12 @@ export class Plot {
     // why one point more: the line must reach the left edge.
     const from = Math.max(0, ring.firstIndex(since) - 1);
     ring.readTimes(from, this.times);
-    lines.forEach((line, index) => ring.read(line.key, from, this.raw[index]));
+    lines.forEach((line, index) => {
+      ring.read(line.key, from, this.raw[index]);
+      if (this.bounds.length === 0) return;
+      ring.read(lowKey(line.key), from, this.bounds[index * 2]);
+      ring.read(highKey(line.key), from, this.bounds[index * 2 + 1]);
+    });
     if (stacked) this.stack();
     this.chart.setData(this.data(), true);
   }
@@ -78,7 +94,9 @@ export class Plot {
   }
 
   private data(): uPlot.AlignedData {
-    return [this.times, ...this.drawn] as uPlot.AlignedData;
+    // why reversed when stacked: a line without anything of its own hides behind the one below it.
+    const drawn = this.options.stacked ? [...this.drawn].reverse() : this.drawn;
+    return [this.times, ...drawn, ...this.bounds] as uPlot.AlignedData;
   }
 
   private stack(): void {
@@ -99,7 +117,8 @@ export class Plot {
   }
 
   private config(width: number): uPlot.Options {
-    const { lines, unit, stacked, height, group, range, onCursor } = this.options;
+    const { unit, stacked, height, group, range, onCursor } = this.options;
+    const lines = stacked ? [...this.options.lines].reverse() : this.options.lines;
     const ink = token("ink-3");
     const grid = { stroke: token("grid"), width: 1 };
     const colors = lines.map((line) => token(line.color));
@@ -111,7 +130,8 @@ export class Plot {
       cursor: {
         sync: { key: group.key },
         drag: { x: true, y: false, setScale: false },
-        points: { size: 6, width: 0, fill: (_, index) => colors[index - 1] ?? ink },
+        // why no points for bounds: only the lines have values of their own.
+        points: { size: (_, index) => (index > lines.length ? 0 : 6), width: 0, fill: (_, index) => colors[index - 1] ?? ink },
         y: false,
       },
       scales: {
@@ -151,7 +171,7 @@ export class Plot {
         {},
         ...lines.map((line, index) => {
           const color = colors[index] ?? ink;
-          const filled = line.fill === true || (stacked && index === 0);
+          const filled = line.fill === true || (stacked && index === lines.length - 1);
           return {
             stroke: color,
             width: 1.5,
@@ -161,26 +181,36 @@ export class Plot {
             ...(filled ? { fill: withAlpha(color, stacked ? 0.38 : 0.12) } : {}),
           } satisfies uPlot.Series;
         }),
+        ...this.bounds.map(() => ({ stroke: "transparent", width: 0, points: { show: false }, spanGaps: false })),
       ],
+      ...(this.bounds.length > 0
+        ? {
+            bands: lines.map((_, index) => ({
+              series: [lines.length + index * 2 + 2, lines.length + index * 2 + 1] as [number, number],
+              fill: withAlpha(colors[index] ?? ink, 0.16),
+            })),
+          }
+        : {}),
       ...(stacked
         ? {
             bands: lines.slice(1).map((_, index) => ({
-              series: [index + 2, index + 1] as [number, number],
-              fill: withAlpha(colors[index + 1] ?? ink, 0.38),
+              series: [index + 1, index + 2] as [number, number],
+              fill: withAlpha(colors[index] ?? ink, 0.38),
             })),
           }
         : {}),
       hooks: {
+        draw: [(chart) => drawMarks(chart, group.marks)],
         setCursor: [(chart) => onCursor(chart.cursor.idx ?? null)],
         setSelect: [
           (chart) => {
             const { left, width: selected } = chart.select;
             if (selected < 6) return;
-            group.setZoom([chart.posToVal(left, "x"), chart.posToVal(left + selected, "x")]);
+            group.select([chart.posToVal(left, "x"), chart.posToVal(left + selected, "x")]);
             chart.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
           },
         ],
-        init: [(chart) => chart.over.addEventListener("dblclick", () => group.setZoom(null))],
+        init: [(chart) => chart.over.addEventListener("dblclick", () => group.select(null))],
       },
     };
   }

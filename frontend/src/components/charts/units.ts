@@ -1,7 +1,7 @@
 /** What an axis measures: the text of a value, and one unit for all ticks of an axis. */
-import { bytes, count, decimalParts, duration, joined, percent, rate } from "../format";
+import { bytes, count, decimalParts, duration, joined, MISSING, percent, rate, significant } from "../format";
 
-export type Unit = "duration" | "inf/s" | "req/s" | "errors/s" | "bytes" | "percent" | "count" | "decimal";
+export type Unit = "duration" | "inf/s" | "req/s" | "errors/s" | "bytes" | "bytes/s" | "percent" | "count" | "decimal";
 
 const GAP = "\u00a0";
 
@@ -11,6 +11,8 @@ export function valueText(unit: Unit, value: number | null): string {
       return duration(value);
     case "bytes":
       return bytes(value);
+    case "bytes/s":
+      return value === null ? MISSING : scaledText(value, SPEED);
     case "percent":
       return percent(value);
     case "count":
@@ -39,11 +41,22 @@ const BYTES: readonly Step[] = [
   [2 ** 10, 2 ** 10, "KiB"],
   [0, 1, "B"],
 ];
+const SPEED: readonly Step[] = [
+  [1e9, 1e9, "GB/s"],
+  [1e6, 1e6, "MB/s"],
+  [1e3, 1e3, "kB/s"],
+  [0, 1, "B/s"],
+];
 const PLAIN: readonly Step[] = [
   [1e6, 1e6, "M"],
   [1e4, 1e3, "k"],
   [0, 1, ""],
 ];
+
+function scaledText(value: number, steps: readonly Step[]): string {
+  const [, divisor, unit] = steps.find(([size]) => Math.abs(value) >= size) ?? [0, 1, ""];
+  return significant(value / divisor) + GAP + unit;
+}
 
 function scaled(ticks: readonly number[], steps: readonly Step[]): string[] {
   const top = Math.max(0, ...ticks.map(Math.abs));
@@ -59,6 +72,7 @@ function scaled(ticks: readonly number[], steps: readonly Step[]): string[] {
 export function axisText(unit: Unit, ticks: readonly number[]): string[] {
   if (unit === "duration") return scaled(ticks, DURATION);
   if (unit === "bytes") return scaled(ticks, BYTES);
+  if (unit === "bytes/s") return scaled(ticks, SPEED);
   if (unit === "percent") return ticks.map((tick) => (tick === 0 ? "0" : `${Number((tick * 100).toPrecision(3))}${GAP}%`));
   return scaled(ticks, PLAIN);
 }
@@ -73,6 +87,7 @@ const powers = (base: number, factors: readonly number[], from: number, to: numb
 export const TICK_STEPS: Record<Unit, number[]> = {
   duration: powers(10, [1, 2, 5], -1, 9),
   bytes: powers(2, [1], 0, 46),
+  "bytes/s": powers(10, [1, 2, 5], 0, 12),
   percent: powers(10, [1, 2.5, 5], -5, 1),
   "inf/s": powers(10, [1, 2, 5], -2, 8),
   "req/s": powers(10, [1, 2, 5], -2, 8),
@@ -85,6 +100,7 @@ export const TICK_STEPS: Record<Unit, number[]> = {
 export const MINIMUM_TOP: Record<Unit, number> = {
   duration: 100,
   bytes: 2 ** 20,
+  "bytes/s": 1000,
   percent: 0.01,
   "inf/s": 1,
   "req/s": 1,

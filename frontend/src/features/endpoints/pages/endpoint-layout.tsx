@@ -74,6 +74,7 @@ export function EndpointLayout() {
         tabs={[
           { label: "Overview", link: paths.endpoint(name) },
           { label: "Deployments", link: paths.endpointTab(name, "deployments"), count: endpoint.deployments.length },
+          { label: "Metrics", link: paths.endpointTab(name, "metrics") },
           { label: "Test", link: paths.endpointTab(name, "test") },
           { label: "Consume", link: paths.endpointTab(name, "consume") },
           { label: "Keys", link: paths.endpointTab(name, "keys") },

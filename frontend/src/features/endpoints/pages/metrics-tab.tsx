@@ -1,0 +1,160 @@
+/** Everything that is measured of an endpoint, over any time from a minute to thirty days. */
+import { Button, Select } from "@mantine/core";
+import { IconDownload, IconZoomReset } from "@tabler/icons-react";
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useEffect, useMemo } from "react";
+import { eventsQuery } from "@/api/operations";
+import { following, parseRange, type Preset, PRESETS, rangeText, stepText } from "@/app/time-range";
+import { ChartGroup } from "@/components/charts/chart-group";
+import { EmptyState } from "@/components/empty-state";
+import { absoluteTime } from "@/components/format";
+import { ProblemCard } from "@/components/problem-card";
+import { Segmented } from "@/components/segmented";
+import { Skeleton } from "@/components/skeleton";
+import { useEvents, useLiveState, useSeriesKeys } from "@/live/hooks";
+import { ALL, metricKey } from "@/live/metric-keys";
+import type { Series } from "@/live/series";
+import { MarkList } from "../components/mark-list";
+import { PanelGrid } from "../components/panel-grid";
+import { marksOf } from "../event-marks";
+import { useEndpoint } from "../hooks/use-endpoint";
+import { useMetrics } from "../hooks/use-metrics";
+import { download, toCsv } from "../metrics-csv";
+import { panelGroups } from "../panels";
+import classes from "./metrics-tab.module.css";
+
+const EVENTS = 500;
+const DEFAULT: Preset = "15m";
+
+/** Whether a series ever had a value other than none: what decides if a panel of a rare feature is shown. */
+function hasValues(series: Series, key: string): boolean {
+  return series.ring.read(key, 0).some((value) => value !== null);
+}
+
+function dateText(seconds: number): string {
+  return absoluteTime(new Date(seconds * 1000).toISOString());
+}
+
+export function MetricsTab() {
+  const endpoint = useEndpoint();
+  const search = useSearch({ from: "/app/endpoints/$name/metrics" });
+  const navigate = useNavigate({ from: "/endpoints/$name/metrics" });
+  const range = parseRange(search.range) ?? following(DEFAULT);
+  const names = useMemo(() => endpoint.deployments.map((deployment) => deployment.name), [endpoint.deployments]);
+  const nodes = [...new Set(endpoint.deployments.flatMap((one) => one.replicas.map((replica) => replica.node)))].filter(Boolean).sort();
+  const scope = search.dep && names.includes(search.dep) ? search.dep : ALL;
+  const node = search.node && nodes.includes(search.node) ? search.node : "";
+  const { series, step, resolution, loading, error, retry } = useMetrics(endpoint.name, range, node);
+  const keys = useSeriesKeys(series);
+  const charts = useMemo(() => new ChartGroup(`metrics ${endpoint.name}`), [endpoint.name]);
+  const set = (change: Partial<typeof search>) => void navigate({ search: (old) => ({ ...old, ...change }), replace: true });
+
+  useEffect(
+    () =>
+      charts.onSelect((selected) =>
+        // why a new entry: the way back from a zoom is the browser's back button, or a double click.
+        void navigate({ search: (old) => ({ ...old, range: selected ? rangeText(selected[0], selected[1]) : undefined }) }),
+      ),
+    [charts, navigate],
+  );
+
+  const events = useQuery(eventsQuery(`endpoint/${endpoint.name}`, EVENTS));
+  useEvents((event) => {
+    if (event.subject === `endpoint/${endpoint.name}`) void events.refetch();
+  });
+  const from = range.kind === "fixed" ? range.from : null;
+  const marks = useMemo(() => {
+    const start = from ?? events.dataUpdatedAt / 1000 - range.seconds;
+    return marksOf(events.data?.items ?? [], start, from === null ? Number.MAX_SAFE_INTEGER : from + range.seconds);
+  }, [events.data, events.dataUpdatedAt, from, range.seconds]);
+  useEffect(() => charts.setMarks(marks), [charts, marks]);
+
+  const linkState = useLiveState();
+  const dimmed = step === null && (linkState === "reconnecting" || linkState === "offline");
+  const groups = panelGroups(keys, names, scope, {
+    cache: hasValues(series, metricKey("cache_hits")),
+    streams: hasValues(series, metricKey("first_p50_us")),
+  });
+  const closed = new Set((search.closed ?? "").split(",").filter(Boolean));
+  const toggle = (id: string) => {
+    const next = new Set(closed);
+    if (!next.delete(id)) next.add(id);
+    set({ closed: [...next].join(",") || undefined });
+  };
+  const exportCsv = () => {
+    const end = Number.isNaN(series.ring.lastTime) ? Date.now() / 1000 : series.ring.lastTime;
+    const shown = groups.flatMap((group) => group.panels.flatMap((panel) => panel.lines.map((line) => line.key)));
+    download(`${endpoint.name}-metrics.csv`, "text/csv", toCsv(series.ring, [...new Set(shown)], from ?? end - range.seconds, end));
+  };
+  if (endpoint.deployments.length === 0 && !loading && keys.length === 0) {
+    return <EmptyState title="Nothing to measure yet" detail="Metrics appear as soon as a deployment answers its first request." />;
+  }
+  return (
+    <>
+      <div className={classes["bar"]}>
+        <Segmented
+          label="Range"
+          value={range.kind === "following" ? range.preset : ("fixed" as Preset)}
+          options={PRESETS.map((value) => ({ value, label: value }))}
+          onChange={(value) => set({ range: value === DEFAULT ? undefined : value })}
+        />
+        {range.kind === "fixed" ? (
+          <>
+            <span className={classes["fixed"]}>
+              {dateText(range.from)} to {dateText(range.to)}
+            </span>
+            <Button variant="default" leftSection={<IconZoomReset size={15} />} onClick={() => set({ range: undefined })}>
+              Follow live values
+            </Button>
+          </>
+        ) : null}
+        {names.length > 1 ? (
+          <Segmented
+            label="Deployment"
+            value={scope}
+            options={[{ value: ALL, label: "All" }, ...names.map((name) => ({ value: name, label: name }))]}
+            onChange={(dep) => set({ dep: dep === ALL ? undefined : dep })}
+          />
+        ) : null}
+        {nodes.length > 1 || node ? (
+          <Select
+            aria-label="Node"
+            w={170}
+            value={node}
+            data={[{ value: "", label: "All nodes" }, ...nodes.map((name) => ({ value: name, label: name }))]}
+            onChange={(value) => set({ node: value || undefined })}
+          />
+        ) : null}
+        <span className={classes["end"]}>
+          <span className="secondary">
+            {step === null ? "2 updates per second" : `points of ${stepText(step)}: mean, with lowest and highest`}
+            {resolution === "hours" ? ", from hourly roll-ups" : resolution === "minutes" ? ", from minutes" : ""}
+          </span>
+          <Button variant="default" leftSection={<IconDownload size={15} />} onClick={exportCsv} disabled={keys.length === 0}>
+            CSV
+          </Button>
+        </span>
+      </div>
+      {error ? <ProblemCard error={error} title="The metrics could not be read" onRetry={retry} /> : null}
+      {node ? <p className={classes["note"]}>On {node} alone: latency and answers are measured at the gateway and belong to no node.</p> : null}
+      {loading ? <Skeleton height={420} /> : null}
+      {loading
+        ? null
+        : groups.map((group) => (
+            <PanelGrid
+              key={group.id}
+              group={group}
+              open={!closed.has(group.id)}
+              onToggle={() => toggle(group.id)}
+              charts={charts}
+              series={series}
+              range={range.seconds}
+              envelope={step !== null && step > 2}
+              dimmed={dimmed}
+            />
+          ))}
+      <MarkList marks={marks} endpoint={endpoint.name} />
+    </>
+  );
+}
