@@ -112,6 +112,7 @@ class Server:
             rules,
             explicit=settings.explicit,
             config_name=settings.config_name,
+            namespacing=settings.model_namespacing,
             load_threads=settings.load_threads,
             load_retries=settings.load_retries,
             cache=cache,

@@ -20,6 +20,7 @@ from worker_runtime.observability.logging import LogControl
 from worker_runtime.observability.tracing import changes as trace_changes
 from worker_runtime.observability.tracing.tracer import Shown, Tracer
 from worker_runtime.repository.config_json import to_json
+from worker_runtime.types.identity import name_of
 from worker_runtime.types.override import LoadOverride
 from worker_runtime.types.request import InferRequest, Plan
 from worker_runtime.types.states import ModelState
@@ -148,7 +149,7 @@ class Engine:
     def model_metadata(self, name: str, version: str = "") -> dict[str, Any]:
         """KServe v2 model metadata as plain data."""
         model = self.resolve(name, version)
-        ready = self._manager.records[name].ready
+        ready = self._manager.records[self._manager.key(name)].ready
         limit = model.signature.max_batch_size
 
         def shown(specs: Any) -> list[dict[str, Any]]:
@@ -158,7 +159,7 @@ class Engine:
             ]
 
         return {
-            "name": name,
+            "name": model.name,
             "versions": [version] if version else [str(v) for v in ready],
             "platform": model.config.platform or model.config.backend,
             "inputs": shown(model.signature.inputs),
@@ -175,6 +176,7 @@ class Engine:
         """
         if not name:
             return self._manager.versions
+        name = name_of(self._manager.key(name))
         found = [model for model in self._manager.versions if model.name == name]
         if not found:
             raise InvalidArgument(f"requested model '{name}' is not available")
@@ -204,7 +206,7 @@ class Engine:
         return self.tracer.settings(model)
 
     def _check_traced(self, model: str) -> None:
-        if model and (model, "") not in self._ready:
+        if model and (self._manager.key(model), "") not in self._ready:
             raise InvalidArgument(f"Request for unknown model : {model}")
 
     def log_settings(self) -> dict[str, bool | int | str]:

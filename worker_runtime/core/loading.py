@@ -85,12 +85,16 @@ class LoadingRules:
 
 @dataclass(frozen=True, slots=True)
 class ModelPlan:
-    """A configuration read and normalised, before any model is in memory."""
+    """A configuration read and normalised, before any model is in memory.
+
+    ``namespace`` is its repository with --model-namespacing, "" otherwise.
+    """
 
     directory: ModelDirectory
     config: Any
     places: dict[str, Place]
     max_batch_given: bool
+    namespace: str = ""
 
     @property
     def versions(self) -> tuple[int, ...]:
@@ -99,7 +103,10 @@ class ModelPlan:
 
 
 def read_plan(
-    directory: ModelDirectory, rules: LoadingRules, override: LoadOverride | None = None
+    directory: ModelDirectory,
+    rules: LoadingRules,
+    override: LoadOverride | None = None,
+    namespace: str = "",
 ) -> ModelPlan:
     """Read and normalise the configuration of a model. Raises ConfigInvalid or OSError."""
     if override and override.config is not None:
@@ -117,7 +124,7 @@ def read_plan(
         raise ConfigInvalid(message, (Problem("ConfigInvalid", message),))
     normalise(config, directory, rules.machine)
     _refuse(check_configuration(config, where))
-    return ModelPlan(directory, config, where, given)
+    return ModelPlan(directory, config, where, given, namespace)
 
 
 def load_version(plan: ModelPlan, version: int, rules: LoadingRules) -> Blueprint:
@@ -163,7 +170,9 @@ def load_version(plan: ModelPlan, version: int, rules: LoadingRules) -> Blueprin
         loaded.close()
         raise
     duration = time.monotonic() - started
-    return Blueprint(config.name, version, config, signature, loaded, duration, sequence)
+    return Blueprint(
+        config.name, version, config, signature, loaded, duration, sequence, plan.namespace
+    )
 
 
 def _refuse(problems: list[Problem]) -> None:

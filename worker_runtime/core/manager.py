@@ -31,6 +31,7 @@ from worker_runtime.errors import (
 )
 from worker_runtime.observability.metrics.config import MetricsConfig
 from worker_runtime.repository import ensembles
+from worker_runtime.types.identity import name_of, told
 from worker_runtime.types.override import LoadOverride
 from worker_runtime.types.states import ModelState
 
@@ -39,7 +40,10 @@ T = TypeVar("T")
 
 
 class Manager:
-    """``explicit``: models come and go through the API only."""
+    """``explicit``: models come and go through the API only.
+
+    With ``namespacing`` models of one name from several repositories are served side by side.
+    """
 
     def __init__(
         self,
@@ -48,6 +52,7 @@ class Manager:
         *,
         explicit: bool,
         config_name: str = "",
+        namespacing: bool = False,
         load_threads: int = 4,
         load_retries: int = 0,
         cache: ResponseCache | None = None,
@@ -55,7 +60,7 @@ class Manager:
         limiter: RateLimiter | None = None,
     ) -> None:
         self._explicit = explicit
-        self._surveyor = Surveyor(repositories, rules, config_name)
+        self._surveyor = Surveyor(repositories, rules, config_name, namespacing=namespacing)
         self._surroundings = Surroundings(self.resolve, cache, metrics or MetricsConfig(), limiter)
         self._serving = Serving(rules, self._build, threads=load_threads, retries=load_retries)
         self._known: dict[str, Known] = {}
@@ -75,14 +80,34 @@ class Manager:
 
     def resolve(self, name: str, version: str = "") -> ModelVersion:
         """The READY version asked for ("" = the highest). Raises NotFound or Unavailable."""
-        model = self.ready.get((name, version))
+        key = self.key(name)
+        model = self.ready.get((key, version))
         if model is None:
-            raise self._missing(name, version)
+            raise self._missing(key, version)
         return model
 
-    def _missing(self, name: str, version: str) -> RuntimeFault:
-        prefix = f"Request for unknown model: '{name}'"
-        record = self.records.get(name)
+    def key(self, name: str) -> str:
+        """What the model of this name is kept under. Raises InvalidArgument when there are several.
+
+        Only a server with namespacing has several; a key is its own.
+        """
+        keys = self._keys(name)
+        if len(keys) > 1:
+            raise InvalidArgument(
+                f"There are {len(keys)} identifiers of model '{name}' in global map, model "
+                "namespace must be provided to resolve ambiguity."
+            )
+        return keys[0] if keys else name
+
+    def _keys(self, name: str) -> list[str]:
+        """Of all the models with this name."""
+        if name in self._known or name in self.records:
+            return [name]
+        return [key for key in self._known if name_of(key) == name]
+
+    def _missing(self, key: str, version: str) -> RuntimeFault:
+        prefix = f"Request for unknown model: '{told(key)}'"
+        record = self.records.get(key)
         if record is None:
             return NotFound(f"{prefix} is not found")
         if not version:
@@ -140,13 +165,17 @@ class Manager:
         found = await self._unharmed(
             self._change(lambda known: self._surveyor.named(wanted, known), [name])
         )
-        failure = self._failures.get(name)
-        if failure and name not in found.failed and name in found.changed:
-            raise LoadFailed(f"load failed for model '{name}': {failure}\n")
+        keys = self._keys(name)
+        failures = "".join(
+            f"load failed for model '{told(key)}': {self._failures[key]}\n"
+            for key in keys
+            if key in self._failures and key not in found.failed and key in found.changed
+        )
+        if failures:
+            raise LoadFailed(failures)
         if found.failed:
             raise Internal(f"failed to load '{name}', failed to poll from model repository")
-        record = self.records.get(name)
-        if record is None or not record.versions:
+        if not any(key in self.records and self.records[key].versions for key in keys):
             raise Internal(f"failed to load '{name}', no version is available")
 
     async def unload(self, name: str, *, unload_dependents: bool = False) -> None:
@@ -157,12 +186,13 @@ class Manager:
         self._check_explicit()
 
         def gone(known: Mapping[str, Known]) -> Findings:
-            if name not in known:
-                return Findings()
+            keys = {key for key in known if name in (key, name_of(key))}
             if not unload_dependents:
-                return Findings(gone={name})
+                return Findings(gone=keys)
             explicit = {other for other, item in known.items() if item.explicit}
-            return Findings(gone=set(dependencies.with_orphans(name, _configs(known), explicit)))
+            configs = _configs(known)
+            orphans = (dependencies.with_orphans(key, configs, explicit) for key in keys)
+            return Findings(gone={key for group in orphans for key in group})
 
         await self._unharmed(self._change(gone, [name]))
 
@@ -202,7 +232,7 @@ class Manager:
         names = set(names)
         async with self._freed:
             while True:
-                await self._freed.wait_for(lambda: not names & self._busy)
+                await self._freed.wait_for(lambda: not names & set(map(name_of, self._busy)))
                 found = await asyncio.to_thread(look, dict(self._known))
                 affected = self._affected(found)
                 if not affected & self._busy:
@@ -272,7 +302,7 @@ class Manager:
     def _composed(self, name: str, plan: ModelPlan) -> ModelPlan:
         """The plan of an ensemble, completed by its parts. Raises InvalidArgument."""
         configs = _configs(self._known)
-        parts = ensembles.composing(plan.config)
+        parts = ensembles.composing(configs[name])
         loaded = {
             part: list(self.records[part].ready) if part in self.records else [] for part in parts
         }
@@ -283,15 +313,15 @@ class Manager:
             if ensembles.is_ensemble(configs[part])
         }
         reason = (
-            ensembles.missing(plan.config, configs)
+            ensembles.missing(configs[name], configs)
             or ensembles.circular(name, configs)
-            or ensembles.invalid_upstream(plan.config, invalid)
-            or ensembles.unmet(plan.config, loaded, self._failures)
+            or ensembles.invalid_upstream(configs[name], invalid)
+            or ensembles.unmet(configs[name], loaded, self._failures)
         )
         if reason:
             raise InvalidArgument(reason)
         config = type(plan.config)()
-        config.CopyFrom(plan.config)
+        config.CopyFrom(configs[name])
         ensembles.complete_ensemble(config, {part: self.ready[part, ""].config for part in parts})
         return replace(plan, config=config)
 
@@ -312,4 +342,4 @@ def _check_name(name: str) -> None:
 
 
 def _configs(known: Mapping[str, Known]) -> dict[str, Any]:
-    return {name: item.plan.config for name, item in known.items()}
+    return ensembles.in_namespaces({key: item.plan.config for key, item in known.items()})

@@ -28,6 +28,7 @@ from worker_runtime.observability.metrics.latency import (
     Summaries,
 )
 from worker_runtime.types.batch_tensors import batch_tensors_of
+from worker_runtime.types.identity import key_of
 from worker_runtime.types.instances import places_of
 from worker_runtime.types.signature import Signature
 
@@ -46,6 +47,7 @@ class Blueprint:
     loaded: LoadedModel
     load_duration_s: float
     sequence: SequenceConfig | None = None
+    namespace: str = ""
 
 
 class ModelVersion:
@@ -73,6 +75,8 @@ class ModelVersion:
         self._keep(surroundings.metrics)
         # Labels of its metrics beside name and version.
         self.metric_labels = {f"_{key}": tag for key, tag in self.config.metric_tags.items()}
+        if blueprint.namespace:
+            self.metric_labels["namespace"] = blueprint.namespace
         self.planner = Planner(blueprint.signature)
         # For the front ends: a request's raw header to its decoded form. They keep it bounded.
         # HTTP and gRPC apart: clients choose the bytes, so one could ask for the other's forms.
@@ -88,7 +92,8 @@ class ModelVersion:
         self.cached = cache is not None and self.config.response_cache.enable
         if cache is not None and self.cached:
             ordered = self.config.dynamic_batching.preserve_ordering
-            scheduler = CachedScheduler(scheduler, cache, self.name, self.version, ordered=ordered)
+            key = key_of(self.name, blueprint.namespace)
+            scheduler = CachedScheduler(scheduler, cache, key, self.version, ordered=ordered)
         self.scheduler: Scheduler = scheduler
 
     def _keep(self, metrics: MetricsConfig) -> None:

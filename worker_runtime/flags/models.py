@@ -39,9 +39,9 @@ MODEL_REPOSITORY = Group(
         Flag(
             "model-namespacing",
             Kind.BOOLEAN,
-            "serve models of the same name from different repositories: not possible here",
+            "serve models of the same name from different repositories: ensembles call those of "
+            "their own repository",
             "false",
-            effect=False,
         ),
         Flag(
             "enable-peer-access",

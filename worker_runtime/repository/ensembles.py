@@ -12,6 +12,7 @@ from typing import Any
 from worker_runtime.errors import ConfigInvalid, Problem
 from worker_runtime.repository.ensemble_tensors import TensorTable
 from worker_runtime.types.formats import ENSEMBLE
+from worker_runtime.types.identity import key_of, name_of, namespace_of
 
 LATEST = -1
 
@@ -20,15 +21,45 @@ def is_ensemble(config: Any) -> bool:
     return bool(config.HasField("ensemble_scheduling"))
 
 
+def part_of(step: Any) -> str:
+    """The key of the model that a step calls."""
+    return key_of(step.model_name, step.model_namespace)
+
+
+def in_namespaces(configs: Mapping[str, Any]) -> dict[str, Any]:
+    """``configs`` by key, with the namespaces of the models that ensembles call.
+
+    A step's model is the one in the ensemble's own repository or, without one there, the only one
+    of its name. Where there are several it stays without a namespace, and is not found.
+    """
+    if not any(namespace_of(key) for key in configs):
+        return dict(configs)
+    named: dict[str, list[str]] = {}
+    for key in configs:
+        named.setdefault(name_of(key), []).append(key)
+    found = dict(configs)
+    for key, config in configs.items():
+        if not is_ensemble(config):
+            continue
+        found[key] = own = type(config)()
+        own.CopyFrom(config)
+        for step in own.ensemble_scheduling.step:
+            keys = named.get(step.model_name, [])
+            near = key_of(step.model_name, namespace_of(key))
+            if near in keys or len(keys) == 1:
+                step.model_namespace = namespace_of(near if near in keys else keys[0])
+    return found
+
+
 def composing(config: Any) -> dict[str, set[int]]:
     """The models that an ensemble is made of, with the versions it asks for (-1: the highest).
 
-    In the order of the steps; empty for a model that is no ensemble.
+    By key, in the order of the steps; empty for a model that is no ensemble.
     """
     needed: dict[str, set[int]] = {}
     if is_ensemble(config):
         for step in config.ensemble_scheduling.step:
-            needed.setdefault(step.model_name, set()).add(step.model_version)
+            needed.setdefault(part_of(step), set()).add(step.model_version)
     return needed
 
 
@@ -236,7 +267,7 @@ def check_composition(config: Any, models: Mapping[str, Any]) -> bool:
     """
     table = TensorTable(config)
     for step in config.ensemble_scheduling.step:
-        model = models[step.model_name]
+        model = models[part_of(step)]
         if 0 < model.max_batch_size < config.max_batch_size:
             raise _invalid(
                 f"ensemble {config.name} allows maximum batch size {config.max_batch_size}, but it "

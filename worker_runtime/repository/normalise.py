@@ -64,6 +64,8 @@ def normalise(config: Any, directory: ModelDirectory, machine: Machine) -> None:
         config.version_policy.latest.num_versions = 1
     fill_scheduling(config)
     if config.HasField("ensemble_scheduling"):
+        for step in config.ensemble_scheduling.step:
+            step.ClearField("model_namespace")  # the server's own note, as in Triton
         return
     for memory in ("input_pinned_memory", "output_pinned_memory"):
         if not config.optimization.HasField(memory):

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from worker_runtime.repository.ensembles import composing
+from worker_runtime.types.identity import name_of
 
 Configs = Mapping[str, Any]
 
@@ -16,12 +17,20 @@ def dependants(name: str, configs: Configs) -> set[str]:
     return {other for other, config in configs.items() if name in composing(config)}
 
 
+def _concerned(name: str, configs: Configs) -> set[str]:
+    return {other for other, config in configs.items() if name in map(name_of, composing(config))}
+
+
 def downstream(names: Iterable[str], configs: Configs) -> set[str]:
-    """Every ensemble that some of ``names`` is part of, directly or through another one."""
+    """Every ensemble that some of ``names`` is part of, directly or through another one.
+
+    Or might be: with namespaces a model that comes or goes changes whom ensembles of its
+    namesakes call.
+    """
     found: set[str] = set()
     todo = list(names)
     while todo:
-        for other in dependants(todo.pop(), configs) - found:
+        for other in _concerned(name_of(todo.pop()), configs) - found:
             found.add(other)
             todo.append(other)
     return found

@@ -14,6 +14,7 @@ from worker_runtime.repository.ensembles import composing
 from worker_runtime.repository.fingerprint import Fingerprint, fingerprint
 from worker_runtime.repository.layout import ModelDirectory, model_names, read_model
 from worker_runtime.repository.localise import localise
+from worker_runtime.types.identity import key_of, name_of, namespace_of
 from worker_runtime.types.override import LoadOverride
 
 logger = logging.getLogger(__name__)
@@ -33,7 +34,11 @@ class Findings:
 
 
 class Surveyor:
-    """``settle_s``: how long a change must lie still in poll mode before it counts."""
+    """``settle_s``: how long a change must lie still in poll mode before it counts.
+
+    With ``namespacing`` models are told apart by their repositories, too: every name below is a
+    key of `types.identity` then.
+    """
 
     def __init__(
         self,
@@ -41,11 +46,14 @@ class Surveyor:
         rules: LoadingRules,
         config_name: str = "",
         settle_s: float = _SETTLE_S,
+        *,
+        namespacing: bool = False,
     ) -> None:
         self._repositories = repositories
         self._rules = rules
         self._config_name = config_name
         self._settle_s = settle_s
+        self._namespacing = namespacing
 
     def check(self) -> None:
         """Raises InvalidArgument or Internal for repositories that cannot be used at all."""
@@ -66,8 +74,20 @@ class Surveyor:
         found: dict[str, list[Path]] = {}
         for root in self._repositories:
             for name in model_names(root):
-                found.setdefault(name, []).append(root / name)
+                found.setdefault(self._key(root, name), []).append(root / name)
         return found
+
+    def _key(self, root: Path, name: str) -> str:
+        return key_of(name, str(root)) if self._namespacing else name
+
+    def _places(self, name: str) -> dict[str, list[Path]]:
+        """Where a model of this name lies; one entry without places when it lies nowhere."""
+        inside = "/" not in name and name not in {"", ".", ".."}
+        found: dict[str, list[Path]] = {}
+        for root in self._repositories if inside else ():
+            if (root / name).exists():
+                found.setdefault(self._key(root, name), []).append(root / name)
+        return found or {name: []}
 
     def named(
         self, names: Mapping[str, LoadOverride | None], known: Mapping[str, Known]
@@ -79,17 +99,15 @@ class Surveyor:
         while todo:
             name, override = todo.popitem()
             done.add(name)
-            before = known.get(name)
-            inside = "/" not in name and name not in {"", ".", ".."}
-            places = [root / name for root in self._repositories] if inside else []
-            roots = [place for place in places if place.exists()]
-            self._examine(name, roots, override, before, findings)
-            current = findings.changed.get(name, before)
-            if name in findings.changed:
-                findings.changed[name].explicit = name in names
-            for part in composing(current.plan.config) if current is not None else ():
-                if part not in done:
-                    todo.setdefault(part, None)
+            for key, places in self._places(name).items():
+                before = known.get(key)
+                self._examine(key, places, override, before, findings)
+                current = findings.changed.get(key, before)
+                if key in findings.changed:
+                    findings.changed[key].explicit = name in names
+                for part in composing(current.plan.config) if current is not None else ():
+                    if part not in done:
+                        todo.setdefault(part, None)
         return findings
 
     def everything(self, known: Mapping[str, Known], *, settled: bool = False) -> Findings:
@@ -155,7 +173,7 @@ class Surveyor:
         """The model as it is now, None when it is as ``before``. Raises RuntimeFault, OSError."""
         last = before.loaded_from if before is not None else None
         if override and override.files:
-            directory = _localised(name, override)
+            directory = _localised(name_of(name), override)
             plan = read_plan(directory, self._rules, override)
             seen = fingerprint(directory.path, None).overridden()
             return Known(plan, seen, loaded_from=last)
@@ -171,7 +189,7 @@ class Surveyor:
             return None
         for warning in directory.warnings:
             logger.warning("model '%s': %s", name, warning)
-        plan = read_plan(directory, self._rules, override)
+        plan = read_plan(directory, self._rules, override, namespace_of(name))
         check_files(plan.config, directory.path)
         return Known(plan, seen, loaded_from=last)
 

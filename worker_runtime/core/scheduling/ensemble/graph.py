@@ -4,12 +4,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from worker_runtime.types.identity import key_of, told
+
 _MAX_PRUNED = 256
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """``version`` is "" for the highest READY one. The maps go from model names to tensors."""
+    """``version`` is "" for the highest READY one. The maps go from model names to tensors.
+
+    ``model`` is a key of `types.identity`.
+    """
 
     index: int
     model: str
@@ -18,7 +23,7 @@ class Step:
     outputs: tuple[tuple[str, str], ...]
 
     def __str__(self) -> str:
-        return f"step {self.index} ('{self.model}')"
+        return f"step {self.index} ('{told(self.model)}')"
 
 
 class EnsembleGraph:
@@ -29,7 +34,7 @@ class EnsembleGraph:
         self.steps = tuple(
             Step(
                 index,
-                step.model_name,
+                key_of(step.model_name, step.model_namespace),
                 "" if step.model_version < 0 else str(step.model_version),
                 tuple(sorted(step.input_map.items())),
                 tuple(sorted(step.output_map.items())),
