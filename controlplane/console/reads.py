@@ -10,7 +10,8 @@ from controlplane.core.models import Event
 from controlplane.deployments import selectors as deployments
 from controlplane.deployments.selectors.overview import overview
 from controlplane.deployments.serializers.endpoints import EndpointSerializer
-from controlplane.deployments.serializers.operations import EventSerializer, OperationSerializer
+from controlplane.deployments.serializers.events import EventSerializer
+from controlplane.deployments.serializers.operations import OperationSerializer
 from controlplane.deployments.serializers.overview import OverviewSerializer
 from controlplane.metrics import selectors as metrics
 from controlplane.metrics.services import watch

@@ -22,15 +22,25 @@ def record(
     message: str,
     severity: Event.Severity = Event.Severity.INFO,
     data: dict[str, Any] | None = None,
+    before: dict[str, Any] | None = None,
+    after: dict[str, Any] | None = None,
 ) -> Event:
-    """Append an event in the caller's transaction; sockets hear of it once that commits."""
+    """Append an event in the caller's transaction; sockets hear of it once that commits.
+
+    ``before`` and ``after`` are what a change was about, by field; never secrets.
+    """
+    told = dict(data or {})
+    if before is not None:
+        told["before"] = before
+    if after is not None:
+        told["after"] = after
     event = Event.objects.create(
         actor=actor,
         verb=verb,
         subject=subject,
         message=message,
         severity=severity,
-        data=data or {},
+        data=told,
     )
     transaction.on_commit(lambda: _announce(event.seq, subject))
     return event

@@ -30,9 +30,22 @@ class Event(models.Model):
     severity = models.CharField(max_length=8, choices=Severity, default=Severity.INFO)
     message = models.TextField()
     data = models.JSONField(default=dict)
+    # Filled in once by ``core.audit``: the place in the chain, and the hash that holds it.
+    link = models.BigIntegerField(null=True, blank=True, unique=True)
+    digest = models.CharField(max_length=64, blank=True)
 
     class Meta:
         ordering = ["seq"]
 
     def __str__(self) -> str:
         return f"{self.seq} {self.verb} {self.subject}"
+
+
+class AuditHead(models.Model):
+    """The end of the chain over the events; one row."""
+
+    link = models.BigIntegerField(default=0)
+    digest = models.CharField(max_length=64)
+
+    def __str__(self) -> str:
+        return f"link {self.link}"

@@ -258,7 +258,7 @@ export const nodes: NodeItem[] = ["node-a1", "node-a2"].map((name, index) => ({
 let seq = 900;
 function event(seconds: number, verb: string, subject: string, message: string, severity: EventItem["severity"] = "info", actor = "maria"): EventItem {
   seq -= 1;
-  return { seq, at: ago(seconds), actor, verb, subject, severity, message, data: {} };
+  return { seq, at: ago(seconds), actor, verb, subject, severity, message, data: {}, link: null, digest: "" };
 }
 
 export const events: EventItem[] = [

@@ -8,6 +8,7 @@ import click
 
 from shoal.cli import az
 from shoal.cli.apply import apply, diff, export
+from shoal.cli.audit import audit
 from shoal.cli.completion import completion
 from shoal.cli.config import config
 from shoal.cli.deploy import deploy
@@ -48,7 +49,7 @@ def cli() -> None:
 
 COMMANDS = (
     *(up, deploy, endpoint, traffic, logs, proxy, model, online_endpoint, online_deployment),
-    *(apply, diff, export, config, operation, op, node, login, doctor, completion, version),
+    *(apply, diff, export, config, operation, op, node, audit, login, doctor, completion, version),
 )
 for command in COMMANDS:
     cli.add_command(command)

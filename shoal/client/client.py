@@ -310,6 +310,14 @@ class Client:
         """The operation, Succeeded. Raises OperationFailed with its reason, or WaitTimeout."""
         return operations.wait(self._transport, operation, timeout_s=timeout_s, on_change=on_change)
 
+    def verify_audit(self) -> dict[str, Any]:
+        """Whether the event log's chain holds: ``ok``, ``sealed``, ``head``, ``broken``."""
+        return cast(dict[str, Any], self._get("/events/verify"))
+
+    def export_audit(self, kind: str = "ndjson") -> Iterator[bytes]:
+        """The whole event log, oldest first; ``kind`` is ``ndjson`` or ``csv``."""
+        return self._transport.stream(f"/events/export?file_format={_quoted(kind)}")
+
     def list_nodes(self) -> list[Node]:
         return list(self._items("/nodes"))
 

@@ -1,4 +1,4 @@
-"""REST of operations and events. Waiting for an operation holds no thread."""
+"""REST of operations. Waiting for an operation holds no thread."""
 
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -10,16 +10,13 @@ from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, pa
 from controlplane.deployments import selectors, services
 from controlplane.deployments.api.reading import accepted, actor, form, operation_body
 from controlplane.deployments.api.waiting import WAIT, or_wait
-from controlplane.deployments.selectors.overview import EventFilter, events_list, operation_state
+from controlplane.deployments.selectors.overview import operation_state
 from controlplane.deployments.serializers.operations import (
-    EventSerializer,
-    EventsQuery,
     OperationSerializer,
 )
 from controlplane.deployments.types import ACTIVE
 
 OperationPageSerializer = page_of(OperationSerializer)
-EventPageSerializer = page_of(EventSerializer)
 
 
 class OperationsView(APIView):
@@ -77,30 +74,3 @@ class OperationRetryView(APIView):
             operation_id=operation_id, actor=actor(request), now=timezone.now()
         )
         return accepted(operation)
-
-
-class EventsView(APIView):
-    @extend_schema(
-        operation_id="events_list", parameters=[EventsQuery], responses=EventPageSerializer
-    )
-    def get(self, request: Request) -> Response:
-        """With ``after_seq`` what came behind it, in order; without it the latest, newest first,
-        page by page."""
-        query = form(EventsQuery, request.query_params)
-        limit, after_seq = query["limit"], query.get("after_seq")
-        wanted = EventFilter(
-            subject=query["subject"],
-            kind=query["kind"],
-            actor=query["actor"],
-            severity=frozenset(query["severity"]),
-            q=query["q"],
-        )
-        items = events_list(
-            wanted, after_seq=after_seq, before_seq=query["cursor"], limit=limit + 1
-        )
-        more = len(items) > limit and after_seq is None
-        body = {
-            "items": items[:limit],
-            "next_cursor": str(items[limit - 1].seq) if more else None,
-        }
-        return Response(EventPageSerializer(body).data)

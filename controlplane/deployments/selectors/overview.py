@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
+from controlplane.core.audit import between
 from controlplane.core.models import Event
 from controlplane.deployments.models import Operation, Replica
 from controlplane.deployments.selectors.rows import endpoint_list, operation_list
@@ -162,15 +163,20 @@ class EventFilter:
     actor: str = ""
     severity: frozenset[str] = frozenset()
     q: str = ""
+    verb: str = ""  # or what it begins with
+    since: datetime | None = None
+    until: datetime | None = None  # not included
 
     def rows(self) -> QuerySet[Event]:
-        rows = Event.objects.all()
+        rows = between(self.since, self.until)
         if self.subject:
             rows = rows.filter(subject=self.subject)
         if self.kind:
             rows = rows.filter(Q(subject=self.kind) | Q(subject__startswith=f"{self.kind}/"))
         if self.actor:
             rows = rows.filter(actor=self.actor)
+        if self.verb:
+            rows = rows.filter(verb__startswith=self.verb)
         if self.severity:
             rows = rows.filter(severity__in=self.severity)
         if self.q:

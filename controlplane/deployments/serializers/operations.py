@@ -3,7 +3,6 @@
 from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
 
-from controlplane.core.models import Event
 from controlplane.deployments.serializers.endpoints import Fields, ProblemSerializer
 from controlplane.deployments.types import OperationKind, OperationState, StageName, StageStatus
 
@@ -50,36 +49,3 @@ class OperationSerializer(Fields):
     created_by = serializers.CharField()
     created_at = serializers.DateTimeField()
     finished_at = serializers.DateTimeField(allow_null=True)
-
-
-@extend_schema_serializer(component_name="Event")
-class EventSerializer(Fields):
-    seq = serializers.IntegerField()
-    at = serializers.DateTimeField()
-    actor = serializers.CharField()
-    verb = serializers.CharField()
-    subject = serializers.CharField()
-    severity = serializers.ChoiceField(choices=Event.Severity.choices)
-    message = serializers.CharField()
-    data = serializers.DictField()  # type: ignore[assignment] # a declared field, not the property
-
-
-class EventsQuery(Fields):
-    after_seq = serializers.IntegerField(required=False, min_value=0)
-    subject = serializers.CharField(
-        required=False, default="", allow_blank=True, help_text="`endpoint/digits`"
-    )
-    kind = serializers.CharField(
-        required=False, default="", allow_blank=True, help_text="of subject: `endpoint`, `node`"
-    )
-    actor = serializers.CharField(required=False, default="", allow_blank=True)
-    severity = serializers.MultipleChoiceField(
-        choices=Event.Severity.choices, required=False, default=set, allow_empty=True
-    )
-    q = serializers.CharField(
-        required=False, default="", allow_blank=True, help_text="in the message, verb or subject"
-    )
-    limit = serializers.IntegerField(min_value=1, max_value=500, default=50)
-    cursor = serializers.IntegerField(
-        required=False, allow_null=True, default=None, help_text="`next_cursor` of the page before"
-    )

@@ -8,7 +8,8 @@ from controlplane.deployments.serializers.endpoints import (
     Fields,
     ReplicaSerializer,
 )
-from controlplane.deployments.serializers.operations import EventSerializer, OperationSerializer
+from controlplane.deployments.serializers.events import EventSerializer
+from controlplane.deployments.serializers.operations import OperationSerializer
 from controlplane.nodes.models import Node
 
 

@@ -147,6 +147,7 @@ def deployment_update(*, endpoint: str, name: str, actor: str, **changes: Any) -
     changed = sorted(key for key, value in changes.items() if getattr(row, key) != value)
     if not changed:
         return row
+    before = {key: getattr(row, key) for key in changed}
     for key in changed:
         setattr(row, key, changes[key])
     row.save(update_fields=[*changed, "updated_at"])
@@ -158,6 +159,8 @@ def deployment_update(*, endpoint: str, name: str, actor: str, **changes: Any) -
         subject=f"endpoint/{endpoint}",
         message=f"{actor} changed {', '.join(changed)} of {endpoint}/{name}",
         data={"deployment": name, "changed": changed},
+        before=before,
+        after={key: changes[key] for key in changed},
     )
     return row
 

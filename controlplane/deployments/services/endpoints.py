@@ -84,19 +84,21 @@ def endpoint_update(
             data={"auth_mode": auth_mode, "before": endpoint.auth_mode},
         )
         endpoint.refresh_from_db(fields=["auth_mode", "generation"])
-    if description is not None:
-        endpoint.description = description
-    if tags is not None:
-        endpoint.tags = tags
-    if declared is not None:
-        endpoint.declared = declared
-    endpoint.save(update_fields=["description", "tags", "declared", "updated_at"])
-    events.record(
-        actor=actor,
-        verb="endpoint.updated",
-        subject=f"endpoint/{name}",
-        message=f"{actor} changed the description of {name}",
-    )
+    words = {"description": description, "tags": tags, "declared": declared}
+    after = {k: v for k, v in words.items() if v is not None and v != getattr(endpoint, k)}
+    before = {key: getattr(endpoint, key) for key in after}
+    for key, value in after.items():
+        setattr(endpoint, key, value)
+    if after:
+        endpoint.save(update_fields=[*after, "updated_at"])
+        events.record(
+            actor=actor,
+            verb="endpoint.updated",
+            subject=f"endpoint/{name}",
+            message=f"{actor} changed {', '.join(sorted(after))} of {name}",
+            before=before,
+            after=after,
+        )
     return endpoint
 
 

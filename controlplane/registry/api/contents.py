@@ -95,6 +95,9 @@ class FileView(APIView):
         entry = next((entry for entry in row.manifest if entry["path"] == path), None)
         if entry is None or not blob_path(entry["sha256"]).is_file():
             raise FileMissing(f"{row} has no file {path}.")
+        begun = request.headers.get("Range", "bytes=0-").replace(" ", "").startswith("bytes=0-")
+        if begun:  # the rest of a download that broke off is the same download
+            versions.download_record(version=row, actor=request.user.get_username(), path=path)
         response = file_response(
             blob_path(entry["sha256"]),
             request.headers.get("Range", ""),

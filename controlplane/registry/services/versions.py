@@ -318,6 +318,7 @@ def version_update(*, name: str, version: str, actor: str, **words: Any) -> Mode
     """
     row = selectors.version_get(name, version)
     changed = sorted(key for key, value in words.items() if getattr(row, key) != value)
+    before = {key: getattr(row, key) for key in changed}
     for key in changed:
         setattr(row, key, words[key])
     if changed:
@@ -328,18 +329,21 @@ def version_update(*, name: str, version: str, actor: str, **words: Any) -> Mode
             subject=f"model/{name}",
             message=f"{actor} changed {', '.join(changed)} of {row}",
             data={"version": row.version, "changed": changed},
+            before=before,
+            after={key: words[key] for key in changed},
         )
     return selectors.version_get(name, row.version)
 
 
-def download_record(*, version: ModelVersion, actor: str) -> None:
-    """Somebody takes a copy of the whole version."""
+def download_record(*, version: ModelVersion, actor: str, path: str = "") -> None:
+    """Somebody takes a copy of the whole version, or of one of its files."""
+    what = f"{path} of {version}" if path else str(version)
     events.record(
         actor=actor,
-        verb="model.downloaded",
+        verb="model.file_downloaded" if path else "model.downloaded",
         subject=f"model/{version.model.name}",
-        message=f"{actor} downloaded {version}",
-        data={"version": version.version, "digest": version.digest},
+        message=f"{actor} downloaded {what}",
+        data={"version": version.version, "digest": version.digest, "path": path},
     )
 
 
@@ -353,6 +357,7 @@ def model_update(
     changed = sorted(
         key for key, value in words.items() if value is not None and getattr(row, key) != value
     )
+    before = {key: getattr(row, key) for key in changed}
     for key in changed:
         setattr(row, key, words[key])
     if changed:
@@ -363,6 +368,8 @@ def model_update(
             subject=f"model/{name}",
             message=f"{actor} changed {', '.join(changed)} of {name}",
             data={"changed": changed},
+            before=before,
+            after={key: words[key] for key in changed},
         )
     return selectors.model_get(name)
 

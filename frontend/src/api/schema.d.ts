@@ -459,6 +459,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/events/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description All of it, oldest first, with each event's place in the chain. Being audited itself. */
+        get: operations["events_export"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/events/verify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Walk the chain over the whole log: nothing was changed, removed or slipped in? */
+        get: operations["events_verify"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/instance-types": {
         parameters: {
             query?: never;
@@ -1391,6 +1425,20 @@ export interface components {
          * @enum {string}
          */
         AttentionSeverityEnum: "info" | "warning" | "error";
+        AuditBreak: {
+            link: number;
+            seq: number | null;
+            reason: string;
+        };
+        AuditVerification: {
+            ok: boolean;
+            sealed: number;
+            /** @description events that came while it was checked */
+            unsealed: number;
+            /** @description the last event's hash; keep it elsewhere to compare */
+            head: string;
+            broken: components["schemas"]["AuditBreak"] | null;
+        };
         /**
          * @description * `key` - Key
          *     * `aml_token` - Token
@@ -1897,9 +1945,14 @@ export interface components {
             subject: string;
             severity: components["schemas"]["EventSeverityEnum"];
             message: string;
+            /** @description details by verb; `before` and `after` where something was changed */
             data: {
                 [key: string]: unknown;
             };
+            /** @description place in the chain, once sealed */
+            link: number | null;
+            /** @description the keyed hash that holds it */
+            digest: string;
         };
         EventPage: {
             items: components["schemas"]["Event"][];
@@ -4039,8 +4092,13 @@ export interface operations {
                 /** @description in the message, verb or subject */
                 q?: string;
                 severity?: ("info" | "warning" | "error")[];
+                since?: string;
                 /** @description `endpoint/digits` */
                 subject?: string;
+                /** @description not included */
+                until?: string;
+                /** @description or what it begins with */
+                verb?: string;
             };
             header?: never;
             path?: never;
@@ -4054,6 +4112,65 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["EventPage"];
+                };
+            };
+        };
+    };
+    events_export: {
+        parameters: {
+            query?: {
+                actor?: string;
+                /**
+                 * @description * `csv` - csv
+                 *     * `ndjson` - ndjson
+                 */
+                file_format?: "csv" | "ndjson";
+                /** @description of subject: `endpoint`, `node` */
+                kind?: string;
+                /** @description in the message, verb or subject */
+                q?: string;
+                severity?: ("info" | "warning" | "error")[];
+                since?: string;
+                /** @description `endpoint/digits` */
+                subject?: string;
+                /** @description not included */
+                until?: string;
+                /** @description or what it begins with */
+                verb?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": string;
+                    "text/csv": string;
+                };
+            };
+        };
+    };
+    events_verify: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description the walk's outcome, also when it broke */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditVerification"];
                 };
             };
         };

@@ -95,6 +95,8 @@ MATRIX: dict[str, dict[str, str]] = {
     "operations/<str:operation_id>/cancel": {"POST": D},
     "operations/<str:operation_id>/retry": {"POST": D},
     "events": {"GET": R},
+    "events/export": {"GET": N},
+    "events/verify": {"GET": N},
     "nodes": {"GET": R},
     "nodes/<str:node>": {"GET": R, "PATCH": N, "DELETE": N},
     "nodes/<str:node>/cordon": {"POST": N},
