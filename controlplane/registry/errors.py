@@ -7,6 +7,10 @@ class UploadNotFound(NotFound):
     code = "UploadNotFound"
 
 
+class FileNotAnnounced(NotFound):
+    code = "FileNotAnnounced"
+
+
 class UploadOffsetConflict(Conflict):
     code = "UploadOffsetConflict"
 

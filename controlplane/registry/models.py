@@ -35,6 +35,7 @@ class Upload(Stamped):
     sha256_expected = models.CharField(max_length=64, blank=True)
     sha256 = models.CharField(max_length=64, blank=True)
     state = models.CharField(max_length=16, choices=State, default=State.UPLOADING)
+    files = models.JSONField(default=list)  # as announced, if the upload is a list of files
     steps = models.JSONField(default=list)  # [{name, status, detail, started_at, ended_at}]
     manifest = models.JSONField(default=list)  # [{path, size, sha256}] once unpacked
     inspection = models.JSONField(null=True, blank=True)

@@ -237,6 +237,7 @@ def blobs_used() -> set[str]:
     manifests = [
         *ModelVersion.objects.values_list("manifest", flat=True),
         *Upload.objects.values_list("manifest", flat=True),
+        *Upload.objects.values_list("files", flat=True),
     ]
     return {entry["sha256"] for manifest in manifests for entry in manifest}
 

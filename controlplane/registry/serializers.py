@@ -6,7 +6,7 @@ from drf_spectacular.utils import extend_schema_field, extend_schema_serializer
 from rest_framework import serializers
 
 from controlplane.registry.models import Model, ModelVersion, Upload
-from controlplane.registry.types import CHUNK_BYTES, STEP_TITLES
+from controlplane.registry.types import CHUNK_BYTES, EMPTY_SHA256, LIMIT_FILES, STEP_TITLES
 
 Fields = serializers.Serializer[Any]
 SHA256 = r"^[0-9a-f]{64}$"
@@ -149,10 +149,36 @@ class UploadSerializer(Fields):
         return CHUNK_BYTES
 
 
+class AnnouncedFileSerializer(Fields):
+    path = serializers.CharField(
+        max_length=4096, trim_whitespace=False, help_text="a folder ends with a slash"
+    )
+    size = serializers.IntegerField(min_value=0)
+    sha256 = serializers.RegexField(SHA256, default=EMPTY_SHA256)
+
+
 class UploadInputSerializer(Fields):
     filename = serializers.CharField(max_length=255)
-    size = serializers.IntegerField(min_value=1)
+    size = serializers.IntegerField(min_value=1, required=False)
     sha256 = serializers.RegexField(SHA256, required=False, default="")
+    files = serializers.ListField(
+        child=AnnouncedFileSerializer(), required=False, min_length=1, max_length=LIMIT_FILES
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if ("size" in attrs) == ("files" in attrs):
+            raise serializers.ValidationError("Give `size` of one file, or a list of `files`.")
+        if attrs.get("files") and attrs["sha256"]:
+            raise serializers.ValidationError("`sha256` goes with `size`; each of `files` has one.")
+        return attrs
+
+
+class MissingFileSerializer(FileEntrySerializer):
+    offset = serializers.IntegerField(help_text="bytes that have arrived")
+
+
+class MissingFilesSerializer(Fields):
+    items = MissingFileSerializer(many=True)
 
 
 class UploadCompleteSerializer(Fields):

@@ -155,6 +155,14 @@ def blob_store(source: Path, sha256: str) -> None:
         _fsync(target.parent)
 
 
+def link_or_copy(source: Path, target: Path) -> None:
+    """The same bytes under a second name; a copy where the file system cannot do that."""
+    try:
+        target.hardlink_to(source)
+    except OSError:
+        shutil.copyfile(source, target)
+
+
 def blob_remove(sha256: str) -> None:
     blob_path(sha256).unlink(missing_ok=True)
 
@@ -169,8 +177,15 @@ def _fsync(path: Path) -> None:
 
 def upload_files_remove(upload_id: str) -> None:
     """Everything an upload left on the disk: its part and any half-unpacked folder."""
-    part_path(upload_id).unlink(missing_ok=True)
+    parts_remove(upload_id)
     work_folders_remove(upload_id)
+
+
+def parts_remove(upload_id: str) -> None:
+    """The part of an upload of one file, or those of a list of files."""
+    part_path(upload_id).unlink(missing_ok=True)
+    for part in Path(settings.SHOAL_UPLOAD_DIR).glob(f"{upload_id}.*.part"):
+        part.unlink(missing_ok=True)
 
 
 def work_folders_remove(upload_id: str) -> None:

@@ -6,6 +6,9 @@ from typing import Any, Final, NotRequired, TypedDict
 CHUNK_BYTES: Final = 8 * 2**20  # what we suggest
 MAX_CHUNK_BYTES: Final = 16 * 2**20  # what we accept
 
+LIMIT_FILES: Final = 20_000
+EMPTY_SHA256: Final = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
 STEP_TITLES: Final = {
     "verify": "Check the bytes",
     "unpack": "Unpack",
@@ -17,6 +20,10 @@ class FileEntry(TypedDict):
     path: str
     size: int
     sha256: str
+
+
+class FileProgress(FileEntry):
+    offset: int  # bytes that have arrived
 
 
 class Step(TypedDict):

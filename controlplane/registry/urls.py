@@ -2,12 +2,14 @@
 
 from django.urls import path
 
-from controlplane.registry.api import configs, contents, models, revisions, uploads
+from controlplane.registry.api import configs, contents, models, revisions, upload_files, uploads
 
 urlpatterns = [
     path("uploads", uploads.UploadsView.as_view()),
     path("uploads/<str:upload_id>", uploads.UploadView.as_view()),
     path("uploads/<str:upload_id>/complete", uploads.UploadCompleteView.as_view()),
+    path("uploads/<str:upload_id>/files", upload_files.UploadFilesView.as_view()),
+    path("uploads/<str:upload_id>/files/<str:sha256>", upload_files.UploadFileView.as_view()),
     path("models", models.ModelsView.as_view()),
     path("models/<str:name>", models.ModelView.as_view()),
     path("models/<str:name>/archive", models.ModelArchiveView.as_view()),

@@ -20,7 +20,7 @@ from controlplane.registry.serializers import (
     UploadInputSerializer,
     UploadSerializer,
 )
-from controlplane.registry.services import uploads
+from controlplane.registry.services import file_lists, uploads
 
 OFFSET_HEADER = "Upload-Offset"
 LENGTH_HEADER = "Upload-Length"
@@ -62,10 +62,20 @@ class UploadsView(APIView):
         responses={201: UploadSerializer},
     )
     def post(self, request: Request) -> Response:
-        """Announce a file. Then send its bytes with PATCH."""
+        """Announce a file, or several by path and SHA-256. Then send their bytes with PATCH.
+
+        Of a list only those in `files` of the upload: what is here already is not sent again.
+        """
         form = UploadInputSerializer(data=request.data)
         form.is_valid(raise_exception=True)
-        upload = uploads.upload_create(**form.validated_data, user=cast(User, request.user))
+        values, user = form.validated_data, cast(User, request.user)
+        upload = (
+            file_lists.file_list_create(
+                filename=values["filename"], files=values["files"], user=user
+            )
+            if "files" in values
+            else uploads.upload_create(**values, user=user)
+        )
         return Response(
             UploadSerializer(upload).data,
             status=status.HTTP_201_CREATED,

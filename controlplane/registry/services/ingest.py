@@ -7,12 +7,10 @@
 
 import logging
 import os
-import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -29,6 +27,7 @@ from controlplane.registry.errors import ChecksumMismatch, IngestFailed
 from controlplane.registry.formats import Format, detect, single_name
 from controlplane.registry.models import Blob, Upload
 from controlplane.registry.selectors import ACTIVE
+from controlplane.registry.services.file_lists import files_lay_out, files_verify
 from controlplane.registry.types import FileEntry, Inspection, InspectionProblem, steps_new
 
 logger = logging.getLogger(__name__)
@@ -87,7 +86,7 @@ class Ingest:
 
     def run(self) -> None:
         with self.step("verify", Upload.State.VERIFYING) as said:
-            said.append(f"SHA-256 {self._verify()}")
+            said.append(self._verify())
         with self.step("unpack", Upload.State.VERIFYING) as said:
             done = self._unpack()
             said += done or ["A repository as it should be."]
@@ -116,10 +115,12 @@ class Ingest:
                 else f"{upload.filename}: {error.get('message')}",
                 data={"code": error.get("code")} if error else {},
             )
-        storage.part_path(upload.pk).unlink(missing_ok=True)
+        storage.parts_remove(upload.pk)
 
     def _verify(self) -> str:
         upload = self.upload
+        if upload.files:
+            return files_verify(upload, tick=self.beat)
         part = storage.part_path(upload.pk)
         if storage.part_size(upload.pk) < upload.size:
             raise IngestFailed(
@@ -135,7 +136,7 @@ class Ingest:
                 hints=("The file changed or was damaged on its way. Upload it again.",),
             )
         self.save(sha256=sha256)
-        return sha256
+        return f"SHA-256 {sha256}"
 
     def _unpack(self) -> list[str]:
         """Fill the work folder; returns what was done to make it a repository."""
@@ -143,8 +144,11 @@ class Ingest:
         part = storage.part_path(upload.pk)
         with storage.full_disk_said(self.folder.parent):
             self.folder.mkdir(parents=True)
+            if upload.files:
+                files_lay_out(upload, self.folder)
+                return layout.arrange(self.folder, upload.filename)
             if detect(part, upload.filename) is Format.SINGLE:
-                _link(part, self.folder / single_name(part, upload.filename))
+                storage.link_or_copy(part, self.folder / single_name(part, upload.filename))
                 return layout.arrange(self.folder, upload.filename)
             said = unpacker.unpack(part, self.folder, tick=self.beat)
             return said + layout.arrange(self.folder, upload.filename)
@@ -168,14 +172,6 @@ class Ingest:
             manifest.append(entry)
             self.beat()
         return manifest
-
-
-def _link(source: Path, target: Path) -> None:
-    """The same bytes under a second name; a copy where the file system cannot do that."""
-    try:
-        target.hardlink_to(source)
-    except OSError:
-        shutil.copyfile(source, target)
 
 
 def _arranged(sentence: str) -> InspectionProblem:

@@ -23,6 +23,7 @@ from controlplane.registry.errors import (
     UploadTooLarge,
 )
 from controlplane.registry.models import Upload
+from controlplane.registry.services.arrivals import check_all_here
 from controlplane.registry.types import MAX_CHUNK_BYTES, steps_new
 
 ORPHAN_AGE_S = 3600
@@ -37,16 +38,10 @@ def upload_create(*, filename: str, size: int, sha256: str, user: User) -> Uploa
             field="size",
             hints=("An administrator may raise SHOAL_MAX_UPLOAD_BYTES.",),
         )
-    free = storage.free_bytes(Path(settings.SHOAL_UPLOAD_DIR))
-    if size > free:
-        raise DiskFull(
-            f"The file has {size} bytes; the disk of the uploads has {free} bytes left.",
-            hints=("Free space on the server, then try again.",),
-            extra={"free_bytes": free},
-        )
+    room_check(size)
     upload = Upload.objects.create(
         id=uuid4().hex,
-        filename=_plain_name(filename),
+        filename=plain_name(filename),
         size=size,
         sha256_expected=sha256,
         sha256=sha256,
@@ -64,7 +59,19 @@ def upload_create(*, filename: str, size: int, sha256: str, user: User) -> Uploa
     return upload
 
 
-def _plain_name(filename: str) -> str:
+def room_check(size: int) -> None:
+    """Raises DiskFull when ``size`` more bytes do not fit."""
+    free = storage.free_bytes(Path(settings.SHOAL_UPLOAD_DIR))
+    if size > free:
+        raise DiskFull(
+            f"The file has {size} bytes; the disk of the uploads has {free} bytes left.",
+            hints=("Free space on the server, then try again.",),
+            extra={"free_bytes": free},
+        )
+
+
+def plain_name(filename: str) -> str:
+    """Raises Invalid for what is no name."""
     name = filename.replace("\\", "/").rsplit("/", 1)[-1].strip()
     if not name or name in {".", ".."} or not name.isprintable():
         raise Invalid("The file needs a plain name.", field="filename")
@@ -80,7 +87,8 @@ def chunk_append(
     (with the true offset), ChecksumMismatch, UploadTooLarge, DiskFull; after each the upload goes
     on from where it was.
     """
-    _check_growing(selectors.upload_get(upload_id))
+    if _check_growing(selectors.upload_get(upload_id)).files:
+        raise Invalid("The bytes of a list of files go to `files/{sha256}` of the upload.")
     with storage.locked_part(upload_id) as file:
         upload = _check_growing(selectors.upload_get(upload_id))
         _check_offset(upload, offset)
@@ -140,7 +148,9 @@ def upload_complete(*, upload_id: str, sha256: str, actor: str) -> Upload:
     upload = selectors.upload_get(upload_id)
     if upload.state != Upload.State.UPLOADING:
         return upload
-    if upload.offset < upload.size:
+    if upload.files:
+        check_all_here(upload)
+    elif upload.offset < upload.size:
         raise UploadIncomplete(
             f"{upload.offset} of {upload.size} bytes have arrived.",
             hints=("Send the rest from `offset`, then complete again.",),

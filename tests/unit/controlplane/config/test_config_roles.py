@@ -35,6 +35,8 @@ MATRIX: dict[str, dict[str, str]] = {
     "uploads": {"POST": D},
     "uploads/<str:upload_id>": {"GET": R, "PATCH": D, "DELETE": D},
     "uploads/<str:upload_id>/complete": {"POST": D},
+    "uploads/<str:upload_id>/files": {"GET": R},
+    "uploads/<str:upload_id>/files/<str:sha256>": {"GET": R, "PATCH": D},
     "models": {"GET": R, "POST": D},
     "models/<str:name>": {"GET": R, "PATCH": D, "DELETE": D},
     "models/<str:name>/archive": {"POST": D},
