@@ -56,7 +56,7 @@ def deploy(
     """Make a model file a live endpoint.
 
     PATH is an .onnx file, a .zip, or a folder: a Triton model repository, or one model's folder
-    (config.pbtxt and 1/, both optional). Folders are packed on the way.
+    (config.pbtxt and 1/, both optional). Of a folder only what the studio does not have is sent.
 
     \b
       shoal deploy resnet.onnx

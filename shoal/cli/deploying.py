@@ -6,7 +6,7 @@ from typing import TypedDict
 from shoal.cli.output import print_fields
 from shoal.cli.progress import Progress
 from shoal.client import Client, Problem
-from shoal.client.packing import packed
+from shoal.client.packing import packaged
 from shoal.client.types import Endpoint, ModelVersion, Operation
 
 
@@ -43,16 +43,16 @@ def run(
     with Client() as client, Progress() as progress:
         endpoint = _existing(client, name)
         progress.note(f"Endpoint {name} {_now(endpoint) if endpoint else 'is new'}")
-        with packed(path, progress.packing, serve_as=serve_as) as package:
-            if package.note:
-                progress.note(f"Packed {package.note} as {package.filename}")
-            upload = client.upload(
-                package.path,
-                filename=package.filename,
-                timeout_s=timeout_s,
-                on_bytes=progress.sending,
-                on_change=progress.upload,
-            )
+        package = packaged(path, serve_as=serve_as)
+        if package.note:
+            progress.note(f"Taken as {package.note}")
+        upload = client.upload_package(
+            package,
+            timeout_s=timeout_s,
+            on_hashed=progress.hashing,
+            on_bytes=progress.sending,
+            on_change=progress.upload,
+        )
         version = _register(client, name, upload["id"], progress, apply_fixes=apply_fixes)
         operation = client.start_deploy(
             version["model"],

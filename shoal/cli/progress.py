@@ -1,4 +1,4 @@
-"""Live progress on stderr: packing, upload bytes, then the server's steps as they happen.
+"""Live progress on stderr: hashing, upload bytes, then the server's steps as they happen.
 
 On a terminal one line per step is redrawn in place; otherwise a line is printed per change, so that
 logs stay readable. Imported on use: it needs rich.
@@ -76,8 +76,8 @@ class Progress:
     def note(self, text: str) -> None:
         self._console.print(text, markup=False, soft_wrap=True)
 
-    def packing(self, done: int, total: int) -> None:
-        self._bytes("pack", "Pack", done, total)
+    def hashing(self, done: int, total: int) -> None:
+        self._bytes("hash", "Hash", done, total)
 
     def sending(self, done: int, total: int) -> None:
         self._bytes("upload", "Upload", done, total)

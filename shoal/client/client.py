@@ -1,16 +1,16 @@
 """The client: one method per thing to do to an installation, and ``deploy`` for the whole way."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self, cast
 from urllib.parse import quote
 
 import httpx
 
-from shoal.client import downloads, operations, uploads
+from shoal.client import downloads, file_uploads, operations, uploads
 from shoal.client.concurrency import Concurrency
 from shoal.client.discovery import Installation, find_installation
-from shoal.client.packing import OnBytes, packed
+from shoal.client.packing import Package, packaged
 from shoal.client.transport import Transport
 from shoal.client.types import (
     Deployment,
@@ -26,6 +26,7 @@ from shoal.client.types import (
     SessionInfo,
     Upload,
 )
+from shoal.client.uploads import OnBytes
 
 UPLOAD_TIMEOUT_S = 900.0
 OPERATION_TIMEOUT_S = 900.0
@@ -156,6 +157,33 @@ class Client:
     ) -> Upload:
         """Sends one file and waits until the server has inspected it (``timeout_s``: that wait)."""
         upload = uploads.send(self._transport, path, filename or path.name, on_bytes=on_bytes)
+        return uploads.wait_ready(self._transport, upload, timeout_s=timeout_s, on_change=on_change)
+
+    def upload_package(
+        self,
+        package: Package,
+        files: Sequence[file_uploads.Listed] | None = None,
+        *,
+        timeout_s: float = UPLOAD_TIMEOUT_S,
+        on_hashed: OnBytes | None = None,
+        on_bytes: OnBytes | None = None,
+        on_change: Callable[[Upload], None] | None = None,
+    ) -> Upload:
+        """As ``upload``; of a folder only what the server does not have, several files at a time.
+
+        ``files``: the package's, if they have been hashed already.
+        """
+        if package.single is not None:
+            return self.upload(
+                package.single,
+                filename=package.filename,
+                timeout_s=timeout_s,
+                on_bytes=on_bytes,
+                on_change=on_change,
+            )
+        if files is None:
+            files = file_uploads.listed(package, self.concurrency, on_hashed)
+        upload = file_uploads.send(self._transport, package.filename, files, on_bytes=on_bytes)
         return uploads.wait_ready(self._transport, upload, timeout_s=timeout_s, on_change=on_change)
 
     # endpoints ------------------------------------------------------------------------------------
@@ -359,10 +387,8 @@ class Client:
         An endpoint that exists gets the new version beside the old one, then all its traffic.
         Raises UnusableSource, Problem, OperationFailed, WaitTimeout, ConnectionFailed.
         """
-        with packed(Path(path), serve_as=name) as package:
-            upload = self.upload(
-                package.path, filename=package.filename, timeout_s=timeout_s, on_bytes=on_bytes
-            )
+        package = packaged(Path(path), serve_as=name)
+        upload = self.upload_package(package, timeout_s=timeout_s, on_bytes=on_bytes)
         version = self.register_model(name, upload["id"])
         operation = self.start_deploy(
             version["model"],

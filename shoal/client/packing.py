@@ -1,41 +1,34 @@
-"""Turns what a person points at (file, folder, archive) into one file to upload.
+"""From what a person points at (file, folder, archive) to what is uploaded.
 
-A folder becomes an uncompressed zip (weights do not shrink) laid out as a Triton model repository.
-Names and times inside are fixed, so the same folder gives the same bytes.
+A folder becomes a list of its files, each with its place in a Triton model repository.
 """
 
 import os
 import re
-import tempfile
-import zipfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from shoal.client.errors import UnusableSource
 
 SKIPPED = {".git", ".DS_Store", "__MACOSX", "__pycache__"}
-_EPOCH = (1980, 1, 1, 0, 0, 0)
-_COPY_BYTES = 1 << 20
-
-OnBytes = Callable[[int, int], None]  # done, total
 
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """``path`` is what to send, ``filename`` what to call it, ``note`` what was done to get it."""
+    """What to send: one file (``single``), or ``files``, each with its path in the repository.
 
-    path: Path
+    A folder that holds nothing is a path that ends with a slash. ``note`` says what was done.
+    """
+
     filename: str
+    single: Path | None = None
+    files: tuple[tuple[Path, str], ...] = ()
     note: str = ""
 
 
-@contextmanager
-def packed(
-    source: Path, on_bytes: OnBytes | None = None, *, serve_as: str | None = None
-) -> Iterator[Package]:
-    """The package of ``source``; a zip made on the way is removed afterwards.
+def packaged(source: Path, *, serve_as: str | None = None) -> Package:
+    """The package of ``source``, read where it lies.
 
     ``serve_as`` is what clients shall call the model of a single file; default: the file's name.
     Folders and archives name their models themselves.
@@ -46,35 +39,22 @@ def packed(
         beside = _external_data(source)
         if not beside:
             named = serve_as is not None and source.suffix == ".onnx"
-            yield Package(source, f"{serve_as}.onnx" if named else source.name)
-            return
+            return Package(f"{serve_as}.onnx" if named else source.name, single=source)
         stem = serve_as or source.stem
-        entries = [(path, f"{stem}/1/{path.name}") for path in (source, *beside)]
         # why: the graph names its weights file, but the runtime looks for model.onnx
-        entries[0] = (source, f"{stem}/1/model.onnx")
+        files = [(source, f"{stem}/1/model.onnx")]
+        files += [(path, f"{stem}/1/{path.name}") for path in beside]
         note = f"{source.name} and its weights {', '.join(path.name for path in beside)}"
-    elif source.is_dir():
-        prefix, note = _layout(source)
-        entries = _graph_first_named([(path, f"{prefix}{name}") for path, name in _walk(source)])
-        if not any(path.is_file() for path, _ in entries):
-            raise UnusableSource("The folder is empty", str(source))
-        stem = source.resolve().name
-    else:
+        return Package(stem, files=tuple(files), note=note)
+    if not source.is_dir():
         raise UnusableSource(
             "No such file or folder", str(source), ["Give an .onnx file, a folder or a .zip."]
         )
-    with tempfile.TemporaryDirectory(prefix="shoal-") as folder:
-        target = Path(folder) / f"{stem}.zip"
-        try:
-            _write_zip(target, entries, on_bytes)
-        except OSError as error:
-            raise UnusableSource(
-                "The folder cannot be packed",
-                str(error),
-                [f"Packing needs as much free space in {tempfile.gettempdir()} as the folder has "
-                 "bytes; TMPDIR names another place."],
-            ) from error  # fmt: skip
-        yield Package(target, target.name, note)
+    prefix, note = _layout(source)
+    entries = _graph_first_named([(path, f"{prefix}{name}") for path, name in _walk(source)])
+    if not any(path.is_file() for path, _ in entries):
+        raise UnusableSource("The folder is empty", str(source))
+    return Package(source.resolve().name, files=tuple(entries), note=note)
 
 
 def _external_data(source: Path) -> list[Path]:
@@ -146,22 +126,3 @@ def _walk(folder: Path) -> Iterator[tuple[Path, str]]:
             yield Path(here) / name, (relative / name).as_posix()
         if not folders and not kept and relative != Path():
             yield Path(here), f"{relative.as_posix()}/"  # an ensemble's empty version folder
-
-
-def _write_zip(target: Path, entries: list[tuple[Path, str]], on_bytes: OnBytes | None) -> None:
-    total = sum(path.stat().st_size for path, _ in entries if path.is_file())
-    done = 0
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:
-        for path, name in entries:
-            info = zipfile.ZipInfo(name, date_time=_EPOCH)
-            info.external_attr = 0o644 << 16
-            if name.endswith("/"):
-                archive.writestr(info, b"")
-                continue
-            info.file_size = path.stat().st_size
-            with path.open("rb") as source, archive.open(info, "w") as sink:
-                while piece := source.read(_COPY_BYTES):
-                    sink.write(piece)
-                    done += len(piece)
-                    if on_bytes:
-                        on_bytes(done, total)

@@ -50,7 +50,7 @@ def send(
     size = path.stat().st_size
     if size == 0:
         raise UnusableSource("The file is empty", str(path))
-    sha256 = digest(path)
+    sha256 = transport.concurrency.aside(lambda: digest(path))
     upload = cast(
         Upload,
         transport.json(
@@ -60,16 +60,34 @@ def send(
             repeat=True,  # why: an upload that nobody continues expires
         ),
     )
-    where, chunk = f"/uploads/{upload['id']}", upload.get("chunk_size") or 8 << 20
-    offset, damaged, last_progress = upload["offset"], 0, transport.clock()
+    where, chunk = f"/uploads/{upload['id']}", chunk_of(upload)
+    offset = upload["offset"]
+    while True:
+        grow(transport, where, path, size, offset=offset, chunk=chunk, on_bytes=on_bytes)
+        try:
+            return complete(transport, where, sha256)
+        except Problem as problem:
+            offset = _rewound(problem, "UploadIncomplete")
+
+
+def chunk_of(upload: Upload) -> int:
+    return upload.get("chunk_size") or 8 << 20
+
+
+def grow(
+    transport: Transport,
+    where: str,
+    path: Path,
+    size: int,
+    *,
+    offset: int,
+    chunk: int,
+    on_bytes: OnBytes | None = None,
+) -> None:
+    """Sends the bytes of ``path`` from ``offset`` on to ``where``, until ``size`` have arrived."""
+    damaged, last_progress = 0, transport.clock()
     with path.open("rb") as file:
-        while True:
-            if offset >= size:
-                try:
-                    return _complete(transport, where, sha256)
-                except Problem as problem:
-                    offset = _rewound(problem, "UploadIncomplete")
-                    continue
+        while offset < size:
             file.seek(offset)
             data = file.read(min(chunk, size - offset))
             if not data:
@@ -166,16 +184,16 @@ def _server_offset(transport: Transport, where: str) -> int:
     return int(transport.send("HEAD", where).headers["Upload-Offset"])
 
 
-def _complete(transport: Transport, where: str, sha256: str) -> Upload:
+def complete(transport: Transport, where: str, sha256: str) -> Upload:
+    """All bytes are sent: the server shall look at them."""
+    body = {"sha256": sha256} if sha256 else {}
     try:
-        answer = transport.json("POST", f"{where}/complete", json={"sha256": sha256}, repeat=False)
+        answer = transport.json("POST", f"{where}/complete", json=body, repeat=False)
         return cast(Upload, answer)
     except ConnectionFailed:
         upload = cast(Upload, transport.json("GET", where))
         if upload["state"] == "uploading":
-            return cast(
-                Upload, transport.json("POST", f"{where}/complete", json={"sha256": sha256})
-            )
+            return cast(Upload, transport.json("POST", f"{where}/complete", json=body))
         return upload
 
 

@@ -2,15 +2,15 @@
 
 import hashlib
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from shoal.client.client import Client
 from shoal.client.errors import Problem, ShoalError, UnusableSource
-from shoal.client.packing import Package, packed
+from shoal.client.file_uploads import Listed, listed
+from shoal.client.packing import Package, packaged
 from shoal.client.types import ModelVersion
-from shoal.client.uploads import digest
 from shoal.entities import Model
 from shoal.entities.loading import REMOTE, resolved
 from shoal.sdk.progress import Watcher
@@ -48,20 +48,21 @@ class ModelOperations:
                 ["Download it first, then give the local file or folder."],
             )
         serve_as = model.name if model.name and not model.name.isdigit() else None
-        with packed(Path(where), self._watcher.packing, serve_as=serve_as) as package:
-            # as in Azure: a model without a name is called by its content
-            name = model.name or digest(package.path)
-            known = self._known(name, number, package)
-            if known is not None:
-                self._watcher.note(f"Model {name}:{known['version']} has this content already")
-                return self._back(known)
-            upload = self._client.upload(
-                package.path,
-                filename=package.filename,
-                timeout_s=INSPECTION_S,
-                on_bytes=self._watcher.sending,
-                on_change=self._watcher.upload,
-            )
+        package = packaged(Path(where), serve_as=serve_as)
+        files = listed(package, self._client.concurrency, self._watcher.hashing)
+        # as in Azure: a model without a name is called by its content
+        name = model.name or _content(package, files)
+        known = self._known(name, number, package, files)
+        if known is not None:
+            self._watcher.note(f"Model {name}:{known['version']} has this content already")
+            return self._back(known)
+        upload = self._client.upload_package(
+            package,
+            files,
+            timeout_s=INSPECTION_S,
+            on_bytes=self._watcher.sending,
+            on_change=self._watcher.upload,
+        )
         said = declared(model._to_dict(), MODEL_FIELDS)
         if said.get("type") in ("custom_model", "triton_model"):
             del said["type"]  # everything is served as Triton serves it
@@ -88,8 +89,9 @@ class ModelOperations:
         """The version that has the content of ``model.path`` already, if there is one."""
         where = Path(resolved(str(model.path), model.base_path))
         serve_as = model.name if model.name and not model.name.isdigit() else None
-        with packed(where, serve_as=serve_as) as package:
-            return self._known(model.name or digest(package.path), _number(model), package)
+        package = packaged(where, serve_as=serve_as)
+        files = listed(package, self._client.concurrency)
+        return self._known(model.name or _content(package, files), _number(model), package, files)
 
     def get(self, name: str, version: str | int | None = None, label: str | None = None) -> Model:
         """``label``: latest, or an alias. Raises Problem when there is none."""
@@ -157,7 +159,9 @@ class ModelOperations:
             return version  # type: ignore[no-any-return]  # a text or a number
         return self._client.get_model_version(name, label)["version"]
 
-    def _known(self, name: str, number: int | None, package: Package) -> ModelVersion | None:
+    def _known(
+        self, name: str, number: int | None, package: Package, listed_files: Sequence[Listed]
+    ) -> ModelVersion | None:
         """The version that holds the very same files, so that nothing needs to be sent."""
         try:
             versions = self._client.list_model_versions(name)
@@ -165,7 +169,7 @@ class ModelOperations:
             if not problem.is_not_found:
                 raise
             return None
-        files = _files(package) if versions else []
+        files = _files(package, listed_files) if versions else []
         for version in versions:
             if number not in (None, version["version"]):
                 continue
@@ -189,11 +193,20 @@ def _number(model: Model) -> int | None:
     return int(model.version)
 
 
-def _files(package: Package) -> list[tuple[str, str]]:
-    if not zipfile.is_zipfile(package.path):
-        return [(package.filename, digest(package.path))]
+def _content(package: Package, files: Sequence[Listed]) -> str:
+    """One digest of all that is in it."""
+    if package.single is not None:
+        return files[0].sha256
+    rows = sorted(f"{file.sha256} {file.name}" for file in files)
+    return hashlib.sha256("\n".join(rows).encode()).hexdigest()
+
+
+def _files(package: Package, files: Sequence[Listed]) -> list[tuple[str, str]]:
+    """Paths and digests as a version's manifest has them."""
+    if package.single is None or not zipfile.is_zipfile(package.single):
+        return sorted((file.name, file.sha256) for file in files if not file.name.endswith("/"))
     found = []
-    with zipfile.ZipFile(package.path) as archive:
+    with zipfile.ZipFile(package.single) as archive:
         for info in archive.infolist():
             if not info.is_dir():
                 with archive.open(info) as file:

@@ -25,6 +25,7 @@ class FakeServer:
         self.calls: list[str] = []
         self.token_name = ""
         self.uploads: dict[str, dict[str, Any]] = {}
+        self.blobs: dict[str, bytes] = {}  # files of lists, by SHA-256, as far as they arrived
         self.received: dict[str, bytearray] = {}
         self.models: dict[str, list[dict[str, Any]]] = {}
         self.endpoints: dict[str, dict[str, Any]] = {}
@@ -64,6 +65,8 @@ class FakeServer:
         yield r"POST /uploads", self._create_upload
         yield r"(?:GET|HEAD) /uploads/(\w+)", self._get_upload
         yield r"PATCH /uploads/(\w+)", self._append
+        yield r"GET /uploads/(\w+)/files", self._missing
+        yield r"(?:GET|HEAD|PATCH) /uploads/(\w+)/files/(\w+)", self._file
         yield r"POST /uploads/(\w+)/complete", self._complete
         yield r"POST /models", self._register
         yield r"GET /models", lambda request: page(request, [self._model(n) for n in self.models])
@@ -127,9 +130,13 @@ class FakeServer:
         body = json.loads(request.content)
         name = f"u{len(self.uploads) + 1}"
         self.received[name] = bytearray()
+        files = body.get("files", [])
+        content = "".join(f"{file['path']}{file.get('sha256')}" for file in files).encode()
         self.uploads[name] = {
-            "id": name, "filename": body["filename"], "size": body["size"], "offset": 0,
-            "sha256": body["sha256"], "state": "uploading", "chunk_size": self.chunk_bytes,
+            "id": name, "filename": body["filename"], "offset": 0, "files": files,
+            "size": body.get("size", sum(file["size"] for file in files)),
+            "sha256": body.get("sha256") or hashlib.sha256(content).hexdigest(),
+            "state": "uploading", "chunk_size": self.chunk_bytes,
             "error": None,
             "steps": [{"name": "inspect", "title": "Inspect", "status": "pending", "detail": "",
                        "started_at": None, "ended_at": None}],
@@ -147,6 +154,28 @@ class FakeServer:
             return httpx.Response(200, headers=headers)
         return httpx.Response(200, json=upload)
 
+    def _rows(self, upload: str) -> dict[str, dict[str, Any]]:
+        """By digest: the listed files, and how much of each is here."""
+        rows = {}
+        for file in self.uploads[upload]["files"]:
+            if not file["path"].endswith("/"):
+                arrived = len(self.blobs.get(file["sha256"], b""))
+                rows[file["sha256"]] = {**file, "offset": arrived}
+        return rows
+
+    def _missing(self, _: httpx.Request, name: str) -> httpx.Response:
+        missing = [row for row in self._rows(name).values() if row["offset"] < row["size"]]
+        return httpx.Response(200, json={"items": missing})
+
+    def _file(self, request: httpx.Request, name: str, sha256: str) -> httpx.Response:
+        row = self._rows(name)[sha256]
+        if request.method == "PATCH":
+            if int(request.headers["Upload-Offset"]) != row["offset"]:
+                return problem(409, "UploadOffsetConflict", "Wrong offset", offset=row["offset"])
+            self.blobs[sha256] = self.blobs.get(sha256, b"") + request.content
+            row = self._rows(name)[sha256]
+        return httpx.Response(200, json=row, headers={"Upload-Offset": str(row["offset"])})
+
     def _append(self, request: httpx.Request, name: str) -> httpx.Response:
         upload, data = self.uploads[name], request.content
         if int(request.headers["Upload-Offset"]) != upload["offset"]:
@@ -160,6 +189,15 @@ class FakeServer:
 
     def _complete(self, request: httpx.Request, name: str) -> httpx.Response:
         upload = self.uploads[name]
+        if json.loads(request.content).get("sha256") == "":
+            return problem(400, "BadArgument", "sha256: no digest")
+        if upload["files"]:
+            if any(row["offset"] < row["size"] for row in self._rows(name).values()):
+                return problem(409, "UploadIncomplete", "Files are missing")
+            assert all(hashlib.sha256(self.blobs.get(row["sha256"], b"")).hexdigest()
+                       == row["sha256"] for row in self._rows(name).values())  # fmt: skip
+            upload["state"] = "verifying"
+            return httpx.Response(202, json=upload)
         if upload["offset"] < upload["size"]:
             return problem(409, "UploadIncomplete", "Bytes are missing", offset=upload["offset"])
         if upload["state"] != "uploading":

@@ -11,7 +11,6 @@ from uuid import uuid4
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F
 from django.utils import timezone
 
 from controlplane.accounts.models import User

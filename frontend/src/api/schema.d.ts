@@ -1301,7 +1301,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Announce a file. Then send its bytes with PATCH. */
+        /**
+         * @description Announce a file, or several by path and SHA-256. Then send their bytes with PATCH.
+         *
+         *     Of a list only those in `files` of the upload: what is here already is not sent again.
+         */
         post: operations["uploads_create"];
         delete?: never;
         options?: never;
@@ -1342,6 +1346,41 @@ export interface paths {
         options?: never;
         head?: never;
         patch?: never;
+        trace?: never;
+    };
+    "/api/v1/uploads/{upload_id}/files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The files whose bytes have not arrived whole, each content once. */
+        get: operations["uploads_files_missing"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/uploads/{upload_id}/files/{sha256}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description How much of one file has arrived. HEAD gives only the offset, for resuming. */
+        get: operations["uploads_file_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** @description One chunk of at most 16 MiB of one file. Several files may be sent at a time. */
+        patch: operations["uploads_file_append"];
         trace?: never;
     };
     "/api/v1/users": {
@@ -1402,6 +1441,13 @@ export interface components {
         AliasInputRequest: {
             /** @description a number, or another alias */
             version: string;
+        };
+        AnnouncedFileRequest: {
+            /** @description a folder ends with a slash */
+            path: string;
+            size: number;
+            /** @default e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855 */
+            sha256?: string;
         };
         Argument: {
             name: string;
@@ -2169,6 +2215,16 @@ export interface components {
             mirror_traffic: {
                 [key: string]: number;
             };
+        };
+        MissingFile: {
+            path: string;
+            size: number;
+            sha256: string;
+            /** @description bytes that have arrived */
+            offset: number;
+        };
+        MissingFiles: {
+            items: components["schemas"]["MissingFile"][];
         };
         Model: {
             name: string;
@@ -3098,9 +3154,10 @@ export interface components {
         };
         UploadInputRequest: {
             filename: string;
-            size: number;
+            size?: number;
             /** @default  */
             sha256?: string;
+            files?: components["schemas"]["AnnouncedFileRequest"][];
         };
         /**
          * @description * `uploading` - Uploading
@@ -5994,6 +6051,99 @@ export interface operations {
             };
             /** @description `UploadIncomplete`: continue from `offset` */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    uploads_files_missing: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                upload_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MissingFiles"];
+                };
+            };
+        };
+    };
+    uploads_file_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                sha256: string;
+                upload_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MissingFile"];
+                };
+            };
+        };
+    };
+    uploads_file_append: {
+        parameters: {
+            query?: never;
+            header: {
+                "Upload-Checksum"?: string;
+                "Upload-Offset": number;
+            };
+            path: {
+                sha256: string;
+                upload_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/offset+octet-stream": string;
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MissingFile"];
+                };
+            };
+            /** @description `ChecksumMismatch`: send the chunk again */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `UploadOffsetConflict`: continue from `offset` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `DiskFull`: nothing is lost */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };

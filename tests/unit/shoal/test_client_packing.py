@@ -1,13 +1,14 @@
 """Every shape that people point at becomes a repository with the right names in it."""
 
-import os
-import zipfile
+import hashlib
 from pathlib import Path
 
 import pytest
 
 from shoal.client import UnusableSource
-from shoal.client.packing import packed
+from shoal.client.concurrency import Threads
+from shoal.client.file_uploads import listed
+from shoal.client.packing import packaged
 
 
 def make(root: Path, *names: str) -> Path:
@@ -19,27 +20,26 @@ def make(root: Path, *names: str) -> Path:
 
 
 def names_in(source: Path) -> list[str]:
-    with packed(source) as package, zipfile.ZipFile(package.path) as archive:
-        return sorted(archive.namelist())
+    return sorted(name for _, name in packaged(source).files)
 
 
 @pytest.mark.parametrize("name", ["net.onnx", "repository.zip"])
 def test_a_file_is_sent_as_it_is(tmp_path: Path, name: str) -> None:
     make(tmp_path, name)
-    with packed(tmp_path / name) as package:
-        assert (package.path, package.filename) == (tmp_path / name, name)
+    package = packaged(tmp_path / name)
+    assert (package.single, package.filename) == (tmp_path / name, name)
 
 
 def test_a_single_file_is_served_under_the_name_asked_for(tmp_path: Path) -> None:
     make(tmp_path, "net.onnx")
-    with packed(tmp_path / "net.onnx", serve_as="vision") as package:
-        assert package.filename == "vision.onnx"
+    package = packaged(tmp_path / "net.onnx", serve_as="vision")
+    assert package.filename == "vision.onnx"
 
 
 def test_an_archive_names_its_models_itself(tmp_path: Path) -> None:
     make(tmp_path, "repository.zip")
-    with packed(tmp_path / "repository.zip", serve_as="vision") as package:
-        assert package.filename == "repository.zip"
+    package = packaged(tmp_path / "repository.zip", serve_as="vision")
+    assert package.filename == "repository.zip"
 
 
 def test_weights_beside_the_graph_go_with_it(tmp_path: Path) -> None:
@@ -103,31 +103,19 @@ def test_links_are_followed_once(tmp_path: Path) -> None:
     ]
 
 
-def test_the_same_folder_gives_the_same_bytes(tmp_path: Path) -> None:
-    root = make(tmp_path / "repo", "b/1/model.onnx", "a/1/model.onnx")
-    with packed(root) as package:
-        first = package.path.read_bytes()
-    os.utime(root / "a/1/model.onnx", (1, 1))
-    with packed(root) as package:
-        assert package.path.read_bytes() == first
-
-
-def test_the_archive_is_gone_afterwards(tmp_path: Path) -> None:
-    with packed(make(tmp_path / "net", "1/model.onnx")) as package:
-        path = package.path
-        assert path.exists()
-    assert not path.exists()
-
-
-def test_progress_covers_every_byte(tmp_path: Path) -> None:
+def test_files_are_hashed_where_they_lie_and_progress_covers_every_byte(tmp_path: Path) -> None:
     seen: list[tuple[int, int]] = []
     root = make(tmp_path / "repo", "a/1/model.onnx", "b/1/model.onnx")
-    with packed(root, lambda done, total: seen.append((done, total))):
-        pass
-    assert seen[-1][0] == seen[-1][1] == 2 * len("a/1/model.onnx")
+    (root / "b" / "2").mkdir()
+    found = listed(packaged(root), Threads(), lambda done, total: seen.append((done, total)))
+    rows = {file.name: (file.size, file.sha256) for file in found}
+    content = b"a/1/model.onnx"
+    assert rows["a/1/model.onnx"] == (len(content), hashlib.sha256(content).hexdigest())
+    assert rows["b/2/"] == (0, "")
+    assert seen[-1] == (2 * len(content), 2 * len(content))
 
 
 def test_a_folder_without_a_model_says_what_was_looked_for(tmp_path: Path) -> None:
     make(tmp_path / "photos", "cat.jpg")
-    with pytest.raises(UnusableSource, match=r"config\.pbtxt"), packed(tmp_path / "photos"):
-        pass
+    with pytest.raises(UnusableSource, match=r"config\.pbtxt"):
+        packaged(tmp_path / "photos")

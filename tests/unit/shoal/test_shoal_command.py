@@ -43,14 +43,15 @@ def test_the_name_comes_from_the_file(installed: FakeServer, file: Path, capsys:
     assert json.loads(capsys.readouterr().out)["endpoint"] == "my-net"
 
 
-def test_a_folder_is_packed_on_the_way(
+def test_a_folder_goes_as_a_list_of_its_files(
     installed: FakeServer, tmp_path: Path, capsys: Capture
 ) -> None:
     (tmp_path / "vision" / "1").mkdir(parents=True)
     (tmp_path / "vision" / "1" / "model.onnx").write_bytes(b"graph")
     assert main(["deploy", str(tmp_path / "vision"), "-o", "json"]) == 0
-    assert installed.uploads["u1"]["filename"] == "vision.zip"
-    assert "Pack" in capsys.readouterr().err
+    (sent,) = installed.uploads["u1"]["files"]
+    assert sent["path"] == "vision/1/model.onnx"
+    assert "Hash" in capsys.readouterr().err
 
 
 def test_a_second_deploy_goes_to_the_other_slot_and_says_so(
