@@ -15,8 +15,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         folder = item.path.relative_to(HERE).parts[0]
         if folder in {"integration", "conformance", "load"}:
             item.add_marker(pytest.mark.integration)
-        elif folder == "e2e":
-            item.add_marker(pytest.mark.e2e)
+        elif folder in {"e2e", "chaos"}:
+            item.add_marker(getattr(pytest.mark, folder))
 
 
 @pytest.fixture(scope="session")

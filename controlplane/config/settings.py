@@ -39,6 +39,8 @@ FILE_UPLOAD_MAX_MEMORY_SIZE = SHOAL_MAX_BODY_BYTES
 SHOAL_REDIS_URL = env.text("SHOAL_REDIS_URL", "redis://127.0.0.1:6379/0")
 # What nodes are told; differs from ours where they reach Redis by another name.
 SHOAL_NODE_BROKER_URL = env.text("SHOAL_NODE_BROKER_URL", SHOAL_REDIS_URL)
+# A node silent for longer has lost its replicas: they are placed on others.
+SHOAL_NODE_LOST_AFTER_S = env.integer("SHOAL_NODE_LOST_AFTER_S", 120)
 
 ALLOWED_HOSTS = env.text("SHOAL_ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]").split(",")
 CSRF_TRUSTED_ORIGINS = [SHOAL_PUBLIC_URL]

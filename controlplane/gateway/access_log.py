@@ -50,6 +50,8 @@ def parse(line: str) -> Entry | None:
         _,
         endpoint,
         cluster,
+        _,
+        _,
         status,
         grpc_status,
         duration,

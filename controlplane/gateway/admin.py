@@ -25,6 +25,14 @@ class Taken:
     problems: tuple[str, ...]  # Envoy's words about updates that it refused
 
 
+@dataclass(frozen=True, slots=True)
+class Host:
+    """One endpoint as Envoy holds it."""
+
+    draining: bool  # it gets nothing new
+    healthy: bool  # it is sent requests: checked, not ejected, not draining
+
+
 class EnvoyAdmin:
     def __init__(self, socket: Path) -> None:
         transport = httpx.HTTPTransport(uds=str(socket))
@@ -65,18 +73,30 @@ class EnvoyAdmin:
         stats = self._json("GET", "/stats", format="json", filter=pattern).get("stats", [])
         return sum(int(item["value"]) for item in stats if "name" in item)
 
-    def host_health(self) -> dict[str, bool]:
-        """By "address:port", whether Envoy sends requests there. Raises EnvoyUnreachable."""
-        health: dict[str, bool] = {}
+    def hosts(self) -> dict[str, dict[str, Host]]:
+        """Cluster -> "address:port" -> what Envoy thinks of it. Raises EnvoyUnreachable."""
+        found: dict[str, dict[str, Host]] = {}
         for item in self._json("GET", "/clusters", format="json").get("cluster_statuses", []):
+            hosts = found.setdefault(str(item.get("name", "")), {})
             for host in item.get("host_statuses", []):
                 address = host.get("address", {}).get("socket_address", {})
                 key = f"{address.get('address', '')}:{address.get('port_value', 0)}"
                 status = host.get("health_status", {})
-                health[key] = status.get("eds_health_status") == "HEALTHY" and not any(
-                    value is True for value in status.values()
+                known = status.get("eds_health_status", "")
+                hosts[key] = Host(
+                    draining=known == "DRAINING",
+                    healthy=known == "HEALTHY"
+                    and not any(value is True for value in status.values()),
                 )
-        return health
+        return found
+
+    def host_health(self) -> dict[str, bool]:
+        """By "address:port", whether Envoy sends requests there. Raises EnvoyUnreachable."""
+        return {
+            address: host.healthy
+            for hosts in self.hosts().values()
+            for address, host in hosts.items()
+        }
 
     def reopen_logs(self) -> None:
         """Raises EnvoyUnreachable."""

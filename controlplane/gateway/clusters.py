@@ -43,12 +43,20 @@ def cluster(name: str, protocol: str, concurrency: int | None = None) -> dict[st
 
 def endpoints(name: str, protocol: str, deployment: RoutedDeployment) -> dict[str, Any]:
     """EDS resource: where the deployment's replicas listen."""
-    hosts = [_host(replica, protocol) for replica in deployment.replicas]
+    hosts = [_host(replica, protocol) for replica in _one_per_address(deployment.replicas)]
     return {
         "@type": TYPE + "envoy.config.endpoint.v3.ClusterLoadAssignment",
         "cluster_name": name,
         "endpoints": [{"lb_endpoints": hosts}] if hosts else [],
     }
+
+
+def _one_per_address(replicas: tuple[RoutedReplica, ...]) -> list[RoutedReplica]:
+    """A port that was given again belongs to who answers there, not to who is leaving."""
+    found: dict[tuple[str, int], RoutedReplica] = {}
+    for replica in sorted(replicas, key=lambda item: (not item.draining, item.replica_id)):
+        found[replica.address, replica.http_port] = replica
+    return sorted(found.values(), key=lambda item: item.replica_id)
 
 
 def _host(replica: RoutedReplica, protocol: str) -> dict[str, Any]:

@@ -16,6 +16,8 @@ ACCESS_LOG_COLUMNS = (
     "%START_TIME(%s.%6f)%",
     "%METADATA(ROUTE:shoal:endpoint)%",
     "%UPSTREAM_CLUSTER_RAW%",
+    "%UPSTREAM_HOST%",  # the replica, of the last try
+    "%UPSTREAM_REQUEST_ATTEMPT_COUNT%",
     "%RESPONSE_CODE%",
     "%GRPC_STATUS_NUMBER%",
     "%COMMON_DURATION(DS_RX_BEG:DS_TX_END:us)%",

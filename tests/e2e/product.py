@@ -23,6 +23,7 @@ LOG_LINES = 25
 @dataclass
 class Product:
     home: Path
+    more: dict[str, str] = field(default_factory=dict)  # variables of its environment
     process: "subprocess.Popen[str] | None" = None
     lines: list[str] = field(default_factory=list)
     url: str = ""
@@ -43,7 +44,7 @@ class Product:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "shoal.local"],
             cwd=ROOT,
-            env={**inherited, **free, "SHOAL_HOME": str(self.home), "COLUMNS": "200"},
+            env={**inherited, **free, "SHOAL_HOME": str(self.home), "COLUMNS": "200", **self.more},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

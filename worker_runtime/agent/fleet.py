@@ -15,6 +15,8 @@ from worker_runtime.agent.replica import Host, ReplicaRunner
 
 logger = logging.getLogger(__name__)
 
+SETTLE_S = 0.5
+
 
 class Fleet:
     """Use from one event loop. `drain_s` of the last desired state bounds every stop."""
@@ -133,13 +135,13 @@ class Fleet:
 
     async def _remove(self, runner: ReplicaRunner) -> None:
         runner.stopping = True
-        await runner.stop(drain_s=self._drain_s, discard=True)
+        await runner.stop(drain_s=self._drain_s, discard=True, settle_s=SETTLE_S)
         replica_id = runner.replica.replica_id
         self._gone[replica_id] = runner.observed
         del self._runners[replica_id], self._tails[replica_id]
 
     async def _replace(self, runner: ReplicaRunner, replica: DesiredReplica) -> None:
-        await runner.stop(drain_s=self._drain_s, discard=False)
+        await runner.stop(drain_s=self._drain_s, discard=False, settle_s=SETTLE_S)
         self._add(replica)
 
     async def _settle(self) -> None:

@@ -53,6 +53,8 @@ class LogTail:
 
     def shipped(self, pages: dict[str, Page]) -> None:
         """The control plane has these: move on, and empty a file that has grown too long."""
+        if not self._file.parent.exists():
+            return  # the replica was discarded while its last lines were on their way
         for stream, page in pages.items():
             self._cursors[stream].offset = page.offset
             self._empty_if_long(stream)

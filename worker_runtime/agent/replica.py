@@ -88,12 +88,19 @@ class ReplicaRunner:
     def process(self) -> ProcessIdentity | None:
         return self._process
 
-    async def stop(self, *, drain_s: float, discard: bool) -> None:
-        """Drain for at most `drain_s` seconds and end; with `discard` its folder goes too."""
+    async def stop(self, *, drain_s: float, discard: bool, settle_s: float = 0.0) -> None:
+        """Drain for at most `drain_s` seconds and end; with `discard` its folder goes too.
+
+        One that answers goes on doing so for `settle_s` more: what gateways have already decided to
+        send here is on its way.
+        """
         self.stopping = True
+        answering = self._observed.state == "ready"
         await self._cancel()
         if self._process is not None:
             self._set(state="draining")
+            if answering:
+                await asyncio.sleep(settle_s)
             await process.end(self._process, grace_s=drain_s)
             self._process = None
         self._set(state="stopped", **NO_PROCESS)

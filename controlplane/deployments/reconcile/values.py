@@ -12,7 +12,8 @@ from controlplane.deployments.types import (
     StageStatus,
 )
 
-LOST_AFTER: Final = timedelta(minutes=2)  # silence after which a replica is placed elsewhere
+# Silence after which a replica is placed elsewhere, unless an installation says otherwise.
+LOST_AFTER: Final = timedelta(minutes=2)
 
 R = ReplicaState
 RANK: Final = {
@@ -63,6 +64,7 @@ class ReplicaFacts:
     total_bytes: int = 0
     cached_bytes: int = 0
     error: Failure | None = None
+    lost_after: timedelta = LOST_AFTER
 
     @property
     def running(self) -> bool:
@@ -70,7 +72,7 @@ class ReplicaFacts:
 
     @property
     def lost(self) -> bool:
-        return self.silence > LOST_AFTER
+        return self.silence > self.lost_after
 
     @property
     def rank(self) -> int:

@@ -3,6 +3,8 @@
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.conf import settings
+
 from controlplane.deployments.models import Deployment, Endpoint, Operation, Replica
 from controlplane.deployments.reconcile import (
     Case,
@@ -101,6 +103,7 @@ def _replica(
         total_bytes=int(observed.get("total_bytes", 0)),
         cached_bytes=int(observed.get("cached_bytes", 0)),
         error=failure_from(row.error, row.id) if row.error else None,
+        lost_after=timedelta(seconds=settings.SHOAL_NODE_LOST_AFTER_S),
     )
 
 

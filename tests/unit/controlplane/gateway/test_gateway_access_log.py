@@ -27,7 +27,7 @@ def line(
     details: str = "via_upstream",
     path: str = "/endpoints/digits/v2/models/m/infer",
 ) -> str:
-    columns = ["1.0", endpoint, cluster, status, grpc, duration, "10", "20"]
+    columns = ["1.0", endpoint, cluster, "127.0.0.1:9001", "1", status, grpc, duration, "10", "20"]
     return "\t".join([*columns, "-", details, "id", "POST", path]) + "\n"
 
 

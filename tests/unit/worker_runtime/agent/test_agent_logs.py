@@ -43,6 +43,17 @@ def test_what_was_not_confirmed_comes_again_with_the_same_numbers(folder: Replic
     assert (first.text, first.seq) == (again.text, again.seq)
 
 
+def test_a_replica_may_go_while_its_lines_are_on_their_way(folder: ReplicaFolder) -> None:
+    folder.path.mkdir(exist_ok=True)
+    folder.runtime_log.write_text("one\n")
+    tail = LogTail(REPLICA, folder)
+    pages = tail.pages()
+    folder.runtime_log.unlink()
+    folder.path.rmdir()
+    tail.shipped(pages)
+    assert tail.pages() == {}
+
+
 def test_a_new_agent_goes_on_where_the_old_one_stopped(folder: ReplicaFolder) -> None:
     folder.runtime_log.write_text("one\ntwo\n")
     ship(LogTail(REPLICA, folder))

@@ -168,6 +168,18 @@ async def test_stopping_ends_the_process_and_discards_the_folder(stage: Stage) -
     assert not stage.folder.path.exists()
 
 
+async def test_a_replica_answers_a_moment_longer_than_it_is_wanted(stage: Stage) -> None:
+    runner = stage.run(desired())
+    await until(runner, is_state("ready"))
+    identity = runner.process
+    assert identity is not None
+    stopping = asyncio.create_task(runner.stop(drain_s=5, discard=False, settle_s=DEADLINE_S))
+    await until(runner, is_state("draining"))
+    assert process.alive(identity)
+    stopping.cancel()
+    await asyncio.gather(stopping, return_exceptions=True)
+
+
 async def test_stopping_during_the_start_leaves_no_process(stage: Stage) -> None:
     runner = stage.run(desired())
     await until(runner, lambda seen: seen.pid > 0)
