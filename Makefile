@@ -15,7 +15,7 @@ PYTEST := $(BIN)/python -m pytest
 FUZZ_SECONDS ?= 600
 
 .PHONY: help up install studio test check lint types layers migrations frontend-check test-unit \
-	test-integration test-load fuzz test-postgres e2e examples bench compatibility openapi \
+	test-integration test-load chaos test-chaos fuzz test-postgres e2e examples bench compatibility openapi \
 	cli-docs azure-oracle seeds fmt clean
 
 help: ## list the commands
@@ -33,6 +33,7 @@ test: $(STAMPS)/dev install studio ## set up and run every test, also on Postgre
 	@$(MAKE) check
 	@$(MAKE) test-integration
 	@$(MAKE) test-load
+	@$(MAKE) test-chaos
 	@$(MAKE) fuzz FUZZ_SECONDS=120
 	@$(MAKE) test-postgres
 	@$(MAKE) e2e
@@ -71,6 +72,14 @@ test-integration: $(STAMPS)/dev install ## tests with real neighbours: Redis, En
 test-load: $(STAMPS)/dev install ## thousands of connections and requests, a hundred reloads
 	@echo "== load"
 	@$(PYTEST) -q tests/load
+
+chaos: $(STAMPS)/dev install ## hurt the whole product: nodes, broker, database, disks, networks; prints a table
+	@echo "== chaos (about half an hour)"
+	@$(PYTEST) -q -p no:randomly tests/chaos
+
+test-chaos: $(STAMPS)/dev install ## the most valuable cases of make chaos, in a few minutes
+	@echo "== chaos, the short share"
+	@$(PYTEST) -q -p no:randomly tests/chaos -m quick
 
 fuzz: $(STAMPS)/dev install ## fuzz the runtime's parsers and doors; FUZZ_SECONDS=600 in all
 	@echo "== fuzzing"

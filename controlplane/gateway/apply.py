@@ -33,8 +33,8 @@ def apply(
     4. clusters and endpoints that nothing names any more go
 
     In the naive order (all at once) some requests hit a route whose cluster does not exist yet.
-    What is applied is confirmed, and then replicas are stopped: so endpoints are believed, too, only
-    when Envoy itself shows them.
+    What is applied is confirmed, and then replicas are stopped: so endpoints, too, are believed
+    only when Envoy itself shows them.
     Raises SnapshotRefused, EnvoyUnreachable; repeating the call is safe.
     """
     wait = _Waiter(admin, admin.refused(), sleep, clock)

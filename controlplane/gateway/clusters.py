@@ -29,11 +29,17 @@ def cluster(name: str, protocol: str, concurrency: int | None = None) -> dict[st
         "connect_timeout": CONNECT_TIMEOUT,
         "lb_policy": "LEAST_REQUEST",
         "per_connection_buffer_limit_bytes": MIB,
-        # why: when no replica looks healthy, trying one beats refusing: it may just have come up.
-        "common_lb_config": {"healthy_panic_threshold": {"value": 1}},
+        "common_lb_config": {
+            # why: when none looks healthy, trying one beats refusing: it may just have come up.
+            "healthy_panic_threshold": {"value": 1},
+            # why: by default Envoy collects changes of health for a second before it acts on them,
+            # and meanwhile sends requests to replicas that drain.
+            "update_merge_window": "0s",
+        },
         # why: without it a replica that is gone from the file stays until its health check fails.
         "ignore_health_on_host_removal": True,
         "health_checks": [_health_check()],
+        "outlier_detection": _outliers(),
         "circuit_breakers": {"thresholds": [_limits(concurrency)]},
         "typed_extension_protocol_options": {
             "envoy.extensions.upstreams.http.v3.HttpProtocolOptions": _protocol(protocol)
@@ -85,6 +91,26 @@ def _health_check() -> dict[str, Any]:
         "unhealthy_threshold": 2,
         "healthy_threshold": 1,
         "http_health_check": {"path": "/v2/health/ready", "codec_client_type": "HTTP1"},
+    }
+
+
+def _outliers() -> dict[str, Any]:
+    """A replica that answers health checks but not its callers rests for a while.
+
+    Only what a broken replica does counts: connections that fail or break, requests that time out,
+    502 to 504. A model's own 500 may be the fault of one caller's input, and ejects nobody.
+    """
+    return {
+        # why not told apart by origin: then every connection that opens counts as a success.
+        "split_external_local_origin_errors": False,
+        "consecutive_gateway_failure": 10,
+        "enforcing_consecutive_gateway_failure": 100,
+        "enforcing_consecutive_5xx": 0,
+        "enforcing_success_rate": 0,
+        "interval": "1s",
+        "base_ejection_time": "5s",
+        "max_ejection_time": "60s",
+        "max_ejection_percent": 50,  # trouble that all replicas have is not theirs
     }
 
 

@@ -1,5 +1,6 @@
 """One running product for the session, and the table of what was done to it."""
 
+import logging
 import os
 import sys
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ CASE = pytest.StashKey[Case]()
 
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[TABLE] = Table()
+    logging.getLogger("httpx").setLevel(logging.WARNING)  # thousands of lines, all alike
 
 
 @pytest.fixture(scope="session")

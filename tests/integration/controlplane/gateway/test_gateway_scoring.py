@@ -1,6 +1,7 @@
 """What callers see of a real Envoy: paths, keys, splits, pins, refusals, and replicas that die."""
 
 import concurrent.futures
+import dataclasses
 import ssl
 import threading
 from collections import Counter
@@ -353,6 +354,40 @@ def test_a_draining_replica_gets_nothing_new(gateway: Gateway, upstreams: Launch
         # At once: what is applied is confirmed, and then the replica is stopped.
         seen = {client.get("/endpoints/digits/v2").json()["replica"] for _ in range(20)}
     assert seen == {"stays"}
+
+
+def test_replicas_that_replace_others_take_over_at_once(
+    gateway: Gateway, upstreams: Launch
+) -> None:
+    old, new = (upstreams("old-1"), upstreams("old-2")), (upstreams("new-1"), upstreams("new-2"))
+    gateway.apply(digits(deployment("blue", 100, *old)))
+    load = Load(gateway)
+    wait_until(lambda: load.statuses[200] > 100, "load runs")
+    leaving = [upstream.replica(draining=True) for upstream in old]
+    blue = deployment("blue", 100, *new)
+    replaced = dataclasses.replace(blue, replicas=(*leaving, *blue.replicas))
+    gateway.apply(digits(replaced))
+    with gateway.client() as client:
+        seen = {client.get("/endpoints/digits/v2").json()["replica"] for _ in range(40)}
+    for upstream in old:
+        upstream.kill()
+    before = load.statuses[200]
+    wait_until(lambda: load.statuses[200] > before + 100, "load goes on")
+    statuses = load.finish()
+    assert seen == {"new-1", "new-2"}
+    assert set(statuses) == {200}, statuses
+
+
+def test_a_replica_that_only_says_it_is_ready_is_left_alone(
+    gateway: Gateway, upstreams: Launch
+) -> None:
+    broken, sound = upstreams("broken"), upstreams("sound")
+    gateway.apply(digits(deployment("blue", 100, broken, sound)))
+    load = Load(gateway)
+    dead = f"127.0.0.1:{broken.http_port}"
+    wait_until(lambda: gateway.admin.host_health()[dead] is False, "it is ejected")
+    statuses = load.finish()
+    assert set(statuses) == {200}, statuses  # tried again at the other one meanwhile
 
 
 def test_with_no_replica_left_the_answer_is_503_in_json(

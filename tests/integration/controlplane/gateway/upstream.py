@@ -1,7 +1,8 @@
 """A stand-in for one runtime replica: HTTP/1 and gRPC, both telling its name.
 
 A program, so that a test can kill it: ``python upstream.py NAME`` prints its ports as JSON.
-``POST /v2/models/sleep/infer`` waits ``x-sleep-ms`` milliseconds first.
+``POST /v2/models/sleep/infer`` waits ``x-sleep-ms`` milliseconds first. One whose name begins with
+"broken" says that it is ready, and hangs up on every inference.
 """
 
 import asyncio
@@ -57,6 +58,8 @@ async def serve_http(name: str, reader: asyncio.StreamReader, writer: asyncio.St
                 if ":" in line
             }
             body = await read_body(reader, headers)
+            if name.startswith("broken") and path.endswith("/infer"):
+                return
             if "/sleep/" in path:
                 await asyncio.sleep(int(headers.get("x-sleep-ms", "0")) / 1000)
             content = json.dumps(
