@@ -118,6 +118,7 @@ class Server:
             cache=cache,
             metrics=settings.metrics_config,
             limiter=limiter,
+            unload_patience_s=settings.unload_patience_s,
         )
         self._engine = Engine(
             self._manager,

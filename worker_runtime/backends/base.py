@@ -222,6 +222,8 @@ class LoadedModel(Protocol):
     ``instances`` are all Instance or all RequestInstance, one per placement, in their order. They
     are replaced when a serving model's instance groups change: by those that stay and those of
     another load. One that has a ``close`` is then closed alone.
+
+    One with ``interruptible = True`` may be closed while its instances execute, and ends that.
     """
 
     instances: Sequence[Any]

@@ -58,10 +58,13 @@ class Manager:
         cache: ResponseCache | None = None,
         metrics: MetricsConfig | None = None,
         limiter: RateLimiter | None = None,
+        unload_patience_s: float = 60.0,
     ) -> None:
         self._explicit = explicit
         self._surveyor = Surveyor(repositories, rules, config_name, namespacing=namespacing)
-        self._surroundings = Surroundings(self.resolve, cache, metrics or MetricsConfig(), limiter)
+        self._surroundings = Surroundings(
+            self.resolve, cache, metrics or MetricsConfig(), limiter, unload_patience_s
+        )
         self._serving = Serving(rules, self._build, threads=load_threads, retries=load_retries)
         self._known: dict[str, Known] = {}
         # Why the last attempt failed: for people, and for ensembles that need the model.

@@ -1,11 +1,13 @@
 """One loaded model version: configuration, signature, planner, scheduler and statistics."""
 
 import asyncio
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from worker_runtime.backends.base import LoadedModel, SelfReporting
+from worker_runtime.core.patience import waited
 from worker_runtime.core.plans import Planner
 from worker_runtime.core.scheduling.base import Scheduler
 from worker_runtime.core.scheduling.batching import BatchingConfig
@@ -32,7 +34,9 @@ from worker_runtime.types.identity import key_of
 from worker_runtime.types.instances import places_of
 from worker_runtime.types.signature import Signature
 
+logger = logging.getLogger(__name__)
 MAX_QUEUE_SIZE = "shoal_max_queue_size"
+_LAST_ANSWERS_S = 5.0
 QUEUE_TIMEOUT_US = "shoal_queue_timeout_microseconds"
 
 
@@ -72,6 +76,7 @@ class ModelVersion:
         self.statistics.memory = tuple(
             MemoryUsage(*row) for row in getattr(blueprint.loaded, "memory", ())
         )
+        self._patience_s = surroundings.unload_patience_s
         self._keep(surroundings.metrics)
         # Labels of its metrics beside name and version.
         self.metric_labels = {f"_{key}": tag for key, tag in self.config.metric_tags.items()}
@@ -193,10 +198,33 @@ class ModelVersion:
         return left
 
     async def drain(self) -> None:
-        """Finish what was accepted, then give the memory back."""
+        """Finish what was accepted, then give the memory back.
+
+        A model that gives no answer for too long meanwhile is given up: what waits fails, what runs
+        fails where it runs in processes of its own. A call inside this process cannot be ended: it
+        keeps the model's memory until it returns.
+        """
+        stuck = await waited(self._finish(), self.statistics.ends, self._patience_s)
+        close = asyncio.get_running_loop().run_in_executor
+        if stuck is None:
+            await close(None, self.loaded.close)
+            return
+        logger.error(
+            "model '%s' version %d gave no answer for %g s while it was to be unloaded: it is "
+            "given up",
+            self.name,
+            self.version,
+            self._patience_s,
+        )
+        self.scheduler.close()
+        if getattr(self.loaded, "interruptible", False):
+            await close(None, self.loaded.close)
+            await asyncio.wait([stuck], timeout=_LAST_ANSWERS_S)
+        stuck.cancel()
+
+    async def _finish(self) -> None:
         await self._unpinned.wait()
         await self.scheduler.drain()
-        await asyncio.get_running_loop().run_in_executor(None, self.loaded.close)
 
     def close(self) -> None:
         self.scheduler.close()

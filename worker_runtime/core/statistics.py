@@ -209,6 +209,11 @@ class Statistics:
         self.fail_ns += duration_ns
         self.failures[reason] += 1
 
+    def ends(self) -> int:
+        """How many requests have ended, and answers of requests that go on: does it still work?"""
+        answers = sum(row.infer_count + row.cancel_count for row in self.responses.values())
+        return self.success_count + self.fail_count + answers
+
     def cache_hit(self, *, duration_ns: int, queue_ns: int, lookup_ns: int) -> None:
         """A request was answered by the response cache: a success that nothing executed."""
         self.success_count += 1

@@ -37,6 +37,15 @@ MODEL_REPOSITORY = Group(
         Flag("model-load-thread-count", Kind.INTEGER, "models loaded at the same time", "4"),
         Flag("model-load-retry-count", Kind.INTEGER, "further attempts to load a model", "0"),
         Flag(
+            "unload-timeout-secs",
+            Kind.INTEGER,
+            "seconds for which a model that is unloaded may give no answer before it is given up "
+            "and its processes are killed; 0 waits for ever, as Triton does",
+            "60",
+            low=0,
+            ours=True,
+        ),
+        Flag(
             "model-namespacing",
             Kind.BOOLEAN,
             "serve models of the same name from different repositories: ensembles call those of "

@@ -38,6 +38,7 @@ class PythonModel:
 
     graph: ModelGraph | None = None
     inline: Instance | None = None
+    interruptible = True  # closing kills what runs
 
     def __init__(self, instances: Sequence[PythonInstance]) -> None:
         self.instances = instances

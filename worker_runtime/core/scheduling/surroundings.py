@@ -36,13 +36,15 @@ def nowhere(name: str, version: str) -> ServedModel:
 class Surroundings:
     """``resolve`` finds the READY version of a model ("" = the highest); raises a RuntimeFault.
 
-    With a ``limiter`` models run when it grants them a turn.
+    With a ``limiter`` models run when it grants them a turn. ``unload_patience_s``: how long a
+    model that is unloaded may give no answer before it is given up; 0: for ever.
     """
 
     resolve: Callable[[str, str], ServedModel] = nowhere
     cache: ResponseCache | None = None
     metrics: MetricsConfig = field(default_factory=MetricsConfig)
     limiter: RateLimiter | None = None
+    unload_patience_s: float = 60.0
 
 
 ALONE = Surroundings()

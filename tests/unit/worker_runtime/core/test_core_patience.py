@@ -1,0 +1,43 @@
+"""Waiting for what may never end: as long as something moves, and no longer."""
+
+import asyncio
+import itertools
+
+import pytest
+
+from worker_runtime.core.patience import waited
+
+
+async def test_work_that_ends_is_waited_for() -> None:
+    assert await waited(asyncio.sleep(0), lambda: 0, 5) is None
+
+
+async def test_work_that_moves_may_take_longer_than_the_patience() -> None:
+    ends = asyncio.Event()
+    looks = itertools.count()
+
+    def progress() -> int:
+        number = next(looks)
+        if number > 3:
+            ends.set()
+        return number
+
+    async def work() -> None:
+        await ends.wait()
+
+    assert await waited(work(), progress, 0.01) is None
+
+
+async def test_work_that_does_not_move_is_given_back() -> None:
+    task = await waited(asyncio.Event().wait(), lambda: 7, 0.01)  # type: ignore[arg-type]
+    assert task is not None
+    assert not task.done()
+    task.cancel()
+
+
+async def test_what_work_raises_is_raised() -> None:
+    async def work() -> None:
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        await waited(work(), lambda: 0, 0)
