@@ -73,6 +73,9 @@ def configure(page: Page, watched: WatchedPage) -> None:
     expect(page.get_by_role("textbox", name="Max batch size")).to_have_value("8")
     expect(proceed).to_be_enabled()
     proceed.click()
+    expect(page.get_by_text("1 replica fits")).to_be_visible()
+    watched.shoot("wizard-placement")
+    page.get_by_role("button", name="Continue to deployment").click()
 
 
 def deploy(page: Page, watched: WatchedPage) -> str:
@@ -94,7 +97,7 @@ def deploy(page: Page, watched: WatchedPage) -> str:
 
 
 def ask_in_the_console(page: Page, watched: WatchedPage) -> None:
-    page.get_by_role("link", name="Test it").click()
+    page.get_by_role("link", name="Your own data").click()
     values = [1.0, 2.0, 3.0, 0.5]
     for column, value in enumerate(values):
         page.get_by_label(f"{tiny_model.INPUT}, value {column}").fill(str(value))

@@ -338,12 +338,6 @@ class DeployInputSerializer(PlacementFields):
     instance_count = serializers.IntegerField(
         required=False, default=1, min_value=1, max_value=LIMIT_REPLICAS
     )
-    node_labels = serializers.DictField(
-        child=serializers.CharField(allow_blank=True),
-        required=False,
-        default=dict,
-        help_text="only nodes with all these labels run it",
-    )
     traffic = serializers.IntegerField(required=False, default=100, min_value=0, max_value=100)
 
 

@@ -37,7 +37,14 @@ class PlacementFields(Fields):
 
 
 class PlacementPreviewInputSerializer(PlacementFields):
-    model = serializers.CharField(max_length=255)
+    model = serializers.CharField(required=False, default="", allow_blank=True, max_length=255)
+    upload_id = serializers.CharField(
+        required=False,
+        default="",
+        allow_blank=True,
+        max_length=32,
+        help_text="instead of a model: an upload that is ready and not registered yet",
+    )
     version = serializers.CharField(
         required=False, default="latest", help_text="a number, or an alias: @latest, @champion"
     )
@@ -75,6 +82,9 @@ class PlacementSerializer(Fields):
 class AssignmentSerializer(Fields):
     ordinal = serializers.IntegerField()
     node = serializers.CharField()
+    gpus = serializers.ListField(
+        child=serializers.CharField(), help_text="UUIDs that this replica would get"
+    )
 
 
 class PlacementEstimateSerializer(Fields):

@@ -1,18 +1,21 @@
 """Where a deployment would run that does not exist yet."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from controlplane.deployments import placement
 from controlplane.deployments.models import Deployment
-from controlplane.deployments.services.capacity import need_of, offers
-from controlplane.deployments.services.starting import Spec, instance_type_of, resolve
+from controlplane.deployments.selectors.instance_types import instance_type_wanted
+from controlplane.deployments.services.capacity import need_for, offers
+from controlplane.deployments.services.subjects import subject_of
+from controlplane.deployments.types import AntiAffinity
 
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
     ordinal: int
     node: str  # name
+    gpus: list[str]  # UUIDs that it would get
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,33 +40,49 @@ def placement_preview(
     *,
     model: str,
     version: str,
+    upload_id: str,
     instance_count: int,
     instance_type: str,
     node_labels: dict[str, str],
     anti_affinity: str,
     now: datetime,
 ) -> Preview:
-    """Nothing is written or reserved. Raises ModelNotFound, ModelNotDeployable,
-    InstanceTypeUnknown."""
-    spec = Spec(model=model, version=version, instance_type=instance_type)
-    found, revision = resolve(spec)
-    row = Deployment(
-        model_version=found,
-        config_revision=revision,
-        instance_type=instance_type_of(spec),
-        node_labels=node_labels,
-        anti_affinity=anti_affinity,
+    """Nothing is written or reserved. Raises ModelNotFound, ModelNotDeployable, UploadNotFound,
+    InstanceTypeUnknown, Invalid."""
+    subject = subject_of(model, version, upload_id, None)
+    kind = instance_type_wanted(instance_type) if instance_type else None
+    row = Deployment(anti_affinity=anti_affinity)
+    if subject.version is not None:  # nodes that have its files already are better places
+        row.model_version = subject.version
+    need = need_for(kind, backends=subject.backends, size_bytes=subject.size_bytes)
+    need = replace(
+        need,
+        ordinals=tuple(range(instance_count)),
+        labels={**need.labels, **node_labels},
+        one_per_node=anti_affinity == AntiAffinity.REQUIRED,
     )
-    need = need_of(row, tuple(range(instance_count)))
     available = offers(row, now)
     placed = placement.place(need, available)
-    names = {offer.node_id: offer.name for offer in available}
     return Preview(
         instance_count=instance_count,
         placeable=len(placed.assigned),
-        assigned=[Assignment(ordinal, names[node_id]) for ordinal, node_id in placed.assigned],
+        assigned=_assignments(need, available, placed),
         why_not=placed.why_not() if placed.unplaced else "",
-        instance_type=row.instance_type.name if row.instance_type else None,
+        instance_type=kind.name if kind else None,
         estimate=Estimate(need.size_bytes, need.gpu.count, need.gpu.estimate_bytes),
         items=placement.explain(need, available),
     )
+
+
+def _assignments(
+    need: placement.Need, available: list[placement.Offer], placed: placement.Placement
+) -> list[Assignment]:
+    """One after another, as they would be given: each takes room from the next."""
+    left = {offer.node_id: offer for offer in available}
+    found = []
+    for ordinal, node_id in placed.assigned:
+        offer = left[node_id]
+        gpus = [gpu.uuid for gpu in placement.gpus_for(need.gpu, offer)] if need.gpu.count else []
+        found.append(Assignment(ordinal, offer.name, gpus))
+        left[node_id] = placement.taken(need, offer)
+    return found

@@ -22,7 +22,7 @@ from controlplane.deployments.reconcile import Failure, failure_data
 from controlplane.deployments.selectors.instance_types import instance_type_wanted
 from controlplane.deployments.selectors.trials import trial_get, trial_models, trials_active
 from controlplane.deployments.services.capacity import need_for, offers
-from controlplane.deployments.services.starting import Spec, resolve
+from controlplane.deployments.services.subjects import Subject, subject_of
 from controlplane.deployments.types import (
     TRIAL_ACTIVE,
     TRIAL_MOVES,
@@ -33,23 +33,10 @@ from controlplane.deployments.types import (
 from controlplane.nodes.models import Node
 from controlplane.nodes.selectors import node_get
 from controlplane.nodes.services import node_generation_raise
-from controlplane.registry.models import ConfigRevision, ModelVersion, Upload
-from controlplane.registry.selectors import upload_get
 from wire.messages import ObservedReplica
 
 MOST_PER_NODE: Final = 4
 KEPT: Final = timedelta(days=1)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Subject:
-    """What is tried: a registered version, or an upload that is not registered yet."""
-
-    version: ModelVersion | None
-    upload: Upload | None
-    revision: ConfigRevision | None
-    backends: frozenset[str]
-    size_bytes: int
 
 
 def trial_start(
@@ -70,7 +57,7 @@ def trial_start(
     Raises ModelNotFound, UploadNotFound, ModelNotDeployable, NodeNotFound, InstanceTypeUnknown,
     TrialImpossible (no node can), TooManyTrials, Invalid.
     """
-    subject = _subject(model, version, upload_id, config_revision)
+    subject = subject_of(model, version, upload_id, config_revision)
     kind = instance_type_wanted(instance_type) if instance_type else None
     with transaction.atomic():
         chosen, gpus = _place(subject, kind, node, now)
@@ -92,21 +79,6 @@ def trial_start(
         _record(row, actor, "trial.started", f"{actor} tries whether {row} loads")
         node_generation_raise([chosen.pk])
     return trial_get(row.pk)
-
-
-def _subject(model: str, version: str, upload_id: str, config_revision: int | None) -> Subject:
-    if bool(model) == bool(upload_id):
-        raise Invalid("Name either a model or an upload.", field="model")
-    if upload_id:
-        upload = upload_get(upload_id)
-        if upload.state != Upload.State.READY:
-            raise Invalid(f"The upload is {upload.state}, not ready.", field="upload_id")
-        found = (upload.inspection or {}).get("models", [])
-        size = sum(entry["size"] for entry in upload.manifest)
-        return Subject(None, upload, None, frozenset(m["backend"] for m in found), size)
-    row, revision = resolve(Spec(model=model, version=version, config_revision=config_revision))
-    backends = frozenset(row.repo_models.values_list("backend", flat=True))
-    return Subject(row, None, revision, backends, row.size)
 
 
 def _place(

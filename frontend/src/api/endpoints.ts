@@ -2,6 +2,7 @@
 import { queryOptions } from "@tanstack/react-query";
 import { apiPath, del, get, patch, post, put } from "./client";
 import { keys } from "./keys";
+import type { components } from "./schema";
 import type {
   Deployment,
   DeploymentCreate,
@@ -56,6 +57,17 @@ export const scaleDeployment = (endpoint: string, name: string, instanceCount: n
   patch<Operation>(apiPath("endpoints", endpoint, "deployments", name), { instance_count: instanceCount });
 export const deleteDeployment = (endpoint: string, name: string, force = false) =>
   del<Operation>(apiPath("endpoints", endpoint, "deployments", name), force ? { force: true } : undefined);
+
+export type DeploymentRevision = components["schemas"]["DeploymentRevision"];
+export const revisionsQuery = (endpoint: string, name: string) =>
+  queryOptions({
+    queryKey: [...keys.endpoints.one(endpoint), "revisions", name],
+    queryFn: ({ signal }) =>
+      get<{ items: DeploymentRevision[] }>(apiPath("endpoints", endpoint, "deployments", name, "revisions"), { signal }),
+  });
+/** To the last revision before this one that came up. */
+export const rollbackDeployment = (endpoint: string, name: string) =>
+  post<Operation>(apiPath("endpoints", endpoint, "deployments", name, "rollback"), {});
 
 export interface LogQuery {
   tail?: number;

@@ -1456,6 +1456,8 @@ export interface components {
         Assignment: {
             ordinal: number;
             node: string;
+            /** @description UUIDs that this replica would get */
+            gpus: string[];
         };
         Attention: {
             severity: components["schemas"]["AttentionSeverityEnum"];
@@ -2639,7 +2641,13 @@ export interface components {
              * @default preferred
              */
             anti_affinity?: components["schemas"]["StrictnessEnum"];
-            model: string;
+            /** @default  */
+            model?: string;
+            /**
+             * @description instead of a model: an upload that is ready and not registered yet
+             * @default
+             */
+            upload_id?: string;
             /**
              * @description a number, or an alias: @latest, @champion
              * @default latest
@@ -5372,7 +5380,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["PlacementPreviewInputRequest"];
             };

@@ -1,13 +1,17 @@
 """Instance types over REST; placement before a deployment exists; GPUs that replicas are given."""
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 from rest_framework.test import APIClient
 
+from controlplane.accounts.models import User
 from controlplane.core.models import Event
 from controlplane.deployments.models import Deployment, Replica
+from controlplane.registry.models import Upload
 from tests.support.registered_models import model_register
 from tests.support.simulated_node import SimulatedNode, gateway_confirms
 from wire.messages import GpuInfo
@@ -96,6 +100,8 @@ def test_a_preview_tells_of_every_node_and_writes_nothing(api: APIClient) -> Non
     body = post(api, PREVIEW, **wanted).json()
     assert (body["instance_type"], body["placeable"], body["why_not"]) == ("gpu", 2, "")
     assert [row["node"] for row in body["assigned"]] == ["fast", "fast"]
+    # the small model fits twice beside what is there, the emptier card first
+    assert {uuid for row in body["assigned"] for uuid in row["gpus"]} <= {"GPU-0", "GPU-1"}
     best, other = body["items"]
     assert (best["node"], best["rank"], best["gpus"]) == ("fast", 1, ["GPU-1"])
     assert "it would run on processors" in str(other["checks"])
@@ -104,9 +110,34 @@ def test_a_preview_tells_of_every_node_and_writes_nothing(api: APIClient) -> Non
     assert (Deployment.objects.count(), Replica.objects.count()) == (0, 0)
 
 
+def test_a_preview_of_an_upload_that_is_not_registered(api: APIClient, deployer: User) -> None:
+    SimulatedNode("fast", gpus=(card(0),))
+    upload = Upload.objects.create(
+        id="u1",
+        filename="digits.onnx",
+        size=GB,
+        state=Upload.State.READY,
+        manifest=[{"path": "digits/1/model.onnx", "size": GB, "sha256": "0" * 64}],
+        inspection={"models": [{"name": "digits", "backend": "onnxruntime"}], "problems": []},
+        created_by=deployer,
+        expires_at=timezone.now() + timedelta(days=1),
+    )
+    body = post(api, PREVIEW, upload_id=upload.id, instance_type="gpu", instance_count=2).json()
+    assert body["estimate"] == {
+        "download_bytes": GB, "gpu_count": 1, "gpu_memory_bytes": GB * 3 // 2,
+    }  # fmt: skip
+    assert [(row["node"], row["gpus"]) for row in body["assigned"]] == [("fast", ["GPU-0"])] * 2
+    Upload.objects.update(state=Upload.State.INSPECTING)
+    late = post(api, PREVIEW, upload_id=upload.id).json()
+    assert (late["code"], late["field"]) == ("BadArgument", "upload_id")
+
+
 @pytest.mark.parametrize(
     ("body", "code"),
     [
+        ({}, "BadArgument"),
+        ({"model": "digits", "upload_id": "u1"}, "BadArgument"),
+        ({"upload_id": "u1"}, "UploadNotFound"),
         ({"model": "nothing"}, "ModelNotFound"),
         ({"model": "digits", "instance_type": "Standard_NC6s_v33"}, "InstanceTypeUnknown"),
         ({"model": "digits", "anti_affinity": "strict"}, "BadArgument"),

@@ -154,7 +154,7 @@ describe("adding what is missing", () => {
 
 describe("reading", () => {
   it("fills the form", () => {
-    expect(readConfig(COMMENTED).fields).toEqual({
+    expect(readConfig(COMMENTED).fields).toMatchObject({
       maxBatchSize: 32,
       instanceGroups: 1,
       instanceCount: 2,
@@ -162,7 +162,8 @@ describe("reading", () => {
       dynamicBatching: true,
       preferredBatchSizes: [8, 16],
       maxQueueDelayMicroseconds: 10000,
-      otherSettings: ["parameters"],
+      parameters: [{ key: "x", value: "max_batch_size: 7 # no" }],
+      otherSettings: [],
     });
   });
 

@@ -2,88 +2,9 @@
  * Edits a config.pbtxt in place: one field at a time, leaving every other character (comments, order, unknown fields) as it
  * was. Every function returns the new text, and throws PbtxtSyntaxError when the given text has no readable structure.
  */
-import { messagesOf, parsePbtxt, type FieldNode, type MessageNode } from "./pbtxt-ast";
 import type { InstanceKind } from "./config-fields";
-
-const INDENT = "  ";
-
-function splice(text: string, start: number, end: number, replacement: string): string {
-  return text.slice(0, start) + replacement + text.slice(end);
-}
-
-function lineStart(text: string, offset: number): number {
-  return text.lastIndexOf("\n", offset - 1) + 1;
-}
-
-function lineEnd(text: string, offset: number): number {
-  const at = text.indexOf("\n", offset);
-  return at === -1 ? text.length : at;
-}
-
-function indentAt(text: string, offset: number): string {
-  return /^[ \t]*/.exec(text.slice(lineStart(text, offset), offset))?.[0] ?? "";
-}
-
-function last(fields: FieldNode[], name: string): FieldNode | undefined {
-  return fields.filter((field) => field.name === name).at(-1);
-}
-
-/** Cuts one field out. A line that becomes empty goes with it; a comment on the line stays. */
-function cut(text: string, field: FieldNode): string {
-  const start = lineStart(text, field.start);
-  const end = lineEnd(text, field.end);
-  const before = text.slice(start, field.start);
-  const after = text.slice(field.end, end);
-  if (before.trim() === "" && after.trim() === "") {
-    const next = Math.min(end + 1, text.length);
-    const blankBefore = /\n[ \t]*\n$/.test(text.slice(0, start));
-    const blankAfter = next >= text.length || /^[ \t]*\n/.test(text.slice(next));
-    // A block that stood between two empty lines leaves one of them.
-    const from = blankBefore && blankAfter ? text.lastIndexOf("\n", start - 2) + 1 : start;
-    return splice(text, from, next, "");
-  }
-  return splice(text, field.start, field.end + (/^[ \t]*/.exec(after)?.[0].length ?? 0), "");
-}
-
-function cutAll(text: string, select: (document: FieldNode[]) => FieldNode[]): string {
-  let result = text;
-  for (;;) {
-    const field = select(parsePbtxt(result)).at(-1);
-    if (field === undefined) return result;
-    result = cut(result, field);
-  }
-}
-
-/** Adds `line` as the last field of a message, in the message's own layout. */
-function addToMessage(text: string, message: MessageNode, line: string): string {
-  const close = message.end - 1;
-  const inner = text.slice(message.start + 1, close);
-  const outer = indentAt(text, message.start);
-  const final = message.fields.at(-1);
-  if (!inner.includes("\n")) {
-    if (final !== undefined) return splice(text, final.end, close, ` ${line} `);
-    return splice(text, message.start + 1, close, `\n${outer}${INDENT}${line}\n${outer}`);
-  }
-  if (final === undefined)
-    return splice(text, lineEnd(text, message.start), lineEnd(text, message.start), `\n${outer}${INDENT}${line}`);
-  const onOwnLine = text.slice(lineStart(text, final.start), final.start).trim() === "";
-  const indent = onOwnLine ? indentAt(text, final.start) : outer + INDENT;
-  // After the comment that follows the last field, unless the bracket closes on that same line.
-  const at = lineEnd(text, final.end) < close ? lineEnd(text, final.end) : final.end;
-  return splice(text, at, at, `\n${indent}${line}`);
-}
-
-function appendBlock(text: string, block: string): string {
-  if (text.trim() === "") return `${block}\n`;
-  const body = text.replace(/\s*$/, "");
-  return `${body}\n\n${block}\n`;
-}
-
-function setScalar(text: string, fields: FieldNode[], name: string, value: string): string | null {
-  const field = last(fields, name);
-  if (field === undefined) return null;
-  return splice(text, field.value.start, field.value.end, value);
-}
+import { messagesOf, parsePbtxt, type FieldNode, type MessageNode } from "./pbtxt-ast";
+import { addToMessage, appendBlock, cutAll, INDENT, last, lineEnd, setScalar, splice } from "./pbtxt-edit";
 
 export function setMaxBatchSize(text: string, value: number): string {
   const document = parsePbtxt(text);

@@ -10,6 +10,8 @@ import type { DeploySource } from "./source";
 export interface Check {
   reading: ConfigReading;
   problems: ConfigProblem[];
+  /** The text as the runtime would complete it; empty while it cannot be read. */
+  effective: string;
   errors: number;
   /** The answer belongs to an earlier text. */
   checking: boolean;
@@ -27,6 +29,7 @@ function syntaxProblem(error: NonNullable<ConfigReading["error"]>): ConfigProble
     column: error.column,
     field: null,
     message: error.message,
+    plain: "",
     hint: null,
     fix: null,
   };
@@ -56,6 +59,7 @@ export function useChecks(source: DeploySource, texts: readonly string[]): Check
     return {
       reading,
       problems,
+      effective: answer?.data?.effective ?? "",
       errors: problems.filter((problem) => problem.severity === "error").length,
       checking,
       failure: answer?.error ?? null,

@@ -14,8 +14,13 @@ export interface DraftForm {
   target: "new" | "existing";
   endpoint: string;
   deployment: string;
+  /** Endpoint or deployment were named by hand: suggestions stay away. */
+  named: boolean;
   authMode: "key" | "aml_token";
   instanceCount: number;
+  /** What one replica asks of a machine; empty: nothing. */
+  instanceType: string;
+  antiAffinity: "preferred" | "required";
   /** Labels that a node must have; none: any node. */
   nodeLabels: Record<string, string>;
   /** Deploy although the preview says that it does not fit. */
@@ -53,8 +58,11 @@ export function firstForm(source: DeploySource, { endpoint, deployment }: Pick<D
     target: endpoint === null ? "new" : "existing",
     endpoint: endpoint ?? suggestEndpoint(modelName),
     deployment: deployment ?? (endpoint === null ? "blue" : "green"),
+    named: false,
     authMode: "key",
     instanceCount: 1,
+    instanceType: "",
+    antiAffinity: "preferred",
     nodeLabels: {},
     tryAnyway: false,
     takeTraffic: endpoint === null,

@@ -47,6 +47,8 @@ export function deployBody(form: DraftForm, registered: Registered) {
     endpoint: form.endpoint,
     deployment: form.deployment,
     instance_count: form.instanceCount,
+    ...(form.instanceType ? { instance_type: form.instanceType } : {}),
+    ...(form.antiAffinity === "preferred" ? {} : { anti_affinity: form.antiAffinity }),
     ...(Object.keys(form.nodeLabels).length > 0 ? { node_labels: form.nodeLabels } : {}),
     traffic: form.takeTraffic ? 100 : 0,
   };

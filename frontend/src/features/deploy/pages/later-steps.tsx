@@ -17,6 +17,7 @@ import type { StoredDraftControl } from "../draft/use-stored-draft";
 import { ConfigureStep } from "../steps/configure-step";
 import { DeployStep } from "../steps/deploy-step";
 import { InspectStep } from "../steps/inspect-step";
+import { PlacementStep } from "../steps/placement-step";
 import type { WizardStep } from "./deploy-page";
 
 export interface LaterStepsProps {
@@ -106,6 +107,17 @@ export function LaterSteps({ step, source, upload, stored, mark, onStep, onResta
       />
     );
   }
+  if (step === "placement") {
+    return (
+      <PlacementStep
+        source={source}
+        form={form}
+        onForm={change}
+        onBack={() => onStep("configure")}
+        onForward={() => onStep("deploy")}
+      />
+    );
+  }
   return (
     <DeployStep
       source={source}
@@ -114,7 +126,7 @@ export function LaterSteps({ step, source, upload, stored, mark, onStep, onResta
       nameNote={nameNote}
       busy={busy}
       failure={start.error}
-      onBack={() => onStep("configure")}
+      onBack={() => onStep("placement")}
       onDeploy={() => start.mutate(form)}
     />
   );

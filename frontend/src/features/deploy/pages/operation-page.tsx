@@ -15,9 +15,10 @@ import { Status } from "@/components/status";
 import { Time } from "@/components/time";
 import { useLiveState, useOperationUpdates } from "@/live/hooks";
 import classes from "../deploy.module.css";
-import { DeployFailure } from "../steps/deploy-failure";
-import { DeploySuccess } from "../steps/deploy-success";
-import { LogTail } from "../steps/log-tail";
+import { Deadline } from "../result/deadline";
+import { DeployFailure } from "../result/deploy-failure";
+import { DeploySuccess } from "../result/deploy-success";
+import { LogTail } from "../result/log-tail";
 import { StageList } from "../steps/stage-list";
 
 const route = getRouteApi("/app/deploy/$id");
@@ -104,7 +105,10 @@ function OperationView({ operation }: { operation: Operation }) {
           />
         ) : null}
         <div className={classes["operation"]}>
-          <Card title="Progress" hint={finished ? undefined : `${Math.round(operation.percent)} %`} flush>
+          <Card title="Progress" hint={finished ? undefined : `${Math.round(operation.percent)} %`}
+            actions={finished ? undefined : <Deadline at={operation.deadline_at} />}
+            flush
+          >
             <StageList stages={operation.stages} label="Stages" />
           </Card>
           {operation.endpoint && operation.deployment ? (

@@ -1,10 +1,11 @@
 /** The form beside the text: every change patches the text, every value is read back from it. */
-import { NumberInput, SegmentedControl, Switch, TextInput } from "@mantine/core";
+import { NumberInput, SegmentedControl, Select, Switch, TextInput } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
 import { useRef } from "react";
-import type { ConfigProblem } from "@/api/types";
+import { nodesQuery } from "@/api/nodes";
 import { Card } from "@/components/card";
 import { ToneIcon } from "@/components/status";
-import type { ConfigFields, InstanceKind } from "../config/config-fields";
+import type { InstanceKind } from "../config/config-fields";
 import {
   removeField,
   setDynamicBatching,
@@ -15,105 +16,26 @@ import {
   setPreferredBatchSizes,
   writtenField,
 } from "../config/config-patch";
-import type { Origin, SourceModel } from "../config/source";
+import { quoted, removeAt, setAt } from "../config/pbtxt-edit";
 import classes from "../deploy.module.css";
+import { AdvancedSections } from "./advanced-sections";
+import { errorAbout, originOf, type FormContext } from "./form-context";
+import { Field, OriginBadge } from "./form-field";
 import { ListInput } from "./list-input";
-import { TensorTable } from "./tensor-table";
+import { TensorFields } from "./tensor-fields";
 
-export interface ConfigFormProps {
-  model: SourceModel;
-  text: string;
-  fields: ConfigFields;
-  /** The same fields of the text as it started. */
-  start: ConfigFields;
-  problems: readonly ConfigProblem[];
+export interface ConfigFormProps extends FormContext {
   /** Line that keeps the text from being read; the form is frozen until then. */
   brokenLine: number | null;
   name: { value: string; problem: string | null; note: string; locked: boolean; onChange: (name: string) => void };
-  onChange: (text: string) => void;
 }
 
-const KINDS: { value: InstanceKind; label: string }[] = [
-  { value: "KIND_AUTO", label: "Auto" },
-  { value: "KIND_GPU", label: "GPU" },
-  { value: "KIND_CPU", label: "CPU" },
-];
+const BACKENDS = ["onnxruntime", "pytorch", "python", "tensorflow", "openvino", "tensorrt", "fil"];
 
-const ORIGIN_WORDS: Record<Origin | "you", string> = {
-  model: "from model",
-  default: "default",
-  config: "from file",
-  you: "you",
-};
-
-interface OriginBadgeProps {
-  origin: Origin | "you";
-  what: string;
-  onRestore?: () => void;
-}
-
-function OriginBadge({ origin, what, onRestore }: OriginBadgeProps) {
-  if (origin !== "you" || !onRestore) {
-    return (
-      <span className={classes["origin"]} data-origin={origin}>
-        {ORIGIN_WORDS[origin]}
-      </span>
-    );
-  }
-  return (
-    <button
-      type="button"
-      className={classes["origin"]}
-      data-origin="you"
-      onClick={onRestore}
-      title="Restore what it was"
-      aria-label={`${what} is set by you. Restore`}
-    >
-      you
-    </button>
-  );
-}
-
-interface FieldProps extends OriginBadgeProps {
-  children: React.ReactNode;
-}
-
-function Field({ what, origin, onRestore, children }: FieldProps) {
-  return (
-    <div className={classes["field"]}>
-      <span className={classes["fieldLabel"]}>
-        <span aria-hidden>{what}</span>
-        <OriginBadge origin={origin} what={what} {...(onRestore ? { onRestore } : {})} />
-      </span>
-      {children}
-    </div>
-  );
-}
-
-const same = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
-
-export function ConfigForm({
-  model,
-  text,
-  fields,
-  start,
-  problems,
-  brokenLine,
-  name,
-  onChange,
-}: ConfigFormProps) {
-  const forgotten = useRef<string | null>(null);
-  const origin = (key: keyof ConfigFields, source: string): Origin | "you" =>
-    same(fields[key], start[key])
-      ? (model.provenance[source] ?? (start[key] === null || !model.written ? "default" : "config"))
-      : "you";
-  const wrong = (field: string) =>
-    problems.find((problem) => problem.severity === "error" && problem.field?.includes(field))?.message;
-  const toggleBatching = (on: boolean) => {
-    if (!on) forgotten.current = writtenField(text, "dynamic_batching");
-    onChange(setDynamicBatching(text, on, forgotten.current));
-  };
-  const batched = (fields.maxBatchSize ?? model.maxBatchSize) > 0;
+export function ConfigForm({ brokenLine, name, ...form }: ConfigFormProps) {
+  const batched = (form.fields.maxBatchSize ?? form.model.maxBatchSize) > 0;
+  const ensemble = form.fields.ensemble !== null;
+  const others = form.fields.otherSettings;
   return (
     <Card flush>
       {brokenLine === null ? null : (
@@ -122,180 +44,282 @@ export function ConfigForm({
           Fix line {brokenLine} to use the form
         </div>
       )}
-      <div className={classes["section"]}>
-        <div className={classes["sectionHead"]}>
-          <h2>General</h2>
-        </div>
-        <div className={classes["fields"]}>
-          <div className={classes["field"]}>
-            <span className={classes["fieldLabel"]} aria-hidden>
-              Model name
-            </span>
-            <TextInput
-              aria-label="Model name"
-              value={name.value}
-              onChange={(event) => name.onChange(event.currentTarget.value)}
-              error={name.problem}
-              disabled={name.locked}
-            />
-            {name.problem === null ? <p className={classes["hint"]}>{name.note}</p> : null}
+      <fieldset className={classes["fieldset"]} disabled={brokenLine !== null}>
+        <General form={form} name={name} />
+        <TensorFields form={form} kind="input" batched={batched} />
+        <TensorFields form={form} kind="output" batched={batched} />
+        {ensemble ? null : (
+          <>
+            <Instances form={form} />
+            <Batching form={form} />
+          </>
+        )}
+        <AdvancedSections form={form} />
+        {others.length > 0 ? (
+          <div className={classes["section"]}>
+            <div className={classes["sectionHead"]}>
+              <h2>Other settings</h2>
+            </div>
+            <p className={classes["note"]} style={{ margin: 0 }}>
+              {others.length === 1
+                ? "1 setting is not shown in the form and stays as written: "
+                : `${others.length} settings are not shown in the form and stay as written: `}
+              <span className="mono">{others.join(", ")}</span>
+            </p>
           </div>
-          <Field what="Backend" origin={model.provenance["backend"] ?? "model"}>
-            <TextInput aria-label="Backend" value={model.backend || model.platform} readOnly variant="filled" />
+        ) : null}
+      </fieldset>
+    </Card>
+  );
+}
+
+function General({ form, name }: { form: FormContext; name: ConfigFormProps["name"] }) {
+  const { fields, start, model, text, onChange } = form;
+  const backend = fields.backend ?? model.backend ?? model.platform;
+  const known = backend && !BACKENDS.includes(backend) ? [backend, ...BACKENDS] : BACKENDS;
+  return (
+    <div className={classes["section"]}>
+      <div className={classes["sectionHead"]}>
+        <h2>General</h2>
+      </div>
+      <div className={classes["fields"]}>
+        <div className={classes["field"]}>
+          <span className={classes["fieldLabel"]} aria-hidden>
+            Model name
+          </span>
+          <TextInput
+            aria-label="Model name"
+            value={name.value}
+            onChange={(event) => name.onChange(event.currentTarget.value)}
+            error={name.problem}
+            disabled={name.locked}
+          />
+          {name.problem === null ? <p className={classes["hint"]}>{name.note}</p> : null}
+        </div>
+        {fields.ensemble ? null : (
+          <Field
+            what="Backend"
+            origin={originOf(form, "backend", "backend")}
+            onRestore={() =>
+              onChange(
+                start.backend === null ? removeAt(text, ["backend"]) : setAt(text, ["backend"], quoted(start.backend)),
+              )
+            }
+          >
+            <Select
+              aria-label="Backend"
+              data={known}
+              value={backend || null}
+              onChange={(next) => {
+                if (next !== null) onChange(setAt(text, ["backend"], quoted(next)));
+              }}
+              error={errorAbout(form, "backend") ?? errorAbout(form, "platform")}
+            />
           </Field>
-          <fieldset className={classes["fieldset"]} disabled={brokenLine !== null}>
-            <Field
-              what="Max batch size"
-              origin={origin("maxBatchSize", "max_batch_size")}
-              onRestore={() =>
-                onChange(
-                  start.maxBatchSize === null
-                    ? removeField(text, "max_batch_size")
-                    : setMaxBatchSize(text, start.maxBatchSize),
+        )}
+        <Field
+          what="Max batch size"
+          origin={originOf(form, "maxBatchSize", "max_batch_size")}
+          onRestore={() =>
+            onChange(
+              start.maxBatchSize === null
+                ? removeField(text, "max_batch_size")
+                : setMaxBatchSize(text, start.maxBatchSize),
+            )
+          }
+        >
+          <NumberInput
+            aria-label="Max batch size"
+            value={fields.maxBatchSize ?? ""}
+            placeholder={String(model.maxBatchSize)}
+            min={0}
+            allowDecimal={false}
+            onChange={(value) => {
+              if (typeof value === "number") onChange(setMaxBatchSize(text, value));
+            }}
+            error={errorAbout(form, "max_batch_size")}
+          />
+        </Field>
+      </div>
+    </div>
+  );
+}
+
+const KINDS: { value: InstanceKind; label: string }[] = [
+  { value: "KIND_AUTO", label: "Auto" },
+  { value: "KIND_GPU", label: "GPU" },
+  { value: "KIND_CPU", label: "CPU" },
+];
+
+function Instances({ form }: { form: FormContext }) {
+  const { fields, start, text, onChange } = form;
+  return (
+    <div className={classes["section"]}>
+      <div className={classes["sectionHead"]}>
+        <h2>Instances</h2>
+      </div>
+      {fields.instanceGroups > 1 ? (
+        <p className={classes["hint"]}>
+          {fields.instanceGroups} instance groups are written in the text. Edit them there.
+        </p>
+      ) : (
+        <div className={classes["fields"]}>
+          <Field
+            what="Run on"
+            origin={originOf(form, "instanceKind", "instance_group")}
+            onRestore={() => onChange(setInstanceKind(text, start.instanceKind))}
+          >
+            <SegmentedControl
+              aria-label="Run on"
+              data={KINDS}
+              value={fields.instanceKind}
+              onChange={(kind) => onChange(setInstanceKind(text, kind))}
+              disabled={form.disabled}
+              style={{ alignSelf: "start", justifySelf: "start" }}
+            />
+          </Field>
+          <Field
+            what="Per device"
+            origin={originOf(form, "instanceCount", "instance_group")}
+            onRestore={() => onChange(setInstanceCount(text, start.instanceCount ?? 1))}
+          >
+            <NumberInput
+              aria-label="Instances per device"
+              value={fields.instanceCount ?? ""}
+              placeholder="1"
+              min={1}
+              max={64}
+              allowDecimal={false}
+              onChange={(value) => {
+                if (typeof value === "number" && value >= 1) onChange(setInstanceCount(text, value));
+              }}
+              error={errorAbout(form, "instance_group")}
+            />
+          </Field>
+          {fields.instanceKind === "KIND_GPU" || fields.gpus.length > 0 ? <Gpus form={form} /> : null}
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** Which of a node's GPUs; none chosen means all of them. */
+function Gpus({ form }: { form: FormContext }) {
+  const { fields, start, text, onChange } = form;
+  const nodes = useQuery(nodesQuery()).data?.items ?? [];
+  const node = [...nodes].sort((a, b) => b.info.gpus.length - a.info.gpus.length)[0];
+  const indices = [...new Set([...(node?.info.gpus.map((gpu) => gpu.index) ?? []), ...fields.gpus])].sort((a, b) => a - b);
+  const write = (gpus: readonly number[]) =>
+    onChange(
+      gpus.length === 0
+        ? removeAt(text, ["instance_group", 0, "gpus"])
+        : setAt(text, ["instance_group", 0, "gpus"], `[ ${gpus.join(", ")} ]`),
+    );
+  return (
+    <Field
+      what={node && node.info.gpus.length > 0 ? `GPUs on ${node.name}` : "GPUs"}
+      origin={originOf(form, "gpus", "instance_group")}
+      onRestore={() => write(start.gpus)}
+    >
+      {indices.length === 0 ? (
+        <p className={classes["hint"]}>No node has a GPU.</p>
+      ) : (
+        <div className={classes["chips"]} role="group" aria-label="GPUs">
+          {indices.map((index) => (
+            <button
+              key={index}
+              type="button"
+              className={classes["chip"]}
+              aria-pressed={fields.gpus.includes(index)}
+              onClick={() =>
+                write(
+                  fields.gpus.includes(index)
+                    ? fields.gpus.filter((one) => one !== index)
+                    : [...fields.gpus, index].sort((a, b) => a - b),
                 )
               }
             >
-              <NumberInput
-                aria-label="Max batch size"
-                value={fields.maxBatchSize ?? ""}
-                placeholder={String(model.maxBatchSize)}
-                min={0}
-                allowDecimal={false}
-                onChange={(value) => {
-                  if (typeof value === "number") onChange(setMaxBatchSize(text, value));
-                }}
-                error={wrong("max_batch_size")}
-              />
-            </Field>
-          </fieldset>
+              {index}
+            </button>
+          ))}
         </div>
+      )}
+    </Field>
+  );
+}
+
+function Batching({ form }: { form: FormContext }) {
+  const forgotten = useRef<string | null>(null);
+  const { fields, start, text, onChange } = form;
+  const toggle = (on: boolean) => {
+    if (!on) forgotten.current = writtenField(text, "dynamic_batching");
+    onChange(setDynamicBatching(text, on, forgotten.current));
+  };
+  return (
+    <div className={classes["section"]}>
+      <div className={classes["sectionHead"]}>
+        <h2 id="dynamic-batching">Dynamic batching</h2>
+        <Switch
+          aria-labelledby="dynamic-batching"
+          checked={fields.dynamicBatching}
+          onChange={(event) => toggle(event.currentTarget.checked)}
+        />
+        <OriginBadge
+          origin={originOf(form, "dynamicBatching", "dynamic_batching")}
+          what="Dynamic batching"
+          onRestore={() => toggle(start.dynamicBatching)}
+        />
       </div>
-      <div className={classes["section"]} style={{ paddingInline: 0, paddingBottom: 4 }}>
-        <div className={classes["sectionHead"]} style={{ padding: "0 12px", marginBottom: 2 }}>
-          <h2>Inputs</h2>
-          <OriginBadge origin={model.provenance["inputs"] ?? "model"} what="Inputs" />
-        </div>
-        <TensorTable tensors={model.inputs} caption="Inputs" batched={batched} />
-      </div>
-      <div className={classes["section"]} style={{ paddingInline: 0, paddingBottom: 4 }}>
-        <div className={classes["sectionHead"]} style={{ padding: "0 12px", marginBottom: 2 }}>
-          <h2>Outputs</h2>
-          <OriginBadge origin={model.provenance["outputs"] ?? "model"} what="Outputs" />
-        </div>
-        <TensorTable tensors={model.outputs} caption="Outputs" batched={batched} />
-      </div>
-      <fieldset className={classes["fieldset"]} disabled={brokenLine !== null}>
-        <div className={classes["section"]} style={{ borderTop: "1px solid var(--line)" }}>
-          <div className={classes["sectionHead"]}>
-            <h2>Instances</h2>
-          </div>
-          {fields.instanceGroups > 1 ? (
-            <p className={classes["hint"]}>
-              {fields.instanceGroups} instance groups are written in the text. Edit them there.
-            </p>
-          ) : (
-            <div className={classes["fields"]}>
-              <Field
-                what="Run on"
-                origin={origin("instanceKind", "instance_group")}
-                onRestore={() => onChange(setInstanceKind(text, start.instanceKind))}
-              >
-                <SegmentedControl
-                  aria-label="Run on"
-                  data={KINDS}
-                  value={fields.instanceKind}
-                  onChange={(kind) => onChange(setInstanceKind(text, kind))}
-                  disabled={brokenLine !== null}
-                  style={{ alignSelf: "start", justifySelf: "start" }}
-                />
-              </Field>
-              <Field
-                what="Per device"
-                origin={origin("instanceCount", "instance_group")}
-                onRestore={() =>
-                  onChange(
-                    start.instanceCount === null
-                      ? setInstanceCount(text, 1)
-                      : setInstanceCount(text, start.instanceCount),
-                  )
-                }
-              >
-                <NumberInput
-                  aria-label="Instances per device"
-                  value={fields.instanceCount ?? ""}
-                  placeholder="1"
-                  min={1}
-                  max={64}
-                  allowDecimal={false}
-                  onChange={(value) => {
-                    if (typeof value === "number" && value >= 1) onChange(setInstanceCount(text, value));
-                  }}
-                  error={wrong("instance_group")}
-                />
-              </Field>
-            </div>
-          )}
-        </div>
-        <div className={classes["section"]}>
-          <div className={classes["sectionHead"]}>
-            <h2 id="dynamic-batching">Dynamic batching</h2>
-            <Switch
-              aria-labelledby="dynamic-batching"
-              checked={fields.dynamicBatching}
-              onChange={(event) => toggleBatching(event.currentTarget.checked)}
+      {fields.dynamicBatching ? (
+        <div className={classes["fields"]}>
+          <Field
+            what="Preferred batch sizes"
+            origin={originOf(form, "preferredBatchSizes", "dynamic_batching")}
+            onRestore={() => onChange(setPreferredBatchSizes(text, start.preferredBatchSizes))}
+          >
+            <ListInput
+              label="Preferred batch sizes"
+              value={fields.preferredBatchSizes}
+              placeholder="any, up to the maximum"
+              onChange={(sizes) => onChange(setPreferredBatchSizes(text, sizes))}
+              error={errorAbout(form, "preferred_batch_size")}
             />
-            <OriginBadge
-              origin={origin("dynamicBatching", "dynamic_batching")}
-              what="Dynamic batching"
-              onRestore={() => toggleBatching(start.dynamicBatching)}
+          </Field>
+          <Field
+            what="Max queue delay"
+            origin={originOf(form, "maxQueueDelayMicroseconds", "dynamic_batching")}
+            onRestore={() => onChange(setMaxQueueDelay(text, start.maxQueueDelayMicroseconds))}
+          >
+            <NumberInput
+              aria-label="Max queue delay in microseconds"
+              value={fields.maxQueueDelayMicroseconds ?? ""}
+              placeholder="0 µs"
+              suffix={"\u202fµs"}
+              thousandSeparator=","
+              min={0}
+              step={100}
+              allowDecimal={false}
+              onChange={(value) => onChange(setMaxQueueDelay(text, typeof value === "number" ? value : null))}
+              error={errorAbout(form, "max_queue_delay")}
             />
-          </div>
-          {fields.dynamicBatching ? (
-            <div className={classes["fields"]}>
-              <Field
-                what="Preferred batch sizes"
-                origin={origin("preferredBatchSizes", "dynamic_batching")}
-                onRestore={() => onChange(setPreferredBatchSizes(text, start.preferredBatchSizes))}
-              >
-                <ListInput
-                  label="Preferred batch sizes"
-                  value={fields.preferredBatchSizes}
-                  placeholder="any, up to the maximum"
-                  onChange={(sizes) => onChange(setPreferredBatchSizes(text, sizes))}
-                  error={wrong("preferred_batch_size")}
-                />
-              </Field>
-              <Field
-                what="Max queue delay"
-                origin={origin("maxQueueDelayMicroseconds", "dynamic_batching")}
-                onRestore={() => onChange(setMaxQueueDelay(text, start.maxQueueDelayMicroseconds))}
-              >
-                <NumberInput
-                  aria-label="Max queue delay in microseconds"
-                  value={fields.maxQueueDelayMicroseconds ?? ""}
-                  placeholder="0 µs"
-                  suffix={"\u202fµs"}
-                  thousandSeparator=","
-                  min={0}
-                  step={100}
-                  allowDecimal={false}
-                  onChange={(value) => onChange(setMaxQueueDelay(text, typeof value === "number" ? value : null))}
-                  error={wrong("max_queue_delay")}
-                />
-              </Field>
-            </div>
-          ) : (
-            <p className={classes["hint"]}>
-              Requests run one by one. Switch it on to join waiting requests into one batch.
-            </p>
-          )}
-          {fields.otherSettings.length > 0 ? (
-            <p className={classes["note"]}>
-              Not in the form, kept as written: <span className="mono">{fields.otherSettings.join(", ")}</span>
-            </p>
-          ) : null}
+          </Field>
+          <Switch
+            label="Answers in the order of requests"
+            checked={fields.preserveOrdering}
+            onChange={(event) =>
+              onChange(
+                event.currentTarget.checked
+                  ? setAt(text, ["dynamic_batching", "preserve_ordering"], "true")
+                  : removeAt(text, ["dynamic_batching", "preserve_ordering"]),
+              )
+            }
+          />
         </div>
-      </fieldset>
-    </Card>
+      ) : (
+        <p className={classes["hint"]}>
+          Requests run one by one. Switch it on to join waiting requests into one batch.
+        </p>
+      )}
+    </div>
   );
 }

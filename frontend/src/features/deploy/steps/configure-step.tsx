@@ -1,10 +1,11 @@
 /** Step 3: form left, config.pbtxt right, problems under it. The text is the truth. */
 import { SegmentedControl } from "@mantine/core";
 import { IconFileCode } from "@tabler/icons-react";
-import { useEffect, useMemo, useRef, useState } from "react";
+import { lazy, Suspense, useEffect, useMemo, useRef, useState } from "react";
 import { Card } from "@/components/card";
-import { PbtxtEditor, type PbtxtEditorHandle } from "@/components/pbtxt-editor/pbtxt-editor";
-import { readConfig, type ConfigFields } from "../config/config-fields";
+import type { PbtxtEditorHandle } from "@/components/pbtxt-editor/pbtxt-editor";
+import { SkeletonRows } from "@/components/skeleton";
+import { type ConfigFields, NO_FIELDS, readConfig } from "../config/config-fields";
 import { modelNameProblem } from "../config/names";
 import type { DeploySource } from "../config/source";
 import { useChecks } from "../config/use-checks";
@@ -13,6 +14,12 @@ import type { DraftForm } from "../draft/draft";
 import { ConfigForm } from "./config-form";
 import { Footer } from "./footer";
 import { ProblemsList } from "./problems-list";
+import { TryLoadCard } from "./try-load-card";
+
+/** The editor is most of this step's code; the others should not wait for it. */
+const PbtxtEditor = lazy(() =>
+  import("@/components/pbtxt-editor/pbtxt-editor").then((module) => ({ default: module.PbtxtEditor })),
+);
 
 export interface ConfigureStepProps {
   source: DeploySource;
@@ -25,17 +32,6 @@ export interface ConfigureStepProps {
   onBack: () => void;
   onForward: () => void;
 }
-
-const NOTHING: ConfigFields = {
-  maxBatchSize: null,
-  instanceGroups: 0,
-  instanceCount: null,
-  instanceKind: "KIND_AUTO",
-  dynamicBatching: false,
-  preferredBatchSizes: [],
-  maxQueueDelayMicroseconds: null,
-  otherSettings: [],
-};
 
 export function ConfigureStep({ source, form, onForm, nameNote, mark, onBack, onForward }: ConfigureStepProps) {
   const [active, setActive] = useState(() =>
@@ -50,12 +46,18 @@ export function ConfigureStep({ source, form, onForm, nameNote, mark, onBack, on
   const model = source.models[active] ?? source.models[0];
   const check = checks[active];
   const text = form.texts[active] ?? "";
-  const readable = useRef<ConfigFields>(NOTHING);
-  const start = useMemo(() => readConfig(model?.startText ?? "").fields ?? NOTHING, [model?.startText]);
-  const marked = mark?.line;
+  const readable = useRef<ConfigFields>(NO_FIELDS);
+  const start = useMemo(() => readConfig(model?.startText ?? "").fields ?? NO_FIELDS, [model?.startText]);
+  const marked = useMark(mark?.line ?? null);
   useEffect(() => {
-    if (marked !== undefined) editor.current?.goTo(marked, null);
-  }, [marked]);
+    const next = (event: KeyboardEvent) => {
+      if (!(event.ctrlKey || event.metaKey) || !event.shiftKey || event.key.toLowerCase() !== "d") return;
+      event.preventDefault();
+      setDiff((shown) => !shown);
+    };
+    window.addEventListener("keydown", next);
+    return () => window.removeEventListener("keydown", next);
+  }, []);
   if (!model || !check) return null;
 
   // While the text cannot be read the form shows, frozen, what it last could.
@@ -73,22 +75,27 @@ export function ConfigureStep({ source, form, onForm, nameNote, mark, onBack, on
       : waiting
         ? "Checking the configuration"
         : nameNote);
+  // A file's own text is written otherwise than what is completed from the model: both are compared as the runtime
+  // would write them.
+  const completed = diff && model.written && check.effective !== "";
   const forward = () => {
     if (!blocked) onForward();
   };
   return (
     <>
       {source.models.length > 1 ? (
-        <SegmentedControl
-          mb={12}
-          aria-label="Model of the archive"
-          value={String(active)}
-          onChange={(index) => setActive(Number(index))}
-          data={source.models.map((one, index) => ({
-            value: String(index),
-            label: `${one.name}${(checks[index]?.errors ?? 0) > 0 ? ` (${checks[index]?.errors} to fix)` : ""}`,
-          }))}
-        />
+        <div className={classes["scroller"]}>
+          <SegmentedControl
+            mb={12}
+            aria-label="Model of the archive"
+            value={String(active)}
+            onChange={(index) => setActive(Number(index))}
+            data={source.models.map((one, index) => ({
+              value: String(index),
+              label: `${one.name}${(checks[index]?.errors ?? 0) > 0 ? ` (${checks[index]?.errors} to fix)` : ""}`,
+            }))}
+          />
+        </div>
       ) : null}
       <div className={classes["columns"]}>
         <ConfigForm
@@ -99,6 +106,7 @@ export function ConfigureStep({ source, form, onForm, nameNote, mark, onBack, on
           start={start}
           problems={check.problems}
           brokenLine={check.reading.error?.line ?? null}
+          disabled={check.reading.error !== null}
           name={{
             value: form.modelName,
             problem: nameProblem,
@@ -117,7 +125,13 @@ export function ConfigureStep({ source, form, onForm, nameNote, mark, onBack, on
                 <span className={classes["editorName"]}>config.pbtxt</span>
               </span>
             }
-            hint={source.registered === null ? "edits here update the form" : "edits become a revision of this version"}
+            hint={
+              completed
+                ? "as the runtime completes it"
+                : source.registered === null
+                  ? "edits here update the form"
+                  : "edits become a revision of this version"
+            }
             actions={
               <SegmentedControl
                 aria-label="View of the text"
@@ -131,19 +145,31 @@ export function ConfigureStep({ source, form, onForm, nameNote, mark, onBack, on
             }
           >
             <div className={classes["editor"]}>
-              <PbtxtEditor
-                key={active}
-                ref={editor}
-                value={text}
-                onChange={setText}
-                problems={check.problems}
-                original={diff ? model.completeText : null}
-                label={`config.pbtxt of ${model.name}. Escape, then Tab, leaves the editor.`}
-                onSubmit={forward}
-              />
+              <Suspense fallback={<SkeletonRows rows={8} label="Loading the editor" />}>
+                <PbtxtEditor
+                  key={`${active} ${completed ? "completed" : "own"}`}
+                  ref={(handle) => {
+                    editor.current = handle;
+                    if (handle) marked(handle);
+                  }}
+                  value={completed ? check.effective : text}
+                  onChange={setText}
+                  readOnly={completed}
+                  problems={completed ? [] : check.problems.map((one) => ({ ...one, message: one.plain || one.message }))}
+                  original={diff ? model.completeText : null}
+                  label={`config.pbtxt of ${model.name}. Escape, then Tab, leaves the editor.`}
+                  onSubmit={forward}
+                />
+              </Suspense>
             </div>
           </Card>
-          <ProblemsList check={check} onGoTo={(line, column) => editor.current?.goTo(line, column)} onFix={setText} />
+          <ProblemsList
+            check={check}
+            allFixed={model.proposal && model.proposal.text !== text ? model.proposal : null}
+            onGoTo={(line, column) => editor.current?.goTo(line, column)}
+            onFix={setText}
+          />
+          <TryLoadCard source={source} form={form} blocked={errors > 0 || waiting} onGoTo={(line) => editor.current?.goTo(line, null)} />
         </div>
       </div>
       <Footer
@@ -156,4 +182,15 @@ export function ConfigureStep({ source, form, onForm, nameNote, mark, onBack, on
       />
     </>
   );
+}
+
+/** Goes to the line once, as soon as the editor is there. */
+function useMark(line: number | null): (editor: PbtxtEditorHandle) => void {
+  const done = useRef(false);
+  return (editor) => {
+    if (line === null || done.current) return;
+    done.current = true;
+    // After the editor has drawn itself.
+    requestAnimationFrame(() => editor.goTo(line, null));
+  };
 }

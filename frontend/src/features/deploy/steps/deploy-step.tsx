@@ -1,17 +1,20 @@
-/** Step 4: where it goes: endpoint, deployment, instances, traffic. */
-import { NumberInput, SegmentedControl, Select, Switch, TextInput } from "@mantine/core";
+/** Step 5: under which address, and with how much traffic. */
+import { SegmentedControl, Select, Switch, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
+import { useEffect } from "react";
 import { endpointsQuery } from "@/api/endpoints";
-import { nodesQuery } from "@/api/nodes";
 import type { Endpoint } from "@/api/types";
+import { AsCodeButton } from "@/components/as-code";
 import { Card } from "@/components/card";
 import { bytes } from "@/components/format";
 import { ProblemCard } from "@/components/problem-card";
-import { Chip, Status } from "@/components/status";
-import type { DraftForm } from "../draft/draft";
-import { endpointNameProblem, suggestDeployment } from "../config/names";
+import { Chip } from "@/components/status";
+import { TrafficBar } from "@/components/traffic-bar";
+import { endpointNameProblem, freeEndpointName, suggestDeployment } from "../config/names";
 import { changedConfigs, type DeploySource } from "../config/source";
 import classes from "../deploy.module.css";
+import type { DraftForm } from "../draft/draft";
+import { deployRecipe } from "../draft/recipe";
 import { Footer } from "./footer";
 
 export interface DeployStepProps {
@@ -25,11 +28,18 @@ export interface DeployStepProps {
   onDeploy: () => void;
 }
 
+/** One that failed or was canceled and answers nobody: its name is free for the next try. */
+const mayBeReplaced = (deployment: Endpoint["deployments"][number], endpoint: Endpoint): boolean =>
+  ["Failed", "Canceled"].includes(deployment.provisioning_state) && !endpoint.traffic[deployment.name];
+
+const namesTaken = (endpoint: Endpoint | undefined): string[] =>
+  (endpoint?.deployments ?? []).filter((one) => !endpoint || !mayBeReplaced(one, endpoint)).map((one) => one.name);
+
 function placeProblem(draft: DraftForm, endpoints: readonly Endpoint[]): string | null {
   const existing = endpoints.find((endpoint) => endpoint.name === draft.endpoint);
   if (draft.target === "existing") {
     if (!existing) return "Choose an endpoint.";
-    return existing.deployments.some((deployment) => deployment.name === draft.deployment)
+    return existing.deployments.some((one) => one.name === draft.deployment && !mayBeReplaced(one, existing))
       ? `${draft.endpoint} has a deployment ${draft.deployment} already. Choose another name.`
       : null;
   }
@@ -39,16 +49,17 @@ function placeProblem(draft: DraftForm, endpoints: readonly Endpoint[]): string 
 }
 
 export function DeployStep({ source, draft, onDraft, nameNote, busy, failure, onBack, onDeploy }: DeployStepProps) {
-  const endpoints = useQuery(endpointsQuery({ limit: 200 })).data?.items ?? [];
+  const listed = useQuery(endpointsQuery({ limit: 200 })).data;
+  const endpoints = listed?.items ?? [];
+  useSuggestions(draft, listed?.items, onDraft);
   const existing =
     draft.target === "existing" ? endpoints.find((endpoint) => endpoint.name === draft.endpoint) : undefined;
   const problem = placeProblem(draft, endpoints);
   const deploymentProblem = endpointNameProblem(draft.deployment);
   const nothingServes = !existing || Object.values(existing.traffic).every((share) => share === 0);
   const choose = (name: string) => {
-    const taken =
-      endpoints.find((endpoint) => endpoint.name === name)?.deployments.map((deployment) => deployment.name) ?? [];
-    onDraft({ endpoint: name, deployment: suggestDeployment(taken) });
+    const taken = namesTaken(endpoints.find((endpoint) => endpoint.name === name));
+    onDraft({ named: true, endpoint: name, deployment: suggestDeployment(taken), takeTraffic: false });
   };
   const changed = Object.keys(changedConfigs(source.models, draft.texts)).length;
   return (
@@ -69,14 +80,18 @@ export function DeployStep({ source, draft, onDraft, nameNote, busy, failure, on
                   { value: "new", label: "New endpoint" },
                   { value: "existing", label: "Existing endpoint", disabled: endpoints.length === 0 },
                 ]}
-                onChange={(target) => onDraft({ target, ...(target === "new" ? { deployment: "blue" } : {}) })}
+                onChange={(target) =>
+                  target === "new"
+                    ? onDraft({ target: "new", deployment: "blue", takeTraffic: true })
+                    : onDraft({ target: "existing", takeTraffic: false })
+                }
               />
               <div className={classes["fields"]}>
                 {draft.target === "new" ? (
                   <TextInput
                     label="Endpoint name"
                     value={draft.endpoint}
-                    onChange={(event) => onDraft({ endpoint: event.currentTarget.value })}
+                    onChange={(event) => onDraft({ named: true, endpoint: event.currentTarget.value })}
                     error={problem}
                   />
                 ) : (
@@ -95,31 +110,29 @@ export function DeployStep({ source, draft, onDraft, nameNote, busy, failure, on
                 <TextInput
                   label="Deployment name"
                   value={draft.deployment}
-                  onChange={(event) => onDraft({ deployment: event.currentTarget.value })}
+                  onChange={(event) => onDraft({ named: true, deployment: event.currentTarget.value })}
                   error={deploymentProblem}
                 />
               </div>
             </div>
           </div>
-          <div className={classes["section"]}>
-            <div className={classes["sectionHead"]}>
-              <h2>Replicas</h2>
-              <span className="secondary">each is a process of its own, placed on the node with the most room</span>
-            </div>
-            <div className={classes["fields"]}>
-              <NumberInput
-                label="Replicas"
-                value={draft.instanceCount}
-                min={1}
-                max={16}
-                allowDecimal={false}
-                onChange={(value) => {
-                  if (typeof value === "number" && value >= 1) onDraft({ instanceCount: value });
-                }}
+          {draft.target === "new" ? (
+            <div className={classes["section"]}>
+              <div className={classes["sectionHead"]}>
+                <h2>Access</h2>
+                <span className="secondary">how clients prove themselves</span>
+              </div>
+              <SegmentedControl
+                aria-label="Access"
+                value={draft.authMode}
+                onChange={(mode) => onDraft({ authMode: mode === "aml_token" ? "aml_token" : "key" })}
+                data={[
+                  { value: "key", label: "Two keys" },
+                  { value: "aml_token", label: "Short-lived tokens" },
+                ]}
               />
-              <Nodes />
             </div>
-          </div>
+          ) : null}
           <div className={classes["section"]}>
             <div className={classes["sectionHead"]}>
               <h2>Traffic</h2>
@@ -134,10 +147,11 @@ export function DeployStep({ source, draft, onDraft, nameNote, busy, failure, on
               onChange={(event) => onDraft({ takeTraffic: event.currentTarget.checked })}
             />
             <p className={classes["note"]}>{trafficNote(draft, existing)}</p>
+            {existing ? <TrafficBar traffic={existing.traffic} /> : null}
           </div>
         </Card>
         <div className={classes["stack"]}>
-          <Card title="Summary">
+          <Card title="Summary" actions={<AsCodeButton recipe={() => deployRecipe(source, draft)} />}>
             <dl className={classes["facts"]}>
               <dt>Model</dt>
               <dd>
@@ -152,6 +166,11 @@ export function DeployStep({ source, draft, onDraft, nameNote, busy, failure, on
                 {changed === 0
                   ? "as completed from the model"
                   : `edited by you (${changed} ${changed === 1 ? "model" : "models"})`}
+              </dd>
+              <dt>Machine</dt>
+              <dd>
+                {draft.instanceType || "any node"}
+                {draft.antiAffinity === "required" ? ", one replica per node" : ""}
               </dd>
               <dt>Endpoint</dt>
               <dd>
@@ -195,28 +214,23 @@ function trafficNote(draft: DraftForm, existing: Endpoint | undefined): string {
     : "The endpoint answers as soon as every replica is ready.";
 }
 
-function Nodes() {
-  const { data, error } = useQuery(nodesQuery());
-  if (error) return <ProblemCard error={error} title="The nodes could not be read" />;
-  const nodes = data?.items ?? [];
-  const ready = nodes.filter((node) => node.state.toLowerCase() === "online" && !node.cordoned);
-  return (
-    <div className={classes["field"]}>
-      <span className={classes["fieldLabel"]}>
-        {data ? `${ready.length} of ${nodes.length} nodes can take it` : "Nodes"}
-      </span>
-      <div className={classes["nodes"]}>
-        {nodes.slice(0, 6).map((node) => (
-          <span key={node.id} title={node.name}>
-            <Status state={node.cordoned ? "Cordoned" : node.state} plain /> <span className="mono">{node.name}</span>
-          </span>
-        ))}
-      </div>
-      {data && ready.length === 0 ? (
-        <p className={classes["hint"]} data-tone="error">
-          No node is online. The deployment waits until one joins.
-        </p>
-      ) : null}
-    </div>
+/** Until a name is typed: a free endpoint name, and the slot beside what serves. */
+function useSuggestions(
+  draft: DraftForm,
+  endpoints: readonly Endpoint[] | undefined,
+  onDraft: (part: Partial<DraftForm>) => void,
+): void {
+  const open = !draft.named && endpoints !== undefined;
+  const existing = endpoints?.find((endpoint) => endpoint.name === draft.endpoint);
+  const free = freeEndpointName(
+    draft.endpoint,
+    (endpoints ?? []).map((endpoint) => endpoint.name),
   );
+  const slot = suggestDeployment(namesTaken(existing));
+  useEffect(() => {
+    if (!open) return;
+    if (draft.target === "new" && free !== draft.endpoint) onDraft({ endpoint: free, named: true });
+    else if (draft.target === "existing" && existing && namesTaken(existing).includes(draft.deployment))
+      onDraft({ deployment: slot, named: true });
+  }, [draft.deployment, draft.endpoint, draft.target, existing, free, onDraft, open, slot]);
 }

@@ -1,4 +1,4 @@
-/** What the checks say about the text, with a button where the fix is known. */
+/** What the checks say about the text: our sentence, Triton's own, and a button where the fix is known. */
 import { Button } from "@mantine/core";
 import { IconWand } from "@tabler/icons-react";
 import type { ConfigProblem } from "@/api/types";
@@ -10,13 +10,27 @@ import classes from "../deploy.module.css";
 
 export interface ProblemsListProps {
   check: Check;
+  /** The text after every fix that the inspection knew, unless it is there already. */
+  allFixed: { text: string; certain: boolean } | null;
   onGoTo: (line: number, column: number | null) => void;
   onFix: (text: string) => void;
 }
 
-export function ProblemsList({ check, onGoTo, onFix }: ProblemsListProps) {
+export function ProblemsList({ check, allFixed, onGoTo, onFix }: ProblemsListProps) {
+  const errors = check.problems.filter((problem) => problem.severity === "error").length;
   return (
-    <Card title="Problems" hint={check.checking ? "checking" : "checked against the model file"} flush>
+    <Card
+      title="Problems"
+      hint={check.checking ? "checking" : "checked against the model file"}
+      actions={
+        allFixed && errors > 0 ? (
+          <Button variant="default" leftSection={<IconWand size={15} aria-hidden />} onClick={() => onFix(allFixed.text)}>
+            {allFixed.certain ? "Take all fixes" : "Take the draft"}
+          </Button>
+        ) : undefined
+      }
+      flush
+    >
       <div aria-live="polite">
         {check.failure ? (
           <div className={classes["problemRow"]}>
@@ -61,8 +75,8 @@ interface ProblemRowProps extends Pick<ProblemsListProps, "onGoTo" | "onFix"> {
 }
 
 function ProblemRow({ problem, stale, onGoTo, onFix }: ProblemRowProps) {
-  const { line, column, field, fix } = problem;
-  const place = [line === null ? null : `line ${line}`, field].filter(Boolean).join(", ");
+  const { line, column, field, fix, plain, message } = problem;
+  const place = [line ? `line ${line}` : null, field?.replaceAll("[0]", "")].filter(Boolean).join(", ");
   return (
     <li className={classes["problemRow"]}>
       <ToneIcon
@@ -70,15 +84,20 @@ function ProblemRow({ problem, stale, onGoTo, onFix }: ProblemRowProps) {
         label={problem.severity === "error" ? "Error" : "Warning"}
       />
       <div>
-        <div className={classes["problemMessage"]}>{problem.message}</div>
-        {problem.hint ? <div className={classes["problemHint"]}>{problem.hint}</div> : null}
-        {line === null ? (
-          <span className={classes["problemHint"]}>{place}</span>
-        ) : (
+        <div className={classes["problemMessage"]}>{plain || message}</div>
+        {problem.hint && !(plain && problem.hint.startsWith("got ")) ? <div className={classes["problemHint"]}>{problem.hint}</div> : null}
+        {plain && plain !== message ? (
+          <div className={classes["problemRaw"]} title="What Triton says">
+            {message}
+          </div>
+        ) : null}
+        {line ? (
           <button type="button" className={classes["place"]} onClick={() => onGoTo(line, column)}>
             {place}
           </button>
-        )}
+        ) : place ? (
+          <span className={classes["problemHint"]}>{place}</span>
+        ) : null}
       </div>
       {fix ? (
         <Button

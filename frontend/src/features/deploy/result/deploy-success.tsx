@@ -1,6 +1,6 @@
 /** It serves: address, key, and the first call ready to paste. */
 import { Button, SegmentedControl } from "@mantine/core";
-import { IconEye, IconPlayerPlay } from "@tabler/icons-react";
+import { IconEye } from "@tabler/icons-react";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
@@ -15,6 +15,8 @@ import { ProblemCard } from "@/components/problem-card";
 import { Skeleton } from "@/components/skeleton";
 import { ToneIcon } from "@/components/status";
 import classes from "../deploy.module.css";
+import { FirstTraffic } from "./first-traffic";
+import { SampleTest } from "./sample-test";
 
 const LANGUAGES: { value: keyof Snippets; label: string }[] = [
   { value: "curl", label: "curl" },
@@ -37,13 +39,6 @@ export function DeploySuccess({ operation, result }: { operation: Operation; res
             </span>
           </div>
           <div className={classes["resultActions"]}>
-            <Button
-              variant="default"
-              leftSection={<IconPlayerPlay size={15} aria-hidden />}
-              renderRoot={(props) => <Link {...paths.endpointTab(result.endpoint, "test")} {...props} />}
-            >
-              Test it
-            </Button>
             <Button renderRoot={(props) => <Link {...paths.endpoint(result.endpoint)} {...props} />}>
               Open endpoint
             </Button>
@@ -63,6 +58,8 @@ export function DeploySuccess({ operation, result }: { operation: Operation; res
             <Key endpoint={result.endpoint} onShown={setKey} />
           </dd>
         </dl>
+        <SampleTest endpoint={result.endpoint} deployment={result.deployment} model={result.model_name} />
+        <FirstTraffic endpoint={result.endpoint} deployment={result.deployment} />
         <FirstCall endpoint={result.endpoint} shownKey={key} />
       </div>
     </Card>

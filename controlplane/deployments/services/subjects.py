@@ -1,0 +1,33 @@
+"""What somebody asks about before it is deployed: a registered version, or an upload."""
+
+from dataclasses import dataclass
+
+from controlplane.core.errors import Invalid
+from controlplane.deployments.services.starting import Spec, resolve
+from controlplane.registry.models import ConfigRevision, ModelVersion, Upload
+from controlplane.registry.selectors import upload_get
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    version: ModelVersion | None
+    upload: Upload | None
+    revision: ConfigRevision | None
+    backends: frozenset[str]
+    size_bytes: int
+
+
+def subject_of(model: str, version: str, upload_id: str, config_revision: int | None) -> Subject:
+    """Raises ModelNotFound, ModelNotDeployable, UploadNotFound, Invalid."""
+    if bool(model) == bool(upload_id):
+        raise Invalid("Name either a model or an upload.", field="model")
+    if upload_id:
+        upload = upload_get(upload_id)
+        if upload.state != Upload.State.READY:
+            raise Invalid(f"The upload is {upload.state}, not ready.", field="upload_id")
+        found = (upload.inspection or {}).get("models", [])
+        size = sum(entry["size"] for entry in upload.manifest)
+        return Subject(None, upload, None, frozenset(m["backend"] for m in found), size)
+    row, revision = resolve(Spec(model=model, version=version, config_revision=config_revision))
+    backends = frozenset(row.repo_models.values_list("backend", flat=True))
+    return Subject(row, None, revision, backends, row.size)

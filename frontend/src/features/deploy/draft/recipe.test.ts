@@ -1,0 +1,41 @@
+import { describe, expect, it } from "vitest";
+import type { DeploySource } from "../config/source";
+import { deployRecipe } from "./recipe";
+import { firstForm } from "./draft";
+
+const source: DeploySource = {
+  kind: "upload",
+  filename: "digits.onnx",
+  size: 1,
+  uploadId: "u1",
+  registered: null,
+  configErrors: 0,
+  models: [],
+};
+const form = firstForm(source, { endpoint: null, deployment: null });
+
+describe("a deployment as code", () => {
+  it("of a fresh upload registers first", () => {
+    const recipe = deployRecipe(source, form);
+    expect(recipe.cli?.map((line) => line.slice(0, 3).join(" "))).toEqual([
+      "shoal model create",
+      "shoal online-endpoint create",
+      "shoal online-deployment create",
+    ]);
+    expect(recipe.cli?.at(-1)).toContain("--all-traffic");
+    expect(recipe.api?.map((call) => call.path)).toEqual(["/api/v1/models", "/api/v1/deploy"]);
+    expect(recipe.api?.at(-1)?.body).toMatchObject({ endpoint: "digits", deployment: "blue", traffic: 100 });
+    expect(recipe.yaml?.map((file) => file.name)).toEqual(["endpoint.yml", "blue.yml"]);
+  });
+
+  it("of a registered version to an endpoint that is there only deploys", () => {
+    const version = { ...source, registered: { model: "digits", version: 3, revision: 2 } };
+    const beside = firstForm(version, { endpoint: "prod", deployment: null });
+    const recipe = deployRecipe(version, beside);
+    expect(recipe.cli).toEqual([["shoal", "online-deployment", "create", "-f", "green.yml"]]);
+    expect(recipe.api).toMatchObject([
+      { path: "/api/v1/deploy", body: { model: "digits", version: 3, config_revision: 2, traffic: 0, endpoint: "prod" } },
+    ]);
+    expect(recipe.yaml).toMatchObject([{ name: "green.yml", document: { model: "azureml:digits:3" } }]);
+  });
+});

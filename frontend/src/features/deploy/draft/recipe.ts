@@ -1,0 +1,72 @@
+/** The deployment that a draft describes, in the words of the command line, the REST API and of files. */
+import { apiPath } from "@/api/client";
+import type { Recipe } from "@/components/as-code";
+import { changedConfigs, type DeploySource } from "../config/source";
+import type { DraftForm } from "./draft";
+import { deployBody } from "./start-deploy";
+
+function deploymentFile(form: DraftForm, version: number | null): Record<string, unknown> {
+  return {
+    name: form.deployment,
+    endpoint_name: form.endpoint,
+    model: version === null ? `azureml:${form.modelName}@latest` : `azureml:${form.modelName}:${version}`,
+    instance_type: form.instanceType || undefined,
+    instance_count: form.instanceCount,
+  };
+}
+
+export function deployRecipe(source: DeploySource, form: DraftForm): Recipe {
+  const fresh = source.registered === null;
+  const version = form.registered?.version ?? source.registered?.version ?? null;
+  const file = `${form.deployment}.yml`;
+  const configs = changedConfigs(source.models, form.texts);
+  const edited = Object.keys(configs).length > 0;
+  const create = ["shoal", "online-deployment", "create", "-f", file];
+  const endpoint = form.target === "new";
+  const registered = form.registered ?? { model: form.modelName, version: version ?? 1, revision: null };
+  return {
+    title: `Deploy ${form.deployment} to ${form.endpoint}`,
+    // An edited text goes with the files that are registered: the command line takes it from there.
+    cli: [
+      ...(fresh ? [["shoal", "model", "create", "--name", form.modelName, "--path", source.filename, "--type", "triton_model"]] : []),
+      ...(endpoint ? [["shoal", "online-endpoint", "create", "-n", form.endpoint, "--auth-mode", form.authMode]] : []),
+      form.takeTraffic ? [...create, "--all-traffic"] : create,
+    ],
+    api: [
+      ...(fresh
+        ? [
+            {
+              method: "POST" as const,
+              path: apiPath("models"),
+              note: "Register the uploaded file",
+              body: { name: form.modelName, upload_id: source.uploadId, ...(edited ? { configs } : {}) },
+            },
+          ]
+        : edited
+          ? [
+              {
+                method: "POST" as const,
+                path: apiPath("models", registered.model, "versions", registered.version, "config-revisions"),
+                note: "Keep the edited configuration",
+                body: { configs },
+              },
+            ]
+          : []),
+      ...(endpoint && form.authMode !== "key"
+        ? [
+            {
+              method: "POST" as const,
+              path: apiPath("endpoints"),
+              note: "Make the endpoint",
+              body: { name: form.endpoint, auth_mode: form.authMode },
+            },
+          ]
+        : []),
+      { method: "POST", path: apiPath("deploy"), note: "Deploy it", body: deployBody(form, registered) },
+    ],
+    yaml: [
+      ...(endpoint ? [{ name: "endpoint.yml", document: { name: form.endpoint, auth_mode: form.authMode } }] : []),
+      { name: file, document: deploymentFile(form, version), command: create },
+    ],
+  };
+}

@@ -1,0 +1,195 @@
+/** It did not work: our sentence first, the verbatim text second, what to do third. */
+import { Button } from "@mantine/core";
+import { IconArrowBackUp, IconRefresh, IconTool, IconTrash } from "@tabler/icons-react";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link, useNavigate } from "@tanstack/react-router";
+import { deleteDeployment, getDeployment, readLogs, revisionsQuery, rollbackDeployment } from "@/api/endpoints";
+import { keys } from "@/api/keys";
+import { modelVersionQuery } from "@/api/models";
+import type { Deployment, ErrorDetail, Operation } from "@/api/types";
+import { paths } from "@/app/paths";
+import { Card } from "@/components/card";
+import { elapsed } from "@/components/format";
+import { ProblemCard } from "@/components/problem-card";
+import { ToneIcon } from "@/components/status";
+import { lineOfCulprit } from "../config/raw-line";
+import { sourceOfVersion, type DeploySource } from "../config/source";
+import classes from "../deploy.module.css";
+
+export interface DeployFailureProps {
+  operation: Operation;
+  onRetry: () => void;
+  retrying: boolean;
+  retryFailure: unknown;
+}
+
+function detailOf(operation: Operation): ErrorDetail {
+  const { error, stages } = operation;
+  if (operation.state === "Canceled" && error === null)
+    return { code: "Canceled", message: "This deployment was canceled." };
+  if (error !== null) return error;
+  const stage = stages.find((one) => one.status === "failed");
+  return {
+    code: "Failed",
+    message: stage ? `${stage.title} failed.` : "The operation failed.",
+    detail: stage?.detail ?? null,
+  };
+}
+
+export function DeployFailure({ operation, onRetry, retrying, retryFailure }: DeployFailureProps) {
+  const error = detailOf(operation);
+  const canceled = operation.state === "Canceled";
+  const deployment = useFailedDeployment(operation);
+  const late = error.code === "DeadlineExceeded";
+  const last = useLastLine(operation, late);
+  const stage = operation.stages.find((one) => one.status === "failed");
+  return (
+    <>
+      <Card className={canceled ? "" : (classes["failure"] ?? "")}>
+        <div className={classes["stack"]}>
+          <div className={classes["resultHead"]} role={canceled ? undefined : "alert"}>
+            <ToneIcon tone={canceled ? "idle" : "error"} label={canceled ? "Canceled" : "Failed"} size={22} />
+            <div style={{ flex: "1 1 320px", minWidth: 0 }}>
+              <h2 className={classes["resultTitle"]}>
+                {late
+                  ? `${stage?.title ?? "It"} did not finish in ${elapsed(operation.created_at, operation.finished_at)}.`
+                  : error.message}
+              </h2>
+              <span className="muted">
+                {stage ? `It stopped at "${stage.title}". ` : ""}
+                {canceled ? "What was running before still serves." : "Traffic was not touched."}
+              </span>
+            </div>
+            <div className={classes["resultActions"]}>
+              {deployment ? <Fix deployment={deployment} error={error} canceled={canceled} /> : null}
+              <Button leftSection={<IconRefresh size={15} aria-hidden />} onClick={onRetry} loading={retrying}>
+                Retry
+              </Button>
+            </div>
+          </div>
+          {late && last ? <Verbatim text={`Last log line: ${last}`} /> : null}
+          {error.detail ? <Verbatim text={error.detail} /> : null}
+          {error.hints && error.hints.length > 0 ? (
+            <ul className={classes["hints"]}>
+              {error.hints.map((hint) => (
+                <li key={hint}>{hint}</li>
+              ))}
+            </ul>
+          ) : null}
+          {deployment ? <Undo deployment={deployment} /> : null}
+        </div>
+      </Card>
+      {retryFailure ? <ProblemCard error={retryFailure} title="It could not be tried again" /> : null}
+    </>
+  );
+}
+
+function Verbatim({ text }: { text: string }) {
+  return (
+    <pre className={classes["verbatim"]} tabIndex={0} aria-label="Verbatim message" role="region">
+      {text}
+    </pre>
+  );
+}
+
+function useFailedDeployment({ endpoint, deployment }: Operation): Deployment | undefined {
+  return useQuery({
+    queryKey: ["deployment", endpoint, deployment],
+    queryFn: () => getDeployment(endpoint, deployment),
+    enabled: endpoint !== "" && deployment !== "",
+    retry: false,
+  }).data;
+}
+
+function useLastLine({ endpoint, deployment }: Operation, wanted: boolean): string | undefined {
+  const { data } = useQuery({
+    queryKey: ["log-tail", endpoint, deployment, "last"],
+    queryFn: ({ signal }) => readLogs(endpoint, deployment, { tail: 1 }, signal),
+    enabled: wanted && deployment !== "",
+    retry: false,
+  });
+  return data?.lines.at(-1)?.text;
+}
+
+/** Where in which model's text the failure has its cause, as far as it says. */
+function culprit(source: DeploySource, error: ErrorDetail): { repo: string; line: number } | null {
+  const failure = `${error.message}\n${error.detail ?? ""}`;
+  const named = source.models.filter((model) => failure.includes(`'${model.name}'`) || failure.includes(`"${model.name}"`));
+  for (const model of named.length > 0 ? named : source.models) {
+    const line = lineOfCulprit(failure, model.startText);
+    if (line !== null) return { repo: model.name, line };
+  }
+  return null;
+}
+
+/** Back to the configuration, the line marked; what is changed there becomes a revision of the version. */
+function Fix({ deployment, error, canceled }: { deployment: Deployment; error: ErrorDetail; canceled: boolean }) {
+  const version = useQuery(modelVersionQuery(deployment.model, deployment.version)).data;
+  const place = version && !canceled ? culprit(sourceOfVersion(version), error) : null;
+  return (
+    <Button
+      variant="default"
+      leftSection={<IconTool size={15} aria-hidden />}
+      renderRoot={(props) => (
+        <Link
+          to="/deploy/new"
+          search={{
+            model: deployment.model,
+            version: deployment.version,
+            endpoint: deployment.endpoint,
+            deployment: deployment.name,
+            step: "configure",
+            ...place,
+          }}
+          {...props}
+        />
+      )}
+    >
+      {place ? `Fix line ${place.line}` : "Fix the configuration"}
+    </Button>
+  );
+}
+
+/** Back to what worked before; where nothing did, the failed deployment can go. */
+function Undo({ deployment }: { deployment: Deployment }) {
+  const { endpoint, name } = deployment;
+  const queryClient = useQueryClient();
+  const navigate = useNavigate();
+  const revisions = useQuery(revisionsQuery(endpoint, name)).data?.items ?? [];
+  const earlier = revisions.find((revision) => revision.succeeded && !revision.current);
+  const follow = (operation: Operation) => {
+    queryClient.setQueryData(keys.operations.one(operation.id), operation);
+    void navigate(paths.operation(operation.id));
+  };
+  const back = useMutation({ mutationFn: () => rollbackDeployment(endpoint, name), onSuccess: follow });
+  const remove = useMutation({ mutationFn: () => deleteDeployment(endpoint, name), onSuccess: follow });
+  return (
+    <div className={classes["sampleHead"]}>
+      {earlier ? (
+        <Button
+          variant="default"
+          leftSection={<IconArrowBackUp size={15} aria-hidden />}
+          onClick={() => back.mutate()}
+          loading={back.isPending}
+        >
+          Roll back to revision {earlier.number}
+        </Button>
+      ) : (
+        <Button
+          variant="default"
+          leftSection={<IconTrash size={15} aria-hidden />}
+          onClick={() => remove.mutate()}
+          loading={remove.isPending}
+        >
+          Remove {name}
+        </Button>
+      )}
+      <span className={classes["hint"]}>
+        {earlier
+          ? `${earlier.model} version ${earlier.version}, which came up before.`
+          : `Nothing of ${name} has come up yet, so there is nothing to go back to.`}
+      </span>
+      {back.error || remove.error ? <ProblemCard error={back.error ?? remove.error} title="It could not be undone" /> : null}
+    </div>
+  );
+}

@@ -1,0 +1,81 @@
+/** A first request from the page itself, with made-up numbers: the endpoint is seen to answer. */
+import { Button } from "@mantine/core";
+import { IconPlayerPlay } from "@tabler/icons-react";
+import { useMutation } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { paths } from "@/app/paths";
+import { duration, shape, significant } from "@/components/format";
+import { ToneIcon } from "@/components/status";
+import classes from "../deploy.module.css";
+import { SampleFailed, sendSample, type SampleOutput, type Socket } from "./sample-call";
+
+const SHOWN_VALUES = 8;
+
+const connectTo = (endpoint: string) => (): Socket => {
+  const scheme = window.location.protocol === "https:" ? "wss" : "ws";
+  return new WebSocket(`${scheme}://${window.location.host}/ws/v1/console/${encodeURIComponent(endpoint)}`);
+};
+
+export function SampleTest({ endpoint, deployment, model }: { endpoint: string; deployment: string; model: string }) {
+  const test = useMutation({
+    mutationFn: () => sendSample({ connect: connectTo(endpoint), deployment, model, random: Math.random }),
+  });
+  const { data, error } = test;
+  return (
+    <section className={classes["sample"]} aria-label="Test">
+      <div className={classes["sampleHead"]}>
+        <Button
+          variant="default"
+          leftSection={<IconPlayerPlay size={15} aria-hidden />}
+          onClick={() => test.mutate()}
+          loading={test.isPending}
+        >
+          {data ? "Send another" : "Send a sample request"}
+        </Button>
+        <span className={classes["hint"]}>
+          random values in the model's own shapes, straight to {deployment}.{" "}
+          <Link {...paths.endpointTab(endpoint, "test")} className="link">
+            Your own data
+          </Link>
+        </span>
+      </div>
+      {error ? (
+        <div className={classes["verdict"]} role="alert">
+          <ToneIcon tone="error" label="Failed" />
+          <div>
+            <div>{error.message}</div>
+            {error instanceof SampleFailed && error.triton && error.triton !== error.message ? (
+              <div className={classes["problemRaw"]}>{error.triton}</div>
+            ) : null}
+          </div>
+        </div>
+      ) : null}
+      {data ? (
+        <div role="status" className={classes["stack"]} style={{ gap: 6 }}>
+          <div className={classes["verdict"]}>
+            <ToneIcon tone="ok" label="Answered" />
+            <span>
+              <span className="mono">{data.model}</span> answered in {duration(data.totalUs)}.
+            </span>
+          </div>
+          <ul className={classes["outputs"]} aria-label="Outputs">
+            {data.outputs.map((output) => (
+              <li key={output.name}>
+                <span className="mono">{output.name}</span>
+                <span className="secondary">
+                  {output.datatype}, {shape(output.shape)}
+                </span>
+                <span className="mono">{valuesText(output)}</span>
+              </li>
+            ))}
+          </ul>
+        </div>
+      ) : null}
+    </section>
+  );
+}
+
+function valuesText({ data }: SampleOutput): string {
+  const shown = data.slice(0, SHOWN_VALUES).map((value) => (typeof value === "number" ? significant(value) : String(value)));
+  return shown.join(", ") + (data.length > SHOWN_VALUES ? ", …" : "");
+}

@@ -1,0 +1,327 @@
+/** What few models need, folded away: each section says in its head how it stands. */
+import { ActionIcon, Button, NumberInput, SegmentedControl, Select, Switch, TextInput } from "@mantine/core";
+import { IconArrowRight, IconPlus, IconTrash } from "@tabler/icons-react";
+import { addMessage, quoted, removeAt, removeMessage, setAt } from "../config/pbtxt-edit";
+import { setWarmup } from "../config/warmup";
+import classes from "../deploy.module.css";
+import { originOf, type FormContext } from "./form-context";
+import { OriginBadge } from "./form-field";
+import { ListInput } from "./list-input";
+
+interface SectionProps {
+  title: string;
+  state: string;
+  badge?: React.ReactNode;
+  children: React.ReactNode;
+}
+
+function Section({ title, state, badge, children }: SectionProps) {
+  return (
+    <details className={classes["advanced"]}>
+      <summary>
+        <span className={classes["advancedTitle"]}>{title}</span>
+        <span className="secondary">{state}</span>
+        {badge}
+      </summary>
+      <div className={classes["advancedBody"]}>{children}</div>
+    </details>
+  );
+}
+
+export function AdvancedSections({ form }: { form: FormContext }) {
+  return (
+    <>
+      {form.fields.ensemble ? <EnsembleGraph form={form} /> : null}
+      <Optimization form={form} />
+      <Warmup form={form} />
+      <VersionPolicySection form={form} />
+      <ResponseCache form={form} />
+      <SequenceBatching form={form} />
+      <Parameters form={form} />
+    </>
+  );
+}
+
+function Optimization({ form }: { form: FormContext }) {
+  const { graphLevel, accelerators } = form.fields;
+  const LEVELS = [
+    { value: "", label: "The backend's own" },
+    { value: "-1", label: "None (-1)" },
+    { value: "0", label: "Basic (0)" },
+    { value: "1", label: "Extended (1)" },
+    { value: "2", label: "All (2)" },
+  ];
+  const places = [
+    { value: "none", label: "None" },
+    { value: "tensorrt", label: "TensorRT" },
+    { value: "openvino", label: "OpenVINO" },
+  ];
+  const accelerate = (name: string) => {
+    const bare = removeAt(form.text, ["optimization", "execution_accelerators"]);
+    if (name === "none") return form.onChange(bare);
+    const place = name === "tensorrt" ? "gpu" : "cpu";
+    form.onChange(setAt(bare, ["optimization", "execution_accelerators", `${place}_execution_accelerator`, "name"], quoted(name)));
+  };
+  const state = [graphLevel === null ? null : `graph level ${graphLevel}`, ...accelerators].filter(Boolean).join(", ");
+  return (
+    <Section title="Optimisation" state={state || "the backend's own"}>
+      <div className={classes["fields"]}>
+        <Select
+          label="Graph optimisation level"
+          data={LEVELS}
+          value={graphLevel === null ? "" : String(graphLevel)}
+          onChange={(level) =>
+            form.onChange(
+              level
+                ? setAt(form.text, ["optimization", "graph", "level"], level)
+                : removeAt(form.text, ["optimization", "graph"]),
+            )
+          }
+        />
+        <Select
+          label="Accelerator of ONNX Runtime"
+          data={places}
+          value={accelerators[0] ?? "none"}
+          onChange={(name) => accelerate(name ?? "none")}
+        />
+      </div>
+    </Section>
+  );
+}
+
+function Warmup({ form }: { form: FormContext }) {
+  const { warmups, inputs, maxBatchSize } = form.fields;
+  const fixed = inputs.every((input) => input.dims.every((dim) => dim > 0));
+  const add = () => form.onChange(setWarmup(form.text, inputs, Math.max(1, maxBatchSize ?? 0)));
+  return (
+    <Section title="Warm-up" state={warmups.length === 0 ? "none: the first requests are slower" : `${warmups.length} of zeros or data`}>
+      {warmups.map((warmup, index) => (
+        <div key={index} className={classes["pair"]}>
+          <span className="mono truncate">{warmup.name || "without a name"}</span>
+          <span className="secondary">
+            batch of {warmup.batchSize || 1}, {warmup.inputs} {warmup.inputs === 1 ? "input" : "inputs"}
+          </span>
+          <ActionIcon
+            aria-label={`Remove the warm-up ${warmup.name}`}
+            onClick={() => form.onChange(removeMessage(form.text, "model_warmup", index))}
+          >
+            <IconTrash size={16} stroke={1.7} />
+          </ActionIcon>
+        </div>
+      ))}
+      <Button variant="default" leftSection={<IconPlus size={15} />} disabled={inputs.length === 0} onClick={add}>
+        Add one with zeros
+      </Button>
+      {fixed ? null : <p className={classes["hint"]}>Variable axes get the size 1; change it in the text.</p>}
+    </Section>
+  );
+}
+
+function VersionPolicySection({ form }: { form: FormContext }) {
+  const policy = form.fields.versionPolicy;
+  const kind = policy?.kind ?? "default";
+  const choose = (next: string) => {
+    const bare = removeAt(form.text, ["version_policy"]);
+    if (next === "default") return form.onChange(bare);
+    const newest = String(Math.max(1, ...form.model.versions));
+    const texts: Record<string, string> = {
+      latest: "version_policy { latest { num_versions: 1 } }",
+      all: "version_policy { all { } }",
+      specific: `version_policy { specific { versions: [ ${newest} ] } }`,
+    };
+    form.onChange(`${bare.trimEnd()}\n\n${texts[next]}\n`);
+  };
+  const words =
+    policy === null
+      ? "the newest version"
+      : policy.kind === "all"
+        ? "all versions"
+        : policy.kind === "latest"
+          ? `the newest ${policy.count}`
+          : `versions ${policy.versions.join(", ")}`;
+  return (
+    <Section
+      title="Version policy"
+      state={words}
+      badge={<OriginBadge origin={originOf(form, "versionPolicy", "version_policy")} what="Version policy" />}
+    >
+      <SegmentedControl
+        aria-label="Version policy"
+        style={{ justifySelf: "start" }}
+        value={kind}
+        onChange={choose}
+        disabled={form.disabled}
+        data={[
+          { value: "default", label: "Default" },
+          { value: "latest", label: "Newest" },
+          { value: "all", label: "All" },
+          { value: "specific", label: "Named" },
+        ]}
+      />
+      {policy?.kind === "latest" ? (
+        <NumberInput
+          label="How many of the newest"
+          value={policy.count}
+          min={1}
+          allowDecimal={false}
+          onChange={(count) => {
+            if (typeof count === "number" && count >= 1)
+              form.onChange(setAt(form.text, ["version_policy", "latest", "num_versions"], String(count)));
+          }}
+        />
+      ) : null}
+      {policy?.kind === "specific" ? (
+        <ListInput
+          caption="Versions"
+          label="Versions"
+          value={policy.versions}
+          least={1}
+          placeholder="1, 3"
+          onChange={(versions) =>
+            form.onChange(setAt(form.text, ["version_policy", "specific", "versions"], `[ ${versions.join(", ")} ]`))
+          }
+        />
+      ) : null}
+    </Section>
+  );
+}
+
+function ResponseCache({ form }: { form: FormContext }) {
+  const on = form.fields.responseCache;
+  return (
+    <Section
+      title="Response cache"
+      state={on ? "on" : "off"}
+      badge={<OriginBadge origin={originOf(form, "responseCache", "response_cache")} what="Response cache" />}
+    >
+      <Switch
+        label="Answer requests with the same inputs from memory"
+        checked={on}
+        onChange={(event) =>
+          form.onChange(
+            event.currentTarget.checked
+              ? setAt(form.text, ["response_cache", "enable"], "true")
+              : removeAt(form.text, ["response_cache"]),
+          )
+        }
+      />
+      <p className={classes["hint"]}>It takes a cache of the server, and does not work with sequences or decoupled models.</p>
+    </Section>
+  );
+}
+
+function SequenceBatching({ form }: { form: FormContext }) {
+  const { sequence } = form.fields;
+  const choose = (next: string) => {
+    const bare = removeAt(removeAt(form.text, ["sequence_batching"]), ["dynamic_batching"]);
+    if (next === "off") return form.onChange(removeAt(form.text, ["sequence_batching"]));
+    form.onChange(`${bare.trimEnd()}\n\nsequence_batching {\n  ${next} { }\n}\n`);
+  };
+  return (
+    <Section title="Sequence batching" state={sequence ? sequence.strategy : "off"}>
+      <SegmentedControl
+        aria-label="Sequence batching"
+        style={{ justifySelf: "start" }}
+        value={sequence?.strategy ?? "off"}
+        onChange={choose}
+        disabled={form.disabled}
+        data={[
+          { value: "off", label: "Off" },
+          { value: "direct", label: "Direct" },
+          { value: "oldest", label: "Oldest first" },
+        ]}
+      />
+      {sequence ? (
+        <NumberInput
+          label="A sequence ends after idling"
+          value={sequence.maxIdleMicroseconds ?? ""}
+          placeholder="1,000,000 µs"
+          suffix={"\u202fµs"}
+          thousandSeparator=","
+          min={1}
+          allowDecimal={false}
+          onChange={(value) =>
+            form.onChange(
+              typeof value === "number"
+                ? setAt(form.text, ["sequence_batching", "max_sequence_idle_microseconds"], String(value))
+                : removeAt(form.text, ["sequence_batching", "max_sequence_idle_microseconds"]),
+            )
+          }
+        />
+      ) : null}
+      <p className={classes["hint"]}>For models that keep state between requests. It takes the place of dynamic batching.</p>
+    </Section>
+  );
+}
+
+function Parameters({ form }: { form: FormContext }) {
+  const { parameters } = form.fields;
+  return (
+    <Section title="Parameters" state={parameters.length === 0 ? "none" : parameters.map((one) => one.key).join(", ")}>
+      {parameters.map((parameter, index) => (
+        <div key={index} className={classes["pair"]}>
+          <TextInput
+            aria-label={`Parameter ${index + 1}, key`}
+            classNames={{ input: "mono" }}
+            value={parameter.key}
+            onChange={(event) => form.onChange(setAt(form.text, ["parameters", index, "key"], quoted(event.currentTarget.value)))}
+          />
+          <TextInput
+            aria-label={`Parameter ${index + 1}, value`}
+            classNames={{ input: "mono" }}
+            value={parameter.value}
+            onChange={(event) =>
+              form.onChange(setAt(form.text, ["parameters", index, "value", "string_value"], quoted(event.currentTarget.value)))
+            }
+          />
+          <ActionIcon
+            aria-label={`Remove the parameter ${parameter.key}`}
+            onClick={() => form.onChange(removeMessage(form.text, "parameters", index))}
+          >
+            <IconTrash size={16} stroke={1.7} />
+          </ActionIcon>
+        </div>
+      ))}
+      <Button
+        variant="default"
+        leftSection={<IconPlus size={15} />}
+        onClick={() => form.onChange(addMessage(form.text, "parameters", 'key: ""\n    value { string_value: "" }'))}
+      >
+        Add a parameter
+      </Button>
+    </Section>
+  );
+}
+
+/** Read from the text; it is edited there. */
+function EnsembleGraph({ form }: { form: FormContext }) {
+  const steps = form.fields.ensemble ?? [];
+  return (
+    <Section title="Ensemble" state={`${steps.length} steps: ${steps.map((step) => step.model).join(" → ")}`}>
+      <ol className={classes["graph"]}>
+        {steps.map((step, index) => (
+          <li key={index}>
+            <span className={classes["graphTensors"]}>
+              {step.inputs.map(([name, tensor]) => (
+                <span key={name} className="mono" title={`input ${name}`}>
+                  {tensor}
+                </span>
+              ))}
+            </span>
+            <IconArrowRight size={15} aria-label="into" />
+            <strong className="mono">{step.model}</strong>
+            <IconArrowRight size={15} aria-label="gives" />
+            <span className={classes["graphTensors"]}>
+              {step.outputs.map(([name, tensor]) => (
+                <span key={name} className="mono" title={`output ${name}`}>
+                  {tensor}
+                </span>
+              ))}
+            </span>
+          </li>
+        ))}
+      </ol>
+      <p className={classes["hint"]}>Steps are edited in the text; what does not fit together is said under it.</p>
+    </Section>
+  );
+}

@@ -1,0 +1,54 @@
+/** A labelled control of the form, with a badge that says where its value comes from. */
+import type { Origin } from "../config/source";
+import classes from "../deploy.module.css";
+
+const ORIGIN_WORDS: Record<Origin | "you", string> = {
+  model: "from model",
+  default: "default",
+  config: "from file",
+  you: "you",
+};
+
+export interface OriginBadgeProps {
+  origin: Origin | "you";
+  what: string;
+  onRestore?: (() => void) | undefined;
+}
+
+export function OriginBadge({ origin, what, onRestore }: OriginBadgeProps) {
+  if (origin !== "you" || !onRestore) {
+    return (
+      <span className={classes["origin"]} data-origin={origin}>
+        {ORIGIN_WORDS[origin]}
+      </span>
+    );
+  }
+  return (
+    <button
+      type="button"
+      className={classes["origin"]}
+      data-origin="you"
+      onClick={onRestore}
+      title="Restore what it was"
+      aria-label={`${what} is set by you. Restore`}
+    >
+      you
+    </button>
+  );
+}
+
+export interface FieldProps extends OriginBadgeProps {
+  children: React.ReactNode;
+}
+
+export function Field({ what, origin, onRestore, children }: FieldProps) {
+  return (
+    <div className={classes["field"]}>
+      <span className={classes["fieldLabel"]}>
+        <span aria-hidden>{what}</span>
+        <OriginBadge origin={origin} what={what} onRestore={onRestore} />
+      </span>
+      {children}
+    </div>
+  );
+}
