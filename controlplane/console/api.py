@@ -85,7 +85,7 @@ class TestCasesQuery(PageQuery):
 
 
 class TestCasesView(APIView):
-    write_permission = Permission.INVOKE
+    write_permission = Permission.INVOKE  # who may call may keep calls
 
     @extend_schema(
         operation_id="test_cases_list",

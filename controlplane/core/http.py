@@ -210,7 +210,7 @@ class SecurityHeadersMiddleware:
         )
         response.headers.setdefault("X-Frame-Options", "DENY")
         response.headers.setdefault(
-            "Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=()"
+            "Permissions-Policy", "camera=(self), geolocation=(), microphone=(), payment=()"
         )
         if request.path.startswith(("/api/", "/agent/")):
             response.headers.setdefault("Cache-Control", "no-store")

@@ -39,5 +39,10 @@ export const keys = {
     list: ["drafts", "list"] as const,
     one: (id: string) => ["drafts", "one", id] as const,
   },
+  testCases: {
+    all: ["test-cases"] as const,
+    list: (model: string) => ["test-cases", "list", model] as const,
+    one: (id: string) => ["test-cases", "one", id] as const,
+  },
   uploads: { one: (id: string) => ["uploads", id] as const },
 };

@@ -78,12 +78,28 @@ export type JoinToken = Schemas["JoinToken"];
 export type AttentionItem = Schemas["Attention"];
 export type Overview = Omit<Schemas["Overview"], "nodes"> & { nodes: NodeItem[] };
 
+export type TestCase = Schemas["TestCase"];
+export type TestCaseSummary = Schemas["TestCaseSummary"];
+export type TestCaseInput = Schemas["TestCaseInputRequest"];
+
 /** A model as the test console's socket describes it. */
 export interface ConsoleModel {
   name: string;
   versions: (number | string)[];
   max_batch_size: number;
+  /** Answers any number of times. */
+  decoupled?: boolean;
+  /** What names a sequence, for models that keep state between calls. */
+  sequence?: "number" | "text" | null;
+  /** Warm-up requests of the configuration that the page can make itself. */
+  warmup?: WarmupSample[];
   inputs: Tensor[];
   outputs: Tensor[];
   labels?: Record<string, string[]> | null;
+}
+
+export interface WarmupSample {
+  name: string;
+  batch_size: number;
+  inputs: Record<string, { shape: number[]; kind: "zeros" | "random" }>;
 }

@@ -4,6 +4,7 @@ import { IconPlugConnectedX } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { endpointQuery, endpointsQuery } from "@/api/endpoints";
+import { isFinished, operationQuery } from "@/api/operations";
 import type { Endpoint } from "@/api/types";
 import { paths } from "@/app/paths";
 import { Card } from "@/components/card";
@@ -14,6 +15,7 @@ import { SkeletonRows } from "@/components/skeleton";
 import { Console } from "./console";
 
 const READY_POLL_MS = 3_000;
+const PROGRESS_POLL_MS = 1_000;
 
 const isReady = (endpoint: Endpoint) =>
   endpoint.deployments.some((one) => one.replicas.some((replica) => replica.state.toLowerCase() === "ready"));
@@ -81,8 +83,10 @@ function StandAlone() {
 }
 
 function OfEndpoint({ name }: { name: string }) {
-  const search: { dep?: string } = useSearch({ strict: false });
+  const search: { dep?: string; preset?: string } = useSearch({ strict: false });
   const navigate = useNavigate();
+  const set = (part: { dep?: string | undefined; preset?: string | undefined }, replace: boolean) =>
+    void navigate({ to: ".", search: (old: Record<string, unknown>) => ({ ...old, ...part }), replace });
   const { data, error, refetch } = useQuery({
     ...endpointQuery(name),
     // Nothing to send to yet: look again until there is.
@@ -101,13 +105,9 @@ function OfEndpoint({ name }: { name: string }) {
     <Console
       endpoint={data}
       deployment={deployment}
-      onDeployment={(next) =>
-        void navigate({
-          to: ".",
-          search: (old: Record<string, unknown>) => ({ ...old, dep: next ?? undefined }),
-          replace: true,
-        })
-      }
+      onDeployment={(next) => set({ dep: next ?? undefined }, true)}
+      preset={search.preset ?? null}
+      onPreset={(id) => set({ preset: id ?? undefined }, false)}
     />
   );
 }
@@ -118,6 +118,27 @@ function firstTarget(endpoint: Endpoint): string | null {
   return (
     endpoint.deployments.find((one) => one.replicas.some((replica) => replica.state.toLowerCase() === "ready"))?.name ??
     null
+  );
+}
+
+/** How far the deployment is that this console waits for. */
+function Progress({ id }: { id: string }) {
+  const { data } = useQuery({
+    ...operationQuery(id),
+    refetchInterval: (query) => (query.state.data && isFinished(query.state.data) ? false : PROGRESS_POLL_MS),
+  });
+  const running = data?.stages.find((stage) => stage.status === "running");
+  return (
+    <>
+      {data ? (
+        <p role="status">
+          {running ? `${running.title}${running.detail ? `: ${running.detail}` : ""}` : data.state}
+        </p>
+      ) : null}
+      <Button variant="default" renderRoot={(props) => <Link {...paths.operation(id)} {...props} />}>
+        Show the progress
+      </Button>
+    </>
   );
 }
 
@@ -144,12 +165,7 @@ function NotReady({ endpoint }: { endpoint: Endpoint }) {
         icon={<IconPlugConnectedX size={26} stroke={1.6} aria-hidden />}
         action={
           busy?.operation ? (
-            <Button
-              variant="default"
-              renderRoot={(props) => <Link {...paths.operation(busy.operation ?? "")} {...props} />}
-            >
-              Show the progress
-            </Button>
+            <Progress id={busy.operation} />
           ) : (
             <Button renderRoot={(props) => <Link {...paths.deploy({ endpoint: endpoint.name })} {...props} />}>
               Deploy a model

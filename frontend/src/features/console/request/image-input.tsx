@@ -1,50 +1,78 @@
-/** A picture as tensor: drop it, say how the model was trained, see what is sent. */
-import { Select, Switch } from "@mantine/core";
+/** Pictures as tensor: drop them, say how the model was trained, see what is sent. */
 import { IconPhotoPlus } from "@tabler/icons-react";
 import { useEffect, useRef, useState } from "react";
-import { defaultOptions, type ImageLayout, type ImageOptions } from "../tensor/image-tensor";
+import { significant } from "@/components/format";
+import { defaultOptions, type ImageOptions } from "../tensor/image-tensor";
 import classes from "../console.module.css";
-import type { InputDraft, Picture } from "./input-draft";
+import { Camera } from "./camera";
+import { ImageSettings } from "./image-settings";
+import { layoutOf, type Batch, type InputDraft, type Picture } from "./input-draft";
 import { preparePicture } from "./picture";
+
+interface Source {
+  name: string;
+  bitmap: ImageBitmap;
+}
 
 export interface ImageInputProps {
   draft: InputDraft;
-  layout: ImageLayout;
-  onPicture: (picture: Picture | null) => void;
+  batch: Batch;
+  onChange: (part: Partial<InputDraft>) => void;
 }
 
-export function ImageInput({ draft, layout, onPicture }: ImageInputProps) {
+function range(elements: Float32Array): string {
+  let [low, high, sum] = [Infinity, -Infinity, 0];
+  for (const value of elements) {
+    low = Math.min(low, value);
+    high = Math.max(high, value);
+    sum += value;
+  }
+  return `values ${significant(low)} to ${significant(high)}, mean ${significant(sum / elements.length)}`;
+}
+
+export function ImageInput({ draft, batch, onChange }: ImageInputProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
-  const [file, setFile] = useState<{ name: string; bitmap: ImageBitmap } | null>(null);
-  const [options, setOptions] = useState<ImageOptions>(
-    () => draft.picture?.options ?? defaultOptions(draft.datatype, layout),
-  );
+  const [sources, setSources] = useState<Source[]>([]);
   const [over, setOver] = useState(false);
   const [problem, setProblem] = useState<string | null>(null);
-  const report = useRef(onPicture);
+  const report = useRef(onChange);
   useEffect(() => {
-    report.current = onPicture;
+    report.current = onChange;
   });
+  const layout = layoutOf(draft);
+  const options: ImageOptions | null = draft.imageOptions ?? (layout && defaultOptions(draft.datatype, layout));
 
-  const take = (dropped: File | undefined) => {
-    if (!dropped) return;
-    createImageBitmap(dropped).then(
-      (bitmap) => {
-        setProblem(null);
-        setFile({ name: dropped.name, bitmap });
-      },
-      () => setProblem(`${dropped.name} is not a picture that this browser can read.`),
-    );
+  const take = async (files: readonly File[]) => {
+    const pictures = files.filter((file) => file.type.startsWith("image/") || file.type === "");
+    if (pictures.length === 0) return;
+    try {
+      const taken = await Promise.all(
+        pictures.map(async (file) => ({ name: file.name, bitmap: await createImageBitmap(file) })),
+      );
+      setProblem(null);
+      setSources(taken);
+    } catch {
+      setProblem(`${pictures.map((file) => file.name).join(", ")}: not a picture that this browser can read.`);
+    }
   };
 
-  const { height, width, channels, channelsFirst, leading } = layout;
+  const settings = JSON.stringify({ layout, options });
+  const shown = useRef<Picture[]>(draft.pictures);
   useEffect(() => {
-    if (file === null || canvas.current === null) return;
-    const shape: ImageLayout = { height, width, channels, channelsFirst, leading };
-    report.current(preparePicture(file.bitmap, file.name, canvas.current, shape, options));
-  }, [file, options, height, width, channels, channelsFirst, leading]);
+    if (sources.length === 0 || canvas.current === null) return;
+    const now = JSON.parse(settings) as { layout: typeof layout; options: ImageOptions | null };
+    if (now.layout === null || now.options === null) return;
+    // The first picture is drawn last: the preview shows it.
+    const pictures: Picture[] = [];
+    for (const source of [...sources].reverse())
+      pictures.unshift(preparePicture(source.bitmap, source.name, canvas.current, now.layout, now.options));
+    shown.current = pictures;
+    report.current({ pictures });
+  }, [sources, settings]);
 
-  const shown = file !== null;
+  if (layout === null || options === null) return null;
+  const [first] = draft.pictures;
+  const visible = sources.length > 0;
   return (
     <div className={classes["imageArea"]}>
       <label
@@ -57,72 +85,47 @@ export function ImageInput({ draft, layout, onPicture }: ImageInputProps) {
         onDragLeave={() => setOver(false)}
         onDrop={(event) => {
           event.preventDefault();
+          event.stopPropagation();
           setOver(false);
-          take(event.dataTransfer.files[0]);
+          void take([...event.dataTransfer.files]);
         }}
-        onPaste={(event) => take(event.clipboardData.files[0])}
+        onPaste={(event) => void take([...event.clipboardData.files])}
       >
         <input
           type="file"
           accept="image/*"
+          multiple
           className="sr-only"
           aria-label={`Picture for ${draft.name}`}
-          onChange={(event) => take(event.currentTarget.files?.[0])}
+          onChange={(event) => void take([...(event.currentTarget.files ?? [])])}
         />
-        <canvas ref={canvas} hidden={!shown} role="img" aria-label="What is sent" />
-        {shown ? null : (
+        <canvas ref={canvas} hidden={!visible} role="img" aria-label="What is sent" />
+        {visible ? null : (
           <>
             <IconPhotoPlus size={22} stroke={1.6} aria-hidden />
-            {draft.picture
-              ? `${draft.picture.filename} (as sent before). Drop another`
-              : "Drop, paste or choose a picture"}
+            {first ? `${first.filename} (as sent before). Drop another` : "Drop, paste or choose pictures"}
           </>
         )}
       </label>
       <div>
-        <div className={classes["imageOptions"]}>
-          <Select
-            label="Resize"
-            value={options.fit}
-            data={[
-              { value: "crop", label: "Crop centre" },
-              { value: "fit", label: "Fit with bars" },
-              { value: "stretch", label: "Stretch" },
-            ]}
-            onChange={(fit) => fit && setOptions({ ...options, fit: fit as ImageOptions["fit"] })}
-          />
-          <Select
-            label="Values"
-            value={options.scale}
-            data={[
-              { value: "unit", label: "0 to 1" },
-              { value: "signed", label: "-1 to 1" },
-              { value: "imagenet", label: "ImageNet" },
-              { value: "raw", label: "0 to 255" },
-            ]}
-            onChange={(scale) => scale && setOptions({ ...options, scale: scale as ImageOptions["scale"] })}
-          />
-          {channels >= 3 ? (
-            <Select
-              label="Channels"
-              value={options.order}
-              data={[
-                { value: "rgb", label: "RGB" },
-                { value: "bgr", label: "BGR" },
-              ]}
-              onChange={(order) => order && setOptions({ ...options, order: order as ImageOptions["order"] })}
-            />
-          ) : null}
+        <ImageSettings draft={draft} layout={layout} options={options} onChange={onChange} />
+        <div className={classes["bar"]}>
+          <Camera label={draft.name} onPicture={(bitmap) => setSources([{ name: "camera", bitmap }])} />
         </div>
-        <Switch
-          mt={10}
-          label="Invert"
-          checked={options.invert}
-          onChange={(event) => setOptions({ ...options, invert: event.currentTarget.checked })}
-        />
         <p className={classes["sentLine"]} data-tone={problem ? "error" : undefined}>
           {problem ??
-            `${channelsFirst ? "Channels first" : "Channels last"}. The same picture fills every item of the batch.`}
+            [
+              first ? `${first.width} × ${first.height} pixels` : null,
+              layout.channelsFirst ? "channels first (NCHW)" : "channels last (NHWC)",
+              first ? range(first.elements) : null,
+              draft.pictures.length > 1
+                ? `${draft.pictures.length} pictures, one per item of the batch`
+                : batch.on && batch.size > 1
+                  ? "the same picture in every item"
+                  : null,
+            ]
+              .filter(Boolean)
+              .join(", ")}
         </p>
       </div>
     </div>

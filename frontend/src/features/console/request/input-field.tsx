@@ -4,18 +4,14 @@ import { bytes, shape } from "@/components/format";
 import { Chip } from "@/components/status";
 import { shapeText } from "../tensor/shape";
 import classes from "../console.module.css";
+import { buildInput } from "./build-input";
 import { CellsInput } from "./cells-input";
+import { FileInput } from "./file-input";
+import { switchMode } from "./fill-draft";
+import { GridInput } from "./grid-input";
 import { ImageInput } from "./image-input";
-import {
-  buildInput,
-  isUntouched,
-  layoutOf,
-  modeOf,
-  modesOf,
-  type Batch,
-  type InputDraft,
-  type InputMode,
-} from "./input-draft";
+import { isUntouched, modeOf, modesOf, type Batch, type InputDraft, type InputMode } from "./input-draft";
+import { SampleInput } from "./sample-input";
 
 export interface InputFieldProps {
   draft: InputDraft;
@@ -23,12 +19,17 @@ export interface InputFieldProps {
   onChange: (part: Partial<InputDraft>) => void;
 }
 
-const MODES: Record<InputMode, string> = { cells: "Values", paste: "Paste", image: "Picture", sample: "Sample" };
+const MODES: Record<InputMode, string> = {
+  cells: "Values",
+  grid: "Table",
+  paste: "Paste",
+  image: "Picture",
+  file: "File",
+  sample: "Sample",
+};
 
 export function InputField({ draft, batch, onChange }: InputFieldProps) {
-  const modes = modesOf(draft, batch);
   const mode = modeOf(draft, batch);
-  const layout = layoutOf(draft);
   const built = draft.include ? buildInput(draft, batch) : null;
   const untouched = isUntouched(draft, batch);
   const tone = built && !built.ok && !untouched ? "error" : undefined;
@@ -46,46 +47,20 @@ export function InputField({ draft, batch, onChange }: InputFieldProps) {
             onChange={(event) => onChange({ include: event.currentTarget.checked })}
           />
         ) : null}
-        {draft.include && modes.length > 1 ? (
+        {draft.include ? (
           <SegmentedControl
             className={classes["inputModes"] ?? ""}
             aria-label={`How to fill ${draft.name}`}
             value={mode}
-            data={modes.map((value) => ({ value, label: MODES[value] }))}
-            onChange={(next) => onChange({ mode: next })}
+            data={modesOf(draft, batch).map((value) => ({ value, label: MODES[value] }))}
+            onChange={(next) => onChange(switchMode(draft, batch, next as InputMode))}
           />
         ) : null}
       </div>
       {draft.include ? (
         <>
-          {mode === "image" ? null : <Sizes draft={draft} onChange={onChange} />}
-          {mode === "cells" ? (
-            <CellsInput draft={draft} batch={batch} onChange={(cells) => onChange({ cells })} />
-          ) : null}
-          {mode === "image" && layout ? (
-            <ImageInput draft={draft} layout={layout} onPicture={(picture) => onChange({ picture })} />
-          ) : null}
-          {mode === "sample" ? (
-            <p className={classes["sentLine"]}>
-              {draft.sample === "zeros" ? "All zeros." : "Random values, made in the browser."} Paste or drop data to
-              send your own.
-            </p>
-          ) : null}
-          {mode === "paste" ? (
-            <textarea
-              className={classes["paste"]}
-              aria-label={`Values of ${draft.name}`}
-              aria-invalid={tone === "error"}
-              placeholder={
-                draft.datatype === "BYTES"
-                  ? 'One text per line, or ["JSON", "list"]'
-                  : "Nested JSON, or numbers from a sheet: commas, tabs or spaces"
-              }
-              spellCheck={false}
-              value={draft.pasted}
-              onChange={(event) => onChange({ pasted: event.currentTarget.value })}
-            />
-          ) : null}
+          {mode === "paste" || mode === "file" ? null : <Sizes draft={draft} onChange={onChange} />}
+          <Filling draft={draft} batch={batch} mode={mode} wrong={tone === "error"} onChange={onChange} />
           <p className={classes["sentLine"]} data-tone={tone}>
             {built?.ok
               ? `to send: ${shapeText(built.input.shape)}, ${draft.datatype}, ${bytes(built.input.bytes)}`
@@ -101,9 +76,40 @@ export function InputField({ draft, batch, onChange }: InputFieldProps) {
   );
 }
 
+function Filling({ draft, batch, mode, wrong, onChange }: InputFieldProps & { mode: InputMode; wrong: boolean }) {
+  switch (mode) {
+    case "cells":
+      return <CellsInput draft={draft} batch={batch} onChange={onChange} />;
+    case "grid":
+      return <GridInput draft={draft} batch={batch} onChange={(cells) => onChange({ cells })} />;
+    case "image":
+      return <ImageInput draft={draft} batch={batch} onChange={onChange} />;
+    case "file":
+      return <FileInput draft={draft} onFile={(file) => onChange({ file })} />;
+    case "sample":
+      return <SampleInput draft={draft} onFill={(fill) => onChange({ fill })} />;
+    case "paste":
+      return (
+        <textarea
+          className={classes["paste"]}
+          aria-label={`Values of ${draft.name}`}
+          aria-invalid={wrong}
+          placeholder={
+            draft.datatype === "BYTES"
+              ? 'One text per line, or ["JSON", "list"]'
+              : "Nested JSON, or numbers from a sheet: commas, tabs or spaces"
+          }
+          spellCheck={false}
+          value={draft.pasted}
+          onChange={(event) => onChange({ pasted: event.currentTarget.value })}
+        />
+      );
+  }
+}
+
 function Sizes({ draft, onChange }: Pick<InputFieldProps, "draft" | "onChange">) {
   const open = draft.dims.flatMap((size, axis) => (size < 0 ? [axis] : []));
-  if (open.length === 0) return null;
+  if (open.length === 0 || draft.mode === "image") return null;
   return (
     <div className={classes["sizes"]}>
       Variable axes:
@@ -114,6 +120,7 @@ function Sizes({ draft, onChange }: Pick<InputFieldProps, "draft" | "onChange">)
             className={classes["cell"]}
             inputMode="numeric"
             value={draft.sizes[axis] ?? ""}
+            aria-label={`Size of axis ${axis + 1} of ${draft.name}`}
             aria-invalid={!/^\d+$/.test((draft.sizes[axis] ?? "").trim())}
             onChange={(event) => onChange({ sizes: { ...draft.sizes, [axis]: event.currentTarget.value } })}
           />

@@ -54,5 +54,5 @@ export function preparePicture(
     }
     context.putImageData(pixels, 0, 0);
   }
-  return { filename, options, elements, ...size };
+  return { filename, elements, ...size };
 }

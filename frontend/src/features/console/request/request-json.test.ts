@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { buildInput, newDraft, type BuiltInput } from "./input-draft";
+import { buildInput } from "./build-input";
+import { newDraft, type BuiltInput } from "./input-draft";
 import { readRequest, requestJson } from "./request-json";
 
 const BATCH = { on: true, size: 1 };

@@ -1,6 +1,6 @@
 /** The request as KServe v2 JSON, and back. */
 import { parseExactly } from "../socket/exact-json";
-import { datatypeInfo, parseElement, type Element } from "../tensor/datatypes";
+import { datatypeInfo, elementText, parseElement, type Element } from "../tensor/datatypes";
 import { elementCount, shapeDifference } from "../tensor/shape";
 import { tensorBytes } from "../tensor/raw-bytes";
 import type { Batch, BuiltInput, InputDraft } from "./input-draft";
@@ -11,8 +11,8 @@ export const JSON_LIMIT = 4096;
 export function requestJson(inputs: readonly BuiltInput[]): string {
   const parts = inputs.map((input) => {
     const { kind } = datatypeInfo(input.datatype);
-    const data = Array.from<Element>(input.elements).map((value) =>
-      kind === "bytes" ? JSON.stringify(value) : String(value),
+    const data = Array.from(input.elements, (value) =>
+      kind === "bytes" ? JSON.stringify(elementText(value)) : String(value),
     );
     return `    {\n      "name": ${JSON.stringify(input.name)},\n      "shape": [${input.shape.join(", ")}],\n      "datatype": "${input.datatype}",\n      "data": [${data.join(", ")}]\n    }`;
   });

@@ -1,13 +1,16 @@
-/** The request: what to call, its inputs as a form or as JSON, and Send. */
-import { Button, Kbd, Menu, NumberInput, SegmentedControl, Select } from "@mantine/core";
-import { IconChevronDown, IconSend } from "@tabler/icons-react";
+/** The request: what to call, its inputs as a form, as JSON or as code, and Send. */
+import { Button, Kbd, Menu, SegmentedControl } from "@mantine/core";
+import { IconChevronDown, IconPlayerStop, IconSend } from "@tabler/icons-react";
 import type { ConsoleModel } from "@/api/types";
 import { Card } from "@/components/card";
-import type { InferCall } from "../socket/console-socket";
-import type { SampleKind } from "../tensor/samples";
+import { FILL_LABELS, FILLS, type FillKind } from "../tensor/samples";
 import classes from "../console.module.css";
 import { InputField } from "./input-field";
 import type { Batch, InputDraft } from "./input-draft";
+import { OptionsBar } from "./options-bar";
+import type { CallOptions } from "./options";
+
+export type RequestView = "form" | "json" | "code";
 
 export interface RequestPanelProps {
   models: readonly ConsoleModel[];
@@ -15,118 +18,122 @@ export interface RequestPanelProps {
   onModel: (name: string) => void;
   batch: Batch;
   onBatch: (size: number) => void;
-  protocol: InferCall["protocol"];
-  onProtocol: (protocol: InferCall["protocol"]) => void;
+  options: CallOptions;
+  onOptions: (part: Partial<CallOptions>) => void;
   drafts: readonly InputDraft[];
   onDraft: (index: number, part: Partial<InputDraft>) => void;
-  onSample: (kind: SampleKind) => void;
-  /** null shows the form. */
-  json: string | null;
+  onFill: (kind: FillKind) => void;
+  onWarmup: (index: number) => void;
+  view: RequestView;
+  onView: (view: RequestView) => void;
+  json: string;
   onJson: (text: string) => void;
-  onView: (view: "form" | "json") => void;
-  /** Why it cannot be sent, or null. */
+  code: React.ReactNode;
+  /** Saved cases, beside the title. */
+  cases: React.ReactNode;
+  /** What is to be said about the request, or null. */
   problem: string | null;
+  /** It cannot be sent. */
+  blocked: boolean;
   /** The problem is only that something is still to be filled in. */
   waiting: boolean;
   busy: boolean;
   onSend: () => void;
+  onStop: () => void;
 }
 
 export function RequestPanel(props: RequestPanelProps) {
-  const { models, model, batch, drafts, json, problem, busy } = props;
+  const { model, batch, drafts, view, problem, busy } = props;
   return (
     <Card
       title="Request"
       actions={
         <>
+          {props.cases}
           <Menu>
             <Menu.Target>
               <Button variant="subtle" color="gray" rightSection={<IconChevronDown size={14} aria-hidden />}>
-                Fill with sample
+                Fill
               </Button>
             </Menu.Target>
             <Menu.Dropdown>
-              <Menu.Item onClick={() => props.onSample("zeros")}>Zeros</Menu.Item>
-              <Menu.Item onClick={() => props.onSample("random")}>Random values</Menu.Item>
+              <Menu.Label>All inputs</Menu.Label>
+              {FILLS.map((kind) => (
+                <Menu.Item key={kind} onClick={() => props.onFill(kind)}>
+                  {FILL_LABELS[kind]}
+                </Menu.Item>
+              ))}
+              {model.warmup && model.warmup.length > 0 ? (
+                <>
+                  <Menu.Label>From the model's warm-up</Menu.Label>
+                  {model.warmup.map((sample, index) => (
+                    <Menu.Item key={index} onClick={() => props.onWarmup(index)}>
+                      {sample.name || `request ${index + 1}`}
+                    </Menu.Item>
+                  ))}
+                </>
+              ) : null}
             </Menu.Dropdown>
           </Menu>
           <SegmentedControl
             aria-label="View of the request"
-            value={json === null ? "form" : "json"}
+            value={view}
             data={[
               { value: "form", label: "Form" },
               { value: "json", label: "JSON" },
+              { value: "code", label: "Code" },
             ]}
-            onChange={props.onView}
+            onChange={(next) => props.onView(next as RequestView)}
           />
         </>
       }
       flush
     >
       <div className={classes["section"]}>
-        <div className={classes["bar"]}>
-          {models.length > 1 ? (
-            <Select
-              label="Model"
-              value={model.name}
-              data={models.map((one) => one.name)}
-              onChange={(name) => name !== null && props.onModel(name)}
-            />
-          ) : null}
-          {batch.on ? (
-            <NumberInput
-              label="Batch size"
-              w={104}
-              min={1}
-              max={Math.max(1, model.max_batch_size)}
-              allowDecimal={false}
-              value={batch.size}
-              onChange={(value) => typeof value === "number" && value >= 1 && props.onBatch(value)}
-            />
-          ) : null}
-          <div className={classes["control"]}>
-            <span className={classes["label"]} aria-hidden>
-              Protocol
-            </span>
-            <SegmentedControl
-              aria-label="Protocol"
-              value={props.protocol}
-              data={[
-                { value: "http", label: "HTTP" },
-                { value: "grpc", label: "gRPC" },
-              ]}
-              onChange={props.onProtocol}
-            />
-          </div>
-        </div>
+        <OptionsBar
+          models={props.models}
+          model={model}
+          onModel={props.onModel}
+          batch={batch}
+          onBatch={props.onBatch}
+          options={props.options}
+          onOptions={props.onOptions}
+        />
       </div>
-      {json === null ? (
-        drafts.map((draft, index) => (
-          <InputField
-            key={`${index} ${draft.name}`}
-            draft={draft}
-            batch={batch}
-            onChange={(part) => props.onDraft(index, part)}
-          />
-        ))
-      ) : (
+      {view === "form"
+        ? drafts.map((draft, index) => (
+            <InputField
+              key={`${index} ${draft.name}`}
+              draft={draft}
+              batch={batch}
+              onChange={(part) => props.onDraft(index, part)}
+            />
+          ))
+        : null}
+      {view === "json" ? (
         <textarea
           className={classes["json"]}
           aria-label="Request as JSON"
           spellCheck={false}
-          value={json}
+          value={props.json}
           onChange={(event) => props.onJson(event.currentTarget.value)}
         />
-      )}
+      ) : null}
+      {view === "code" ? <div className={classes["section"]}>{props.code}</div> : null}
       <div className={classes["send"]}>
-        <Button
-          leftSection={<IconSend size={15} aria-hidden />}
-          onClick={props.onSend}
-          loading={busy}
-          disabled={problem !== null}
-        >
-          Send
-        </Button>
+        {busy ? (
+          <Button variant="default" leftSection={<IconPlayerStop size={15} aria-hidden />} onClick={props.onStop}>
+            Stop
+          </Button>
+        ) : (
+          <Button
+            leftSection={<IconSend size={15} aria-hidden />}
+            onClick={props.onSend}
+            disabled={props.blocked}
+          >
+            Send
+          </Button>
+        )}
         <span className="secondary">
           <Kbd size="xs">Ctrl</Kbd> <Kbd size="xs">Enter</Kbd>
         </span>

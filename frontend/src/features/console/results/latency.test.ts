@@ -19,6 +19,15 @@ describe("latencySegments", () => {
     expect(segments.find((segment) => segment.key === "gateway")?.us).toBe(2800);
   });
 
+  it("show a stream from outside", () => {
+    const segments = latencySegments({ ...TIMING, first_us: 1500 }, 5600);
+    expect(segments.map(({ key, us }) => [key, us])).toEqual([
+      ["studio", 600],
+      ["first", 1500],
+      ["further", 3500],
+    ]);
+  });
+
   it("never go below zero, and leave unknown parts unknown", () => {
     const segments = latencySegments({ ...TIMING, total_us: 1000, gateway_us: 400, queue_us: null }, 900);
     expect(segments.find((segment) => segment.key === "studio")?.us).toBe(0);

@@ -2,7 +2,7 @@
 import type { Timing } from "../socket/console-socket";
 
 export interface Segment {
-  key: "studio" | "gateway" | "queue" | "input" | "compute" | "output";
+  key: "studio" | "gateway" | "queue" | "input" | "compute" | "output" | "first" | "further";
   label: string;
   us: number | null;
   colour: string;
@@ -13,6 +13,7 @@ export interface Segment {
  * less what the runtime accounts for is the way through the gateway; without the runtime's parts only what was measured there.
  */
 export function latencySegments(timing: Timing, roundTripUs: number): Segment[] {
+  if (timing.first_us !== undefined && timing.first_us !== null) return streamSegments(timing, timing.first_us, roundTripUs);
   const runtime = [timing.queue_us, timing.compute_input_us, timing.compute_infer_us, timing.compute_output_us];
   const known = runtime.reduce<number>((sum, part) => sum + (part ?? 0), 0);
   const total = timing.total_us;
@@ -26,5 +27,15 @@ export function latencySegments(timing: Timing, roundTripUs: number): Segment[] 
     { key: "input", label: "Input", us: timing.compute_input_us, colour: "var(--s6)" },
     { key: "compute", label: "Compute", us: timing.compute_infer_us, colour: "var(--s1)" },
     { key: "output", label: "Output", us: timing.compute_output_us, colour: "var(--s4)" },
+  ];
+}
+
+/** Of a stream the model's own counters cover every response, so only what was seen from outside is shown. */
+function streamSegments(timing: Timing, firstUs: number, roundTripUs: number): Segment[] {
+  const total = timing.total_us ?? firstUs;
+  return [
+    { key: "studio", label: "Browser and studio", us: Math.max(0, roundTripUs - total), colour: "var(--ink-3)" },
+    { key: "first", label: "Until the first response", us: firstUs, colour: "var(--s2)" },
+    { key: "further", label: "Further responses", us: Math.max(0, total - firstUs), colour: "var(--s1)" },
   ];
 }

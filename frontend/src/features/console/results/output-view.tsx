@@ -1,25 +1,53 @@
-/** One output: as classes, as values, or as the JSON that came. */
+/** One output, in the way that was chosen for it last. */
 import { SegmentedControl, Select, Switch } from "@mantine/core";
 import { useState } from "react";
-import { CopyButton } from "@/components/copy";
-import { count, significant } from "@/components/format";
 import { Chip } from "@/components/status";
 import type { WireOutput } from "../socket/console-socket";
+import { elementText } from "../tensor/datatypes";
 import { shapeText } from "../tensor/shape";
 import classes from "../console.module.css";
 import { areProbabilities, classRow, isClassTensor, softmax, topClasses } from "./class-scores";
 import { ClassBars } from "./class-bars";
-import { OutputValues } from "./output-values";
+import { isNumeric, numbersOf, outputTensor, type OutputTensor } from "./output-tensor";
+import { pictureShape } from "./pixels";
+import { HeatMap, PictureOf, picturesOf, TableOf, TextOf } from "./tensor-views";
 
-type View = "classes" | "values" | "json";
+type View = "classes" | "values" | "heat" | "picture" | "text" | "json";
 
-const numbers = (data: WireOutput["data"]): number[] =>
-  data.map((value) => (value === null ? Number.NaN : Number(value)));
+const NAMES: Record<View, string> = {
+  classes: "Classes",
+  values: "Table",
+  heat: "Heat-map",
+  picture: "Picture",
+  text: "Text",
+  json: "JSON",
+};
 
-export function OutputView({ output, labels }: { output: WireOutput; labels: readonly string[] | null }) {
-  const classy = isClassTensor(output.datatype, output.shape) && !output.truncated;
-  const [view, setView] = useState<View>(classy ? "classes" : "values");
-  const shown = view === "classes" && !classy ? "values" : view;
+function viewsOf(tensor: OutputTensor): View[] {
+  const { shape, datatype, complete } = tensor;
+  const [rows = 1, columns = 1] = shape.slice(-2);
+  const isSheet = shape.length >= 2 && rows >= 2 && columns >= 2;
+  return [
+    ...(isClassTensor(datatype, shape) && complete ? (["classes"] as const) : []),
+    ...((isNumeric(datatype) && complete && pictureShape(shape, datatype)) || picturesOf(tensor).length > 0
+      ? (["picture"] as const)
+      : []),
+    ...(datatype === "BYTES" ? (["text"] as const) : []),
+    "values",
+    ...(isNumeric(datatype) && isSheet && complete ? (["heat"] as const) : []),
+    "json",
+  ];
+}
+
+// The choice lasts as long as the tab: calling again shows the answer in the same way.
+const chosen = new Map<string, View>();
+
+export function OutputView({ output, labels, of }: { output: WireOutput; labels: readonly string[] | null; of: string }) {
+  const tensor = outputTensor(output);
+  const views = viewsOf(tensor);
+  const key = `${of} ${output.name}`;
+  const [picked, setPicked] = useState<View | undefined>(chosen.get(key));
+  const view = picked && views.includes(picked) ? picked : (views[0] ?? "values");
   return (
     <section className={classes["output"]} aria-label={`Output ${output.name}`}>
       <div className={classes["outputHead"]}>
@@ -29,33 +57,31 @@ export function OutputView({ output, labels }: { output: WireOutput; labels: rea
         <div className={classes["outputTools"]}>
           <SegmentedControl
             aria-label={`View of ${output.name}`}
-            value={shown}
-            data={[
-              ...(classy ? [{ value: "classes" as const, label: "Classes" }] : []),
-              { value: "values" as const, label: "Values" },
-              { value: "json" as const, label: "JSON" },
-            ]}
-            onChange={setView}
+            value={view}
+            data={views.map((value) => ({ value, label: NAMES[value] }))}
+            onChange={(next) => {
+              chosen.set(key, next as View);
+              setPicked(next as View);
+            }}
           />
         </div>
       </div>
-      {shown === "classes" ? (
-        <Classes output={output} labels={labels} />
-      ) : shown === "values" ? (
-        <Values output={output} />
-      ) : (
-        <Raw output={output} />
-      )}
+      {view === "classes" ? <Classes tensor={tensor} labels={labels} /> : null}
+      {view === "values" ? <TableOf tensor={tensor} /> : null}
+      {view === "heat" ? <HeatMap tensor={tensor} /> : null}
+      {view === "picture" ? <PictureOf tensor={tensor} /> : null}
+      {view === "text" ? <TextOf tensor={tensor} /> : null}
+      {view === "json" ? <Raw tensor={tensor} /> : null}
     </section>
   );
 }
 
-function Classes({ output, labels }: { output: WireOutput; labels: readonly string[] | null }) {
+function Classes({ tensor, labels }: { tensor: OutputTensor; labels: readonly string[] | null }) {
   const [item, setItem] = useState(0);
   const [top, setTop] = useState("5");
   const [normalise, setNormalise] = useState(false);
-  const items = output.shape.length === 2 ? (output.shape[0] ?? 1) : 1;
-  const row = classRow(numbers(output.data), output.shape, Math.min(item, items - 1));
+  const items = tensor.shape.length === 2 ? (tensor.shape[0] ?? 1) : 1;
+  const row = classRow(Array.from(numbersOf(tensor.elements)), tensor.shape, Math.min(item, items - 1));
   const already = areProbabilities(row);
   const values = normalise && !already ? softmax(row) : row;
   return (
@@ -65,6 +91,7 @@ function Classes({ output, labels }: { output: WireOutput; labels: readonly stri
           <Select
             aria-label="Item of the batch"
             w={110}
+            allowDeselect={false}
             value={String(Math.min(item, items - 1))}
             data={Array.from({ length: items }, (_, index) => ({ value: String(index), label: `item ${index}` }))}
             onChange={(value) => setItem(Number(value))}
@@ -92,47 +119,18 @@ function Classes({ output, labels }: { output: WireOutput; labels: readonly stri
   );
 }
 
-function Values({ output }: { output: WireOutput }) {
-  const { stats } = output;
-  const numeric = output.datatype !== "BYTES" && output.datatype !== "BOOL";
-  const unset = numeric ? numbers(output.data).filter(Number.isNaN).length : 0;
-  const csv = output.data.map(String).join("\n");
-  return (
-    <>
-      <div className={classes["stats"]}>
-        {(["min", "max", "mean"] as const).map((key) =>
-          stats === null ? null : (
-            <span key={key}>
-              {key} <strong>{stats[key] === null ? "–" : significant(Number(stats[key]))}</strong>
-            </span>
-          ),
-        )}
-        {unset > 0 ? (
-          <span>
-            NaN <strong>{count(unset)}</strong>
-          </span>
-        ) : null}
-        <span>
-          values <strong>{count(output.shape.reduce((product, axis) => product * axis, 1))}</strong>
-        </span>
-        {output.truncated ? <span>the first {count(output.data.length)} were sent here</span> : null}
-        <span style={{ marginLeft: "auto" }}>
-          <CopyButton text={csv} label="values as CSV" />
-        </span>
-      </div>
-      <OutputValues output={output} />
-    </>
-  );
-}
+const JSON_CHARS = 200_000;
+const JSON_VALUES = 10_000;
 
-function Raw({ output }: { output: WireOutput }) {
+function Raw({ tensor }: { tensor: OutputTensor }) {
+  const data = Array.from(tensor.elements)
+    .slice(0, JSON_VALUES)
+    .map((value) => (value instanceof Uint8Array ? elementText(value) : typeof value === "bigint" ? String(value) : value))
+    .map((value) => (typeof value === "number" && !Number.isFinite(value) ? String(value) : value));
+  const { name, datatype, shape } = tensor;
   return (
-    <pre className={classes["raw"]} tabIndex={0} aria-label={`${output.name} as JSON`} role="region">
-      {JSON.stringify(
-        { name: output.name, datatype: output.datatype, shape: output.shape, data: output.data },
-        null,
-        1,
-      ).slice(0, 200_000)}
+    <pre className={classes["raw"]} tabIndex={0} aria-label={`${name} as JSON`} role="region">
+      {JSON.stringify({ name, datatype, shape, data }, null, 1).slice(0, JSON_CHARS)}
     </pre>
   );
 }

@@ -8,16 +8,14 @@ import { Chip, ToneIcon } from "@/components/status";
 import { shapeText } from "../tensor/shape";
 import classes from "../console.module.css";
 import { OutputView } from "./output-view";
+import { labelsOf } from "./labels";
 import type { CallRecord } from "./outcome";
+import { StreamView } from "./stream-view";
 
 export interface ResultPanelProps {
   record: CallRecord | null;
   model: ConsoleModel | null;
   onRetry: () => void;
-}
-
-function labelsOf(model: ConsoleModel | null, output: string): readonly string[] | null {
-  return model?.labels?.[output] ?? model?.outputs.find((tensor) => tensor.name === output)?.labels ?? null;
 }
 
 function sentLine({ sent }: CallRecord): string {
@@ -42,23 +40,42 @@ export function ResultPanel({ record, model, onRetry }: ResultPanelProps) {
     >
       {record === null ? (
         <div className={classes["waiting"]}>Fill in the inputs and press Send. The answer appears here.</div>
-      ) : outcome === null ? (
+      ) : null}
+      {record && outcome === null && record.parts.length === 0 ? (
         <div className={classes["waiting"]} role="status">
           <Loader size="sm" aria-hidden />
           Waiting for the answer
         </div>
-      ) : outcome.kind === "result" ? (
-        outcome.outputs.map((output) => (
-          <OutputView key={`${record.id} ${output.name}`} output={output} labels={labelsOf(model, output.name)} />
-        ))
-      ) : (
+      ) : null}
+      {record && record.parts.length > 0 ? (
+        <StreamView key={record.id} parts={record.parts} model={model} running={outcome === null} />
+      ) : null}
+      {record && outcome?.kind === "result" && outcome.responses === 0 ? (
+        <div className={classes["waiting"]}>The model ended the call without a response.</div>
+      ) : null}
+      {record && outcome?.kind === "result"
+        ? outcome.outputs.map((output) => (
+            <OutputView
+              key={`${record.id} ${output.name}`}
+              output={output}
+              labels={labelsOf(model, output.name)}
+              of={record.model}
+            />
+          ))
+        : null}
+      {outcome && outcome.kind !== "result" ? (
         <div className={classes["problem"]} role="alert">
           <ToneIcon
-            tone={outcome.kind === "lost" ? "warn" : "error"}
-            label={outcome.kind === "lost" ? "Unknown" : "Error"}
+            tone={outcome.kind === "error" ? "error" : outcome.kind === "lost" ? "warn" : "idle"}
+            label={outcome.kind === "error" ? "Error" : outcome.kind === "lost" ? "Unknown" : "Stopped"}
             size={18}
           />
-          {outcome.kind === "lost" ? (
+          {outcome.kind === "cancelled" ? (
+            <div>
+              <p className={classes["problemTitle"]}>Stopped</p>
+              <p className="muted">The call was cancelled on the server; what had come before is above.</p>
+            </div>
+          ) : outcome.kind === "lost" ? (
             <div>
               <p className={classes["problemTitle"]}>{outcome.sent ? "Sent, result unknown" : "Not sent"}</p>
               <p className="muted">
@@ -85,7 +102,7 @@ export function ResultPanel({ record, model, onRetry }: ResultPanelProps) {
             </pre>
           ) : null}
         </div>
-      )}
+      ) : null}
     </Card>
   );
 }

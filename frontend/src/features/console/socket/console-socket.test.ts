@@ -1,16 +1,17 @@
 import { describe, expect, it } from "vitest";
-import type { SocketLike } from "@/live/socket";
-import { ConsoleSocket } from "./console-socket";
+import { ConsoleSocket, type BinarySocket } from "./console-socket";
 import { parseExactly } from "./exact-json";
 
-class FakeSocket implements SocketLike {
+class FakeSocket implements BinarySocket {
   onopen: ((event: Event) => void) | null = null;
   onclose: ((event: CloseEvent) => void) | null = null;
   onmessage: ((event: MessageEvent) => void) | null = null;
   onerror: ((event: Event) => void) | null = null;
   sent: Record<string, unknown>[] = [];
-  send(data: string) {
-    this.sent.push(JSON.parse(data) as Record<string, unknown>);
+  frames: Uint8Array[] = [];
+  send(data: string | Uint8Array) {
+    if (typeof data === "string") this.sent.push(JSON.parse(data) as Record<string, unknown>);
+    else this.frames.push(data);
   }
   close() {
     this.onclose?.({ code: 1000 } as CloseEvent);
@@ -70,8 +71,8 @@ describe("ConsoleSocket", () => {
     last().say({ type: "accepted", id: "c2" });
     last().say({ type: "error", id: "c2", code: "WrongShape", message: "no", triton: "[no]", status: 400 });
     last().say({ type: "result", id: "c1", outputs: [], timing: {}, model_version: "1" });
-    expect(await second).toEqual({ kind: "error", code: "WrongShape", message: "no", triton: "[no]", status: 400 });
-    expect(await first).toMatchObject({ kind: "result", modelVersion: "1", roundTripUs: 10_000 });
+    expect(await second.outcome).toEqual({ kind: "error", code: "WrongShape", message: "no", triton: "[no]", status: 400 });
+    expect(await first.outcome).toMatchObject({ kind: "result", modelVersion: "1", roundTripUs: 10_000 });
   });
 
   it("says that the result is unknown when the line breaks, and connects again", async () => {
@@ -79,9 +80,9 @@ describe("ConsoleSocket", () => {
     last().up();
     const call = socket.infer(CALL);
     last().drop();
-    expect(await call).toEqual({ kind: "lost", sent: true });
+    expect(await call.outcome).toEqual({ kind: "lost", sent: true });
     expect(socket.link).toBe("lost");
-    expect(await socket.infer(CALL)).toEqual({ kind: "lost", sent: false });
+    expect(await socket.infer(CALL).outcome).toEqual({ kind: "lost", sent: false });
     timers[0]?.run();
     expect(sockets).toHaveLength(2);
     last().up();
@@ -107,10 +108,47 @@ describe("ConsoleSocket", () => {
     const good = socket.metadata("blue");
     last().say({ type: "metadata", models: [{ name: "m" }] });
     expect(last().sent[0]).toEqual({ op: "metadata", deployment: "blue" });
-    expect(await good).toEqual({ kind: "metadata", models: [{ name: "m" }] });
+    expect(await good).toEqual({ kind: "metadata", models: [{ name: "m" }], mayInfer: true });
     const bad = socket.metadata(null);
     last().say({ type: "error", code: "NotReady", message: "blue is loading" });
     expect(await bad).toEqual({ kind: "error", code: "NotReady", message: "blue is loading" });
+  });
+
+  it("passes responses on as they come, and stops on request", async () => {
+    const { socket, last } = setup();
+    last().up();
+    const parts: number[] = [];
+    const call = socket.infer(CALL, (part) => parts.push(part.atUs));
+    last().say({ type: "response", id: "c1", index: 0, at_us: 10, outputs: [] });
+    last().say({ type: "response", id: "c1", index: 1, at_us: 30, outputs: [] });
+    call.cancel();
+    expect(last().sent.at(-1)).toEqual({ op: "cancel", id: "c1" });
+    last().say({ type: "cancelled", id: "c1" });
+    expect(await call.outcome).toEqual({ kind: "cancelled" });
+    expect(parts).toEqual([10, 30]);
+    call.cancel();
+    expect(last().sent).toHaveLength(2);
+    const whole = socket.infer(CALL);
+    last().say({ type: "result", id: "c2", outputs: [], responses: 2, timing: {}, model_version: "1" });
+    expect(await whole.outcome).toMatchObject({ kind: "result", responses: 2 });
+  });
+
+  it("sends large tensors as frames behind the text, and refuses what is over the limit", async () => {
+    const { socket, last } = setup();
+    last().up();
+    const metadata = socket.metadata(null);
+    last().say({ type: "metadata", models: [], may_infer: false, limits: { request_chars: 1e6, binary_bytes: 3 << 20 } });
+    expect(await metadata).toMatchObject({ mayInfer: false });
+    const input = (size: number) => ({ ...CALL.inputs[0], name: "x", datatype: "UINT8", shape: [size], data: { raw: new Uint8Array(size) } });
+    socket.infer({ ...CALL, inputs: [input(10), input((2 << 20) + 5)] });
+    expect((last().sent.at(-1)!["inputs"] as { data: unknown }[]).map(({ data }) => data)).toEqual([
+      { b64: "AAAAAAAAAAAAAA==" },
+      { frames: 3 },
+    ]);
+    expect(last().frames.map((frame) => frame.length)).toEqual([1 << 20, 1 << 20, 5]);
+    const refused = await socket.infer({ ...CALL, inputs: [input(4 << 20)] }).outcome;
+    expect(refused).toMatchObject({ kind: "error", code: "TooLarge" });
+    expect(refused.kind === "error" && refused.message).toMatch(/4.*MiB.*3.*MiB/);
   });
 
   it("stays closed", () => {

@@ -1,27 +1,41 @@
-/** The console's own socket: one call in flight at a time, and the truth about calls whose answer was lost. */
+/** The console's own socket: calls by id, responses as they come, and the truth about calls whose answer was lost. */
 import type { SocketLike } from "@/live/socket";
 import { backoffMs } from "@/live/backoff";
 import type { ConsoleModel } from "@/api/types";
+import type { WireData } from "../tensor/raw-bytes";
+import { packCall } from "./pack-call";
 import { parseExactly } from "./exact-json";
 
 export interface WireInput {
   name: string;
   datatype: string;
   shape: number[];
-  data: readonly (number | string | boolean)[] | { b64: string };
+  data: WireData;
 }
+
+export type Parameters = Record<string, string | number | boolean>;
 
 export interface InferCall {
   model: string;
   deployment?: string;
+  version?: string;
   inputs: WireInput[];
   protocol: "http" | "grpc";
+  parameters?: Parameters;
+}
+
+/** What one call may hold. */
+export interface Limits {
+  request_chars: number;
+  binary_bytes: number;
 }
 
 export interface OutputStats {
   min: number | null;
   max: number | null;
   mean: number | null;
+  nan: number;
+  infinite: number;
 }
 
 export interface WireOutput {
@@ -30,12 +44,16 @@ export interface WireOutput {
   shape: number[];
   data: (number | string | boolean | null)[];
   truncated: boolean;
+  /** The bytes in base64, where values were left out or texts are not UTF-8. */
+  raw?: string | null;
   stats: OutputStats | null;
 }
 
 /** Microseconds; null where it was not measured. */
 export interface Timing {
   total_us: number | null;
+  /** Of streams: until the first response. */
+  first_us?: number | null;
   gateway_us: number | null;
   queue_us: number | null;
   compute_input_us: number | null;
@@ -43,34 +61,58 @@ export interface Timing {
   compute_output_us: number | null;
 }
 
+/** One response of a model that answers several times. */
+export interface StreamPart {
+  index: number;
+  /** Microseconds after the call was sent. */
+  atUs: number;
+  outputs: WireOutput[];
+}
+
 export type Outcome =
   | {
       kind: "result";
+      /** Empty for streams, whose outputs came as parts. */
       outputs: WireOutput[];
+      /** How many responses a stream had; null for calls with one answer. */
+      responses: number | null;
       timing: Timing;
       modelVersion: string;
       deployment: string;
       roundTripUs: number;
     }
   | { kind: "error"; code: string; message: string; triton: string | null; status: number | null }
+  /** Stopped by the person. */
+  | { kind: "cancelled" }
   /** The line broke after the server had taken the call: whether it ran is not known. */
   | { kind: "lost"; sent: boolean };
 
 export type MetadataAnswer =
-  | { kind: "metadata"; models: ConsoleModel[] }
+  | { kind: "metadata"; models: ConsoleModel[]; mayInfer: boolean }
   | { kind: "error"; code: string; message: string }
   | { kind: "lost" };
 
 export type LinkState = "connecting" | "open" | "lost" | "signed-out" | "unknown-endpoint";
 
 interface Pending {
-  accepted: boolean;
   sentAt: number;
+  onPart: (part: StreamPart) => void;
   settle: (outcome: Outcome) => void;
 }
 
+/** A call on its way. */
+export interface Sent {
+  outcome: Promise<Outcome>;
+  cancel: () => void;
+}
+
+/** The part of `WebSocket` that is used here: it also takes bytes. */
+export interface BinarySocket extends Omit<SocketLike, "send"> {
+  send(data: string | Uint8Array<ArrayBuffer>): void;
+}
+
 export interface ConsoleSocketDeps {
-  connect: () => SocketLike;
+  connect: () => BinarySocket;
   setTimer: (run: () => void, ms: number) => unknown;
   clearTimer: (timer: unknown) => void;
   now: () => number;
@@ -86,11 +128,12 @@ type Message = Record<string, unknown> & { type?: string; id?: string };
 const text = (value: unknown, fallback: string) => (typeof value === "string" ? value : fallback);
 
 export class ConsoleSocket {
-  private socket: SocketLike | null = null;
+  private socket: BinarySocket | null = null;
   private state: LinkState = "connecting";
   private attempts = 0;
   private timer: unknown = null;
   private closed = false;
+  private limits: Limits | null = null;
   private readonly calls = new Map<string, Pending>();
   private readonly metadataWaiters: ((answer: MetadataAnswer) => void)[] = [];
   private readonly listeners = new Set<() => void>();
@@ -116,13 +159,30 @@ export class ConsoleSocket {
     });
   }
 
-  infer(call: InferCall): Promise<Outcome> {
-    return new Promise((resolve) => {
-      if (this.state !== "open" || !this.socket) return resolve({ kind: "lost", sent: false });
-      const id = this.deps.newId();
-      this.calls.set(id, { accepted: false, sentAt: this.deps.now(), settle: resolve });
-      this.socket.send(JSON.stringify({ op: "infer", id, ...call }));
+  infer(call: InferCall, onPart: (part: StreamPart) => void = () => undefined): Sent {
+    const { socket } = this;
+    const nothing = () => undefined;
+    if (this.state !== "open" || !socket) {
+      return { outcome: Promise.resolve({ kind: "lost", sent: false }), cancel: nothing };
+    }
+    const id = this.deps.newId();
+    const packed = packCall(id, call, this.limits);
+    if ("refused" in packed) {
+      return {
+        outcome: Promise.resolve({ kind: "error", code: "TooLarge", message: packed.refused, triton: null, status: null }),
+        cancel: nothing,
+      };
+    }
+    const outcome = new Promise<Outcome>((resolve) => {
+      this.calls.set(id, { sentAt: this.deps.now(), onPart, settle: resolve });
     });
+    socket.send(packed.text);
+    for (const frame of packed.frames) socket.send(frame);
+    return { outcome, cancel: () => this.cancel(id) };
+  }
+
+  private cancel(id: string): void {
+    if (this.calls.has(id) && this.socket && this.state === "open") this.socket.send(JSON.stringify({ op: "cancel", id }));
   }
 
   close(): void {
@@ -157,14 +217,27 @@ export class ConsoleSocket {
     const id = text(message.id, "");
     const call = this.calls.get(id);
     if (message.type === "metadata") {
-      this.metadataWaiters.shift()?.({ kind: "metadata", models: message["models"] as ConsoleModel[] });
-    } else if (message.type === "accepted") {
-      if (call) call.accepted = true;
+      this.limits = (message["limits"] as Limits | undefined) ?? null;
+      this.metadataWaiters.shift()?.({
+        kind: "metadata",
+        models: message["models"] as ConsoleModel[],
+        mayInfer: message["may_infer"] !== false,
+      });
+    } else if (message.type === "response" && call) {
+      call.onPart({
+        index: Number(message["index"]),
+        atUs: Number(message["at_us"]),
+        outputs: message["outputs"] as WireOutput[],
+      });
+    } else if (message.type === "cancelled" && call) {
+      this.calls.delete(id);
+      call.settle({ kind: "cancelled" });
     } else if (message.type === "result" && call) {
       this.calls.delete(id);
       call.settle({
         kind: "result",
         outputs: message["outputs"] as WireOutput[],
+        responses: typeof message["responses"] === "number" ? message["responses"] : null,
         timing: message["timing"] as Timing,
         modelVersion: String(message["model_version"] ?? ""),
         deployment: text(message["deployment"], ""),

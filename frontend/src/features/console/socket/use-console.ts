@@ -6,7 +6,7 @@ import { ConsoleSocket, type LinkState } from "./console-socket";
 
 export type Metadata =
   | { state: "loading" }
-  | { state: "ready"; models: ConsoleModel[] }
+  | { state: "ready"; models: ConsoleModel[]; mayInfer: boolean }
   | { state: "failed"; code: string; message: string };
 
 const silent = () => () => undefined;
@@ -54,7 +54,7 @@ export function useConsole(endpoint: string | null, deployment: string | null): 
       if (!wanted || answer.kind === "lost") return;
       setMetadata(
         answer.kind === "metadata"
-          ? { state: "ready", models: answer.models }
+          ? { state: "ready", models: answer.models, mayInfer: answer.mayInfer }
           : { state: "failed", code: answer.code, message: answer.message },
       );
     });

@@ -42,8 +42,23 @@ export function datatypeInfo(datatype: string): DatatypeInfo {
   return info;
 }
 
-/** One element as it travels: 64-bit integers stay text, because a JavaScript number would round them. */
-export type Element = number | string | boolean;
+/**
+ * One element as it travels: 64-bit integers stay text, because a JavaScript number would round them; a file that is one
+ * item of a BYTES tensor stays its bytes.
+ */
+export type Element = number | string | boolean | Uint8Array;
+
+/** Elements of a whole tensor, in row order. Arrays of 64-bit integers hold bigints. */
+export type Elements = ArrayLike<Element | bigint>;
+
+/** The datatypes by name, as the protocol lists them. */
+export const DATATYPE_NAMES = (): string[] => Object.keys(DATATYPES);
+
+/** One element as a person reads it. */
+export function elementText(value: Element | bigint | null | undefined): string {
+  if (value === null || value === undefined) return "NaN";
+  return value instanceof Uint8Array ? `${value.length} bytes` : String(value);
+}
 
 const INTEGER = /^[+-]?\d+$/;
 const NON_FINITE: Readonly<Record<string, number>> = {

@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { defaultOptions, imageLayout, pixelsToTensor, placeImage } from "./image-tensor";
+import { defaultOptions, imageLayout, imageLayouts, pixelsToTensor, placeImage } from "./image-tensor";
 
 // Two pixels side by side: orange and a half-transparent blue.
 const RGBA = new Uint8ClampedArray([255, 128, 0, 255, 0, 0, 255, 128]);
 const SIZE = { width: 2, height: 1 };
-const PLAIN = { order: "rgb", scale: "raw", invert: false } as const;
+const CUSTOM = { divide: 255, mean: [0.5, 0.5, 0.5], std: [0.25, 0.25, 0.25] } as const;
+const PLAIN = { order: "rgb", scale: "raw", custom: CUSTOM, invert: false } as const;
 
 describe("imageLayout", () => {
   it("finds the channels first or last", () => {
@@ -18,6 +19,12 @@ describe("imageLayout", () => {
     expect(imageLayout([28, 30, 1])).toEqual({ channelsFirst: false, channels: 1, height: 28, width: 30, leading: 0 });
     expect(imageLayout([3, -1, -1])).toMatchObject({ height: -1, width: -1 });
     expect(imageLayout([1, 3, 64, 64])).toMatchObject({ leading: 1, channels: 3 });
+  });
+
+  it("offers both orders where the shape allows both", () => {
+    expect(imageLayouts([3, 224, 224]).map(({ channelsFirst }) => channelsFirst)).toEqual([true]);
+    expect(imageLayouts([-1, -1, -1]).map(({ channelsFirst }) => channelsFirst)).toEqual([true, false]);
+    expect(imageLayouts([-1, -1, 3])).toHaveLength(1);
   });
 
   it("leaves other shapes alone", () => {
@@ -56,7 +63,7 @@ describe("pixelsToTensor", () => {
     expect(Array.from(pixelsToTensor(RGBA, SIZE, layout, { ...PLAIN, order: "bgr" })).slice(0, 3)).toEqual([
       0, 128, 255,
     ]);
-    const bgr = pixelsToTensor(RGBA, SIZE, layout, { order: "bgr", scale: "imagenet", invert: false });
+    const bgr = pixelsToTensor(RGBA, SIZE, layout, { ...PLAIN, order: "bgr", scale: "imagenet" });
     expect(bgr[2]).toBeCloseTo((1 - 0.485) / 0.229, 5);
     expect(bgr[0]).toBeCloseTo((0 - 0.406) / 0.225, 5);
   });
@@ -71,6 +78,9 @@ describe("pixelsToTensor", () => {
     const layout = { channels: 3, channelsFirst: true } as const;
     expect(pixelsToTensor(RGBA, SIZE, layout, { ...PLAIN, scale: "unit" })[0]).toBe(1);
     expect(pixelsToTensor(RGBA, SIZE, layout, { ...PLAIN, scale: "signed" })[1]).toBe(-1);
+    expect(pixelsToTensor(RGBA, SIZE, layout, { ...PLAIN, scale: "inception" })[2]).toBeCloseTo(0);
+    expect(Array.from(pixelsToTensor(RGBA, SIZE, layout, { ...PLAIN, scale: "vgg" })).slice(0, 3)).toEqual([132, -123, 11]);
+    expect(pixelsToTensor(RGBA, SIZE, layout, { ...PLAIN, scale: "custom" })[0]).toBeCloseTo((1 - 0.5) / 0.25);
   });
 
   it("starts with what fits the type", () => {

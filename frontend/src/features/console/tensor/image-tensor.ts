@@ -13,38 +13,68 @@ export interface ImageLayout {
 
 export type Fit = "fit" | "crop" | "stretch";
 export type ChannelOrder = "rgb" | "bgr";
-export type Scale = "raw" | "unit" | "signed" | "imagenet";
+
+/** Every value becomes (value / divide - mean) / std; mean and std belong to red, green and blue. */
+export interface Normalisation {
+  divide: number;
+  mean: readonly [number, number, number];
+  std: readonly [number, number, number];
+}
+
+const NONE = [0, 0, 0] as const;
+const UNIT = [1, 1, 1] as const;
+
+/** How models are trained. Two programs call their scaling "Inception", and they differ: both are here by formula. */
+export const SCALES = {
+  raw: { label: "0 to 255", divide: 1, mean: NONE, std: UNIT },
+  unit: { label: "0 to 1 (x / 255)", divide: 255, mean: NONE, std: UNIT },
+  signed: { label: "-1 to 1 (x / 127.5 - 1)", divide: 127.5, mean: UNIT, std: UNIT },
+  inception: { label: "-1 to 1 (x / 128 - 1)", divide: 128, mean: UNIT, std: UNIT },
+  vgg: { label: "VGG (x - 123, 117, 104)", divide: 1, mean: [123, 117, 104], std: UNIT },
+  imagenet: { label: "ImageNet mean and std", divide: 255, mean: [0.485, 0.456, 0.406], std: [0.229, 0.224, 0.225] },
+} as const satisfies Record<string, Normalisation & { label: string }>;
+export type Scale = keyof typeof SCALES | "custom";
 
 export interface ImageOptions {
   fit: Fit;
   order: ChannelOrder;
   scale: Scale;
+  /** In force with the scale "custom". */
+  custom: Normalisation;
   /** Light strokes on dark ground, as in handwritten digits. */
   invert: boolean;
 }
 
-const SMALLEST_SIDE = 8;
-const IMAGENET_MEAN = [0.485, 0.456, 0.406] as const;
-const IMAGENET_STD = [0.229, 0.224, 0.225] as const;
+export function normalisationOf(options: Pick<ImageOptions, "scale" | "custom">): Normalisation {
+  return options.scale === "custom" ? options.custom : SCALES[options.scale];
+}
 
+const SMALLEST_SIDE = 8;
 const isSide = (size: number | undefined): size is number =>
   size !== undefined && (size === -1 || size >= SMALLEST_SIDE);
 const isChannels = (size: number | undefined): size is 1 | 3 | 4 => size === 1 || size === 3 || size === 4;
 
-/** How a tensor of this shape (without the batch axis) would hold a picture; null when it cannot. */
-export function imageLayout(dims: Shape): ImageLayout | null {
+/** How a tensor of this shape (without the batch axis) may hold a picture: none, one, or both orders of the axes. */
+export function imageLayouts(dims: Shape): ImageLayout[] {
   if (dims.length === 4 && (dims[0] === 1 || dims[0] === -1)) {
-    const inner = imageLayout(dims.slice(1));
-    return inner ? { ...inner, leading: 1 } : null;
+    return imageLayouts(dims.slice(1)).map((inner) => ({ ...inner, leading: 1 }));
   }
-  if (dims.length !== 3) return null;
+  if (dims.length !== 3) return [];
   const [first, second, third] = dims;
+  const found: ImageLayout[] = [];
   if (isChannels(first) && isSide(second) && isSide(third))
-    return { channelsFirst: true, channels: first, height: second, width: third, leading: 0 };
+    found.push({ channelsFirst: true, channels: first, height: second, width: third, leading: 0 });
   if (isChannels(third) && isSide(first) && isSide(second))
-    return { channelsFirst: false, channels: third, height: first, width: second, leading: 0 };
-  return null;
+    found.push({ channelsFirst: false, channels: third, height: first, width: second, leading: 0 });
+  // All three axes free: the shape says nothing, so both orders of three channels are offered.
+  if (first === -1 && second === -1 && third === -1)
+    for (const channelsFirst of [true, false])
+      found.push({ channelsFirst, channels: 3, height: -1, width: -1, leading: 0 });
+  return found;
 }
+
+/** The likeliest of them. */
+export const imageLayout = (dims: Shape): ImageLayout | null => imageLayouts(dims)[0] ?? null;
 
 export interface Placement {
   x: number;
@@ -67,36 +97,36 @@ export function placeImage(
   return { x: (target.width - width) / 2, y: (target.height - height) / 2, width, height };
 }
 
-function scaled(value: number, channel: number, scale: Scale): number {
-  if (scale === "raw") return value;
-  if (scale === "unit") return value / 255;
-  if (scale === "signed") return value / 127.5 - 1;
-  return (value / 255 - (IMAGENET_MEAN[channel] ?? 0.449)) / (IMAGENET_STD[channel] ?? 0.226);
+const mean3 = ([red, green, blue]: readonly [number, number, number]): number => (red + green + blue) / 3;
+
+/** Multiplier and addend of a channel; -1 is grey, which takes the means over the colours. */
+function linear(normalisation: Normalisation, channel: number): { times: number; plus: number } {
+  const mean = channel < 0 ? mean3(normalisation.mean) : (normalisation.mean[channel] ?? 0);
+  const std = channel < 0 ? mean3(normalisation.std) : (normalisation.std[channel] ?? 1);
+  return { times: 1 / (normalisation.divide * std), plus: -mean / std };
 }
 
 /**
- * RGBA bytes (row by row) to one picture's elements. Grey uses the luma weights of BT.601. The mean and deviation of
- * `imagenet` belong to the colour, whatever the channel order.
+ * RGBA bytes (row by row) to one picture's elements. Grey uses the luma weights of BT.601. Mean and deviation
+ * belong to the colour, whatever the channel order.
  */
 export function pixelsToTensor(
   rgba: Uint8ClampedArray | Uint8Array,
   size: { width: number; height: number },
   layout: Pick<ImageLayout, "channels" | "channelsFirst">,
-  options: Pick<ImageOptions, "order" | "scale" | "invert">,
+  options: Pick<ImageOptions, "order" | "scale" | "custom" | "invert">,
 ): Float32Array {
   const pixels = size.width * size.height;
   const { channels, channelsFirst } = layout;
   const result = new Float32Array(pixels * channels);
-  for (let pixel = 0; pixel < pixels; pixel += 1) {
-    for (let channel = 0; channel < channels; channel += 1) {
-      const colour = options.order === "bgr" && channels >= 3 && channel < 3 ? 2 - channel : channel;
+  const normalisation = normalisationOf(options);
+  for (let channel = 0; channel < channels; channel += 1) {
+    const colour = options.order === "bgr" && channels >= 3 && channel < 3 ? 2 - channel : channel;
+    const { times, plus } = linear(normalisation, channels === 1 ? -1 : colour);
+    for (let pixel = 0; pixel < pixels; pixel += 1) {
       let value = channels === 1 ? luma(rgba, pixel * 4) : (rgba[pixel * 4 + colour] ?? 0);
       if (options.invert && channel < 3) value = 255 - value;
-      result[channelsFirst ? channel * pixels + pixel : pixel * channels + channel] = scaled(
-        value,
-        channels === 1 ? -1 : colour,
-        options.scale,
-      );
+      result[channelsFirst ? channel * pixels + pixel : pixel * channels + channel] = value * times + plus;
     }
   }
   return result;
@@ -113,6 +143,7 @@ export function defaultOptions(datatype: string, layout: ImageLayout): ImageOpti
     fit: "crop",
     order: "rgb",
     scale: float ? (layout.channels === 3 ? "imagenet" : "unit") : "raw",
+    custom: { divide: 255, mean: [0.5, 0.5, 0.5], std: [0.5, 0.5, 0.5] },
     invert: false,
   };
 }

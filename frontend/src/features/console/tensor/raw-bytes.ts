@@ -1,7 +1,5 @@
-/** Tensor elements as little-endian bytes in base64, for data that JSON would round, refuse or bloat. */
-import { datatypeInfo, type Element } from "./datatypes";
-
-export type Elements = readonly Element[] | Float32Array | Uint8Array;
+/** Tensor elements as little-endian bytes and back, for data that JSON would round, refuse or bloat. */
+import { datatypeInfo, type Element, type Elements } from "./datatypes";
 
 const scratch = new DataView(new ArrayBuffer(4));
 
@@ -39,7 +37,26 @@ export function bfloatBits(value: number): number {
   return (rest > 0x8000 || (rest === 0x8000 && (kept & 1) === 1) ? kept + 1 : kept) & 0xffff;
 }
 
-type Write = (view: DataView, at: number, value: Element) => void;
+/** The value of an IEEE 754 half. */
+export function halfValue(bits: number): number {
+  const sign = (bits & 0x8000) === 0 ? 1 : -1;
+  const exponent = (bits >>> 10) & 0x1f;
+  const fraction = bits & 0x3ff;
+  if (exponent === 0x1f) return fraction === 0 ? sign * Infinity : NaN;
+  if (exponent === 0) return sign * fraction * 2 ** -24;
+  return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
+}
+
+export function bfloatValue(bits: number): number {
+  scratch.setUint32(0, bits << 16);
+  return scratch.getFloat32(0);
+}
+
+type Write = (view: DataView, at: number, value: Element | bigint) => void;
+type Read = (view: DataView, at: number) => Element;
+
+const integer = (value: Element | bigint): bigint =>
+  BigInt(value instanceof Uint8Array ? 0 : typeof value === "string" ? value.trim() : value);
 
 const WRITERS: Readonly<Record<string, Write>> = {
   BOOL: (view, at, value) => view.setUint8(at, value === true || value === 1 ? 1 : 0),
@@ -49,18 +66,36 @@ const WRITERS: Readonly<Record<string, Write>> = {
   INT16: (view, at, value) => view.setInt16(at, Number(value), true),
   UINT32: (view, at, value) => view.setUint32(at, Number(value), true),
   INT32: (view, at, value) => view.setInt32(at, Number(value), true),
-  UINT64: (view, at, value) => view.setBigUint64(at, BigInt(value), true),
-  INT64: (view, at, value) => view.setBigInt64(at, BigInt(value), true),
+  UINT64: (view, at, value) => view.setBigUint64(at, integer(value), true),
+  INT64: (view, at, value) => view.setBigInt64(at, integer(value), true),
   FP16: (view, at, value) => view.setUint16(at, halfBits(Number(value)), true),
   BF16: (view, at, value) => view.setUint16(at, bfloatBits(Number(value)), true),
   FP32: (view, at, value) => view.setFloat32(at, Number(value), true),
   FP64: (view, at, value) => view.setFloat64(at, Number(value), true),
 };
 
-/** Bytes of a fixed-width datatype. Throws for BYTES, whose elements travel as text. */
-export function rawBytes(datatype: string, elements: Elements): Uint8Array {
+const READERS: Readonly<Record<string, Read>> = {
+  BOOL: (view, at) => view.getUint8(at) !== 0,
+  UINT8: (view, at) => view.getUint8(at),
+  INT8: (view, at) => view.getInt8(at),
+  UINT16: (view, at) => view.getUint16(at, true),
+  INT16: (view, at) => view.getInt16(at, true),
+  UINT32: (view, at) => view.getUint32(at, true),
+  INT32: (view, at) => view.getInt32(at, true),
+  UINT64: (view, at) => view.getBigUint64(at, true).toString(),
+  INT64: (view, at) => view.getBigInt64(at, true).toString(),
+  FP16: (view, at) => halfValue(view.getUint16(at, true)),
+  BF16: (view, at) => bfloatValue(view.getUint16(at, true)),
+  FP32: (view, at) => view.getFloat32(at, true),
+  FP64: (view, at) => view.getFloat64(at, true),
+};
+
+const LENGTH_BYTES = 4;
+
+/** The bytes as the binary tensor extension carries them; texts have their length in front. */
+export function rawBytes(datatype: string, elements: Elements): Uint8Array<ArrayBuffer> {
   const write = WRITERS[datatype];
-  if (write === undefined) throw new Error(`${datatype} has no fixed width`);
+  if (write === undefined) return stringBytes(elements);
   const { width } = datatypeInfo(datatype);
   const view = new DataView(new ArrayBuffer(elements.length * width));
   for (let index = 0; index < elements.length; index += 1) {
@@ -68,6 +103,55 @@ export function rawBytes(datatype: string, elements: Elements): Uint8Array {
     if (value !== undefined) write(view, index * width, value);
   }
   return new Uint8Array(view.buffer);
+}
+
+const encoder = new TextEncoder();
+
+const itemBytes = (value: Element | bigint | undefined): Uint8Array =>
+  value instanceof Uint8Array ? value : encoder.encode(String(value ?? ""));
+
+function stringBytes(elements: Elements): Uint8Array<ArrayBuffer> {
+  const items = Array.from(elements, itemBytes);
+  const result = new Uint8Array(items.reduce((total, item) => total + LENGTH_BYTES + item.length, 0));
+  const view = new DataView(result.buffer);
+  let at = 0;
+  for (const item of items) {
+    view.setUint32(at, item.length, true);
+    result.set(item, at + LENGTH_BYTES);
+    at += LENGTH_BYTES + item.length;
+  }
+  return result;
+}
+
+/** The elements in raw bytes. Throws RangeError when they are cut short. */
+export function readRaw(datatype: string, bytes: Uint8Array): Element[] {
+  const read = READERS[datatype];
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (read === undefined) return readStrings(bytes, view);
+  const { width } = datatypeInfo(datatype);
+  if (bytes.length % width !== 0) throw new RangeError(`${bytes.length} bytes are no whole number of ${datatype} values`);
+  return Array.from({ length: bytes.length / width }, (_, index) => read(view, index * width));
+}
+
+function readStrings(bytes: Uint8Array, view: DataView): Element[] {
+  const found: Element[] = [];
+  for (let at = 0; at < bytes.length; ) {
+    const length = view.getUint32(at, true);
+    at += LENGTH_BYTES;
+    if (at + length > bytes.length) throw new RangeError("the last text is cut short");
+    found.push(textOrBytes(bytes.slice(at, at + length)));
+    at += length;
+  }
+  return found;
+}
+
+/** A text where the bytes are one (UTF-8), else the bytes. */
+export function textOrBytes(bytes: Uint8Array): string | Uint8Array {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return bytes;
+  }
 }
 
 export function base64(bytes: Uint8Array): string {
@@ -78,31 +162,37 @@ export function base64(bytes: Uint8Array): string {
   return btoa(binary);
 }
 
-export type WireData = Element[] | { b64: string };
+/** Throws when the text is not base64. */
+export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+}
+
+/** As the console's socket takes it: readable values, or the raw bytes. */
+export type WireData = readonly (number | string | boolean)[] | { raw: Uint8Array<ArrayBuffer> };
 
 const PLAIN_LIMIT = 1024;
 
 /** Small tensors travel as readable numbers, everything that needs care as bytes. */
 export function wireData(datatype: string, elements: Elements): WireData {
   const { kind, width } = datatypeInfo(datatype);
-  if (kind === "bytes") return Array.from(elements, String);
-  const plain = elements.length <= PLAIN_LIMIT && Array.from<Element>(elements).every(isSafe);
-  if (!plain || datatype === "FP16" || datatype === "BF16") return { b64: base64(rawBytes(datatype, elements)) };
-  return Array.from<Element>(elements).map((value) => (width === 8 && kind === "integer" ? Number(value) : value));
+  const small = elements.length <= PLAIN_LIMIT;
+  if (kind === "bytes" && small && Array.from(elements).every((value) => !(value instanceof Uint8Array)))
+    return Array.from(elements, String);
+  const plain = small && kind !== "bytes" && Array.from(elements).every(isSafe);
+  if (!plain || datatype === "FP16" || datatype === "BF16") return { raw: rawBytes(datatype, elements) };
+  return Array.from(elements, (value) =>
+    typeof value === "bigint" || (width === 8 && kind === "integer") ? Number(value) : (value as number | boolean),
+  );
 }
 
-function isSafe(value: Element): boolean {
-  if (typeof value === "string") return Number.isSafeInteger(Number(value));
-  return typeof value === "boolean" || Number.isFinite(value);
+function isSafe(value: Element | bigint): boolean {
+  if (typeof value === "string" || typeof value === "bigint") return Number.isSafeInteger(Number(value));
+  return typeof value === "boolean" || (typeof value === "number" && Number.isFinite(value));
 }
 
 /** Size on the wire as raw tensor data, the figure that the shape line shows. */
 export function tensorBytes(datatype: string, elements: Elements): number {
   const { kind, width } = datatypeInfo(datatype);
   if (kind !== "bytes") return elements.length * width;
-  const encoder = new TextEncoder();
-  return Array.from<Element>(elements).reduce<number>(
-    (total, value) => total + 4 + encoder.encode(String(value)).length,
-    0,
-  );
+  return Array.from(elements).reduce<number>((total, value) => total + LENGTH_BYTES + itemBytes(value).length, 0);
 }

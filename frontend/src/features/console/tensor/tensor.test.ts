@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { parseElement } from "./datatypes";
 import { readPasted } from "./pasted-data";
-import { base64, bfloatBits, halfBits, rawBytes, tensorBytes, wireData } from "./raw-bytes";
-import { sampleElements } from "./samples";
+import { base64, bfloatBits, fromBase64, halfBits, halfValue, rawBytes, readRaw, tensorBytes, wireData } from "./raw-bytes";
+import { fillElements, newFill } from "./samples";
 import { dimsOf, elementCount, resolveAxes, shapeDifference, shapeText } from "./shape";
 
 describe("shapes", () => {
@@ -131,11 +131,12 @@ describe("raw bytes", () => {
   it("chooses numbers for small data and bytes for what JSON cannot carry", () => {
     expect(wireData("FP32", [1, 2.5])).toEqual([1, 2.5]);
     expect(wireData("INT64", ["7"])).toEqual([7]);
-    expect(wireData("INT64", ["9007199254740993"])).toEqual({ b64: "AQAAAAAAIAA=" });
-    expect(wireData("FP32", [NaN])).toHaveProperty("b64");
-    expect(wireData("FP16", [1])).toEqual({ b64: "ADw=" });
-    expect(wireData("FP32", new Float32Array(2000))).toHaveProperty("b64");
+    expect(wireData("INT64", ["9007199254740993"])).toEqual({ raw: fromBase64("AQAAAAAAIAA=") });
+    expect(wireData("FP32", [NaN])).toHaveProperty("raw");
+    expect(wireData("FP16", [1])).toEqual({ raw: fromBase64("ADw=") });
+    expect(wireData("FP32", new Float32Array(2000))).toHaveProperty("raw");
     expect(wireData("BYTES", ["a", "b"])).toEqual(["a", "b"]);
+    expect(wireData("BYTES", [new Uint8Array([255])])).toEqual({ raw: new Uint8Array([1, 0, 0, 0, 255]) });
   });
 
   it("tells the size", () => {
@@ -144,14 +145,55 @@ describe("raw bytes", () => {
   });
 });
 
+describe("readRaw", () => {
+  it.each([
+    ["BOOL", [true, false]],
+    ["INT8", [-128, 127]],
+    ["UINT16", [0, 65535]],
+    ["INT64", ["-9223372036854775808", "9007199254740993"]],
+    ["UINT64", ["18446744073709551615"]],
+    ["FP16", [0.5, -65504, Infinity]],
+    ["BF16", [1, -3.140625]],
+    ["FP32", [1.5, NaN]],
+    ["FP64", [0.1]],
+    ["BYTES", ["é", "", "two\nlines"]],
+  ])("reads back %s", (datatype, elements) => {
+    expect(readRaw(datatype, rawBytes(datatype, elements))).toEqual(elements);
+  });
+
+  it("keeps bytes that are no text, and says when something is missing", () => {
+    const picture = new Uint8Array([0x89, 0x50, 0xff]);
+    expect(readRaw("BYTES", rawBytes("BYTES", [picture]))).toEqual([picture]);
+    expect(() => readRaw("INT32", new Uint8Array(3))).toThrow("3 bytes");
+    expect(() => readRaw("BYTES", new Uint8Array([9, 0, 0, 0, 1]))).toThrow("cut short");
+  });
+
+  it("knows the small halves", () => {
+    expect([0x0001, 0x03ff, 0x8000].map(halfValue)).toEqual([2 ** -24, 1023 * 2 ** -24, -0]);
+  });
+});
+
 describe("samples", () => {
   it("are valid elements of their type", () => {
-    for (const datatype of ["BOOL", "INT8", "UINT64", "FP16", "FP64", "BYTES"]) {
-      for (const kind of ["zeros", "random"] as const) {
-        const texts = sampleElements(datatype, 3, kind, () => 0.999);
-        expect(texts).toHaveLength(3);
-        expect(texts.map((text) => parseElement(datatype, text).error)).toEqual([null, null, null]);
+    for (const datatype of ["BOOL", "INT8", "UINT8", "UINT64", "FP16", "FP64", "BYTES"]) {
+      for (const kind of ["zeros", "ones", "uniform", "normal", "count"] as const) {
+        const elements = fillElements(datatype, 300, newFill(kind, datatype));
+        expect(elements).toHaveLength(300);
+        for (const element of elements) expect(parseElement(datatype, String(element)).error).toBeNull();
       }
     }
+  });
+
+  it("follow their bounds and their seed", () => {
+    const fill = { kind: "uniform", a: -2, b: 3, seed: 5 } as const;
+    const whole = fillElements("INT32", 500, fill).map(Number);
+    expect([Math.min(...whole), Math.max(...whole)]).toEqual([-2, 3]);
+    expect(fillElements("INT32", 500, fill)).toEqual(whole);
+    expect(fillElements("INT32", 500, { ...fill, seed: 6 })).not.toEqual(whole);
+    const normal = fillElements("FP32", 4000, { kind: "normal", a: 10, b: 2, seed: 1 }).map(Number);
+    const mean = normal.reduce((sum, value) => sum + value) / normal.length;
+    expect(mean).toBeGreaterThan(9.8);
+    expect(mean).toBeLessThan(10.2);
+    expect(fillElements("INT8", 200, { kind: "count", a: 0, b: 0, seed: 1 }).at(-1)).toBe(127);
   });
 });

@@ -1,0 +1,165 @@
+/** Saved cases of the model: open one, save this one, copy its link, delete. */
+import { ActionIcon, Button, Modal, Popover, TextInput } from "@mantine/core";
+import { IconBookmark, IconChevronDown, IconTrash } from "@tabler/icons-react";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { keys } from "@/api/keys";
+import { toProblem } from "@/api/problem";
+import { createTestCase, deleteTestCase, replaceTestCase, testCasesQuery } from "@/api/test-cases";
+import type { TestCase, TestCaseInput } from "@/api/types";
+import { CopyField } from "@/components/copy";
+import { notifyDone, notifyProblem } from "@/components/notify";
+import { ProblemCard } from "@/components/problem-card";
+import classes from "../console.module.css";
+
+export interface CasesMenuProps {
+  endpoint: string;
+  model: string;
+  /** The case that is open. */
+  current: TestCase | null;
+  /** What would be saved; null while the inputs cannot be sent. */
+  content: (() => Pick<TestCaseInput, "inputs" | "options">) | null;
+  onOpen: (id: string | null) => void;
+}
+
+export function CasesMenu({ endpoint, model, current, content, onOpen }: CasesMenuProps) {
+  const [saving, setSaving] = useState(false);
+  const [listed, setListed] = useState(false);
+  const queryClient = useQueryClient();
+  const { data, error } = useQuery(testCasesQuery(model));
+  const remove = useMutation({
+    mutationFn: deleteTestCase,
+    onSuccess: async (_, id) => {
+      if (id === current?.id) onOpen(null);
+      await queryClient.invalidateQueries({ queryKey: keys.testCases.list(model) });
+      notifyDone("The test case is deleted");
+    },
+    onError: (problem) => notifyProblem(problem, "The test case could not be deleted"),
+  });
+  return (
+    <>
+      <Popover width={300} position="bottom-end" opened={listed} onChange={setListed} trapFocus>
+        <Popover.Target>
+          <Button
+            variant="subtle"
+            color="gray"
+            leftSection={<IconBookmark size={15} aria-hidden />}
+            rightSection={<IconChevronDown size={14} aria-hidden />}
+            onClick={() => setListed((old) => !old)}
+          >
+            {current ? <span className={classes["caseName"]}>{current.name}</span> : "Cases"}
+          </Button>
+        </Popover.Target>
+        <Popover.Dropdown aria-label="Saved cases" p={6}>
+          <Button
+            fullWidth
+            variant="subtle"
+            disabled={content === null}
+            onClick={() => {
+              setListed(false);
+              setSaving(true);
+            }}
+          >
+            {current ? "Save, or copy the link" : "Save this call"}
+          </Button>
+          {error ? <p className={classes["caseHint"]}>The cases could not be loaded: {toProblem(error).title}</p> : null}
+          {data ? (
+            <p className={classes["caseHint"]}>
+              {data.items.length > 0 ? `Saved for ${model}` : `Nothing is saved for ${model} yet`}
+            </p>
+          ) : null}
+          <ul className={classes["caseList"]}>
+            {data?.items.map((item) => (
+              <li key={item.id} className={classes["caseRow"]}>
+                <button
+                  type="button"
+                  aria-current={item.id === current?.id}
+                  onClick={() => {
+                    setListed(false);
+                    onOpen(item.id);
+                  }}
+                >
+                  {item.name}
+                </button>
+                <ActionIcon aria-label={`Delete the case ${item.name}`} onClick={() => remove.mutate(item.id)}>
+                  <IconTrash size={15} />
+                </ActionIcon>
+              </li>
+            ))}
+          </ul>
+        </Popover.Dropdown>
+      </Popover>
+      {saving && content ? (
+        <SaveCase
+          endpoint={endpoint}
+          model={model}
+          current={current}
+          content={content}
+          onClose={() => setSaving(false)}
+          onSaved={onOpen}
+        />
+      ) : null}
+    </>
+  );
+}
+
+interface SaveCaseProps extends Pick<CasesMenuProps, "endpoint" | "model" | "current"> {
+  content: NonNullable<CasesMenuProps["content"]>;
+  onClose: () => void;
+  onSaved: (id: string) => void;
+}
+
+function SaveCase({ endpoint, model, current, content, onClose, onSaved }: SaveCaseProps) {
+  const [name, setName] = useState(current?.name ?? "");
+  const queryClient = useQueryClient();
+  const save = useMutation({
+    mutationFn: (replace: string | null) => {
+      const body = { name: name.trim(), model, endpoint, description: current?.description ?? "", ...content() };
+      return replace === null ? createTestCase(body) : replaceTestCase(replace, body);
+    },
+    onSuccess: async (saved) => {
+      queryClient.setQueryData(keys.testCases.one(saved.id), saved);
+      await queryClient.invalidateQueries({ queryKey: keys.testCases.list(model) });
+      notifyDone(`${saved.name} is saved`);
+      onSaved(saved.id);
+      onClose();
+    },
+  });
+  const sameName = current !== null && name.trim() === current.name;
+  const link = current
+    ? `${window.location.origin}/test?endpoint=${encodeURIComponent(endpoint)}&preset=${encodeURIComponent(current.id)}`
+    : null;
+  return (
+    <Modal opened onClose={onClose} title="Save this call" size={460} closeButtonProps={{ "aria-label": "Close" }}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          save.mutate(sameName ? current.id : null);
+        }}
+      >
+        <div className={classes["stack"]}>
+          <p className="muted">
+            Its inputs and options are kept on the server, exactly as they are sent, for everybody who may look here.
+          </p>
+          <TextInput
+            label="Name"
+            value={name}
+            maxLength={100}
+            data-autofocus
+            onChange={(event) => setName(event.currentTarget.value)}
+          />
+          {link ? <CopyField text={link} label="link to this case" /> : null}
+          {save.error ? <ProblemCard error={save.error} /> : null}
+          <div className={classes["modalActions"]}>
+            <Button variant="default" onClick={onClose}>
+              Cancel
+            </Button>
+            <Button type="submit" loading={save.isPending} disabled={name.trim() === ""}>
+              {sameName ? "Replace the saved case" : "Save"}
+            </Button>
+          </div>
+        </div>
+      </form>
+    </Modal>
+  );
+}

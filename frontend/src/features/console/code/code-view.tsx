@@ -1,0 +1,81 @@
+/** The call in view as a program: the same inputs, the same target. */
+import { Select } from "@mantine/core";
+import { useState } from "react";
+import type { Endpoint } from "@/api/types";
+import { CodeBlock } from "@/components/copy";
+import { DownloadButton } from "../results/download-button";
+import type { BuiltInput } from "../request/input-draft";
+import { npyBytes } from "../tensor/npy";
+import classes from "../console.module.css";
+import {
+  fileName,
+  impossible,
+  isLarge,
+  LANGUAGE_LABELS,
+  LANGUAGES,
+  REQUEST_FILE,
+  requestFile,
+  snippet,
+  type CodeTarget,
+  type Language,
+} from "./snippets";
+
+export interface CodeViewProps {
+  endpoint: Endpoint;
+  call: Pick<CodeTarget, "deployment" | "model" | "version" | "decoupled" | "parameters" | "outputs">;
+  inputs: readonly BuiltInput[];
+  /** Why there is no call to write yet. */
+  problem: string | null;
+}
+
+export function CodeView({ endpoint, call, inputs, problem }: CodeViewProps) {
+  const [language, setLanguage] = useState<Language>(call.decoupled ? "python_grpc" : "curl");
+  const target: CodeTarget = {
+    endpoint: endpoint.name,
+    scoringUri: endpoint.scoring_uri,
+    grpcTarget: endpoint.grpc_target,
+    caPath: endpoint.ca_path,
+    ...call,
+  };
+  const why = problem ?? impossible(language, target, inputs);
+  const large = inputs.filter(isLarge);
+  const asNpy = language === "python_http" || language === "python_grpc";
+  return (
+    <>
+      <div className={classes["codeBar"]}>
+        <Select
+          aria-label="Language"
+          w={180}
+          allowDeselect={false}
+          value={language}
+          data={LANGUAGES.map((value) => ({ value, label: LANGUAGE_LABELS[value] }))}
+          onChange={(value) => value && setLanguage(value)}
+        />
+        {why === null && large.length > 0 && !asNpy ? (
+          <DownloadButton
+            label={REQUEST_FILE}
+            name={REQUEST_FILE}
+            type="application/json"
+            content={() => requestFile(target, inputs)}
+          />
+        ) : null}
+        {why === null && asNpy
+          ? large.map((input) => (
+              <DownloadButton
+                key={input.name}
+                label={fileName(input, "npy")}
+                name={fileName(input, "npy")}
+                type="application/octet-stream"
+                content={() => npyBytes(input.datatype, input.shape, input.elements)}
+              />
+            ))
+          : null}
+      </div>
+      {why === null ? (
+        <CodeBlock code={snippet(language, target, inputs)} label={`${LANGUAGE_LABELS[language]} of this call`} />
+      ) : (
+        <p className="muted">{why}</p>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,181 @@
+/** Request on the left, result on the right: one model of one target. */
+import { useHotkeys } from "@mantine/hooks";
+import { useCallback, useState } from "react";
+import type { ConsoleModel, Endpoint, TestCase } from "@/api/types";
+import { caseInputs } from "../cases/case-values";
+import { CasesMenu } from "../cases/cases-menu";
+import { CodeView } from "../code/code-view";
+import classes from "../console.module.css";
+import { HistoryList } from "../history/history-list";
+import { afterCall, newOptions, optionsOf, optionsProblem, parametersOf } from "../request/options";
+import { withFill } from "../request/fill-draft";
+import type { Batch } from "../request/input-draft";
+import { JSON_LIMIT, requestJson } from "../request/request-json";
+import { RequestPanel, type RequestView } from "../request/request-panel";
+import { DifferenceCard } from "../results/difference-card";
+import { LatencyStrip } from "../results/latency-strip";
+import type { CallRecord } from "../results/outcome";
+import { ResultPanel } from "../results/result-panel";
+import { wireData } from "../tensor/raw-bytes";
+import { buildAll, builtFromJson, opening, warmupDrafts } from "./bench-state";
+import { useCalls, type Infer } from "./use-calls";
+
+export interface BenchProps {
+  endpoint: Endpoint;
+  deployment: string | null;
+  models: readonly ConsoleModel[];
+  model: ConsoleModel;
+  mayInfer: boolean;
+  onModel: (name: string) => void;
+  opened: TestCase | null;
+  onCase: (id: string | null) => void;
+  infer: Infer;
+}
+
+const TOO_LARGE = `// The request holds more than ${JSON_LIMIT} values: too many to edit as text. Use the form.`;
+const LOOK_ONLY = "Your role may look here, but not call.";
+
+export function Bench({ endpoint, deployment, models, model, mayInfer, onModel, opened, onCase, infer }: BenchProps) {
+  const calls = useCalls(endpoint.name, model.name, infer);
+  const { shown, busy, send: sendCall } = calls;
+  const [start] = useState(() =>
+    opening(
+      model,
+      opened,
+      calls.history.find((record) => record.model === model.name),
+    ),
+  );
+  const [drafts, setDrafts] = useState(start.drafts);
+  const [size, setSize] = useState(start.size);
+  const [options, setOptions] = useState(() => (opened ? optionsOf(opened.options) : newOptions()));
+  const [view, setView] = useState<RequestView>("form");
+  const [json, setJson] = useState<string | null>(null);
+  const [compared, setCompared] = useState<CallRecord | null>(null);
+  const batch: Batch = { on: model.max_batch_size > 0, size };
+  const built = json === null ? buildAll(drafts, batch) : builtFromJson(json, drafts, batch);
+  const problem = (mayInfer ? null : LOOK_ONLY) ?? built.problem ?? optionsProblem(options, model);
+  const parameters = parametersOf(options, model);
+  const protocol = model.decoupled ? "grpc" : options.protocol;
+
+  const send = useCallback(async () => {
+    if (busy || problem !== null) return;
+    const inputs = built.inputs.map(({ name, datatype, shape, elements }) => ({
+      name,
+      datatype,
+      shape,
+      data: wireData(datatype, elements),
+    }));
+    const done = sendCall(
+      {
+        deployment,
+        model: model.name,
+        options: { ...options, protocol },
+        batchSize: batch.on ? (built.inputs[0]?.shape[0] ?? size) : 1,
+        drafts,
+        sent: built.inputs.map(({ name, datatype, shape, bytes }) => ({ name, datatype, shape, bytes })),
+      },
+      {
+        model: model.name,
+        protocol,
+        inputs,
+        parameters,
+        ...(deployment ? { deployment } : {}),
+        ...(options.version ? { version: options.version } : {}),
+      },
+    );
+    if (model.sequence) setOptions(afterCall);
+    await done;
+  }, [batch.on, built, busy, deployment, drafts, model, options, parameters, problem, protocol, sendCall, size]);
+  useHotkeys([["mod+Enter", () => void send()]], []);
+
+  const showAs = (next: RequestView) => {
+    setView(next);
+    if (next === "form") setJson(null);
+    if (next !== "json") return;
+    const count = built.inputs.reduce((sum, input) => sum + input.elements.length, 0);
+    setJson(count <= JSON_LIMIT ? requestJson(built.inputs) : TOO_LARGE);
+  };
+  const fillWith = (next: { drafts: typeof drafts; size: number }) => {
+    setDrafts(next.drafts);
+    setSize(next.size);
+    setJson(null);
+    setView("form");
+  };
+  const restore = (record: CallRecord) => {
+    calls.show(record.id);
+    if (record.model !== model.name) return;
+    fillWith({ drafts: record.drafts, size: record.batchSize });
+    setOptions(record.options);
+  };
+  const outcome = shown?.outcome ?? null;
+  return (
+    <div className={classes["columns"]}>
+      <RequestPanel
+        models={models}
+        model={model}
+        onModel={onModel}
+        batch={batch}
+        onBatch={setSize}
+        options={{ ...options, protocol }}
+        onOptions={(part) => setOptions((old) => ({ ...old, ...part }))}
+        drafts={drafts}
+        onDraft={(index, part) =>
+          setDrafts((old) => old.map((draft, at) => (at === index ? { ...draft, ...part } : draft)))
+        }
+        onFill={(kind) => fillWith({ drafts: drafts.map((draft) => withFill(draft, batch, kind)), size })}
+        onWarmup={(index) => fillWith(warmupDrafts(model, index, drafts))}
+        view={view}
+        onView={showAs}
+        json={json ?? ""}
+        onJson={setJson}
+        code={
+          <CodeView
+            endpoint={endpoint}
+            call={{
+              deployment,
+              model: model.name,
+              version: options.version,
+              decoupled: model.decoupled ?? false,
+              parameters,
+              outputs: model.outputs.map((output) => output.name),
+            }}
+            inputs={built.inputs}
+            problem={built.problem}
+          />
+        }
+        cases={
+          <CasesMenu
+            endpoint={endpoint.name}
+            model={model.name}
+            current={opened}
+            content={
+              built.problem === null
+                ? () => ({
+                    inputs: caseInputs(built.inputs),
+                    options: { protocol, version: options.version, parameters },
+                  })
+                : null
+            }
+            onOpen={onCase}
+          />
+        }
+        problem={problem ?? start.problem}
+        waiting={built.waiting || (problem === null && start.problem !== null)}
+        blocked={problem !== null}
+        busy={busy}
+        onSend={() => void send()}
+        onStop={calls.stop}
+      />
+      <div className={classes["stack"]}>
+        <ResultPanel record={shown} model={model} onRetry={() => void send()} />
+        {shown && outcome?.kind === "result" ? (
+          <LatencyStrip timing={outcome.timing} roundTripUs={outcome.roundTripUs} first={shown.first} />
+        ) : null}
+        {shown && compared && compared.id !== shown.id ? (
+          <DifferenceCard shown={shown} other={compared} onClose={() => setCompared(null)} />
+        ) : null}
+        <HistoryList history={calls.history} current={shown?.id ?? null} onRestore={restore} onCompare={setCompared} />
+      </div>
+    </div>
+  );
+}

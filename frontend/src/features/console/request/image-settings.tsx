@@ -1,0 +1,130 @@
+/** How pictures become numbers: resizing, colours, layout and scale. */
+import { Select, Switch, TextInput } from "@mantine/core";
+import { useState } from "react";
+import { SCALES, type ImageLayout, type ImageOptions, type Normalisation } from "../tensor/image-tensor";
+import classes from "../console.module.css";
+import { layoutsOf, type InputDraft } from "./input-draft";
+
+export interface ImageSettingsProps {
+  draft: InputDraft;
+  layout: ImageLayout;
+  options: ImageOptions;
+  onChange: (part: Partial<InputDraft>) => void;
+}
+
+export function ImageSettings({ draft, layout, options, onChange }: ImageSettingsProps) {
+  const set = (part: Partial<ImageOptions>) => onChange({ imageOptions: { ...options, ...part } });
+  const layouts = layoutsOf(draft);
+  return (
+    <>
+      <div className={classes["imageOptions"]}>
+        <Select
+          label="Resize"
+          allowDeselect={false}
+          value={options.fit}
+          data={[
+            { value: "crop", label: "Crop centre" },
+            { value: "fit", label: "Fit with bars" },
+            { value: "stretch", label: "Stretch" },
+          ]}
+          onChange={(fit) => fit && set({ fit })}
+        />
+        <Select
+          label="Values"
+          allowDeselect={false}
+          value={options.scale}
+          comboboxProps={{ width: 240, position: "bottom-start" }}
+          data={[
+            ...Object.entries(SCALES).map(([value, { label }]) => ({ value: value as ImageOptions["scale"], label })),
+            { value: "custom" as const, label: "Own mean and std" },
+          ]}
+          onChange={(scale) => scale && set({ scale })}
+        />
+        {layout.channels >= 3 ? (
+          <Select
+            label="Channels"
+            allowDeselect={false}
+            value={options.order}
+            data={[
+              { value: "rgb", label: "RGB" },
+              { value: "bgr", label: "BGR" },
+            ]}
+            onChange={(order) => order && set({ order })}
+          />
+        ) : null}
+        {layouts.length > 1 ? (
+          <Select
+            label="Layout"
+            allowDeselect={false}
+            value={String(draft.layout)}
+            data={layouts.map((item, index) => ({ value: String(index), label: item.channelsFirst ? "NCHW" : "NHWC" }))}
+            onChange={(value) => onChange({ layout: Number(value) })}
+          />
+        ) : null}
+      </div>
+      {options.scale === "custom" ? (
+        <CustomScale value={options.custom} onChange={(custom) => set({ custom })} />
+      ) : null}
+      <Switch
+        my={10}
+        label="Invert"
+        checked={options.invert}
+        onChange={(event) => set({ invert: event.currentTarget.checked })}
+      />
+    </>
+  );
+}
+
+/** One number for all colours, or three. */
+function triple(text: string): [number, number, number] | null {
+  const numbers = text.split(/[\s,;]+/).filter(Boolean).map(Number);
+  if (numbers.some((value) => !Number.isFinite(value))) return null;
+  const [red, green = red, blue = red] = numbers;
+  return red !== undefined && green !== undefined && blue !== undefined && numbers.length !== 2 && numbers.length <= 3
+    ? [red, green, blue]
+    : null;
+}
+
+function CustomScale({ value, onChange }: { value: Normalisation; onChange: (value: Normalisation) => void }) {
+  const [texts, setTexts] = useState({
+    divide: String(value.divide),
+    mean: value.mean.join(", "),
+    std: value.std.join(", "),
+  });
+  const divide = Number(texts.divide);
+  const mean = triple(texts.mean);
+  const std = triple(texts.std);
+  const errors = {
+    divide: divide > 0 && Number.isFinite(divide) ? null : "above 0",
+    mean: mean ? null : "one number or three",
+    std: std && std.every((item) => item !== 0) ? null : "one or three, not 0",
+  };
+  const type = (name: keyof typeof texts, text: string) => {
+    const next = { ...texts, [name]: text };
+    setTexts(next);
+    const nextMean = triple(next.mean);
+    const nextStd = triple(next.std);
+    const by = Number(next.divide);
+    if (nextMean && nextStd && nextStd.every((item) => item !== 0) && by > 0 && Number.isFinite(by))
+      onChange({ divide: by, mean: nextMean, std: nextStd });
+  };
+  return (
+    <div className={classes["imageOptions"]} style={{ marginTop: 8 }}>
+      {(
+        [
+          ["divide", "Divide by"],
+          ["mean", "Then subtract"],
+          ["std", "Then divide by"],
+        ] as const
+      ).map(([name, label]) => (
+        <TextInput
+          key={name}
+          label={label}
+          value={texts[name]}
+          error={errors[name]}
+          onChange={(event) => type(name, event.currentTarget.value)}
+        />
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,96 @@
+/** Responses of a stream as they come; one of them in full. */
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { useEffect, useRef, useState } from "react";
+import type { ConsoleModel } from "@/api/types";
+import { count, duration, significant } from "@/components/format";
+import type { StreamPart } from "../socket/console-socket";
+import classes from "../console.module.css";
+import { labelsOf } from "./labels";
+import { OutputView } from "./output-view";
+import { partSummary, streamedText, streamFigures } from "./stream";
+
+const ROW_PX = 30;
+
+export interface StreamViewProps {
+  parts: readonly StreamPart[];
+  model: ConsoleModel | null;
+  running: boolean;
+}
+
+export function StreamView({ parts, model, running }: StreamViewProps) {
+  const box = useRef<HTMLOListElement>(null);
+  const [picked, setPicked] = useState<number | null>(null);
+  const rows = useVirtualizer({
+    count: parts.length,
+    getScrollElement: () => box.current,
+    estimateSize: () => ROW_PX,
+    overscan: 8,
+  });
+  useEffect(() => {
+    // The newest stays in view while responses come and nothing was picked.
+    if (running && picked === null && parts.length > 0) rows.scrollToIndex(parts.length - 1);
+  }, [running, picked, parts.length, rows]);
+  const figures = streamFigures(parts);
+  const text = streamedText(parts);
+  const shown = parts[picked ?? parts.length - 1];
+  return (
+    <>
+      <div className={classes["output"]}>
+        <div className={classes["stats"]} aria-live="off">
+          <span>
+            responses <strong>{count(figures.count)}</strong>
+          </span>
+          <span>
+            first after <strong>{duration(figures.firstUs)}</strong>
+          </span>
+          <span>
+            between <strong>{duration(figures.betweenUs)}</strong>
+          </span>
+          <span>
+            longest <strong>{duration(figures.longestUs)}</strong>
+          </span>
+          <span>
+            per second <strong>{figures.rate === null ? "–" : significant(figures.rate)}</strong>
+          </span>
+        </div>
+        {text ? (
+          <pre className={classes["raw"]} tabIndex={0} role="region" aria-label={`Text of ${text.name}`}>
+            {text.text}
+          </pre>
+        ) : null}
+        <ol
+          ref={box}
+          className={classes["parts"]}
+          aria-label="Responses"
+          style={{ height: Math.min(8, Math.max(1, parts.length)) * ROW_PX + 2 }}
+        >
+          <li aria-hidden style={{ height: rows.getTotalSize() }} />
+          {rows.getVirtualItems().map(({ index, start }) => {
+            const part = parts[index];
+            if (!part) return null;
+            return (
+              <li key={part.index} className={classes["part"]} style={{ top: start, height: ROW_PX }}>
+                <button type="button" aria-current={shown === part} onClick={() => setPicked(index)}>
+                  <span className="secondary">{part.index}</span>
+                  <span className="secondary">{duration(part.atUs)}</span>
+                  <span className="secondary">+{duration(part.atUs - (parts[index - 1]?.atUs ?? 0))}</span>
+                  <span className="mono truncate">{partSummary(part)}</span>
+                </button>
+              </li>
+            );
+          })}
+        </ol>
+      </div>
+      {shown && !running
+        ? shown.outputs.map((output) => (
+            <OutputView
+              key={`${shown.index} ${output.name}`}
+              output={output}
+              labels={labelsOf(model, output.name)}
+              of={model?.name ?? ""}
+            />
+          ))
+        : null}
+    </>
+  );
+}
