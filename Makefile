@@ -16,7 +16,7 @@ FUZZ_SECONDS ?= 600
 
 .PHONY: help up install studio test check lint types layers migrations frontend-check test-unit \
 	test-integration test-load chaos test-chaos fuzz test-postgres e2e examples bench compatibility openapi \
-	cli-docs azure-oracle seeds fmt clean
+	cli-docs notebooks azure-oracle seeds fmt clean
 
 help: ## list the commands
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -97,6 +97,9 @@ e2e: $(STAMPS)/dev install studio ## the whole product with a real browser
 examples: $(STAMPS)/dev install ## every example on a fresh installation, checked against its library
 	@$(BIN)/python examples/run_all.py
 
+notebooks: $(STAMPS)/dev install studio ## every notebook of examples/notebooks, against a fresh installation
+	@$(PYTEST) -q tests/e2e/test_notebooks.py
+
 bench: $(STAMPS)/dev install ## workloads M0 to M3 against the bare ONNX Runtime limit; what Python models cost
 	@$(BIN)/python -m benchmarks
 
@@ -114,10 +117,11 @@ fmt: $(STAMPS)/dev ## format the code
 cli-docs: $(STAMPS)/dev install ## regenerate the reference in docs/cli.md
 	@$(BIN)/python -m shoal.cli.reference docs/cli.md
 
-azure-oracle: ## ask the real azure-ai-ml anew what it makes of tests/support/azure_yaml
+azure-oracle: ## ask the real azure-ai-ml anew: tests/support/azure_yaml, and its names
 	@$(PYTHON) -m venv .venv-azure
 	@.venv-azure/bin/pip install --disable-pip-version-check --quiet -r requirements-azure.txt
 	@.venv-azure/bin/python tests/support/azure_yaml/oracle.py > tests/support/azure_yaml/answers.json
+	@.venv-azure/bin/python tests/support/azure_yaml/surface.py > tests/support/azure_yaml/surface.json
 
 seeds: $(STAMPS)/dev install studio ## the first seed's tabs, as users of Azure ML write them
 	@$(BIN)/python -m tests.seeds

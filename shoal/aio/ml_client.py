@@ -16,8 +16,8 @@ from shoal.aio.operations import (
 from shoal.aio.poller import AsyncLROPoller
 from shoal.client.client import Client
 from shoal.client.discovery import Installation
+from shoal.display.watcher import Watcher
 from shoal.entities import Model, OnlineDeployment, OnlineEndpoint
-from shoal.sdk.progress import Watcher
 
 
 class MLClient:
@@ -37,6 +37,7 @@ class MLClient:
         url: str | None = None,
         token: str | None = None,
         installation: Installation | None = None,
+        show_progress: bool = True,
         watcher: Watcher | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
@@ -51,6 +52,7 @@ class MLClient:
             resource_group_name,
             workspace_name,
             client=client,
+            show_progress=show_progress,
             watcher=watcher,
         )
         self.models = ModelOperations(self._blocking.models)

@@ -16,11 +16,11 @@ from urllib.parse import urlsplit
 import httpx
 
 from shoal import __version__
-from shoal.cli.units import byte_count, duration
 from shoal.client.client import Client
 from shoal.client.discovery import Installation, find_installation
 from shoal.client.errors import ShoalError
 from shoal.client.transport import is_loopback
+from shoal.display.units import byte_count, duration
 from shoal.sdk.scoring import trust
 
 TIMEOUT_S = 5.0

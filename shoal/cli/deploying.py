@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import TypedDict
 
 from shoal.cli.output import print_fields
-from shoal.cli.progress import Progress
 from shoal.client import Client, Problem
 from shoal.client.packing import packaged
 from shoal.client.types import Endpoint, ModelVersion, Operation
+from shoal.display.terminal import Progress
 
 
 class Deployed(TypedDict):

@@ -15,7 +15,7 @@ from shoal.cli.options import (
     tags_option,
 )
 from shoal.cli.output import emit, output_option, print_fields, print_rows
-from shoal.cli.units import byte_count, moment
+from shoal.display.units import byte_count, moment
 
 _version_option = click.option("--version", "-v", help="A number.")
 _label_option = click.option("--label", "-l", help="latest, or an alias.")

@@ -3,7 +3,7 @@
 import click
 
 from shoal.cli.output import emit, output_option, print_fields, print_rows
-from shoal.cli.units import duration
+from shoal.display.units import duration
 
 
 @click.group()

@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from shoal.cli.output import emit, output_option, print_fields, print_rows
-from shoal.cli.units import moment
+from shoal.display.units import moment
 
 
 @click.group()
@@ -62,8 +62,8 @@ def cancel(operation_id: str, output: str) -> None:
 @output_option
 def watch(operation_id: str, timeout: float, output: str) -> None:
     """Follow an operation to its end; exit code 1 if it fails."""
-    from shoal.cli.progress import Progress
     from shoal.client import Client
+    from shoal.display.terminal import Progress
 
     with Client() as client, Progress() as progress:
         item = client.get_operation(operation_id)

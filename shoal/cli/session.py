@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from shoal.cli.progress import Progress
+from shoal.display.terminal import Progress
 from shoal.sdk import MLClient
 
 

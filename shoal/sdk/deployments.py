@@ -6,12 +6,12 @@ from typing import Any
 from shoal.client.client import Client
 from shoal.client.errors import ShoalError
 from shoal.client.types import Deployment, ModelVersion, Operation
+from shoal.display.watcher import Watcher
 from shoal.entities import Model, OnlineDeployment
 from shoal.entities.model import REGISTRY_PREFIX, model_reference
 from shoal.sdk.endpoints import OnlineEndpointOperations
 from shoal.sdk.models import ModelOperations
 from shoal.sdk.poller import LROPoller, Work
-from shoal.sdk.progress import Watcher
 from shoal.sdk.shapes import REQUEST_SETTINGS, deployment_body, deployment_of
 
 BROKEN = frozenset({"Failed", "Canceled"})

@@ -7,10 +7,10 @@ from typing import Any
 from shoal.client.client import Client
 from shoal.client.errors import Problem
 from shoal.client.types import Endpoint, Operation
+from shoal.display.watcher import Watcher
 from shoal.entities import EndpointAuthKeys, EndpointAuthToken, OnlineEndpoint
 from shoal.sdk import scoring
 from shoal.sdk.poller import LROPoller, Work
-from shoal.sdk.progress import Watcher
 from shoal.sdk.shapes import endpoint_body, endpoint_of
 
 MOVING = frozenset({"Creating", "Updating", "Scaling"})

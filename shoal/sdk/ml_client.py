@@ -5,12 +5,13 @@ from typing import Any, Self, TypeVar, cast
 from shoal.client.client import Client
 from shoal.client.discovery import Installation
 from shoal.client.errors import ShoalError
+from shoal.display.here import watcher_here
+from shoal.display.watcher import Quiet, Watcher
 from shoal.entities import Model, OnlineDeployment, OnlineEndpoint
 from shoal.sdk.deployments import OnlineDeploymentOperations
 from shoal.sdk.endpoints import OnlineEndpointOperations
 from shoal.sdk.models import ModelOperations
 from shoal.sdk.poller import LROPoller
-from shoal.sdk.progress import Quiet, Watcher
 
 EntityT = TypeVar("EntityT", OnlineEndpoint, OnlineDeployment)
 
@@ -34,16 +35,21 @@ class MLClient:
         url: str | None = None,
         token: str | None = None,
         client: Client | None = None,
+        show_progress: bool = True,
         watcher: Watcher | None = None,
         **_: Any,
     ) -> None:
-        """Raises InstallationNotFound when ``url`` is not given and none can be found."""
+        """Raises InstallationNotFound when ``url`` is not given and none can be found.
+
+        ``show_progress``: bars below a notebook's cell or on a terminal's stderr; where neither is,
+        nothing is shown. ``watcher`` hears of all progress instead.
+        """
         del credential, registry_name
         self.subscription_id = subscription_id
         self.resource_group_name = resource_group_name
         self.workspace_name = workspace_name or "shoal"
         self.client = client or Client(url, token or "")
-        watcher = watcher or Quiet()
+        watcher = watcher or (watcher_here() if show_progress else Quiet())
         self.models = ModelOperations(self.client, watcher)
         self.online_endpoints = OnlineEndpointOperations(self.client, watcher)
         self.online_deployments = OnlineDeploymentOperations(

@@ -11,9 +11,9 @@ from shoal.client.errors import Problem, ShoalError, UnusableSource
 from shoal.client.file_uploads import Listed, listed
 from shoal.client.packing import Package, packaged
 from shoal.client.types import ModelVersion
+from shoal.display.watcher import Watcher
 from shoal.entities import Model
 from shoal.entities.loading import REMOTE, resolved
-from shoal.sdk.progress import Watcher
 from shoal.sdk.shapes import MODEL_FIELDS, declared, model_of, texts
 
 VIEWS = {"activeonly": "active", "archivedonly": "archived", "all": "all"}

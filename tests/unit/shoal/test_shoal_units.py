@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from shoal.cli.units import byte_count, duration, moment
+from shoal.display.units import byte_count, duration, moment
 
 
 @pytest.mark.parametrize(
