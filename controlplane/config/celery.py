@@ -53,6 +53,9 @@ app.conf.update(
         "socket_keepalive": True,
         "health_check_interval": 10,
         "socket_connect_timeout": 2,
+        # why: a broker that is frozen takes connections and answers nothing; a REST call that rings
+        # a bell must not hang with it. Longer than the second that a worker's read blocks.
+        "socket_timeout": 3,
         # why so few: these bound what a REST call waits for a dead broker after its commit (kombu's
         # own defaults are six seconds of tries). Workers reconnect by another, endless policy.
         "max_retries": 1,

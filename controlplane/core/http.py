@@ -4,11 +4,13 @@ The one place where the domain's errors meet status codes.
 """
 
 import logging
+import sys
 from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
 
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
+from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from rest_framework import exceptions as drf
 from rest_framework.views import exception_handler as drf_exception_handler
@@ -17,6 +19,8 @@ from controlplane.core import errors
 
 logger = logging.getLogger(__name__)
 
+DATABASE_LOST = (OperationalError, InterfaceError)
+DATABASE_RETRY_S = 5
 CONTENT_TYPE = "application/problem+json"
 STATUS: dict[type[errors.DomainError], HTTPStatus] = {
     errors.Invalid: HTTPStatus.BAD_REQUEST,
@@ -97,11 +101,27 @@ def domain_problem(error: errors.DomainError, instance: str) -> JsonResponse:
     return response
 
 
+def database_problem(error: BaseException, instance: str) -> JsonResponse:
+    """503: nothing was written, and what serves does not need the database."""
+    logger.error("%s: the database cannot be used: %s", instance, error)
+    response = problem_response(
+        503,
+        code="DatabaseUnavailable",
+        detail="The database cannot be reached, so nothing was changed.",
+        instance=instance,
+        hints=("Send the request again in a moment.", "Endpoints go on answering meanwhile."),
+    )
+    response["Retry-After"] = str(DATABASE_RETRY_S)
+    return response
+
+
 def exception_handler(exc: Exception, context: dict[str, Any]) -> HttpResponse | None:
     """DRF's hook. None (an unforeseen failure) lets Django log it and answer ``server_error``."""
     path = context["request"].path
     if isinstance(exc, errors.DomainError):
         return domain_problem(exc, path)
+    if isinstance(exc, DATABASE_LOST):
+        return database_problem(exc, path)
     if isinstance(exc, Http404):
         exc = drf.NotFound("Not found.")
     elif isinstance(exc, PermissionDenied):
@@ -168,6 +188,9 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
+    error = sys.exc_info()[1]  # what Django has just caught, in a middleware for instance
+    if isinstance(error, DATABASE_LOST):
+        return database_problem(error, request.path)
     return problem_response(
         500,
         code="InternalError",
@@ -188,6 +211,8 @@ class ProblemMiddleware:
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         if isinstance(exception, errors.DomainError):
             return domain_problem(exception, request.path)
+        if isinstance(exception, DATABASE_LOST):
+            return database_problem(exception, request.path)
         if isinstance(exception, RequestDataTooBig):
             return problem_response(
                 413, code="PayloadTooLarge", detail=str(exception), instance=request.path

@@ -10,7 +10,11 @@ from typing import Any
 from celery import current_app
 from django.db import transaction
 
+from controlplane.core.breaker import Breaker
+
 logger = logging.getLogger(__name__)
+
+broker = Breaker(rest_s=5.0)
 
 
 def enqueue_on_commit(
@@ -19,11 +23,14 @@ def enqueue_on_commit(
     """Send job ``name`` with ``kwargs`` (ids and generations only) once the transaction commits."""
 
     def send() -> None:
+        if broker.resting:
+            return
         try:
             current_app.send_task(
                 name, kwargs=kwargs, queue=queue, expires=expires_s, retry=False, ignore_result=True
             )
         except Exception as error:
+            broker.failed()
             logger.warning("Job %s not sent, the periodic pass will do it: %s", name, error)
 
     transaction.on_commit(send)

@@ -2,6 +2,7 @@
 
 import pytest
 from django.core.exceptions import PermissionDenied
+from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.test import Client, RequestFactory
 from rest_framework import exceptions as drf
@@ -93,6 +94,24 @@ def test_an_unforeseen_error_is_left_to_djangos_log() -> None:
     answer = http.server_error(request)
     assert answer.status_code == 500
     assert "KeyError" not in answer.content.decode()
+
+
+@pytest.mark.parametrize("kind", [OperationalError, InterfaceError])
+def test_a_lost_database_is_a_503_wherever_it_shows(kind: type[Exception]) -> None:
+    request = RequestFactory().put("/api/v1/endpoints/digits/traffic")
+    lost = kind("connection refused")
+    answers = [
+        answer_to(lost),
+        http.ProblemMiddleware(lambda _: HttpResponse()).process_exception(request, lost),
+    ]
+    try:
+        raise lost
+    except kind:
+        answers.append(http.server_error(request))
+    for answer in answers:
+        assert answer is not None
+        assert (answer.status_code, answer["Retry-After"]) == (503, "5")
+        assert client_json(answer)["code"] == "DatabaseUnavailable"
 
 
 def test_a_plain_views_domain_error_becomes_a_problem() -> None:

@@ -1,11 +1,17 @@
 """A dead broker delays background work; it does not hold up the call that asked for it."""
 
+import asyncio
 import contextlib
 import socket
 import threading
 
+import pytest
 from celery import current_app
+from django.db import transaction
 from kombu.exceptions import OperationalError
+
+from controlplane.core import events, jobs
+from controlplane.core.breaker import Breaker
 
 
 def test_a_broker_that_hangs_up_is_left_after_few_tries() -> None:
@@ -31,3 +37,44 @@ def test_a_broker_that_hangs_up_is_left_after_few_tries() -> None:
         thread.join(10)
     # kombu's own default is 100 tries over minutes; redis-py dials up to twice for each of ours.
     assert 1 <= tries <= 8
+
+
+@pytest.mark.django_db(transaction=True)
+def test_after_a_failure_nobody_waits_for_the_broker_for_a_while(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tries: list[str] = []
+    now = [100.0]
+
+    def refuse(name: str, **_: object) -> None:
+        tries.append(name)
+        raise OperationalError("no answer")
+
+    monkeypatch.setattr(current_app, "send_task", refuse)
+    monkeypatch.setattr(jobs, "broker", Breaker(rest_s=5.0, clock=lambda: now[0]))
+    for name in ("first", "second"):
+        with transaction.atomic():
+            jobs.enqueue_on_commit(name)
+    assert tries == ["first"]
+    now[0] += 5.0
+    with transaction.atomic():
+        jobs.enqueue_on_commit("third")
+    assert tries == ["first", "third"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_frozen_fan_out_holds_up_no_write_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    tries: list[str] = []
+
+    class Frozen:
+        async def group_send(self, group: str, hint: dict[str, object]) -> None:
+            tries.append(group)
+            await asyncio.Event().wait()
+
+    monkeypatch.setattr(events, "get_channel_layer", Frozen)
+    monkeypatch.setattr(events, "SEND_S", 0.05)
+    monkeypatch.setattr(events, "redis", Breaker(rest_s=60.0))
+    for _ in range(3):
+        with transaction.atomic():
+            events.record(actor="ada", verb="thing.done", subject="thing/1", message="done")
+    assert tries == ["events"]

@@ -1,0 +1,137 @@
+"""The broker is a bell: dead, frozen, flushed or lying, it slows and never breaks."""
+
+import os
+import signal
+
+import pytest
+from celery import Celery
+
+from tests.chaos.studio import until
+from tests.chaos.system import System
+from tests.chaos.table import Case
+
+FROZEN_S = 60.0
+
+
+@pytest.mark.quick
+def test_the_broker_is_killed_mid_deploy(system: System, pair: dict[str, str], case: Case) -> None:
+    """Broker killed (SIGKILL) in the middle of a deployment."""
+    studio = system.studio
+    system.endpoint("belled", node_labels=pair)
+    redis = system.child("redis-server").pid
+    with case.under(system.load("belled")) as load:
+        operation = studio.deploy("belled-b", "tiny", node_labels=pair)
+        system.kill_child("redis-server")
+        studio.succeeded(operation)
+        system.comes_back("redis-server", redis)
+        system.ready()
+        load.more(40)
+    assert load.lost == 0, load.explain()
+    placed = studio.events("endpoint/belled-b").count("replica.placed")
+    assert placed == 1
+    for name in ("belled", "belled-b"):
+        studio.delete(name)
+    case.saw("the deployment succeeded, and was done once")
+
+
+@pytest.mark.quick
+def test_the_broker_is_flushed(system: System, pair: dict[str, str], case: Case) -> None:
+    """Broker flushed and every connection cut, in the middle of a deployment."""
+    studio = system.studio
+    system.endpoint("flushed", node_labels=pair)
+    with case.under(system.load("flushed")) as load:
+        operation = studio.deploy("flushed-b", "tiny", node_labels=pair)
+        with system.redis() as client:
+            client.flushall()
+            client.execute_command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+        studio.succeeded(operation)
+        again = studio.deploy("flushed-c", "tiny", node_labels=pair)
+        studio.succeeded(again)
+        load.more(40)
+    assert load.lost == 0, load.explain()
+    for name in ("flushed", "flushed-b", "flushed-c"):
+        studio.delete(name)
+    case.saw("both deployments succeeded")
+
+
+@pytest.mark.quick
+def test_a_frozen_broker(system: System, pair: dict[str, str], case: Case) -> None:
+    """Broker frozen (SIGSTOP) for a whole deployment."""
+    studio = system.studio
+    system.endpoint("frozen", node_labels=pair)
+    redis = system.child("redis-server")
+    with case.under(system.load("frozen")) as load:
+        redis.send_signal(signal.SIGSTOP)
+        try:
+            operation = studio.deploy("frozen-b", "tiny", node_labels=pair)
+            studio.succeeded(operation, within_s=FROZEN_S)
+        finally:
+            redis.send_signal(signal.SIGCONT)
+        system.ready()
+        load.more(40)
+    assert load.lost == 0, load.explain()
+    for name in ("frozen", "frozen-b"):
+        studio.delete(name)
+    case.saw("nodes poll and report: it succeeded without a bell")
+
+
+@pytest.mark.quick
+def test_tasks_come_twice_late_and_out_of_order(
+    system: System, pair: dict[str, str], case: Case
+) -> None:
+    """Celery tasks delivered twice, late and out of order."""
+    studio = system.studio
+    with system.redis() as client:
+        url = (
+            f"redis://:{client.get_connection_kwargs()['password']}@127.0.0.1:{system.redis_port}/0"
+        )
+    bell = Celery("test", broker=url, set_as_current=False)
+    node = studio.node("n1")["id"]
+    operation = studio.deploy("doubled", "tiny", node_labels=system.label("doubled", "n1"))
+    for generation in (1, 10**9, 2, 1, 0):
+        for _ in range(10):
+            bell.send_task("deployments.reconcile", queue="control")
+            bell.send_task("nodes.expire", queue="control")
+            values = {"node_id": node, "generation": generation}
+            bell.send_task("node.reconcile", queue=f"node.{node}", kwargs=values)
+    bell.close()
+    studio.succeeded(operation)
+    events = studio.events("endpoint/doubled")
+    assert events.count("replica.placed") == 1
+    assert events.count("replica.ready") == 1
+    (replica,) = studio.replicas("doubled")
+    assert (replica["generation"], replica["restarts"]) == (1, 0)
+    studio.delete("doubled")
+    case.saw("150 tasks too many; placed once, started once")
+
+
+def test_the_worker_is_frozen(system: System, pair: dict[str, str], case: Case) -> None:
+    """Celery worker frozen (SIGSTOP) for a whole deployment."""
+    studio = system.studio
+    system.endpoint("orphaned", node_labels=pair)
+    worker = system.child(" worker ")
+    with case.under(system.load("orphaned")) as load:
+        os.killpg(worker.pid, signal.SIGSTOP)
+        try:
+            operation = studio.deploy("orphaned-b", "tiny", node_labels=pair)
+            studio.succeeded(operation, within_s=FROZEN_S)
+        finally:
+            os.killpg(worker.pid, signal.SIGCONT)
+        load.more(40)
+    assert load.lost == 0, load.explain()
+    for name in ("orphaned", "orphaned-b"):
+        studio.delete(name)
+    case.saw("node reports alone carried it to its end")
+
+
+def test_the_worker_is_killed(system: System, pair: dict[str, str], case: Case) -> None:
+    """Celery worker and its clock killed (SIGKILL) while a model is taken in."""
+    studio = system.studio
+    worker, beat = system.child(" worker "), system.child(" beat ")
+    system.kill_child(" beat ")
+    system.kill_child(" worker ")
+    studio.register("taken-in")
+    system.comes_back(" worker ", worker.pid)
+    system.comes_back(" beat ", beat.pid)
+    until(lambda: studio.patiently("/models/taken-in"), "the model is there")
+    case.saw("restarted; the upload was taken in")
