@@ -3,7 +3,6 @@
 import shlex
 
 from django.conf import settings
-from django.utils import timezone
 from drf_spectacular.utils import extend_schema
 from rest_framework import status
 from rest_framework.request import Request
@@ -11,26 +10,62 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from controlplane.accounts.policy import Permission
-from controlplane.nodes import services
-from controlplane.nodes.serializers import JoinTokenSerializer
-from controlplane.nodes.types import JOIN_TOKEN_LIFETIME
+from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
+from controlplane.nodes import selectors, services
+from controlplane.nodes.serializers import JoinTokenSerializer, NewJoinTokenSerializer
+
+JoinTokenPageSerializer = page_of(JoinTokenSerializer)
+
+
+def command_for(token: str) -> str:
+    return (
+        f"SHOAL_CONTROL_URL={shlex.quote(settings.SHOAL_PUBLIC_URL)} "
+        f"SHOAL_JOIN_TOKEN={token} python -m worker_runtime.agent"
+    )
 
 
 class JoinTokensView(APIView):
-    write_permission = Permission.OPERATE
+    read_permission = write_permission = Permission.OPERATE
 
     @extend_schema(
-        operation_id="join_tokens_create", request=None, responses={201: JoinTokenSerializer}
+        operation_id="join_tokens_list",
+        parameters=PAGE_PARAMETERS,
+        responses=JoinTokenPageSerializer,
+    )
+    def get(self, request: Request) -> Response:
+        """Which tokens were made, and the node that each let in. The tokens themselves are gone."""
+        query = PageQuery(data=request.query_params)
+        query.is_valid(raise_exception=True)
+        page = paginate(
+            selectors.join_token_list().filter(created_by__icontains=query.validated_data["q"]),
+            limit=query.validated_data["limit"],
+            cursor=query.validated_data["cursor"],
+            order=["-created_at", "-id"],
+        )
+        return Response(JoinTokenPageSerializer(page).data)
+
+    @extend_schema(
+        operation_id="join_tokens_create", request=None, responses={201: NewJoinTokenSerializer}
     )
     def post(self, request: Request) -> Response:
         """A token that lets one node join within the hour, and the command for that machine."""
         token = services.join_token_create(actor=request.user.get_username())
-        body = {
-            "token": token,
-            "command": (
-                f"SHOAL_CONTROL_URL={shlex.quote(settings.SHOAL_PUBLIC_URL)} "
-                f"SHOAL_JOIN_TOKEN={token} python -m worker_runtime.agent"
-            ),
-            "expires_at": timezone.now() + JOIN_TOKEN_LIFETIME,
-        }
-        return Response(JoinTokenSerializer(body).data, status=status.HTTP_201_CREATED)
+        row = JoinTokenSerializer(selectors.join_token_of(token)).data
+        shown = {**row, "token": token, "command": command_for(token)}
+        return Response(shown, status=status.HTTP_201_CREATED)
+
+
+class JoinTokenView(APIView):
+    read_permission = write_permission = Permission.OPERATE
+
+    @extend_schema(operation_id="join_tokens_get", responses=JoinTokenSerializer)
+    def get(self, request: Request, token_id: int) -> Response:
+        """To watch until a node has used it."""
+        del request
+        return Response(JoinTokenSerializer(selectors.join_token_get(token_id)).data)
+
+    @extend_schema(operation_id="join_tokens_delete", request=None, responses={204: None})
+    def delete(self, request: Request, token_id: int) -> Response:
+        """It lets nobody in any more. A node that has used it stays."""
+        services.join_token_delete(token_id=token_id, actor=request.user.get_username())
+        return Response(status=status.HTTP_204_NO_CONTENT)

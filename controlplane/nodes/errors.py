@@ -13,6 +13,10 @@ class NodeNameTaken(Conflict):
     code = "NodeNameTaken"
 
 
+class JoinTokenNotFound(NotFound):
+    code = "JoinTokenNotFound"
+
+
 class JoinTokenRefused(Unauthenticated):
     code = "JoinTokenRefused"
 

@@ -5,8 +5,8 @@ from datetime import datetime
 
 from django.db.models import F, QuerySet
 
-from controlplane.nodes.errors import NodeNotFound
-from controlplane.nodes.models import Node
+from controlplane.nodes.errors import JoinTokenNotFound, NodeNotFound
+from controlplane.nodes.models import JoinToken, Node
 from controlplane.nodes.types import LIVENESS, Liveness, credential_node_id, secret_hash
 
 
@@ -25,6 +25,22 @@ def node_get(name: str) -> Node:
     if node is None:
         raise NodeNotFound(f"There is no node called {name}.")
     return node
+
+
+def join_token_list() -> QuerySet[JoinToken]:
+    return JoinToken.objects.select_related("node")
+
+
+def join_token_of(clear: str) -> JoinToken | None:
+    return join_token_list().filter(token_hash=secret_hash(clear)).first()
+
+
+def join_token_get(token_id: int) -> JoinToken:
+    """Raises JoinTokenNotFound."""
+    row = join_token_list().filter(pk=token_id).first()
+    if row is None:
+        raise JoinTokenNotFound("There is no such join token.")
+    return row
 
 
 def node_for_credential(credential: str) -> Node | None:

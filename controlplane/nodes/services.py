@@ -49,6 +49,20 @@ def join_token_create(*, actor: str) -> str:
 
 
 @transaction.atomic
+def join_token_delete(*, token_id: int, actor: str) -> None:
+    """Nobody joins with it any more. Raises JoinTokenNotFound."""
+    row = selectors.join_token_get(token_id)
+    row.delete()
+    events.record(
+        actor=actor,
+        verb="join-token.deleted",
+        subject="nodes",
+        message=f"{actor} withdrew a join token",
+        data={"prefix": row.prefix},
+    )
+
+
+@transaction.atomic
 def node_register(*, request: RegisterRequest, now: datetime) -> RegisterReply:
     """Let a node in. Raises JoinTokenRefused, NodeNameTaken.
 

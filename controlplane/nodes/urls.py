@@ -4,6 +4,9 @@ from django.urls import path
 
 from controlplane.nodes import agent_api, api
 
-urlpatterns = [path("join-tokens", api.JoinTokensView.as_view())]
+urlpatterns = [
+    path("join-tokens", api.JoinTokensView.as_view()),
+    path("join-tokens/<int:token_id>", api.JoinTokenView.as_view()),
+]
 
 agent_urlpatterns = [path("register", agent_api.RegisterDoor.as_view())]

@@ -29,12 +29,15 @@ export const keys = {
     list: (endpoint?: string) => ["operations", "list", endpoint ?? null] as const,
     one: (id: string) => ["operations", "one", id] as const,
   },
+  activity: (filter: Record<string, unknown>) => ["events", "activity", filter] as const,
   events: (subject?: string) => ["events", subject ?? null] as const,
   nodes: {
     all: ["nodes"] as const,
     list: ["nodes", "list"] as const,
     one: (name: string) => ["nodes", "one", name] as const,
+    drain: (name: string) => ["nodes", "drain", name] as const,
   },
+  joinToken: (id: number) => ["join-token", id] as const,
   drafts: {
     list: ["drafts", "list"] as const,
     one: (id: string) => ["drafts", "one", id] as const,

@@ -1,8 +1,8 @@
 /** Nodes and the single-use tokens with which new ones join. */
 import { queryOptions } from "@tanstack/react-query";
-import { apiPath, del, get, post } from "./client";
+import { apiPath, del, get, patch, post } from "./client";
 import { keys } from "./keys";
-import type { JoinToken, NodeItem, Page } from "./types";
+import type { DrainMove, JoinToken, JoinTokenMade, NodeItem, Page } from "./types";
 
 export const nodesQuery = () =>
   queryOptions({
@@ -20,5 +20,32 @@ export const nodeQuery = (name: string) =>
 
 export const cordonNode = (name: string) => post<NodeItem>(apiPath("nodes", name, "cordon"));
 export const uncordonNode = (name: string) => post<NodeItem>(apiPath("nodes", name, "uncordon"));
-export const deleteNode = (name: string) => del<unknown>(apiPath("nodes", name));
-export const createJoinToken = () => post<JoinToken>(apiPath("join-tokens"));
+export const setLabels = (name: string, labels: Record<string, string>) =>
+  patch<NodeItem>(apiPath("nodes", name), { labels });
+export const deleteNode = (name: string, force = false) => del<unknown>(apiPath("nodes", name), force ? { force: true } : undefined);
+
+export interface DrainRequest {
+  dry_run?: boolean;
+  /** Even if something has nowhere to go. */
+  force?: boolean;
+  deadline_s?: number;
+}
+export const drainNode = (name: string, body: DrainRequest) =>
+  post<{ dry_run: boolean; moves: DrainMove[] }>(apiPath("nodes", name, "drain"), body);
+
+/** What draining would do, asked anew each time somebody thinks of it. */
+export const drainPreviewQuery = (name: string) =>
+  queryOptions({
+    queryKey: keys.nodes.drain(name),
+    queryFn: () => drainNode(name, { dry_run: true }),
+    staleTime: 0,
+    gcTime: 0,
+  });
+
+export const createJoinToken = () => post<JoinTokenMade>(apiPath("join-tokens"));
+export const joinTokenQuery = (id: number) =>
+  queryOptions({
+    queryKey: keys.joinToken(id),
+    queryFn: ({ signal }) => get<JoinToken>(apiPath("join-tokens", id), { signal }),
+    refetchInterval: (query) => (query.state.data?.node ? false : 1_500),
+  });

@@ -535,11 +535,30 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /** @description Which tokens were made, and the node that each let in. The tokens themselves are gone. */
+        get: operations["join_tokens_list"];
         put?: never;
         /** @description A token that lets one node join within the hour, and the command for that machine. */
         post: operations["join_tokens_create"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/join-tokens/{token_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description To watch until a node has used it. */
+        get: operations["join_tokens_get"];
+        put?: never;
+        post?: never;
+        /** @description It lets nobody in any more. A node that has used it stays. */
+        delete: operations["join_tokens_delete"];
         options?: never;
         head?: never;
         patch?: never;
@@ -2162,12 +2181,21 @@ export interface components {
             next_cursor: string | null;
         };
         JoinToken: {
-            /** @description Shown only in this answer */
-            token: string;
-            /** @description To run on the machine that shall join */
-            command: string;
+            readonly id: number;
+            readonly prefix: string;
+            readonly created_by: string;
             /** Format: date-time */
-            expires_at: string;
+            readonly created_at: string;
+            /** Format: date-time */
+            readonly expires_at: string;
+            /** Format: date-time */
+            readonly used_at: string | null;
+            /** @description name of the node it let in */
+            node?: string | null;
+        };
+        JoinTokenPage: {
+            items: components["schemas"]["JoinToken"][];
+            next_cursor: string | null;
         };
         KeyRegenerateRequest: {
             key_type: components["schemas"]["KeyTypeEnum"];
@@ -2316,6 +2344,23 @@ export interface components {
             /** @description name of a node */
             to: string | null;
             why_not: string;
+        };
+        NewJoinToken: {
+            readonly id: number;
+            readonly prefix: string;
+            readonly created_by: string;
+            /** Format: date-time */
+            readonly created_at: string;
+            /** Format: date-time */
+            readonly expires_at: string;
+            /** Format: date-time */
+            readonly used_at: string | null;
+            /** @description name of the node it let in */
+            node?: string | null;
+            /** @description Shown only in this answer */
+            token: string;
+            /** @description To run on the machine that shall join */
+            command: string;
         };
         NewToken: {
             readonly id: number;
@@ -4369,6 +4414,32 @@ export interface operations {
             };
         };
     };
+    join_tokens_list: {
+        parameters: {
+            query?: {
+                /** @description `next_cursor` of the page before */
+                cursor?: string;
+                /** @description 1 to 500, default 50 */
+                limit?: number;
+                /** @description Only items whose name contains this */
+                q?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JoinTokenPage"];
+                };
+            };
+        };
+    };
     join_tokens_create: {
         parameters: {
             query?: never;
@@ -4383,8 +4454,49 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    "application/json": components["schemas"]["NewJoinToken"];
+                };
+            };
+        };
+    };
+    join_tokens_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                token_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
                     "application/json": components["schemas"]["JoinToken"];
                 };
+            };
+        };
+    };
+    join_tokens_delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                token_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
         };
     };

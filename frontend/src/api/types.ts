@@ -26,6 +26,9 @@ export type PersonCreated = Schemas["NewUser"];
 export type InstanceType = Schemas["InstanceType"];
 export type InstanceTypeInput = Schemas["InstanceTypeInputRequest"];
 export type StorageUse = Schemas["Storage"];
+export type System = Schemas["System"];
+export type SystemPart = Schemas["SystemPart"];
+export type SystemState = Schemas["SystemStateEnum"];
 export type DrainMove = Schemas["Move"];
 
 export type Tensor = Schemas["TensorSpec"];
@@ -75,6 +78,7 @@ export type Gpu = Schemas["Gpu"];
 export type NodeInfo = Required<Schemas["NodeInfo"]>;
 export type NodeItem = Omit<Schemas["Node"], "info"> & { info: NodeInfo };
 export type JoinToken = Schemas["JoinToken"];
+export type JoinTokenMade = Schemas["NewJoinToken"];
 export type AttentionItem = Schemas["Attention"];
 export type Overview = Omit<Schemas["Overview"], "nodes"> & { nodes: NodeItem[] };
 

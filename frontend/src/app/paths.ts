@@ -15,6 +15,9 @@ export const ENDPOINT_TABS = [
 ] as const;
 export type EndpointTab = (typeof ENDPOINT_TABS)[number];
 
+export const NODE_TABS = ["overview", "gpus", "models", "logs"] as const;
+export type NodeTab = (typeof NODE_TABS)[number];
+
 export const paths = {
   overview: () => ({ to: "/" }) as const,
   login: (next?: string) => ({ to: "/login", search: next ? { next } : {} }) as const,
@@ -33,9 +36,12 @@ export const paths = {
     ({ to: "/endpoints/$name/logs", params: { name }, search: deployment ? { dep: deployment } : {} }) as const,
   test: (endpoint?: string) => ({ to: "/test", search: endpoint ? { endpoint } : {} }) as const,
   nodes: () => ({ to: "/nodes" }) as const,
-  node: (name: string) => ({ to: "/nodes/$name", params: { name } }) as const,
+  node: (name: string) => ({ to: "/nodes/$name/overview", params: { name } }) as const,
+  nodeTab: <T extends NodeTab>(name: string, tab: T) => ({ to: `/nodes/$name/${tab}` as const, params: { name } }) as const,
   joinNode: () => ({ to: "/nodes/join" }) as const,
   operations: () => ({ to: "/operations" }) as const,
+  activity: (search: { subject?: string; event?: number; q?: string } = {}) => ({ to: "/activity", search }) as const,
+  system: () => ({ to: "/system" }) as const,
   settings: () => ({ to: "/settings/profile" }) as const,
   users: () => ({ to: "/settings/users" }) as const,
   instanceTypes: () => ({ to: "/settings/instance-types" }) as const,

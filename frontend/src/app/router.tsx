@@ -13,6 +13,7 @@ import { PageError } from "./layouts/page-error";
 import { RootLayout } from "./layouts/root";
 import { Shell } from "./layouts/shell";
 import {
+  activitySearch,
   consoleSearch,
   consumeSearch,
   deploySearch,
@@ -22,6 +23,7 @@ import {
   loginSearch,
   logSearch,
   metricsSearch,
+  nodeLogSearch,
   usersSearch,
 } from "./search";
 
@@ -168,6 +170,7 @@ const test = createRoute({
 const nodes = createRoute({
   getParentRoute: () => app,
   path: "/nodes",
+  validateSearch: listSearch,
   component: lazyRouteComponent(() => import("@/features/nodes/pages/nodes-page"), "NodesPage"),
 });
 const joinNode = createRoute({
@@ -178,7 +181,35 @@ const joinNode = createRoute({
 const node = createRoute({
   getParentRoute: () => app,
   path: "/nodes/$name",
-  component: lazyRouteComponent(() => import("@/features/nodes/pages/node-page"), "NodePage"),
+  component: lazyRouteComponent(() => import("@/features/nodes/pages/node-layout"), "NodeLayout"),
+});
+const nodeIndex = createRoute({
+  getParentRoute: () => node,
+  path: "/",
+  beforeLoad: ({ params }) => {
+    throw redirect({ to: "/nodes/$name/overview", params, replace: true });
+  },
+});
+const nodeOverview = createRoute({
+  getParentRoute: () => node,
+  path: "overview",
+  component: lazyRouteComponent(() => import("@/features/nodes/pages/node-overview-tab"), "NodeOverviewTab"),
+});
+const nodeGpus = createRoute({
+  getParentRoute: () => node,
+  path: "gpus",
+  component: lazyRouteComponent(() => import("@/features/nodes/pages/node-gpus-tab"), "NodeGpusTab"),
+});
+const nodeModels = createRoute({
+  getParentRoute: () => node,
+  path: "models",
+  component: lazyRouteComponent(() => import("@/features/nodes/pages/node-models-tab"), "NodeModelsTab"),
+});
+const nodeLogs = createRoute({
+  getParentRoute: () => node,
+  path: "logs",
+  validateSearch: nodeLogSearch,
+  component: lazyRouteComponent(() => import("@/features/nodes/pages/node-logs-tab"), "NodeLogsTab"),
 });
 
 const operations = createRoute({
@@ -186,6 +217,18 @@ const operations = createRoute({
   path: "/operations",
   validateSearch: listSearch,
   component: lazyRouteComponent(() => import("@/features/operations/pages/operations-page"), "OperationsPage"),
+});
+
+const activity = createRoute({
+  getParentRoute: () => app,
+  path: "/activity",
+  validateSearch: activitySearch,
+  component: lazyRouteComponent(() => import("@/features/activity/pages/activity-page"), "ActivityPage"),
+});
+const system = createRoute({
+  getParentRoute: () => app,
+  path: "/system",
+  component: lazyRouteComponent(() => import("@/features/system/pages/system-page"), "SystemPage"),
 });
 
 const settings = createRoute({
@@ -257,8 +300,10 @@ const routeTree = root.addChildren([
     test,
     nodes,
     joinNode,
-    node,
+    node.addChildren([nodeIndex, nodeOverview, nodeGpus, nodeModels, nodeLogs]),
     operations,
+    activity,
+    system,
     settings.addChildren([
       settingsIndex,
       settingsProfile,

@@ -11,6 +11,8 @@ const SECTIONS = {
   nodes: { label: "Nodes", link: paths.nodes() },
   test: { label: "Test console", link: paths.test() },
   operations: { label: "Operations", link: paths.operations() },
+  activity: { label: "Activity", link: paths.activity() },
+  system: { label: "System", link: paths.system() },
   settings: { label: "Settings", link: paths.settings() },
 } as const;
 

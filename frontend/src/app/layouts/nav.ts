@@ -2,7 +2,9 @@
 import {
   IconApi,
   IconCube,
+  IconHeartbeat,
   IconHistory,
+  IconListDetails,
   IconLayoutDashboard,
   IconRocket,
   IconServer2,
@@ -32,5 +34,7 @@ export const MAIN: NavItem[] = [
 export const INFRASTRUCTURE: NavItem[] = [
   { label: "Nodes", icon: IconServer2, link: paths.nodes(), count: "nodes" },
   { label: "Operations", icon: IconHistory, link: paths.operations() },
+  { label: "Activity", icon: IconListDetails, link: paths.activity() },
+  { label: "System", icon: IconHeartbeat, link: paths.system() },
   { label: "Settings", icon: IconSettings, link: { to: "/settings" } },
 ];

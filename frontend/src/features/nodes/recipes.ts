@@ -1,5 +1,6 @@
 /** What one does to nodes, in the words of the command line and the REST API. */
 import { apiPath } from "@/api/client";
+import type { DrainRequest } from "@/api/nodes";
 import type { Recipe } from "@/components/as-code";
 
 export const cordonRecipe = (name: string, verb: "cordon" | "uncordon"): Recipe => ({
@@ -8,7 +9,36 @@ export const cordonRecipe = (name: string, verb: "cordon" | "uncordon"): Recipe 
   api: [{ method: "POST", path: apiPath("nodes", name, verb) }],
 });
 
-export const removeRecipe = (name: string): Recipe => ({
+export const drainRecipe = (name: string, options: DrainRequest): Recipe => ({
+  title: `Drain ${name}`,
+  cli: [
+    [
+      "shoal",
+      "node",
+      "drain",
+      name,
+      ...(options.force ? ["--force"] : []),
+      ...(options.deadline_s === undefined ? [] : ["--deadline", String(options.deadline_s)]),
+    ],
+  ],
+  api: [
+    { method: "POST", path: apiPath("nodes", name, "drain"), body: { dry_run: true }, note: "What would move, and to where" },
+    { method: "POST", path: apiPath("nodes", name, "drain"), body: options, note: "Do it" },
+  ],
+});
+
+export const removeRecipe = (name: string, force: boolean): Recipe => ({
   title: `Remove ${name}`,
-  api: [{ method: "DELETE", path: apiPath("nodes", name) }],
+  api: [{ method: "DELETE", path: apiPath("nodes", name), ...(force ? { query: { force: true } } : {}) }],
+});
+
+export const joinRecipe = (): Recipe => ({
+  title: "Join a node",
+  cli: [["shoal", "node", "join"]],
+  api: [{ method: "POST", path: apiPath("join-tokens") }],
+});
+
+export const labelsRecipe = (name: string, labels: Record<string, string>): Recipe => ({
+  title: `Label ${name}`,
+  api: [{ method: "PATCH", path: apiPath("nodes", name), body: { labels } }],
 });

@@ -1,5 +1,6 @@
 /** The fields of an instance type as a form holds them: texts, GiB, names in one line. */
 import type { InstanceType, InstanceTypeInput } from "@/api/types";
+import { labelsOf, labelText } from "@/components/labels";
 
 const GIB = 2 ** 30;
 
@@ -39,15 +40,10 @@ export const fieldsOf = (type: InstanceType): TypeFields => ({
   gpuGib: type.gpu_memory_bytes / GIB,
   cpuCount: type.cpu_count,
   memoryGib: type.memory_bytes / GIB,
-  labels: Object.entries(type.node_labels)
-    .map(([key, value]) => `${key}=${value}`)
-    .join(", "),
+  labels: labelText(type.node_labels),
 });
 
 const parts = (text: string): string[] => text.split(",").flatMap((part) => (part.trim() ? [part.trim()] : []));
-
-/** The first label that is not `key=value`; null when all are. */
-export const badLabel = (text: string): string | null => parts(text).find((part) => part.indexOf("=") < 1) ?? null;
 
 export function inputOf(fields: TypeFields): InstanceTypeInput {
   return {
@@ -60,8 +56,6 @@ export function inputOf(fields: TypeFields): InstanceTypeInput {
     gpu_memory_bytes: Math.round(fields.gpuGib * GIB),
     cpu_count: fields.cpuCount,
     memory_bytes: Math.round(fields.memoryGib * GIB),
-    node_labels: Object.fromEntries(
-      parts(fields.labels).map((part) => [part.slice(0, part.indexOf("=")).trim(), part.slice(part.indexOf("=") + 1).trim()]),
-    ),
+    node_labels: labelsOf(fields.labels),
   };
 }

@@ -52,6 +52,29 @@ def test_a_join_token_works_once() -> None:
     assert register("sjoin_made-up") == 401
 
 
+def test_one_watches_a_join_token_until_a_node_has_used_it(admin_api: APIClient) -> None:
+    made = admin_api.post("/api/v1/join-tokens").json()
+    assert made["token"] in made["command"]
+    path = f"/api/v1/join-tokens/{made['id']}"
+    waiting = admin_api.get(path).json()
+    assert (waiting["node"], waiting["used_at"]) == (None, None)
+    assert "token" not in waiting
+    assert register(made["token"], name="gpu-a1") == 200
+    used = admin_api.get(path).json()
+    assert used["node"] == "gpu-a1"
+    assert used["used_at"] is not None
+    listed = admin_api.get("/api/v1/join-tokens").json()["items"]
+    assert listed == [used]
+
+
+def test_a_withdrawn_join_token_lets_nobody_in(admin_api: APIClient) -> None:
+    made = admin_api.post("/api/v1/join-tokens").json()
+    assert admin_api.delete(f"/api/v1/join-tokens/{made['id']}").status_code == 204
+    assert register(made["token"]) == 401
+    again = admin_api.delete(f"/api/v1/join-tokens/{made['id']}")
+    assert (again.status_code, again.json()["code"]) == (404, "JoinTokenNotFound")
+
+
 def test_a_join_token_expires() -> None:
     token = services.join_token_create(actor="ada")
     JoinToken.objects.update(expires_at=timezone.now() - timedelta(seconds=1))

@@ -1,25 +1,44 @@
 /** The machines that run models. */
 import { IconPlus, IconServer2 } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
-import { Link, useNavigate } from "@tanstack/react-router";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { nodesQuery } from "@/api/nodes";
+import { useRefusal } from "@/api/permissions";
+import { sessionQuery } from "@/api/session";
 import type { NodeItem } from "@/api/types";
 import { paths } from "@/app/paths";
 import { Card } from "@/components/card";
 import { type Column, DataTable } from "@/components/data-table";
 import { EmptyState } from "@/components/empty-state";
+import { LoadProblem } from "@/components/forbidden";
 import { ageText, bytes } from "@/components/format";
+import { HeatStrip } from "@/components/heat-strip";
 import { LinkButton } from "@/components/link-button";
+import { ListFilter } from "@/components/list-filter";
 import { Meter } from "@/components/meter";
 import { PageHeader, usePageTitle } from "@/components/page-header";
-import { ProblemCard } from "@/components/problem-card";
-import { Chip, Status } from "@/components/status";
+import { Segmented } from "@/components/segmented";
+import { Chip } from "@/components/status";
+import toolbar from "@/components/toolbar.module.css";
+import { useLiveOverview } from "@/live/overview";
+import { NodeMenu } from "../components/node-actions";
+import { NodeStatus } from "../components/node-status";
+import { matches, NODE_FILTERS, type NodeFilter } from "../node-filter";
 import { share } from "../share";
+
+function memoryOf({ info }: NodeItem): { used: number; total: number } {
+  if (info.gpus.length === 0) return { used: info.memory_used_bytes, total: info.memory_total_bytes };
+  return {
+    used: info.gpus.reduce((sum, gpu) => sum + gpu.memory_used_bytes, 0),
+    total: info.gpus.reduce((sum, gpu) => sum + gpu.memory_total_bytes, 0),
+  };
+}
 
 const COLUMNS: Column<NodeItem>[] = [
   {
     id: "name",
     header: "Name",
+    sortValue: (row) => row.name,
     cell: (row) => (
       <>
         <Link {...paths.node(row.name)} style={{ fontWeight: 600 }}>
@@ -29,60 +48,75 @@ const COLUMNS: Column<NodeItem>[] = [
       </>
     ),
   },
-  {
-    id: "state",
-    header: "Status",
-    cell: (row) => (
-      <span style={{ display: "inline-flex", gap: 6 }}>
-        <Status state={row.state} />
-        {row.cordoned ? <Status state="cordoned" tone="warn" /> : null}
-      </span>
-    ),
-  },
-  {
-    id: "cpu",
-    header: "CPU",
-    width: 150,
-    hideBelow: "md",
-    cell: (row) => <Meter label={`${row.info.cpu_count} cores`} share={row.info.cpu_utilization} text={`${Math.round(row.info.cpu_utilization * 100)} %`} />,
-  },
-  {
-    id: "memory",
-    header: "Memory",
-    width: 210,
-    cell: (row) => (
-      <Meter
-        label="used"
-        share={share(row.info.memory_used_bytes, row.info.memory_total_bytes)}
-        text={`${bytes(row.info.memory_used_bytes)} of ${bytes(row.info.memory_total_bytes)}`}
-      />
-    ),
-  },
+  { id: "state", header: "Status", sortValue: (row) => row.state, cell: (row) => <NodeStatus node={row} /> },
   {
     id: "gpus",
     header: "GPUs",
     hideBelow: "lg",
+    sortValue: (row) => row.info.gpus.length,
     cell: (row) => (row.info.gpus.length > 0 ? `${row.info.gpus.length} × ${row.info.gpus[0]?.name ?? ""}` : <span className="muted">none</span>),
   },
-  { id: "replicas", header: "Replicas", align: "right", cell: (row) => row.replicas.length },
   {
-    id: "backends",
-    header: "Backends",
-    hideBelow: "lg",
-    cell: (row) =>
-      row.info.backends.map((backend) => (
-        <Chip key={backend} mono>
-          {backend}
-        </Chip>
-      )),
+    id: "memory",
+    header: "Memory of GPUs, else of the machine",
+    width: 220,
+    sortValue: (row) => share(memoryOf(row).used, memoryOf(row).total),
+    cell: (row) => {
+      const { used, total } = memoryOf(row);
+      return <Meter label={row.info.gpus.length > 0 ? "GPU" : "RAM"} share={share(used, total)} text={`${bytes(used)} of ${bytes(total)}`} />;
+    },
   },
-  { id: "age", header: "Last report", align: "right", hideBelow: "sm", cell: (row) => (ageText(row.age_s)) },
+  {
+    id: "cpu",
+    header: "CPU",
+    width: 120,
+    hideBelow: "md",
+    sortValue: (row) => row.info.cpu_utilization,
+    cell: (row) => <Meter label={`${row.info.cpu_count} cores`} share={row.info.cpu_utilization} text={`${Math.round(row.info.cpu_utilization * 100)} %`} />,
+  },
+  {
+    id: "disk",
+    header: "Disk free",
+    align: "right",
+    hideBelow: "lg",
+    sortValue: (row) => row.info.disk_free_bytes,
+    cell: (row) => (row.info.disk_pressure ? <Chip tone="warn">{bytes(row.info.disk_free_bytes)}</Chip> : bytes(row.info.disk_free_bytes)),
+  },
+  { id: "replicas", header: "Replicas", align: "right", sortValue: (row) => row.replicas.length, cell: (row) => row.replicas.length },
+  { id: "age", header: "Last report", align: "right", hideBelow: "sm", sortValue: (row) => row.age_s, cell: (row) => ageText(row.age_s) },
 ];
+
+/** Only worth a column where versions differ. */
+const versionColumn = (version: string): Column<NodeItem> => ({
+  id: "version",
+  header: "Agent",
+  hideBelow: "md",
+  cell: (row) => (row.info.agent_version === version ? row.info.agent_version : <Chip tone="warn">{row.info.agent_version}</Chip>),
+});
+
+const MENU: Column<NodeItem> = {
+  id: "more",
+  header: <span className="sr-only">Actions</span>,
+  align: "right",
+  width: 44,
+  cell: (row) => <NodeMenu node={row} />,
+};
 
 export function NodesPage() {
   usePageTitle("Nodes");
+  useLiveOverview();
   const open = useNavigate();
+  const search = useSearch({ from: "/app/nodes" });
+  const navigate = useNavigate({ from: "/nodes" });
+  const refusal = useRefusal("operate");
+  const version = useQuery(sessionQuery()).data?.version ?? "";
   const { data, error, isPending, refetch } = useQuery(nodesQuery());
+  const filter: NodeFilter = { q: search.q ?? "", status: NODE_FILTERS.find((each) => each === search.status) ?? "all" };
+  const rows = data?.items.filter((node) => matches(node, filter));
+  const set = (change: Partial<typeof search>) =>
+    void navigate({ search: (old) => Object.fromEntries(Object.entries({ ...old, ...change }).filter(([, value]) => value)), replace: true });
+  const skewed = data?.items.some((node) => version !== "" && node.info.agent_version !== version) ?? false;
+  const columns = [...COLUMNS, ...(skewed ? [versionColumn(version)] : []), ...(refusal ? [] : [MENU])];
   const join = (
     <LinkButton {...paths.joinNode()} leftSection={<IconPlus size={16} />}>
       Join a node
@@ -92,26 +126,49 @@ export function NodesPage() {
     <>
       <PageHeader title="Nodes" actions={join} />
       {error && !data ? (
-        <ProblemCard error={error} title="The nodes could not be loaded" onRetry={() => void refetch()} />
+        <LoadProblem error={error} what="The nodes" needs="read" onRetry={() => void refetch()} />
       ) : (
-        <Card flush>
-          <DataTable
-            label="Nodes"
-            columns={COLUMNS}
-            rows={data?.items}
-            rowKey={(row) => row.id}
-            loading={isPending}
-            onOpen={(row) => void open(paths.node(row.name))}
-            empty={
-              <EmptyState
-                icon={<IconServer2 size={34} stroke={1.3} />}
-                title="No node has joined yet"
-                detail="A node is a machine that runs models. One command joins it."
-                action={join}
-              />
-            }
-          />
-        </Card>
+        <>
+          {data && data.items.length > 0 ? (
+            <Card title="Memory" hint="one cell per GPU, or per machine without one" flush>
+              <HeatStrip nodes={data.items} />
+            </Card>
+          ) : null}
+          <div className={toolbar["toolbar"]} style={{ marginTop: 12 }}>
+            <ListFilter label="Filter nodes" value={filter.q} onChange={(q) => set({ q })} />
+            <Segmented
+              label="Status"
+              value={filter.status}
+              options={[
+                { value: "all", label: "All" },
+                { value: "online", label: "Online" },
+                { value: "closed", label: "Closed" },
+                { value: "lost", label: "Not heard from" },
+              ]}
+              onChange={(status) => set({ status: status === "all" ? "" : status })}
+            />
+          </div>
+          <Card flush>
+            <DataTable
+              label="Nodes"
+              columns={columns}
+              rows={rows}
+              rowKey={(row) => row.id}
+              sort={search.sort}
+              onSort={(sort) => set({ sort: sort ?? "" })}
+              loading={isPending}
+              onOpen={(row) => void open(paths.node(row.name))}
+              empty={
+                <EmptyState
+                  icon={<IconServer2 size={34} stroke={1.3} />}
+                  title={data && data.items.length > 0 ? "No node matches the filter" : "No node has joined yet"}
+                  detail={data && data.items.length > 0 ? undefined : "A node is a machine that runs models."}
+                  action={data && data.items.length > 0 ? undefined : join}
+                />
+              }
+            />
+          </Card>
+        </>
       )}
     </>
   );

@@ -6,10 +6,11 @@ import { createInstanceType, updateInstanceType } from "@/api/installation";
 import { keys } from "@/api/keys";
 import type { InstanceType } from "@/api/types";
 import { AsCodeButton } from "@/components/as-code";
+import { badLabel } from "@/components/labels";
 import { notifyDone } from "@/components/notify";
 import { ProblemCard } from "@/components/problem-card";
 import { Segmented } from "@/components/segmented";
-import { badLabel, EMPTY_TYPE, fieldsOf, inputOf, type TypeFields } from "../instance-type-form";
+import { EMPTY_TYPE, fieldsOf, inputOf, type TypeFields } from "../instance-type-form";
 import classes from "../pages/settings.module.css";
 import { instanceTypeRecipe } from "../recipes";
 

@@ -1,0 +1,84 @@
+/** One event whole: who, what, when, and the difference that it made. */
+import { Drawer } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
+import type { EventItem } from "@/api/types";
+import { ChangeTable } from "@/components/change-table";
+import { CodeBlock } from "@/components/copy";
+import { readEvent, valueText } from "@/components/event-changes";
+import { absoluteTime } from "@/components/format";
+import { ToneIcon } from "@/components/status";
+import { severityTone } from "../severity";
+import { subjectLink } from "../subject-link";
+import classes from "./event-drawer.module.css";
+
+function Body({ event }: { event: EventItem }) {
+  const { changes, facts } = readEvent(event.data);
+  const link = subjectLink(event.subject);
+  return (
+    <div className={classes["body"]}>
+      <p className={classes["message"]}>
+        <ToneIcon tone={severityTone(event.severity)} label={event.severity} /> {event.message}
+      </p>
+      <dl className={classes["facts"]}>
+        <div>
+          <dt>When</dt>
+          <dd>{absoluteTime(event.at)}</dd>
+        </div>
+        <div>
+          <dt>Who</dt>
+          <dd>{event.actor}</dd>
+        </div>
+        <div>
+          <dt>What</dt>
+          <dd className="mono">{event.verb}</dd>
+        </div>
+        <div>
+          <dt>About</dt>
+          <dd>
+            {link ? (
+              <Link {...link} className="link">
+                {event.subject}
+              </Link>
+            ) : (
+              event.subject
+            )}
+          </dd>
+        </div>
+        {facts
+          .filter(([, value]) => typeof value !== "object")
+          .map(([name, value]) => (
+            <div key={name}>
+              <dt>{name.replaceAll("_", " ")}</dt>
+              <dd className="mono">{valueText(value)}</dd>
+            </div>
+          ))}
+        <div>
+          <dt>Number</dt>
+          <dd>{event.seq}</dd>
+        </div>
+      </dl>
+      {changes.length > 0 ? <ChangeTable label="What changed" changes={changes} /> : null}
+      {Object.keys(event.data).length > 0 ? (
+        <details>
+          <summary>All data</summary>
+          <CodeBlock label="event data" code={JSON.stringify(event.data, null, 2)} />
+        </details>
+      ) : null}
+    </div>
+  );
+}
+
+export function EventDrawer({ event, onClose }: { event: EventItem | undefined; onClose: () => void }) {
+  return (
+    <Drawer
+      opened={event !== undefined}
+      onClose={onClose}
+      position="right"
+      size={520}
+      title={event ? event.verb : ""}
+      closeButtonProps={{ "aria-label": "Close" }}
+    >
+      {event ? <Body event={event} /> : null}
+    </Drawer>
+  );
+}

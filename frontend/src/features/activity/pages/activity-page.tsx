@@ -1,0 +1,152 @@
+/** Who did what, when: the audit log, filtered by the address. */
+import { Button, Select } from "@mantine/core";
+import { IconDownload, IconListDetails } from "@tabler/icons-react";
+import { useInfiniteQuery, useMutation, useQueryClient } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { activityQuery, type EventFilter, EXPORT_LIMIT, readAll } from "@/api/activity";
+import type { EventItem } from "@/api/types";
+import { Card } from "@/components/card";
+import { type Column, DataTable } from "@/components/data-table";
+import { downloadText } from "@/components/download";
+import { EmptyState } from "@/components/empty-state";
+import { LoadProblem } from "@/components/forbidden";
+import { absoluteTime, count } from "@/components/format";
+import { ListFilter } from "@/components/list-filter";
+import { notifyDone, notifyProblem } from "@/components/notify";
+import { PageHeader, usePageTitle } from "@/components/page-header";
+import { Segmented } from "@/components/segmented";
+import { Chip, ToneIcon } from "@/components/status";
+import { Time } from "@/components/time";
+import toolbar from "@/components/toolbar.module.css";
+import { useEvents } from "@/live/hooks";
+import { EventDrawer } from "../components/event-drawer";
+import { eventsCsv } from "../csv";
+import { severityTone } from "../severity";
+import classes from "./activity-page.module.css";
+
+const KINDS = ["endpoint", "model", "node", "nodes", "user", "upload", "instance-type", "storage"];
+const SEVERITIES = [
+  { value: "all", label: "All" },
+  { value: "warning", label: "Warnings" },
+  { value: "error", label: "Errors" },
+] as const;
+
+const COLUMNS: Column<EventItem>[] = [
+  {
+    id: "when",
+    header: "When",
+    width: 136,
+    cell: (row) => (
+      <span title={absoluteTime(row.at)}>
+        <Time at={row.at} />
+      </span>
+    ),
+  },
+  {
+    id: "what",
+    header: "What happened",
+    cell: (row) => (
+      <span className={classes["what"]}>
+        <ToneIcon tone={severityTone(row.severity)} label={row.severity} size={15} />
+        <span>{row.message}</span>
+      </span>
+    ),
+  },
+  { id: "verb", header: "Kind", width: 190, hideBelow: "md", cell: (row) => <Chip mono>{row.verb}</Chip> },
+  { id: "subject", header: "About", width: 200, hideBelow: "lg", cell: (row) => <span className="muted">{row.subject}</span> },
+  { id: "actor", header: "Who", width: 120, hideBelow: "sm", cell: (row) => row.actor },
+];
+
+export function ActivityPage() {
+  usePageTitle("Activity");
+  const search = useSearch({ from: "/app/activity" });
+  const navigate = useNavigate({ from: "/activity" });
+  const queryClient = useQueryClient();
+  const { event: chosen, ...filter } = search;
+  const wanted: EventFilter = filter;
+  const query = activityQuery(wanted);
+  const { data, error, isPending, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = useInfiniteQuery(query);
+  useEvents(() => void queryClient.invalidateQueries({ queryKey: query.queryKey }));
+  const rows = data?.pages.flatMap((page) => page.items);
+  const set = (change: Partial<typeof search>) =>
+    void navigate({ search: (old) => Object.fromEntries(Object.entries({ ...old, ...change }).filter(([, value]) => value)), replace: true });
+  const save = useMutation({
+    mutationFn: () => readAll(wanted),
+    onSuccess: ({ events, complete }) => {
+      downloadText(`shoal-activity-${new Date().toISOString().slice(0, 10)}.csv`, eventsCsv(events), "text/csv");
+      notifyDone(complete ? `${count(events.length)} events saved` : `The newest ${count(EXPORT_LIMIT)} events saved; narrow the filter for older ones`);
+    },
+    onError: (problem) => notifyProblem(problem, "The events could not be saved"),
+  });
+  const filtered = Object.values(filter).some(Boolean);
+  return (
+    <>
+      <PageHeader
+        title="Activity"
+        subtitle="Everything that changed, who changed it, and what failed"
+        actions={
+          <Button variant="default" leftSection={<IconDownload size={15} />} loading={save.isPending} onClick={() => save.mutate()}>
+            Export CSV
+          </Button>
+        }
+      />
+      <div className={toolbar["toolbar"]}>
+        <ListFilter label="Search activity" value={filter.q ?? ""} onChange={(q) => set({ q })} />
+        <Select
+          aria-label="About"
+          placeholder="About anything"
+          w={160}
+          clearable
+          data={KINDS}
+          value={filter.kind ?? null}
+          onChange={(kind) => set({ kind: kind ?? "" })}
+        />
+        <Segmented
+          label="Severity"
+          value={filter.severity ?? "all"}
+          options={SEVERITIES}
+          onChange={(value) => set({ severity: value === "all" ? undefined : (value as "warning" | "error") })}
+        />
+        {filter.subject ? (
+          <Button variant="light" onClick={() => set({ subject: "" })}>
+            {filter.subject} ×
+          </Button>
+        ) : null}
+        {filter.actor ? (
+          <Button variant="light" onClick={() => set({ actor: "" })}>
+            by {filter.actor} ×
+          </Button>
+        ) : null}
+      </div>
+      {error && !data ? (
+        <LoadProblem error={error} what="The activity" needs="read" onRetry={() => void refetch()} />
+      ) : (
+        <Card flush>
+          <DataTable
+            label="Activity"
+            columns={COLUMNS}
+            rows={rows}
+            rowKey={(row) => String(row.seq)}
+            loading={isPending}
+            compact
+            onOpen={(row) => set({ event: row.seq })}
+            empty={
+              <EmptyState
+                icon={<IconListDetails size={30} stroke={1.4} />}
+                title={filtered ? "Nothing matches the filter" : "Nothing has happened yet"}
+              />
+            }
+          />
+          {hasNextPage ? (
+            <div className={classes["more"]}>
+              <Button variant="default" loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+                Older
+              </Button>
+            </div>
+          ) : null}
+        </Card>
+      )}
+      <EventDrawer event={rows?.find((row) => row.seq === chosen)} onClose={() => set({ event: undefined })} />
+    </>
+  );
+}

@@ -1,0 +1,95 @@
+/** Emptying a node: what would move where, before anything does. */
+import { Button, Checkbox, Modal, Select } from "@mantine/core";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { keys } from "@/api/keys";
+import { drainNode, drainPreviewQuery, type DrainRequest } from "@/api/nodes";
+import type { DrainMove } from "@/api/types";
+import { AsCodeButton } from "@/components/as-code";
+import { type Column, DataTable } from "@/components/data-table";
+import { notifyDone } from "@/components/notify";
+import { ProblemCard } from "@/components/problem-card";
+import { SkeletonRows } from "@/components/skeleton";
+import { Status } from "@/components/status";
+import { drainSummary } from "../drain-summary";
+import { drainRecipe } from "../recipes";
+import classes from "./drain-modal.module.css";
+
+const DEADLINES = [
+  { value: "60", label: "1 minute" },
+  { value: "600", label: "10 minutes" },
+  { value: "3600", label: "1 hour" },
+  { value: "86400", label: "1 day" },
+];
+
+const COLUMNS: Column<DrainMove>[] = [
+  { id: "what", header: "Replica", cell: (row) => `${row.endpoint} / ${row.deployment} ${row.ordinal}` },
+  { id: "traffic", header: "Traffic", align: "right", width: 70, cell: (row) => `${row.traffic}\u00a0%` },
+  {
+    id: "to",
+    header: "Goes to",
+    cell: (row) => (row.to === null ? <Status plain state={row.why_not || "nowhere"} tone="error" /> : row.to),
+  },
+];
+
+/** Mounted when it is opened, so that the preview is of that moment. */
+export function DrainModal({ name, onClose }: { name: string; onClose: () => void }) {
+  const queryClient = useQueryClient();
+  const preview = useQuery(drainPreviewQuery(name));
+  const [force, setForce] = useState(false);
+  const [deadline, setDeadline] = useState("600");
+  const options: DrainRequest = { deadline_s: Number(deadline), ...(force ? { force } : {}) };
+  const drain = useMutation({
+    mutationFn: () => drainNode(name, options),
+    onSuccess: async () => {
+      await queryClient.invalidateQueries({ queryKey: keys.nodes.all });
+      notifyDone(`${name} is being emptied`);
+      onClose();
+    },
+  });
+  const moves = preview.data?.moves;
+  const summary = moves ? drainSummary(name, moves) : null;
+  const stuck = (summary?.stuck.length ?? 0) > 0;
+  return (
+    <Modal opened onClose={onClose} title={`Drain ${name}`} size={640} closeButtonProps={{ "aria-label": "Close" }}>
+      {preview.error ? <ProblemCard error={preview.error} title="What would move is not known" onRetry={() => void preview.refetch()} /> : null}
+      {preview.isPending ? <SkeletonRows label="Looking where everything would go" /> : null}
+      {summary && moves ? (
+        <>
+          <p className={classes["sentence"]} role="status">
+            {summary.sentence}
+          </p>
+          {moves.length > 0 ? (
+            <div className={classes["moves"]} tabIndex={0} role="region" aria-label="What moves">
+              <DataTable label="What moves" columns={COLUMNS} rows={moves} rowKey={(row) => row.replica} compact />
+            </div>
+          ) : null}
+          {stuck ? (
+            <Checkbox
+              label="Drain all the same: what has nowhere to go stops at the deadline, and its endpoint may stop answering"
+              checked={force}
+              onChange={(event) => setForce(event.currentTarget.checked)}
+            />
+          ) : null}
+          <Select
+            label="Stop what is left after"
+            w={180}
+            data={DEADLINES}
+            value={deadline}
+            onChange={(value) => setDeadline(value ?? "600")}
+          />
+        </>
+      ) : null}
+      {drain.error ? <ProblemCard error={drain.error} title={`${name} is not drained`} /> : null}
+      <div className={classes["actions"]}>
+        <AsCodeButton recipe={() => drainRecipe(name, options)} />
+        <Button variant="default" onClick={onClose}>
+          Cancel
+        </Button>
+        <Button disabled={!summary || (stuck && !force)} loading={drain.isPending} onClick={() => drain.mutate()}>
+          Drain {name}
+        </Button>
+      </div>
+    </Modal>
+  );
+}

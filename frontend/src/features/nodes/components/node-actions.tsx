@@ -1,0 +1,119 @@
+/** Taking a node out of service and back, from its page and from the list. */
+import { ActionIcon, Button, Menu } from "@mantine/core";
+import { IconArrowsRight, IconDotsVertical, IconPlayerPause, IconPlayerPlay, IconTrash } from "@tabler/icons-react";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
+import { keys } from "@/api/keys";
+import { cordonNode, deleteNode, uncordonNode } from "@/api/nodes";
+import { useRefusal } from "@/api/permissions";
+import type { NodeItem } from "@/api/types";
+import { paths } from "@/app/paths";
+import { AsCodeButton } from "@/components/as-code";
+import { ConfirmModal } from "@/components/confirm-modal";
+import { notifyDone, notifyProblem } from "@/components/notify";
+import { cordonRecipe } from "../recipes";
+import { DrainModal } from "./drain-modal";
+
+function useCordon(node: NodeItem) {
+  const queryClient = useQueryClient();
+  return useMutation({
+    mutationFn: () => (node.cordoned ? uncordonNode(node.name) : cordonNode(node.name)),
+    onSuccess: async () => {
+      await queryClient.invalidateQueries({ queryKey: keys.nodes.all });
+      notifyDone(node.cordoned ? `${node.name} takes new replicas again` : `${node.name} takes nothing new`);
+    },
+    onError: (error) => notifyProblem(error, `${node.name} could not be changed`),
+  });
+}
+
+function RemoveModal({ node, opened, onClose }: { node: NodeItem; opened: boolean; onClose: () => void }) {
+  const queryClient = useQueryClient();
+  const navigate = useNavigate();
+  const busy = node.replicas.length > 0;
+  return (
+    <ConfirmModal
+      opened={opened}
+      onClose={onClose}
+      title={`Remove ${node.name}`}
+      confirmLabel={`Remove ${node.name}`}
+      danger
+      typeToConfirm={busy ? node.name : undefined}
+      onConfirm={async () => {
+        await deleteNode(node.name, busy);
+        await navigate(paths.nodes());
+        await queryClient.invalidateQueries({ queryKey: keys.nodes.all });
+        notifyDone(`${node.name} is removed`);
+      }}
+    >
+      <p>Its credential stops working. To come back it must join again with a new token.</p>
+      {busy ? (
+        <p>
+          It runs {node.replicas.length} replicas, which end with it. Drain it first, and they answer elsewhere before that.
+        </p>
+      ) : null}
+    </ConfirmModal>
+  );
+}
+
+export function NodeActions({ node }: { node: NodeItem }) {
+  const refusal = useRefusal("operate");
+  const [removing, setRemoving] = useState(false);
+  const [draining, setDraining] = useState(false);
+  const cordon = useCordon(node);
+  const off = refusal !== undefined;
+  return (
+    <>
+      <AsCodeButton recipe={() => cordonRecipe(node.name, node.cordoned ? "uncordon" : "cordon")} />
+      <Button
+        variant="default"
+        leftSection={node.cordoned ? <IconPlayerPlay size={15} /> : <IconPlayerPause size={15} />}
+        loading={cordon.isPending}
+        disabled={off}
+        title={refusal}
+        onClick={() => cordon.mutate()}
+      >
+        {node.cordoned ? "Uncordon" : "Cordon"}
+      </Button>
+      <Button
+        variant="default"
+        leftSection={<IconArrowsRight size={15} />}
+        disabled={off || (node.drain !== null && !node.drain.done)}
+        title={refusal}
+        onClick={() => setDraining(true)}
+      >
+        Drain
+      </Button>
+      <Button variant="default" leftSection={<IconTrash size={15} />} disabled={off} title={refusal} onClick={() => setRemoving(true)}>
+        Remove
+      </Button>
+      {draining ? <DrainModal name={node.name} onClose={() => setDraining(false)} /> : null}
+      <RemoveModal node={node} opened={removing} onClose={() => setRemoving(false)} />
+    </>
+  );
+}
+
+/** The same in the list's last column. */
+export function NodeMenu({ node }: { node: NodeItem }) {
+  const [removing, setRemoving] = useState(false);
+  const [draining, setDraining] = useState(false);
+  const cordon = useCordon(node);
+  return (
+    <>
+      <Menu>
+        <Menu.Target>
+          <ActionIcon aria-label={`Actions for ${node.name}`}>
+            <IconDotsVertical size={16} />
+          </ActionIcon>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Item onClick={() => cordon.mutate()}>{node.cordoned ? "Uncordon" : "Cordon"}</Menu.Item>
+          <Menu.Item onClick={() => setDraining(true)}>Drain</Menu.Item>
+          <Menu.Item onClick={() => setRemoving(true)}>Remove</Menu.Item>
+        </Menu.Dropdown>
+      </Menu>
+      {draining ? <DrainModal name={node.name} onClose={() => setDraining(false)} /> : null}
+      <RemoveModal node={node} opened={removing} onClose={() => setRemoving(false)} />
+    </>
+  );
+}

@@ -1,0 +1,21 @@
+/** How a node does: heard from or not, and whether it takes new work. */
+import type { NodeItem } from "@/api/types";
+import { ageText } from "@/components/format";
+import { Status } from "@/components/status";
+
+/** Why the badge says what it says. */
+const rule = (node: NodeItem) =>
+  `Last report ${ageText(node.age_s)}; suspect after ${node.rule.suspect_after_s} s, offline after ${node.rule.offline_after_s} s`;
+
+export function NodeStatus({ node }: { node: NodeItem }) {
+  return (
+    <span style={{ display: "inline-flex", flexWrap: "wrap", gap: 6 }}>
+      <Status state={node.state} title={rule(node)} />
+      {node.drain ? (
+        <Status state={node.drain.done ? "drained" : "draining"} tone={node.drain.done ? "idle" : "warn"} title="What runs there moves away" />
+      ) : node.cordoned ? (
+        <Status state="cordoned" tone="warn" title="It keeps what it runs but takes nothing new" />
+      ) : null}
+    </span>
+  );
+}

@@ -1,0 +1,21 @@
+/** A drain in one sentence, before it is begun. */
+import type { DrainMove } from "@/api/types";
+
+export interface DrainSummary {
+  sentence: string;
+  /** Replicas that have nowhere to go. */
+  stuck: DrainMove[];
+}
+
+const replicas = (count: number) => (count === 1 ? "1 replica" : `${count} replicas`);
+
+export function drainSummary(name: string, moves: readonly DrainMove[]): DrainSummary {
+  const stuck = moves.filter((move) => move.to === null);
+  if (moves.length === 0) return { sentence: `Nothing runs on ${name}: it only stops taking anything new.`, stuck };
+  const targets = [...new Set(moves.flatMap((move) => (move.to === null ? [] : [move.to])))].sort();
+  const moving = moves.length - stuck.length;
+  const parts = [];
+  if (moving > 0) parts.push(`${replicas(moving)} will answer on ${targets.join(", ")} before ${moving === 1 ? "it goes" : "they go"} here`);
+  if (stuck.length > 0) parts.push(`${replicas(stuck.length)} ${stuck.length === 1 ? "has" : "have"} nowhere to go`);
+  return { sentence: `${parts.join("; ")}.`, stuck };
+}

@@ -1,0 +1,73 @@
+/** One node: its header with what can be done to it, and the tabs. */
+import { useQuery } from "@tanstack/react-query";
+import { Outlet, useParams } from "@tanstack/react-router";
+import { nodeQuery } from "@/api/nodes";
+import { toProblem } from "@/api/problem";
+import type { NodeItem } from "@/api/types";
+import { paths } from "@/app/paths";
+import { EmptyState } from "@/components/empty-state";
+import { LoadProblem } from "@/components/forbidden";
+import { relativeTime } from "@/components/format";
+import { LinkButton } from "@/components/link-button";
+import { PageHeader, usePageTitle } from "@/components/page-header";
+import { SkeletonRows } from "@/components/skeleton";
+import { Tabs } from "@/components/tabs";
+import { useLiveOverview } from "@/live/overview";
+import { NodeActions } from "../components/node-actions";
+import { NodeStatus } from "../components/node-status";
+
+/** What is being done to it, or what is wrong, in one sentence. */
+function sentence(node: NodeItem): string | undefined {
+  if (node.state === "offline") {
+    return "It does not report. What it serves is not touched by that alone; it gets no changes until it is back.";
+  }
+  if (node.drain && !node.drain.done) {
+    const left = node.replicas.length;
+    return `Draining: ${left} ${left === 1 ? "replica is" : "replicas are"} still here. What is left stops ${relativeTime(node.drain.deadline_at)}.`;
+  }
+  if (node.drain) return "Drained: nothing runs here, and nothing comes until it is uncordoned.";
+  return undefined;
+}
+
+export function NodeLayout() {
+  const { name } = useParams({ from: "/app/nodes/$name" });
+  usePageTitle(name, "Nodes");
+  useLiveOverview();
+  const { data: node, error, refetch } = useQuery(nodeQuery(name));
+  if (!node) {
+    return (
+      <>
+        <PageHeader title={name} />
+        {error && toProblem(error).status === 404 ? (
+          <EmptyState
+            title={`There is no node ${name}`}
+            action={
+              <LinkButton {...paths.nodes()} variant="default">
+                All nodes
+              </LinkButton>
+            }
+          />
+        ) : null}
+        {error && toProblem(error).status !== 404 ? (
+          <LoadProblem error={error} what="The node" needs="read" onRetry={() => void refetch()} />
+        ) : null}
+        {error ? null : <SkeletonRows label="Loading the node" />}
+      </>
+    );
+  }
+  return (
+    <>
+      <PageHeader title={node.name} beside={<NodeStatus node={node} />} actions={<NodeActions node={node} />} subtitle={sentence(node)} />
+      <Tabs
+        label={`Node ${node.name}`}
+        tabs={[
+          { label: "Overview", link: paths.nodeTab(name, "overview") },
+          { label: "GPUs", link: paths.nodeTab(name, "gpus"), count: node.info.gpus.length },
+          { label: "Models", link: paths.nodeTab(name, "models"), count: node.replicas.length },
+          { label: "Logs", link: paths.nodeTab(name, "logs") },
+        ]}
+      />
+      <Outlet />
+    </>
+  );
+}

@@ -1,0 +1,106 @@
+/** What the node has, what happened to it. */
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { eventsQuery } from "@/api/operations";
+import { sessionQuery } from "@/api/session";
+import type { NodeItem } from "@/api/types";
+import { paths } from "@/app/paths";
+import { Card } from "@/components/card";
+import { EventList } from "@/components/event-list";
+import { ageText, bytes, percent } from "@/components/format";
+import { Meter } from "@/components/meter";
+import { Chip } from "@/components/status";
+import { LabelsCard } from "../components/labels-card";
+import { useNode } from "../hooks/use-node";
+import { share } from "../share";
+import classes from "./node-page.module.css";
+
+function Resources({ node }: { node: NodeItem }) {
+  const { info } = node;
+  return (
+    <Card title="Resources" hint={info.disk_pressure ? <Chip tone="warn">disk nearly full: takes nothing new</Chip> : undefined}>
+      <div className={classes["meters"]}>
+        <Meter label={`CPU, ${info.cpu_count} cores`} share={info.cpu_utilization} text={percent(info.cpu_utilization)} />
+        <Meter
+          label="Memory"
+          share={share(info.memory_used_bytes, info.memory_total_bytes)}
+          text={`${bytes(info.memory_used_bytes)} of ${bytes(info.memory_total_bytes)}`}
+        />
+        <Meter
+          label="Disk"
+          share={share(info.disk_total_bytes - info.disk_free_bytes, info.disk_total_bytes)}
+          text={`${bytes(info.disk_free_bytes)} free of ${bytes(info.disk_total_bytes)}`}
+        />
+        <Meter
+          label="Model cache, part of the disk"
+          share={share(info.cache_bytes, info.disk_total_bytes)}
+          text={bytes(info.cache_bytes)}
+        />
+      </div>
+    </Card>
+  );
+}
+
+function Facts({ node, version }: { node: NodeItem; version: string | undefined }) {
+  const { info } = node;
+  const differs = version !== undefined && info.agent_version !== version;
+  return (
+    <Card title="Agent">
+      <dl className={classes["facts"]}>
+        <div>
+          <dt>Address</dt>
+          <dd className="mono">{info.address}</dd>
+        </div>
+        <div>
+          <dt>Version</dt>
+          <dd>
+            {info.agent_version} {differs ? <Chip tone="warn">server: {version}</Chip> : null}
+          </dd>
+        </div>
+        <div>
+          <dt>Backends</dt>
+          <dd className="mono">{info.backends.join(", ") || "–"}</dd>
+        </div>
+        <div>
+          <dt>Last report</dt>
+          <dd>
+            {ageText(node.age_s)}
+            <span className="muted">, due every {node.rule.interval_s} s</span>
+          </dd>
+        </div>
+      </dl>
+    </Card>
+  );
+}
+
+export function NodeOverviewTab() {
+  const node = useNode();
+  const events = useQuery(eventsQuery(`node/${node.name}`, 8));
+  const version = useQuery(sessionQuery()).data?.version;
+  return (
+    <div className={classes["grid"]}>
+      <div className={classes["stack"]}>
+        <Resources node={node} />
+        <Card
+          title="Recent events"
+          flush
+          actions={
+            <Link {...paths.activity({ subject: `node/${node.name}` })} className="link">
+              All
+            </Link>
+          }
+        >
+          {events.data && events.data.items.length > 0 ? (
+            <EventList events={events.data.items} />
+          ) : (
+            <p className={classes["none"]}>{events.error ? "The events could not be loaded" : "Nothing has happened yet"}</p>
+          )}
+        </Card>
+      </div>
+      <div className={classes["stack"]}>
+        <Facts node={node} version={version} />
+        <LabelsCard node={node} />
+      </div>
+    </div>
+  );
+}

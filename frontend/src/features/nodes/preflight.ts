@@ -1,0 +1,90 @@
+/** What is looked at when a node joins: from its own report, each with what to do where it falls short. */
+import type { JoinToken, NodeItem } from "@/api/types";
+import { bytes, count } from "@/components/format";
+
+export type CheckState = "done" | "waiting" | "warning" | "failed";
+
+export interface Check {
+  id: string;
+  label: string;
+  state: CheckState;
+  /** What to do about it, or what it means. */
+  fix?: string;
+}
+
+const GIB = 2 ** 30;
+const LITTLE_DISK = 5 * GIB;
+const LITTLE_MEMORY = GIB;
+
+function versions(node: NodeItem, version: string): Check {
+  const theirs = node.info.agent_version;
+  const same = theirs === version;
+  return {
+    id: "version",
+    label: same ? `Agent ${theirs}, as this server` : `Agent ${theirs}, this server ${version}`,
+    state: same ? "done" : "warning",
+    ...(same ? {} : { fix: "It works while the versions are near; install the server's version on the node when you can." }),
+  };
+}
+
+function gpus(node: NodeItem): Check {
+  const found = node.info.gpus;
+  if (found.length > 0) {
+    return { id: "gpus", label: `${count(found.length)} × ${found[0]?.name ?? "GPU"}`, state: "done" };
+  }
+  return {
+    id: "gpus",
+    label: "No GPU found: models run on processors",
+    state: "warning",
+    fix: "If the machine has one: nvidia-smi must work for the user that runs the agent.",
+  };
+}
+
+function backends(node: NodeItem): Check {
+  const found = node.info.backends;
+  return found.length > 0
+    ? { id: "backends", label: `Runs ${found.join(", ")}`, state: "done" }
+    : { id: "backends", label: "No backend can be loaded", state: "failed", fix: "Install onnxruntime beside the agent, then start it again." };
+}
+
+function room(node: NodeItem): Check[] {
+  const { disk_free_bytes: disk, memory_total_bytes: total, memory_used_bytes: used, disk_pressure } = node.info;
+  const short = disk < LITTLE_DISK || disk_pressure;
+  const memory = total - used;
+  return [
+    {
+      id: "disk",
+      label: `${bytes(disk)} of disk free`,
+      state: short ? "warning" : "done",
+      ...(short ? { fix: "Models are kept there: free some, or set SHOAL_HOME to a larger disk." } : {}),
+    },
+    {
+      id: "memory",
+      label: `${bytes(memory)} of memory free`,
+      state: memory < LITTLE_MEMORY ? "warning" : "done",
+      ...(memory < LITTLE_MEMORY ? { fix: "Large models will not load." } : {}),
+    },
+  ];
+}
+
+/** `node` is null until it is known; `version` is the server's. */
+export function preflight(token: JoinToken, node: NodeItem | null, version: string): Check[] {
+  const joined = token.node ?? null;
+  const head: Check[] = [
+    joined ? { id: "joined", label: `${joined} has joined`, state: "done" } : { id: "joined", label: "Waiting for the node to join", state: "waiting" },
+    node?.state === "online"
+      ? { id: "reports", label: `Reports every ${node.rule.interval_s} s from ${node.info.address}`, state: "done" }
+      : { id: "reports", label: "It reports", state: "waiting" },
+  ];
+  if (!node || node.state !== "online") {
+    return [
+      ...head,
+      { id: "backends", label: "Backends", state: "waiting" },
+      { id: "gpus", label: "GPUs", state: "waiting" },
+      { id: "disk", label: "Room for models", state: "waiting" },
+    ];
+  }
+  return [...head, versions(node, version), backends(node), gpus(node), ...room(node)];
+}
+
+export const isReady = (checks: readonly Check[]): boolean => checks.every(({ state }) => state === "done" || state === "warning");

@@ -1,0 +1,32 @@
+/** The parts in groups, as the page shows them. */
+import type { SystemPart, SystemState } from "@/api/types";
+import type { Tone } from "@/components/status";
+
+export const TONES: Record<SystemState, Tone> = { ok: "ok", warning: "warn", error: "error", unknown: "idle" };
+export const WORDS: Record<SystemState, string> = { ok: "Works", warning: "Look at it", error: "Down", unknown: "Not seen yet" };
+
+const GROUPS: readonly { title: string; kinds: readonly SystemPart["kind"][] }[] = [
+  { title: "Control plane", kinds: ["web", "database"] },
+  { title: "Background work", kinds: ["broker", "beat", "worker"] },
+  { title: "Gateways", kinds: ["gateway"] },
+  { title: "Node agents", kinds: ["agent"] },
+  { title: "Disks", kinds: ["disk"] },
+];
+const WORST: SystemState[] = ["error", "warning", "unknown", "ok"];
+
+export interface PartGroup {
+  title: string;
+  parts: SystemPart[];
+}
+
+/** Groups without parts are left out; within one the worst comes first, else the server's order. */
+export function grouped(parts: readonly SystemPart[]): PartGroup[] {
+  return GROUPS.map(({ title, kinds }) => ({
+    title,
+    parts: parts
+      .filter((part) => kinds.includes(part.kind))
+      .map((part, index) => ({ part, index }))
+      .sort((a, b) => WORST.indexOf(a.part.state) - WORST.indexOf(b.part.state) || a.index - b.index)
+      .map(({ part }) => part),
+  })).filter((group) => group.parts.length > 0);
+}

@@ -1,0 +1,62 @@
+/** Is the installation itself well? Each part with its reason. */
+import { useQuery } from "@tanstack/react-query";
+import { systemQuery } from "@/api/system";
+import type { System } from "@/api/types";
+import { paths } from "@/app/paths";
+import { Card } from "@/components/card";
+import { LoadProblem } from "@/components/forbidden";
+import { LinkButton } from "@/components/link-button";
+import { PageHeader, usePageTitle } from "@/components/page-header";
+import { SkeletonRows } from "@/components/skeleton";
+import { Status } from "@/components/status";
+import { Time } from "@/components/time";
+import { PartRow } from "../components/part-row";
+import { grouped, TONES } from "../order";
+import classes from "./system-page.module.css";
+
+/** Clocks that differ by more make "4 s ago" a lie. */
+const SKEW_S = 5;
+
+function clockWords(system: System, at: number): string {
+  const skew = (new Date(system.now).getTime() - at) / 1000;
+  return Math.abs(skew) < SKEW_S ? "as this browser's" : `${Math.round(Math.abs(skew))} s ${skew > 0 ? "ahead of" : "behind"} this browser's`;
+}
+
+export function SystemPage() {
+  usePageTitle("System");
+  const { data, error, isPending, refetch, dataUpdatedAt } = useQuery(systemQuery());
+  const bad = data?.parts.filter((part) => part.state === "error" || part.state === "warning").length ?? 0;
+  return (
+    <>
+      <PageHeader
+        title="System"
+        beside={data ? <Status state={bad === 0 ? "All parts work" : `${bad} of ${data.parts.length} parts need a look`} tone={TONES[data.state]} /> : null}
+        subtitle="The parts of Shoal itself. Requests to endpoints pass the gateways and nodes only; they go on while the rest is down."
+        actions={
+          <LinkButton {...paths.activity()} variant="default">
+            Activity
+          </LinkButton>
+        }
+      />
+      {error && !data ? <LoadProblem error={error} what="The system" needs="read" onRetry={() => void refetch()} /> : null}
+      {isPending ? <SkeletonRows label="Loading the system" /> : null}
+      {data ? (
+        <div className={classes["stack"]}>
+          {grouped(data.parts).map((group) => (
+            <Card key={group.title} title={group.title} flush>
+              <ul className={classes["list"]}>
+                {group.parts.map((part) => (
+                  <PartRow key={`${part.kind} ${part.name}`} part={part} />
+                ))}
+              </ul>
+            </Card>
+          ))}
+          <p className="secondary">
+            Version {data.version} · last event {data.newest_event_seq} <Time at={data.newest_event_at} /> · clock{" "}
+            {clockWords(data, dataUpdatedAt)}
+          </p>
+        </div>
+      ) : null}
+    </>
+  );
+}
