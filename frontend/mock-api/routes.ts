@@ -1,6 +1,7 @@
 /** Answers of `/api/v1` from the made-up installation. */
-import type { EventItem, Overview } from "../src/api/types";
+import type { Overview } from "../src/api/types";
 import { ago, endpoints, events, models, nodes, operations, versions } from "./db";
+import { drainMoves, eventPage, joinToken, joinTokenState, system } from "./infrastructure";
 import { buckets, history } from "./live";
 import { instanceTypes, people, permissions, role, sessions, tokens } from "./people";
 
@@ -144,11 +145,6 @@ function modelRoute(method: string, path: string[]): MockAnswer {
   return ok({ ...found });
 }
 
-function eventList(subject: string | null, limit: number): EventItem[] {
-  const found = subject ? events.filter((item) => item.subject === subject) : events;
-  return found.slice(0, limit);
-}
-
 function peopleRoute(method: string, path: string[], query: URLSearchParams, body: Record<string, unknown>): MockAnswer {
   if (!permissions().includes("administer")) return refused("administer");
   const [name, section] = path;
@@ -181,6 +177,12 @@ export function answer({ method, path, query, body }: MockRequest): MockAnswer {
       if (!first) return list(nodes);
       const node = nodes.find((one) => one.name === first);
       if (!node) return missing(`Node ${first}`);
+      if (second === "drain") {
+        if (!body["dry_run"]) Object.assign(node, { cordoned: true, drain: { started_at: ago(0), deadline_at: ago(-600), done: false } });
+        return ok({ dry_run: Boolean(body["dry_run"]), moves: drainMoves(first) });
+      }
+      if (method === "PATCH") node.labels = body["labels"] as Record<string, string>;
+      if (second === "uncordon") node.drain = null;
       if (second) node.cordoned = second === "cordon";
       return ok({ ...node });
     }
@@ -190,7 +192,9 @@ export function answer({ method, path, query, body }: MockRequest): MockAnswer {
       return ok(operations.find((one) => one.id === first) ?? operations[0]);
     }
     case "events":
-      return list(eventList(query.get("subject"), Number(query.get("limit") ?? 100)));
+      return first === "verify" ? ok({ ok: true, sealed: 899, unsealed: 0, head: "4be1c0ffee".repeat(6), broken: null }) : list(eventPage(query));
+    case "system":
+      return ok(system());
     case "tokens":
       return method === "POST"
         ? ok({ id: 9, name: body["name"], prefix: "shoal_9f2cK1", scopes: body["scopes"], token: "shoal_9f2cK1vT8mQzYb4XrLw7HpNs3Dg6Jd", created_at: ago(0), expires_at: body["expires_at"], last_used_at: null }, 201)
@@ -204,7 +208,7 @@ export function answer({ method, path, query, body }: MockRequest): MockAnswer {
     case "instance-types":
       return first ? ok(instanceTypes.find((one) => one.name === first)) : method === "POST" ? ok({ ...instanceTypes[0], ...body }, 201) : list(instanceTypes);
     case "join-tokens":
-      return ok({ token: "sjoin_x", command: "python -m worker_runtime.agent --join http://127.0.0.1:8080 --token sjoin_7Qm2vX8bRt", expires_at: ago(-900) }, 201);
+      return first ? ok(joinTokenState()) : ok(joinToken, 201);
     default:
       return missing(`/${path.join("/")}`);
   }

@@ -2,7 +2,7 @@
 import { infiniteQueryOptions } from "@tanstack/react-query";
 import { apiPath, get } from "./client";
 import { keys } from "./keys";
-import type { EventItem, Page } from "./types";
+import type { AuditVerification, EventItem, Page } from "./types";
 
 export interface EventFilter {
   q?: string;
@@ -38,3 +38,13 @@ export async function readAll(filter: EventFilter): Promise<{ events: EventItem[
   } while (cursor !== null && events.length < EXPORT_LIMIT);
   return { events, complete: cursor === null };
 }
+
+/** Where the server writes the same as a file, of any length; for operators, and itself on record. */
+export function exportAddress(filter: EventFilter): string {
+  const query = new URLSearchParams({ file_format: "csv" });
+  for (const [name, value] of Object.entries(filter)) if (value) query.set(name, value);
+  return `${apiPath("events", "export")}?${query.toString()}`;
+}
+
+/** Walks the whole chain: has anything been changed, removed or slipped in? */
+export const verifyLog = () => get<AuditVerification>(apiPath("events", "verify"));

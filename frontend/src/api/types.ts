@@ -26,6 +26,7 @@ export type PersonCreated = Schemas["NewUser"];
 export type InstanceType = Schemas["InstanceType"];
 export type InstanceTypeInput = Schemas["InstanceTypeInputRequest"];
 export type StorageUse = Schemas["Storage"];
+export type AuditVerification = Schemas["AuditVerification"];
 export type System = Schemas["System"];
 export type SystemPart = Schemas["SystemPart"];
 export type SystemState = Schemas["SystemStateEnum"];

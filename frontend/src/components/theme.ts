@@ -87,7 +87,9 @@ export const theme = createTheme({
     },
     Tooltip: { defaultProps: { openDelay: 250, transitionProps: { duration: 120 } } },
     Menu: { defaultProps: { shadow: "none", position: "bottom-end", transitionProps: { duration: 120 } } },
-    Modal: { defaultProps: { centered: true, transitionProps: { duration: 120 } } },
+    // why the attributes: a dialog's heading must not count as the page's banner.
+    Modal: { defaultProps: { centered: true, transitionProps: { duration: 120 }, attributes: { header: { role: "none" } } } },
+    Drawer: { defaultProps: { transitionProps: { duration: 120 }, attributes: { header: { role: "none" } } } },
   },
 });
 

@@ -3,7 +3,8 @@ import { Button, Select } from "@mantine/core";
 import { IconDownload, IconListDetails } from "@tabler/icons-react";
 import { useInfiniteQuery, useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { activityQuery, type EventFilter, EXPORT_LIMIT, readAll } from "@/api/activity";
+import { activityQuery, type EventFilter, EXPORT_LIMIT, exportAddress, readAll } from "@/api/activity";
+import { useRefusal } from "@/api/permissions";
 import type { EventItem } from "@/api/types";
 import { Card } from "@/components/card";
 import { type Column, DataTable } from "@/components/data-table";
@@ -20,6 +21,7 @@ import { Time } from "@/components/time";
 import toolbar from "@/components/toolbar.module.css";
 import { useEvents } from "@/live/hooks";
 import { EventDrawer } from "../components/event-drawer";
+import { VerifyLog } from "../components/verify-log";
 import { eventsCsv } from "../csv";
 import { severityTone } from "../severity";
 import classes from "./activity-page.module.css";
@@ -37,7 +39,7 @@ const COLUMNS: Column<EventItem>[] = [
     header: "When",
     width: 136,
     cell: (row) => (
-      <span title={absoluteTime(row.at)}>
+      <span style={{ whiteSpace: "nowrap" }} title={absoluteTime(row.at)}>
         <Time at={row.at} />
       </span>
     ),
@@ -78,6 +80,7 @@ export function ActivityPage() {
     },
     onError: (problem) => notifyProblem(problem, "The events could not be saved"),
   });
+  const mayNotExport = useRefusal("operate") !== undefined;
   const filtered = Object.values(filter).some(Boolean);
   return (
     <>
@@ -85,9 +88,18 @@ export function ActivityPage() {
         title="Activity"
         subtitle="Everything that changed, who changed it, and what failed"
         actions={
-          <Button variant="default" leftSection={<IconDownload size={15} />} loading={save.isPending} onClick={() => save.mutate()}>
-            Export CSV
-          </Button>
+          <>
+            <VerifyLog />
+            {mayNotExport ? (
+              <Button variant="default" leftSection={<IconDownload size={15} />} loading={save.isPending} onClick={() => save.mutate()}>
+                Export CSV
+              </Button>
+            ) : (
+              <Button component="a" href={exportAddress(wanted)} download variant="default" leftSection={<IconDownload size={15} />}>
+                Export CSV
+              </Button>
+            )}
+          </>
         }
       />
       <div className={toolbar["toolbar"]}>

@@ -1,0 +1,89 @@
+/** Nodes, the system and the log of the made-up installation. */
+import type { DrainMove, EventItem, JoinTokenMade, System, SystemPart } from "../src/api/types";
+import { ago, events, nodes } from "./db";
+
+function part(kind: SystemPart["kind"], name: string, state: SystemPart["state"], summary: string, over: Partial<SystemPart> = {}): SystemPart {
+  return { kind, name, state, summary, hint: "", facts: [], lag_s: null, depth: null, ...over };
+}
+
+const fact = (name: string, value: string) => ({ name, value });
+
+export const system = (): System => ({
+  state: "warning",
+  version: "0.1.0",
+  now: new Date().toISOString(),
+  newest_event_seq: 899,
+  newest_event_at: ago(40),
+  parts: [
+    part("web", "Studio and REST", "ok", "answers: you are reading it", { facts: [fact("version", "0.1.0"), fact("running for", "9 days")] }),
+    part("database", "Main database", "ok", "answers in 0.4 ms", { facts: [fact("engine", "postgresql")] }),
+    part("database", "Metrics database", "ok", "answers in 0.6 ms", { facts: [fact("engine", "postgresql")] }),
+    part("broker", "Redis", "ok", "answers in 0.3 ms", { facts: [fact("version", "7.2.4"), fact("memory", "3.1 MiB"), fact("clients", "14"), fact("running for", "9 days")] }),
+    part("beat", "Beat", "ok", "last seen 4 s ago"),
+    part("worker", "Worker of control", "ok", "last did a job 4 s ago", { lag_s: 0.012, depth: 0, facts: [fact("worker", "control@studio-1")] }),
+    part("worker", "Worker of ingest", "warning", "last did a job 38 s ago", {
+      hint: "Is the worker running, and not busy with something long? Is beat running?",
+      lag_s: 21.4,
+      depth: 3,
+      facts: [fact("worker", "ingest@studio-1")],
+    }),
+    part("gateway", "edge-1", "ok", "last reported 2 s ago", { facts: [fact("version", "8c1f0a77d2e4")] }),
+    part("agent", "node-a1", "ok", "last reported 2 s ago", { facts: [fact("version", "0.1.0")] }),
+    part("agent", "node-a2", "ok", "last reported 1 s ago", { facts: [fact("version", "0.1.0")] }),
+    part("disk", "Model files", "ok", "212.0 GiB free of 480.0 GiB", { facts: [fact("folder", "/srv/shoal/blobs")] }),
+  ],
+});
+
+export const joinToken: JoinTokenMade = {
+  id: 4,
+  prefix: "sjoin_7Qm2vX",
+  created_by: "maria",
+  created_at: ago(1),
+  expires_at: ago(-3_500),
+  used_at: null,
+  node: null,
+  token: "sjoin_7Qm2vX8bRt0pLw",
+  command: "SHOAL_CONTROL_URL=https://studio.example:8080 SHOAL_JOIN_TOKEN=sjoin_7Qm2vX8bRt0pLw python -m worker_runtime.agent",
+};
+
+/** The made-up node joins as soon as somebody looks a third time. */
+let looks = 0;
+export function joinTokenState() {
+  looks += 1;
+  const { token: _, command: __, ...row } = joinToken;
+  return looks > 2 ? { ...row, used_at: ago(0), node: "node-a1" } : row;
+}
+
+export function drainMoves(name: string): DrainMove[] {
+  const replicas = nodes.find((node) => node.name === name)?.replicas ?? [];
+  return replicas.map((replica, index) => ({
+    replica: replica.id,
+    endpoint: replica.endpoint,
+    deployment: replica.deployment,
+    ordinal: replica.ordinal,
+    traffic: replica.deployment === "blue" ? 80 : 20,
+    to: index === 3 ? null : "node-a2",
+    why_not: index === 3 ? "no GPU with 8 GiB free" : "",
+  }));
+}
+
+const DATA: Record<string, Record<string, unknown>> = {
+  "traffic.set": { traffic: { blue: 80, green: 20 }, before: { blue: 100 }, operation: "0b7c1e52-aa" },
+};
+
+/** Filtered as the server filters. */
+export function eventPage(query: URLSearchParams): EventItem[] {
+  const text = (query.get("q") ?? "").toLowerCase();
+  const kind = query.get("kind");
+  return events
+    .map((event) => ({ ...event, data: DATA[event.verb] ?? event.data }))
+    .filter(
+      (event) =>
+        (!query.get("subject") || event.subject === query.get("subject")) &&
+        (!kind || event.subject === kind || event.subject.startsWith(`${kind}/`)) &&
+        (!query.get("actor") || event.actor === query.get("actor")) &&
+        (!query.get("severity") || event.severity === query.get("severity")) &&
+        `${event.message} ${event.verb} ${event.subject}`.toLowerCase().includes(text),
+    )
+    .slice(0, Number(query.get("limit") ?? 100));
+}

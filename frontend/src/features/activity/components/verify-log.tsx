@@ -1,0 +1,57 @@
+/** Has anybody tampered with the log? Walks its chain of hashes, and says what it found. */
+import { Button, Modal } from "@mantine/core";
+import { IconShieldCheck } from "@tabler/icons-react";
+import { useMutation } from "@tanstack/react-query";
+import { verifyLog } from "@/api/activity";
+import { useRefusal } from "@/api/permissions";
+import { CodeBlock, CopyField } from "@/components/copy";
+import { count } from "@/components/format";
+import { ProblemCard } from "@/components/problem-card";
+import { Status } from "@/components/status";
+
+export function VerifyLog() {
+  const refusal = useRefusal("operate");
+  const verify = useMutation({ mutationFn: verifyLog });
+  const found = verify.data;
+  return (
+    <>
+      <Button
+        variant="default"
+        leftSection={<IconShieldCheck size={15} />}
+        disabled={refusal !== undefined}
+        title={refusal}
+        loading={verify.isPending}
+        onClick={() => verify.mutate()}
+      >
+        Verify
+      </Button>
+      <Modal
+        opened={found !== undefined || verify.error !== null}
+        onClose={verify.reset}
+        title="The chain of the log"
+        size={520}
+        closeButtonProps={{ "aria-label": "Close" }}
+      >
+        {verify.error ? <ProblemCard error={verify.error} title="The log could not be checked" /> : null}
+        {found ? (
+          <>
+            <Status state={found.ok ? "Unbroken" : "Broken"} tone={found.ok ? "ok" : "error"} />
+            <p>
+              {found.ok
+                ? `${count(found.sealed)} events hold together: none was changed, removed or slipped in.`
+                : "From here on the log cannot be trusted."}
+              {found.unsealed > 0 ? ` ${count(found.unsealed)} came while it was checked.` : ""}
+            </p>
+            {found.broken ? <CodeBlock label="where it breaks" code={JSON.stringify(found.broken, null, 2)} /> : null}
+            {found.ok && found.head ? (
+              <>
+                <p className="secondary">The hash of the last event. Kept elsewhere, it shows later that nothing before it changed.</p>
+                <CopyField text={found.head} label="hash of the last event" />
+              </>
+            ) : null}
+          </>
+        ) : null}
+      </Modal>
+    </>
+  );
+}
