@@ -51,7 +51,8 @@ def _missing(text: str, config: Any, models: Mapping[str, Any]) -> list[Problem]
             continue
         path = f"ensemble_scheduling[0].step[{index}].model_name"
         others = [name for name in models if name != config.name]
-        close = difflib.get_close_matches(step.model_name, others, n=1, cutoff=0.5)
+        fit = [name for name in others if _fits(step, models[name])]
+        close = difflib.get_close_matches(step.model_name, fit, n=1, cutoff=0.5)
         problem = Problem(
             "EnsembleStepUnknown",
             f"ensemble '{config.name}' contains model '{step.model_name}', which is not in this "
@@ -65,6 +66,16 @@ def _missing(text: str, config: Any, models: Mapping[str, Any]) -> list[Problem]
             problem = fixed(problem, f'Write "{close[0]}"', mended)
         found.append(problem)
     return found
+
+
+def _fits(step: Any, model: Any) -> bool:
+    """The model has the tensors that a step asks for, or does not tell.
+
+    A postprocessor that is not there is no misspelt preprocessor.
+    """
+    return (not model.input or step.input_map.keys() <= {item.name for item in model.input}) and (
+        not model.output or step.output_map.keys() <= {item.name for item in model.output}
+    )
 
 
 def _compose(config: Any, models: Mapping[str, Any]) -> None:

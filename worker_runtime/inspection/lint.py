@@ -15,13 +15,20 @@ from worker_runtime.inspection.edits import (
     field_removed,
     fixed,
     list_replaced,
+    removed,
     value_replaced,
 )
 from worker_runtime.inspection.readers.facts import FileFacts
 from worker_runtime.repository.complete import batchable
 from worker_runtime.repository.locate import places
 from worker_runtime.repository.pbtxt import parse
-from worker_runtime.types.formats import ENSEMBLE, FORMATS, by_backend, family_of_platform
+from worker_runtime.types.formats import (
+    ENSEMBLE,
+    FORMATS,
+    by_backend,
+    by_platform,
+    family_of_platform,
+)
 from worker_runtime.types.graph import GraphTensor
 from worker_runtime.types.tensor import BY_NAME, BY_NUMBER
 
@@ -54,6 +61,7 @@ def lint(text: str, model: str, facts: FileFacts | None) -> list[Problem]:
     found = [
         *named,
         *_batching(text, config, facts),
+        *_devices(text, config),
         *_tensors(text, config, facts),
         *_torch(config, facts),
         *_python(config, facts),
@@ -71,7 +79,9 @@ def repaired(text: str, model: str, facts: FileFacts | None) -> tuple[str, list[
             now = [problem for problem in error.problems if problem.fix]
             if not now:
                 raise
-        found += [problem for problem in now if _key(problem) not in {_key(p) for p in found}]
+        found += [
+            problem for problem in now if told_apart(problem) not in {told_apart(p) for p in found}
+        ]
         step = next((item for item in now if item.fix and item.severity == "error"), None)
         if step is None or step.fix == text:
             return text, found
@@ -79,7 +89,8 @@ def repaired(text: str, model: str, facts: FileFacts | None) -> tuple[str, list[
     return text, found
 
 
-def _key(problem: Problem) -> tuple[str, str, str]:
+def told_apart(problem: Problem) -> tuple[str, str, str]:
+    """The same finding has the same, wherever edits have moved it."""
     return problem.code, problem.field, problem.message
 
 
@@ -199,6 +210,40 @@ def _batching(text: str, config: Any, facts: FileFacts | None) -> Iterator[Probl
             f"Remove {', '.join(map(str, large))}",
             list_replaced(text, path, fit or [config.max_batch_size]),
         )
+
+
+# --- devices -------------------------------------------------------------------------------------
+
+
+def _devices(text: str, config: Any) -> Iterator[Problem]:
+    """Guides write KIND_GPU where any machine would do: said once, for the first such group."""
+    named = [index for index, group in enumerate(config.instance_group) if _on_gpu(group)]
+    known = by_backend(config.backend) or by_platform(config.platform)
+    if not named or (known is not None and known.backend == "tensorrt"):
+        return
+    anywhere = text
+    for index in named:
+        group = f"instance_group[{index}]"
+        anywhere = value_replaced(anywhere, f"{group}.kind", "KIND_AUTO") or anywhere
+        anywhere = removed(anywhere, f"{group}.gpus") or anywhere
+    field = f"instance_group[{named[0]}]"
+    sentence = "Instances are on GPUs: a machine without them refuses this model."
+    yield fixed(
+        Problem(
+            "GpuNeeded",
+            sentence,
+            severity="warning",
+            field=f"{field}.kind" if f"{field}.kind" in places(text) else f"{field}.gpus",
+            hints=("kind: KIND_AUTO takes GPUs where there are some, and the CPU elsewhere",),
+            plain=sentence,
+        ),
+        "Write KIND_AUTO",
+        anywhere if anywhere != text else "",
+    )
+
+
+def _on_gpu(group: Any) -> bool:
+    return bool(group.kind == group.KIND_GPU or group.gpus)
 
 
 # --- tensors -------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from worker_runtime.core.loading import LoadingRules, ModelPlan, described
 from worker_runtime.errors import ConfigInvalid, FileUnreadable, LoadFailed, Problem, RuntimeFault
 from worker_runtime.inspection.compositions import check_ensemble
 from worker_runtime.inspection.drafts import draft
-from worker_runtime.inspection.lint import repaired
+from worker_runtime.inspection.lint import repaired, told_apart
 from worker_runtime.inspection.readers.choice import read_facts
 from worker_runtime.inspection.readers.facts import FileFacts
 from worker_runtime.inspection.readers.trees import opening
@@ -122,7 +122,8 @@ def _facts(directory: ModelDirectory, looked: Looked) -> tuple[FileFacts | None,
     if facts is not None:
         looked.problems += facts.problems
         looked.text, found = repaired(looked.text, name, facts)
-        looked.problems += found
+        said = {told_apart(problem) for problem in looked.problems}
+        looked.problems += [problem for problem in found if told_apart(problem) not in said]
         plan = _plan(directory, looked.text)
     looked.changed = looked.text != looked.shown["config_text"]
     return facts, plan

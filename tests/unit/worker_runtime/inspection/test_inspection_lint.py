@@ -146,6 +146,44 @@ def test_a_step_that_is_called_otherwise(tmp_path: Path) -> None:
     assert proposal["text"] == ENSEMBLE.replace('"preproces"', '"preprocess"')
 
 
+def test_a_step_that_nobody_has_is_not_taken_for_a_neighbour(tmp_path: Path) -> None:
+    """A similar name is no fix when the model has other tensors."""
+    text = ENSEMBLE.replace('"preproces"', '"postprocess"').replace("PIXELS", "LABEL")
+    python_model(tmp_path, "preprocess", PREPROCESS)
+    (tmp_path / "pipeline" / "1").mkdir(parents=True)
+    (tmp_path / "pipeline" / "config.pbtxt").write_text(text)
+    (problem,) = inspect_repository(tmp_path)["problems"]
+    assert (problem["code"], problem["fix"]) == ("EnsembleStepUnknown", None)
+    assert problem["hints"] == ["add the model"]
+
+
+@pytest.mark.parametrize("kind", ["kind: KIND_GPU\n    gpus: [ 0, 1 ]", "kind: KIND_GPU"])
+def test_instances_on_gpus_are_a_warning_with_a_way_out(kind: str) -> None:
+    groups = f"instance_group [\n  {{\n    count: 2\n    {kind}\n  }}\n]\n"
+    head = 'name: "m"\nbackend: "onnxruntime"\nmax_batch_size: 8\ndynamic_batching { }\n'
+    text = head + IO + groups
+    answer = validate_text(text, "m", None)
+    assert answer["ok"]
+    (problem,) = answer["problems"]
+    assert (problem["code"], problem["severity"], problem["line"]) == ("GpuNeeded", "warning", 10)
+    mended = problem["fix"]["text"]
+    assert mended == text.replace(kind, "kind: KIND_AUTO")
+    assert not validate_text(mended, "m", None)["problems"]
+
+
+def test_a_warning_is_said_once_for_a_model_on_disk(tmp_path: Path) -> None:
+    text = PREPROCESS.replace('"preprocess"', '"m"') + "instance_group { kind: KIND_GPU }\n"
+    python_model(tmp_path, "m", text)
+    codes = [problem["code"] for problem in inspect_repository(tmp_path)["problems"]]
+    assert codes.count("GpuNeeded") == 1
+
+
+def test_engines_of_tensorrt_are_on_gpus_anyway() -> None:
+    text = f'name: "m"\nbackend: "tensorrt"\ninstance_group {{ kind: KIND_GPU }}\n{IO}'
+    answer = validate_text(text, "m", None)
+    assert "GpuNeeded" not in {problem["code"] for problem in answer["problems"]}
+
+
 def test_an_ensemble_is_checked_against_its_neighbours_in_the_editor() -> None:
     text = ENSEMBLE.replace("preproces", "preprocess").replace("TYPE_UINT8", "TYPE_FP32", 1)
     answer = validate_text(text, "pipeline", None, {"preprocess": PREPROCESS})
