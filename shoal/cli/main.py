@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from shoal import __version__
 from shoal.cli import az
 from shoal.cli.apply import apply, diff, export
 from shoal.cli.audit import audit
@@ -14,7 +15,7 @@ from shoal.cli.config import config
 from shoal.cli.deploy import deploy
 from shoal.cli.doctor import doctor
 from shoal.cli.endpoint import endpoint
-from shoal.cli.login import login
+from shoal.cli.login import login, logout
 from shoal.cli.logs import logs
 from shoal.cli.model import model
 from shoal.cli.node import node
@@ -30,6 +31,7 @@ FAILURE, USAGE, NOT_FOUND, INTERRUPTED = 1, 2, 3, 130
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="shoal", message="%(prog)s %(version)s")
 def cli() -> None:
     """Serve machine-learning models: from a file to a live, authenticated endpoint.
 
@@ -49,7 +51,8 @@ def cli() -> None:
 
 COMMANDS = (
     *(up, deploy, endpoint, traffic, logs, proxy, model, online_endpoint, online_deployment),
-    *(apply, diff, export, config, operation, op, node, audit, login, doctor, completion, version),
+    *(apply, diff, export, config, operation, op, node, audit, login, logout),
+    *(doctor, completion, version),
 )
 for command in COMMANDS:
     cli.add_command(command)

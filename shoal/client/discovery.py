@@ -9,6 +9,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from shoal.client.errors import InstallationNotFound, ShoalError
@@ -26,13 +27,21 @@ class Installation:
     gateway_plain_url: str = ""
     grpc_target: str = ""
     ca_path: str = ""
+    keyring: str = ""  # the keyring that has the token, if a login put it there
 
 
 def find_installation(
     environ: Mapping[str, str] | None = None, cwd: Path | None = None
 ) -> Installation:
-    """Raises InstallationNotFound, listing where it looked; ShoalError for an unreadable file."""
-    environ = os.environ if environ is None else environ
+    """Raises InstallationNotFound, listing where it looked; ShoalError for an unreadable file, and
+    for a keyring that does not give the token."""
+    found = _found(os.environ if environ is None else environ, cwd)
+    if found.keyring and not found.token:
+        return replace(found, token=_credentials().recall(found.url, found.username))
+    return found
+
+
+def _found(environ: Mapping[str, str], cwd: Path | None) -> Installation:
     found = _from_files(environ, cwd or Path.cwd())
     url, token = environ.get("SHOAL_URL", "").rstrip("/"), environ.get("SHOAL_TOKEN", "")
     if url:
@@ -63,18 +72,44 @@ def login_path(environ: Mapping[str, str] | None = None) -> Path:
     return config / "shoal" / "client.json"
 
 
-def save_login(installation: Installation, environ: Mapping[str, str] | None = None) -> Path:
-    """Writes the login file, readable by its owner only, and returns its path."""
+def save_login(
+    installation: Installation,
+    environ: Mapping[str, str] | None = None,
+    *,
+    in_file: bool = False,
+) -> tuple[Path, str]:
+    """Keeps the token in the system's keyring, or where there is none (or ``in_file``) in the login
+    file, readable by its owner only. Returns the file's path and the keyring's name, or ""."""
     path = login_path(environ)
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    body = {"url": installation.url, "token": installation.token, "username": installation.username}
+    url, username, token = installation.url, installation.username, installation.token
+    kept = "" if in_file else _credentials().keep(url, username, token)
+    body = {"url": url, "token": "" if kept else token, "username": username, "keyring": kept}
     unfinished = path.with_suffix(".tmp")
     unfinished.unlink(missing_ok=True)
     descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         json.dump(body, file, indent=2)
     unfinished.replace(path)
-    return path
+    return path, kept
+
+
+def drop_login(environ: Mapping[str, str] | None = None) -> Installation | None:
+    """Forgets what ``save_login`` kept; returns what it was. The token itself stays valid."""
+    path = login_path(environ)
+    if not path.is_file():
+        return None
+    dropped = _read(path)
+    if dropped.keyring:
+        _credentials().forget(dropped.url, dropped.username)
+    path.unlink()
+    return dropped
+
+
+def _credentials() -> ModuleType:
+    from shoal.client import credentials  # noqa: PLC0415 # few commands need a keyring
+
+    return credentials
 
 
 def _from_files(environ: Mapping[str, str], cwd: Path) -> Installation | None:
@@ -111,6 +146,7 @@ def _read(path: Path) -> Installation:
         name: str(body.get(name) or "")
         for name in (
             "token", "username", "gateway_url", "gateway_plain_url", "grpc_target", "ca_path",
+            "keyring",
         )
     }  # fmt: skip
     return Installation(url=url, source=str(path), **texts)

@@ -5,6 +5,8 @@ from functools import partial
 from pathlib import Path
 
 import httpx
+import keyring
+import keyring.backends.fail
 import pytest
 
 import shoal.cli.deploying
@@ -12,6 +14,15 @@ import shoal.client
 from shoal.client import Client
 from shoal.client.concurrency import Threads
 from tests.support.shoal_server import TOKEN, URL, FakeServer
+
+
+@pytest.fixture(autouse=True)
+def no_keyring() -> Iterator[None]:
+    """No test writes into the keyring of whoever runs it."""
+    before = keyring.get_keyring()
+    keyring.set_keyring(keyring.backends.fail.Keyring())
+    yield
+    keyring.set_keyring(before)
 
 
 @pytest.fixture

@@ -60,7 +60,7 @@ def test_variables_override_but_a_token_never_goes_to_another_server(
 def test_a_login_is_kept_private_and_used_where_no_installation_is(
     tmp_path: Path, environ: dict[str, str]
 ) -> None:
-    path = save_login(Installation(url="https://far", token="t", username="ada"), environ)
+    path, _ = save_login(Installation(url="https://far", token="t", username="ada"), environ)
     assert path == tmp_path / "home" / ".config" / "shoal" / "client.json"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     found = find_installation(environ, tmp_path)
@@ -71,7 +71,7 @@ def test_a_login_is_kept_private_and_used_where_no_installation_is(
 
 def test_xdg_moves_the_login(tmp_path: Path, environ: dict[str, str]) -> None:
     environ["XDG_CONFIG_HOME"] = str(tmp_path / "xdg")
-    path = save_login(Installation(url="https://far", token="t"), environ)
+    path, _ = save_login(Installation(url="https://far", token="t"), environ)
     assert path.is_relative_to(tmp_path / "xdg")
     assert find_installation(environ, tmp_path).url == "https://far"
 
