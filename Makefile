@@ -13,10 +13,12 @@ TEST_ENV := SHOAL_SECRET_KEY=test-only SHOAL_GATEWAY_TOKEN=test-only
 PYTEST := $(BIN)/python -m pytest
 # How long `make fuzz` looks, in all.
 FUZZ_SECONDS ?= 600
+# How long `make api-fuzz` asks, in all.
+API_FUZZ_SECONDS ?= 600
 
 .PHONY: help up install studio test check lint types layers migrations frontend-check test-unit \
-	test-integration test-load chaos test-chaos fuzz test-postgres e2e examples bench compatibility openapi \
-	cli-docs notebooks azure-oracle seeds fmt clean
+	test-integration test-load chaos test-chaos fuzz api-fuzz test-postgres e2e examples bench compatibility \
+	openapi cli-docs notebooks azure-oracle seeds fmt clean
 
 help: ## list the commands
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -35,6 +37,7 @@ test: $(STAMPS)/dev install studio ## set up and run every test, also on Postgre
 	@$(MAKE) test-load
 	@$(MAKE) test-chaos
 	@$(MAKE) fuzz FUZZ_SECONDS=120
+	@$(MAKE) api-fuzz API_FUZZ_SECONDS=120
 	@$(MAKE) test-postgres
 	@$(MAKE) e2e
 
@@ -84,6 +87,10 @@ test-chaos: $(STAMPS)/dev install ## the most valuable cases of make chaos, in a
 fuzz: $(STAMPS)/dev install ## fuzz the runtime's parsers and doors; FUZZ_SECONDS=600 in all
 	@echo "== fuzzing"
 	@$(BIN)/python -m tests.fuzz --seconds $(FUZZ_SECONDS)
+
+api-fuzz: $(STAMPS)/dev install ## Schemathesis against the REST API with each role; API_FUZZ_SECONDS=600 in all
+	@echo "== fuzzing the API"
+	@$(BIN)/python -m tests.api_fuzz --seconds $(API_FUZZ_SECONDS)
 
 test-postgres: $(STAMPS)/dev install ## the control plane's tests on PostgreSQL
 	@echo "== control plane on PostgreSQL"

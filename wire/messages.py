@@ -44,6 +44,17 @@ class FileRef:
 
 
 @dataclass(frozen=True, slots=True)
+class ProbeRule:
+    """How often somebody asks how a replica is, and what the answers mean. Azure's defaults."""
+
+    initial_delay_s: float = 10.0
+    period_s: float = 10.0
+    timeout_s: float = 2.0
+    success_threshold: int = 1
+    failure_threshold: int = 30
+
+
+@dataclass(frozen=True, slots=True)
 class DesiredReplica:
     """One runtime process the node must run at this generation."""
 
@@ -59,6 +70,8 @@ class DesiredReplica:
     runtime_args: tuple[str, ...] = ()  # extra flags for worker_runtime
     environment: dict[str, str] = field(default_factory=dict)
     load_timeout_s: float = 300.0
+    liveness: ProbeRule | None = None  # None: the agent's own, quicker rule
+    readiness: ProbeRule | None = None
     trial: bool = False  # only to see whether it loads: not routed, not sampled, not restarted
 
 

@@ -138,6 +138,11 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "COMPONENT_SPLIT_REQUEST": True,
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "controlplane.core.openapi.problems_told",
+        "controlplane.config.openapi_examples.examples_shown",
+    ],
     "ENUM_NAME_OVERRIDES": {
         "OperationStateEnum": ["Queued", "Running", "Succeeded", "Failed", "Canceled"],
         "StrictnessEnum": [("preferred", "Preferred"), ("required", "Required")],

@@ -57,6 +57,10 @@ class RevisionNotFound(NotFound):
     code = "RevisionNotFound"
 
 
+class ProbeInvalid(Invalid):
+    code = "BadArgument"
+
+
 class InstanceTypeUnknown(Invalid):
     code = "InstanceTypeUnknown"
 

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import httpx
 
-from controlplane.core.errors import Unavailable
+from controlplane.core.errors import Conflict, Unavailable
 from controlplane.deployments.models import Deployment, Replica
 from controlplane.deployments.types import Desired, ReplicaState
 
@@ -13,12 +13,13 @@ LARGEST_ANSWER: Final = 4 * 2**20
 
 
 def config_served(deployment: Deployment, model: str, *, client: httpx.Client | None = None) -> Any:
-    """What ``/v2/models/<model>/config`` of a ready replica says. Raises Unavailable."""
+    """What ``/v2/models/<model>/config`` of a ready replica says. Raises Conflict, Unavailable."""
     replica = _ready(deployment)
     if replica is None:
-        raise Unavailable(
+        raise Conflict(
             f"No replica of {deployment} is ready: only one that is can tell.",
             code="ResourceNotReady",
+            hints=("Try it: POST /try-loads answers for a version that does not run.",),
         )
     observed = replica.observed
     host, port = observed.get("address") or "127.0.0.1", int(observed["http_port"])

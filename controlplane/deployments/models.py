@@ -97,6 +97,8 @@ class Deployment(Stamped):
     anti_affinity = models.CharField(
         max_length=16, choices=AntiAffinity, default=AntiAffinity.PREFERRED
     )
+    liveness_probe = models.JSONField(null=True, blank=True)  # seconds and counts; null: our own
+    readiness_probe = models.JSONField(null=True, blank=True)
     environment = models.JSONField(default=dict)
     secrets = models.JSONField(default=dict, blank=True)  # variable -> sealed value
     runtime_args = models.JSONField(default=list)
@@ -141,6 +143,8 @@ class DeploymentRevision(Stamped):
     environment = models.JSONField(default=dict)
     secrets = models.JSONField(default=dict)
     runtime_args = models.JSONField(default=list)
+    liveness_probe = models.JSONField(null=True, blank=True)
+    readiness_probe = models.JSONField(null=True, blank=True)
     node_labels = models.JSONField(default=dict, blank=True)
     instance_type = models.ForeignKey(
         InstanceType, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"

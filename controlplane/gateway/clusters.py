@@ -1,5 +1,6 @@
 """Clusters and endpoints: one HTTP and one gRPC cluster per deployment. Pure."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from controlplane.deployments.selectors import RoutedDeployment, RoutedReplica
@@ -11,10 +12,16 @@ MIB = 1 << 20
 MAX_REQUESTS = 16_384
 
 
-def cluster(name: str, protocol: str, concurrency: int | None = None) -> dict[str, Any]:
+def cluster(
+    name: str,
+    protocol: str,
+    concurrency: int | None = None,
+    readiness: Mapping[str, int] | None = None,
+) -> dict[str, Any]:
     """CDS resource. Its endpoints are in a file of their own.
 
     ``concurrency``: requests that all replicas together work on at a time; as many again may wait.
+    ``readiness``: the deployment's own probe.
     """
     return {
         "@type": TYPE + "envoy.config.cluster.v3.Cluster",
@@ -38,7 +45,7 @@ def cluster(name: str, protocol: str, concurrency: int | None = None) -> dict[st
         },
         # why: without it a replica that is gone from the file stays until its health check fails.
         "ignore_health_on_host_removal": True,
-        "health_checks": [_health_check()],
+        "health_checks": [_health_check(readiness)],
         "outlier_detection": _outliers(),
         "circuit_breakers": {"thresholds": [_limits(concurrency)]},
         "typed_extension_protocol_options": {
@@ -78,8 +85,21 @@ def _host(replica: RoutedReplica, protocol: str) -> dict[str, Any]:
     return host
 
 
-def _health_check() -> dict[str, Any]:
-    """Often, also without traffic, so that a dead replica leaves and a new one joins at once."""
+def _health_check(readiness: Mapping[str, int] | None) -> dict[str, Any]:
+    """By the deployment's probe; without one often, also without traffic, so that a dead replica
+    leaves and a new one joins at once."""
+    question = {"http_health_check": {"path": "/v2/health/ready", "codec_client_type": "HTTP1"}}
+    if readiness is not None:
+        period = f"{readiness['period']}s"
+        return {
+            "timeout": f"{readiness['timeout']}s",
+            "interval": period,
+            "no_traffic_interval": period,
+            "no_traffic_healthy_interval": period,
+            "unhealthy_threshold": readiness["failure_threshold"],
+            "healthy_threshold": readiness["success_threshold"],
+            **question,
+        }
     return {
         "timeout": "3s",
         "interval": "0.5s",
@@ -90,7 +110,7 @@ def _health_check() -> dict[str, Any]:
         "healthy_edge_interval": "0.5s",
         "unhealthy_threshold": 2,
         "healthy_threshold": 1,
-        "http_health_check": {"path": "/v2/health/ready", "codec_client_type": "HTTP1"},
+        **question,
     }
 
 

@@ -21,7 +21,9 @@ def render(view: RoutingView) -> GatewaySnapshot:
         for deployment in endpoint.deployments:
             for protocol in (HTTP, GRPC):
                 name = cluster_name(endpoint.name, deployment.name, protocol)
-                found_clusters[name] = cluster(name, protocol, deployment.max_concurrent_requests)
+                found_clusters[name] = cluster(
+                    name, protocol, deployment.max_concurrent_requests, deployment.readiness_probe
+                )
                 found_endpoints[name] = endpoints(name, protocol, deployment)
         found_routes += routes(endpoint)
     table = {ROUTE_CONFIG: route_config(found_routes)}

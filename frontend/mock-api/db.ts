@@ -52,6 +52,8 @@ function deployment(endpoint: string, name: string, model: string, version: numb
     node_labels: {},
     instance_type: null,
     anti_affinity: "preferred",
+    liveness_probe: null,
+    readiness_probe: null,
     revision: 1,
     paused: false,
     environment: {},

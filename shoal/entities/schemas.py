@@ -102,7 +102,7 @@ COLLECTION: Final[Table] = {
     "data": Key(anything),
     "client_id": Key(text),
 }
-OWN_PROBES = "replicas are probed by their agent, every second"
+OWN_PROBES = "a replica that starts is probed by its agent, every tenth of a second"
 
 DEPLOYMENT: Final[Table] = {
     **COMMON,
@@ -122,8 +122,8 @@ DEPLOYMENT: Final[Table] = {
             }
         )
     ),
-    "liveness_probe": Key(block(PROBE), Use.KEEP, OWN_PROBES),
-    "readiness_probe": Key(block(PROBE), Use.KEEP, OWN_PROBES),
+    "liveness_probe": Key(block(PROBE)),
+    "readiness_probe": Key(block(PROBE)),
     "startup_probe": Key(block(PROBE), Use.KEEP, OWN_PROBES),
     "scale_settings": Key(
         block(

@@ -62,13 +62,14 @@ class Installation:
             wait_until(lambda: _answers(client), "Redis")
 
     def manage(self, *arguments: str) -> None:
-        self._run([sys.executable, str(ROOT / "manage.py"), *arguments])
+        self.run([sys.executable, str(ROOT / "manage.py"), *arguments])
 
     def python(self, script: str) -> None:
         """Run ``script`` with the installation's settings."""
-        self._run([sys.executable, "-c", script])
+        self.run([sys.executable, "-c", script])
 
-    def _run(self, command: list[str]) -> None:
+    def run(self, command: list[str]) -> None:
+        """To its end, with the installation's settings."""
         done = subprocess.run(
             command, env=self.environment, cwd=ROOT, capture_output=True, text=True, timeout=120
         )

@@ -76,11 +76,16 @@ class RuntimeProbe:
                 return
             await asyncio.sleep(POLL_S)
 
-    async def live(self) -> bool:
+    async def live(self, timeout_s: float = TIMEOUT_S) -> bool:
         try:
-            return (await self._http.get("v2/health/live")).is_success
+            answer = await self._http.get("v2/health/live", timeout=timeout_s)
+            return answer.is_success
         except httpx.HTTPError:
             return False
+
+    async def ready(self, models: tuple[str, ...]) -> bool:
+        """Whether the runtime and every one of ``models`` is ready now."""
+        return await self._all_ready(models or await self.names())
 
     async def names(self) -> tuple[str, ...]:
         """The models of the repository, sorted."""

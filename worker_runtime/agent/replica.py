@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from wire.messages import DesiredReplica, ObservedReplica, Problem
-from worker_runtime.agent import launch, process, staging, trial
+from worker_runtime.agent import health, launch, process, staging, trial
 from worker_runtime.agent.backoff import Backoff
 from worker_runtime.agent.cache import BlobCache
 from worker_runtime.agent.failure import ReplicaFailed, size
@@ -240,7 +240,12 @@ class ReplicaRunner:
         await self._watch(ports)
 
     async def _load_and_warm(self, probe: RuntimeProbe, began: float) -> None:
+        rule = self.replica.readiness
+        if rule is not None and not self._warm:
+            await asyncio.sleep(rule.initial_delay_s)
         await probe.until_ready(self.replica.models)
+        if rule is not None and not self._warm:
+            await health.until_ready(rule, lambda _: probe.ready(self.replica.models))
         if not self._warm:
             loaded = time.monotonic() - began
             self._set(state="warming", load_seconds=loaded)
@@ -265,15 +270,17 @@ class ReplicaRunner:
     async def _watch(self, ports: Ports) -> None:
         """Until the runtime is silent for too long; its exit is seen elsewhere."""
         probe = RuntimeProbe(_local(self._host.bind), ports.http)
-        heard = time.monotonic()
+        rule = self.replica.liveness
         try:
-            while time.monotonic() - heard < SILENCE_LIMIT_S:
-                await asyncio.sleep(LIVE_INTERVAL_S)
-                if await probe.live():
-                    heard = time.monotonic()
+            if rule is None:
+                await _until_silent(probe)
+                silence = f"has not answered for {SILENCE_LIMIT_S:.0f} s"
+            else:
+                await health.until_dead(rule, probe.live)
+                silence = f"has failed its liveness probe {rule.failure_threshold} times in a row"
         finally:
             await probe.close()
-        self.folder.note(f"the runtime has not answered for {SILENCE_LIMIT_S:.0f} s; ending it")
+        self.folder.note(f"the runtime {silence}; ending it")
         if self._process is not None:
             await process.end(self._process, grace_s=1.0)
         raise RuntimeCrashed("hung")
@@ -325,6 +332,15 @@ class ReplicaRunner:
                 load_seconds=seen.load_seconds,
             )
         )
+
+
+async def _until_silent(probe: RuntimeProbe) -> None:
+    """The rule of our own, where the deployment sets none."""
+    heard = time.monotonic()
+    while time.monotonic() - heard < SILENCE_LIMIT_S:
+        await asyncio.sleep(LIVE_INTERVAL_S)
+        if await probe.live():
+            heard = time.monotonic()
 
 
 def _local(bind: str) -> str:

@@ -39,7 +39,8 @@ class ServedConfigView(APIView):
         operation_id="deployments_served_config",
         responses={
             200: OpenApiResponse(OpenApiTypes.OBJECT, description="Triton's ModelConfig as JSON"),
-            503: OpenApiResponse(description="`ResourceNotReady`"),
+            409: OpenApiResponse(description="`ResourceNotReady`: no replica is ready"),
+            503: OpenApiResponse(description="`ResourceNotReady`: it does not answer"),
         },
     )
     def get(self, request: Request, endpoint: str, deployment: str, repo_model: str) -> Response:

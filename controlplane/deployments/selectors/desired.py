@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from controlplane.core import vault
 from controlplane.deployments.models import Deployment, DeploymentRevision, Replica, TryLoad
+from controlplane.deployments.probes import allowance_s, rule_of
 from controlplane.deployments.selectors.trials import (
     LOG_OWNER,
     trial_manifest,
@@ -19,6 +20,7 @@ from wire.messages import DesiredReplica, DesiredState, FileRef
 logger = logging.getLogger(__name__)
 
 CONFIG_FILE = "config.pbtxt"
+LOAD_TIMEOUT_S = 300.0
 SECRETS = "shoal secret environment"
 Spec = Deployment | DeploymentRevision
 
@@ -65,6 +67,7 @@ def _desired(replica: Replica) -> DesiredReplica:
     deployment = replica.deployment
     spec = replica.revision or deployment
     inline = inline_files(spec)
+    readiness = rule_of(spec.readiness_probe)
     return DesiredReplica(
         replica_id=replica.id,
         generation=replica.generation,
@@ -79,6 +82,9 @@ def _desired(replica: Replica) -> DesiredReplica:
         models=tuple(sorted(model.name for model in spec.model_version.repo_models.all())),
         runtime_args=tuple(str(argument) for argument in spec.runtime_args),
         environment={**_visible(replica.gpus), **_environment(spec)},
+        load_timeout_s=LOAD_TIMEOUT_S + allowance_s(readiness),
+        liveness=rule_of(spec.liveness_probe),
+        readiness=readiness,
     )
 
 

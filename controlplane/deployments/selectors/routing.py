@@ -39,6 +39,8 @@ class RoutedDeployment:
     replicas: tuple[RoutedReplica, ...]  # sorted by id; may be empty
     # what all of them together work on at a time; None: as much as comes
     max_concurrent_requests: int | None = None
+    # seconds and counts by Azure's names; None: gateways ask often, by their own rule
+    readiness_probe: dict[str, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +111,7 @@ def _deployment(endpoint: Endpoint, deployment: Deployment) -> RoutedDeployment:
         max_concurrent_requests=None
         if per_instance is None
         else per_instance * max(deployment.instance_count, 1),
+        readiness_probe=deployment.readiness_probe,
     )
 
 

@@ -107,6 +107,8 @@ def deployment_shown(
         "node_labels": deployment.node_labels,
         "instance_type": deployment.instance_type.name if deployment.instance_type else None,
         "anti_affinity": deployment.anti_affinity,
+        "liveness_probe": deployment.liveness_probe,
+        "readiness_probe": deployment.readiness_probe,
         "paused": deployment.instance_count == 0,
         "request_timeout_ms": deployment.request_timeout_ms,
         "max_concurrent_requests_per_instance": deployment.max_concurrent_requests_per_instance,

@@ -9,6 +9,7 @@ from drf_spectacular.utils import extend_schema_field, extend_schema_serializer
 from rest_framework import serializers
 
 from controlplane.deployments.serializers.placement import LIMIT_REPLICAS, PlacementFields
+from controlplane.deployments.serializers.probes import ProbeFields, ProbeSerializer
 from controlplane.deployments.types import (
     AntiAffinity,
     AuthMode,
@@ -107,6 +108,8 @@ class DeploymentSerializer(Fields):
     node_labels = serializers.DictField(child=serializers.CharField(allow_blank=True))
     instance_type = serializers.CharField(allow_null=True)
     anti_affinity = serializers.ChoiceField(choices=AntiAffinity.choices)
+    liveness_probe = ProbeSerializer(allow_null=True)
+    readiness_probe = ProbeSerializer(allow_null=True)
     revision = serializers.IntegerField(allow_null=True)
     paused = serializers.BooleanField()
     request_timeout_ms = serializers.IntegerField()
@@ -214,6 +217,8 @@ class DeploymentRevisionSerializer(Fields):
         source="instance_type.name", allow_null=True, default=None
     )
     anti_affinity = serializers.ChoiceField(choices=AntiAffinity.choices)
+    liveness_probe = ProbeSerializer(allow_null=True)
+    readiness_probe = ProbeSerializer(allow_null=True)
     author = serializers.CharField()
     cause = serializers.CharField()
     succeeded = serializers.BooleanField(help_text="it has come up once")
@@ -227,6 +232,9 @@ class DeploymentRevisionListSerializer(Fields):
 
 class DeploymentRollSerializer(Fields):
     """What is left out stays as it is."""
+
+    liveness_probe = ProbeSerializer(required=False, allow_null=True)
+    readiness_probe = ProbeSerializer(required=False, allow_null=True)
 
     instance_type = serializers.CharField(
         required=False,
@@ -270,7 +278,7 @@ class KeyRegenerateSerializer(Fields):
     key_type = serializers.ChoiceField(choices=["primary", "secondary"])
 
 
-class DeploymentInputSerializer(PlacementFields):
+class DeploymentInputSerializer(PlacementFields, ProbeFields):
     name = serializers.CharField(required=False, default="", allow_blank=True, max_length=32)
     model = serializers.CharField(max_length=255)
     version = serializers.CharField(

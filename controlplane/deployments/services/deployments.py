@@ -15,6 +15,7 @@ from controlplane.deployments.errors import (
 )
 from controlplane.deployments.models import Deployment, Endpoint, Operation
 from controlplane.deployments.naming import endpoint_name_for
+from controlplane.deployments.probes import Probe
 from controlplane.deployments.reconcile import DELETIONS
 from controlplane.deployments.selectors import deployment_get, operation_get, operations_active
 from controlplane.deployments.selectors.instance_types import instance_type_wanted
@@ -179,10 +180,12 @@ def deployment_roll(
     instance_type: str | None = None,
     node_labels: dict[str, str] | None = None,
     anti_affinity: str | None = None,
+    **probes: Probe | None,
 ) -> Operation:
     """Let a deployment run something else, while what it runs serves on until that is ready.
 
-    What is not said stays as it is. Raises EndpointNotFound, DeploymentNotFound, ModelNotFound,
+    What is not said stays as it is; ``probes``: liveness_probe, readiness_probe, None takes one
+    away. Raises EndpointNotFound, DeploymentNotFound, ModelNotFound,
     ModelNotDeployable, InstanceTypeUnknown, OperationInProgress, Conflict.
     """
     with transaction.atomic():
@@ -207,6 +210,8 @@ def deployment_roll(
             row.instance_type = instance_type_wanted(instance_type) if instance_type else None
         row.node_labels = row.node_labels if node_labels is None else node_labels
         row.anti_affinity = anti_affinity or row.anti_affinity
+        for key, probe in probes.items():
+            setattr(row, key, probe)
         row.secrets = secrets_merged(row.secrets, secret_environment)
         if spec_of(row) == before and row.provisioning_state == DeploymentState.SUCCEEDED:
             raise Conflict(f"{name} runs just this already.")

@@ -10,7 +10,7 @@ from controlplane.deployments.models import Deployment, DeploymentRevision, Repl
 # What a revision keeps. How many replicas there are, and what gateways do, is not part of it.
 SPEC = (
     "model_version_id", "config_revision_id", "environment", "secrets", "runtime_args",
-    "node_labels", "instance_type_id", "anti_affinity",
+    "node_labels", "instance_type_id", "anti_affinity", "liveness_probe", "readiness_probe",
 )  # fmt: skip
 
 

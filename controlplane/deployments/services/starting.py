@@ -20,6 +20,7 @@ from controlplane.deployments.models import (
     Replica,
 )
 from controlplane.deployments.naming import colour_for, name_check
+from controlplane.deployments.probes import Probe, probe_declared
 from controlplane.deployments.selectors import operations_active
 from controlplane.deployments.selectors.instance_types import (
     instance_type_list,
@@ -65,6 +66,8 @@ class Spec:
     node_labels: dict[str, str] | None = None
     instance_type: str = ""
     anti_affinity: str = AntiAffinity.PREFERRED
+    liveness_probe: Probe | None = None
+    readiness_probe: Probe | None = None
 
 
 def advanced(operation: Operation, now: datetime) -> Operation:
@@ -194,6 +197,8 @@ def deployment_place(
         "node_labels": spec.node_labels or {},
         "instance_type": instance_type_of(spec),
         "anti_affinity": spec.anti_affinity,
+        "liveness_probe": spec.liveness_probe or probe_declared(spec.declared, "liveness_probe"),
+        "readiness_probe": spec.readiness_probe or probe_declared(spec.declared, "readiness_probe"),
     }
     row = endpoint.deployments.filter(name=name).first()
     values["secrets"] = secrets_merged(row.secrets if row else {}, spec.secret_environment)

@@ -241,7 +241,7 @@ def test_the_configuration_that_is_served_is_asked_of_a_replica(
     assert (missing.status_code, missing.json()["code"]) == (404, "ModelNotFound")
     serving.say("loading")
     waiting = api.get(f"{BLUE}/models/digits/config")
-    assert (waiting.status_code, waiting.json()["code"]) == (503, "ResourceNotReady")
+    assert (waiting.status_code, waiting.json()["code"]) == (409, "ResourceNotReady")
 
 
 # --- tokens --------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from wire.messages import DesiredReplica, FileRef, ObservedReplica
+from wire.messages import DesiredReplica, FileRef, ObservedReplica, ProbeRule
 from worker_runtime.agent import process, replica
 from worker_runtime.agent.cache import BlobCache
 from worker_runtime.agent.client import BlobStream
@@ -203,3 +203,21 @@ async def test_a_trial_that_crashes_is_not_started_again(stage: Stage) -> None:
     assert (seen.error.code, seen.restarts) == ("RuntimeCrashed", 0)
     assert "exited with status 3" in seen.error.message
     assert "fake runtime starting" in seen.error.detail
+
+
+async def test_a_runtime_that_fails_its_liveness_probe_is_started_again(stage: Stage) -> None:
+    rule = ProbeRule(initial_delay_s=0, period_s=0.05, timeout_s=0.2, failure_threshold=2)
+    runner = stage.run(dataclasses.replace(desired(), liveness=rule))
+    first = (await until(runner, is_state("ready"))).pid
+    os.kill(first, signal.SIGSTOP)
+    second = await until(runner, lambda seen: seen.state == "ready" and seen.pid != first)
+    assert second.restarts == 1
+    assert "failed its liveness probe 2 times" in stage.folder.agent_log.read_text()
+
+
+async def test_a_readiness_probe_delays_the_first_question(stage: Stage) -> None:
+    rule = ProbeRule(initial_delay_s=0.6, period_s=0.05, success_threshold=3)
+    began = time.monotonic()
+    runner = stage.run(dataclasses.replace(desired(), readiness=rule))
+    await until(runner, is_state("ready"))
+    assert time.monotonic() - began >= 0.6 + 2 * 0.05

@@ -1,0 +1,96 @@
+"""One example for every body that the API takes, as the OpenAPI document shows them."""
+
+from typing import Any, Final
+
+SHA256: Final = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+UPLOAD: Final = "4f1c2d3e4a5b46c78d9e0f1a2b3c4d5e"
+CONFIG: Final = 'name: "digits"\nbackend: "onnxruntime"\nmax_batch_size: 8\n'
+WORDS: Final = {"description": "Handwritten digits", "tags": {"team": "vision"}}
+
+EXAMPLES: Final[dict[str, Any]] = {
+    "AliasInputRequest": {"version": "3"},
+    "ConfigRenderInputRequest": {"config": {"name": "digits", "max_batch_size": 8}},
+    "ConfigRevisionInputRequest": {
+        "configs": {"digits": CONFIG},
+        "message": "Batches of eight",
+        "base": 0,
+    },
+    "ConfigValidateInputRequest": {
+        "text": CONFIG,
+        "repo_model": "digits",
+        "model": "digits",
+        "version": "latest",
+    },
+    "CredentialsRequest": {"username": "admin", "password": "correct horse battery"},
+    "DeployInputRequest": {
+        "model": "digits",
+        "version": "@latest",
+        "endpoint": "digits",
+        "instance_count": 2,
+        "traffic": 100,
+    },
+    "DeploymentInputRequest": {
+        "name": "green",
+        "model": "digits",
+        "version": "@champion",
+        "instance_count": 1,
+        "instance_type": "Standard_NC4as_T4_v3",
+        "environment": {"OMP_NUM_THREADS": "2"},
+        "request_timeout_ms": 5000,
+        "traffic": 0,
+    },
+    "DeploymentRollRequest": {"version": "4", "environment": {"OMP_NUM_THREADS": "4"}},
+    "DraftInputRequest": {"title": "digits", "upload_id": UPLOAD, "data": {"step": "model"}},
+    "DraftSaveRequest": {"title": "digits", "data": {"step": "review"}, "revision": 2},
+    "DrainInputRequest": {"deadline_s": 600, "dry_run": True},
+    "EndpointInputRequest": {"name": "digits", "auth_mode": "key", **WORDS},
+    "InstanceTypeInputRequest": {
+        "name": "t4",
+        "aliases": ["Standard_NC4as_T4_v3"],
+        "gpu_count": 1,
+        "gpu_policy": "required",
+        "gpu_model": "T4",
+    },
+    "KeyRegenerateRequest": {"key_type": "secondary"},
+    "MirrorInputRequest": {"mirror_traffic": {"green": 10}},
+    "ModelInputRequest": {"name": "digits", "upload_id": UPLOAD, "apply_fixes": True, **WORDS},
+    "PasswordChangeRequest": {"current": "correct horse battery", "password": "staple, correct"},
+    "PasswordSetRequest": {"password": None},
+    "PatchedDeploymentPatchRequest": {"instance_count": 3},
+    "PatchedEndpointPatchRequest": WORDS,
+    "PatchedInstanceTypePatchRequest": {"gpu_policy": "preferred"},
+    "PatchedModelPatchRequest": WORDS,
+    "PatchedModelVersionPatchRequest": WORDS,
+    "PatchedNodePatchRequest": {"labels": {"zone": "a"}},
+    "PatchedUserPatchRequest": {"role": "operator"},
+    "PlacementPreviewInputRequest": {
+        "model": "digits",
+        "instance_type": "gpu",
+        "instance_count": 2,
+        "anti_affinity": "required",
+    },
+    "RollbackRequest": {"revision": 2},
+    "TestCaseInputRequest": {
+        "name": "a seven",
+        "model": "digits",
+        "inputs": [{"name": "x", "datatype": "FP32", "shape": [1, 2], "data": [0.5, 1.0]}],
+    },
+    "TokenInputRequest": {"name": "ci", "scopes": ["deploy"]},
+    "TrafficInputRequest": {"traffic": {"blue": 90, "green": 10}},
+    "TryLoadInputRequest": {"model": "digits", "configs": {"digits": CONFIG}, "timeout_s": 120},
+    "UploadCompleteRequest": {"sha256": SHA256},
+    "UploadInputRequest": {"filename": "digits.onnx", "size": 26_454, "sha256": SHA256},
+    "UserInputRequest": {"username": "dora", "role": "deployer"},
+}
+
+
+def examples_shown(
+    result: dict[str, Any], generator: Any, request: Any, public: bool
+) -> dict[str, Any]:
+    """A hook of drf-spectacular."""
+    del generator, request, public
+    schemas = result["components"]["schemas"]
+    for name, example in EXAMPLES.items():
+        if name in schemas:
+            schemas[name]["example"] = example
+    return result

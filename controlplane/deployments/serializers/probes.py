@@ -1,0 +1,47 @@
+"""Shapes of probes, with Azure's names and defaults."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_serializer
+from rest_framework import serializers
+
+Fields = serializers.Serializer[Any]
+LONGEST_S = 3600
+
+
+def _seconds(default: int, help_text: str, *, least: int = 1) -> serializers.IntegerField:
+    return serializers.IntegerField(
+        required=False, default=default, min_value=least, max_value=LONGEST_S, help_text=help_text
+    )
+
+
+def _times(default: int) -> serializers.IntegerField:
+    return serializers.IntegerField(
+        required=False, default=default, min_value=1, max_value=1000, help_text="answers in a row"
+    )
+
+
+@extend_schema_serializer(component_name="Probe")
+class ProbeSerializer(Fields):
+    initial_delay = _seconds(10, "seconds from the start to the first question", least=0)
+    period = _seconds(10, "seconds between questions")
+    timeout = _seconds(2, "seconds that an answer may take")
+    success_threshold = _times(1)
+    failure_threshold = _times(30)
+
+
+class ProbeFields(Fields):
+    """Of a deployment that is made; without them its agent asks often and by its own rule."""
+
+    liveness_probe = ProbeSerializer(
+        required=False,
+        default=None,
+        allow_null=True,
+        help_text="a runtime that fails it is ended and started again",
+    )
+    readiness_probe = ProbeSerializer(
+        required=False,
+        default=None,
+        allow_null=True,
+        help_text="a replica that fails it gets no requests",
+    )
