@@ -63,7 +63,7 @@ def snippets(target: Target) -> dict[str, str]:
     }
 
 
-def _sample(datatype: str) -> Any:
+def sample(datatype: str) -> Any:
     return {"BYTES": "text", "BOOL": False}.get(
         datatype, 0.0 if datatype.startswith(("FP", "BF")) else 0
     )
@@ -75,34 +75,34 @@ def _curl(target: Target) -> str:
             "name": item.name,
             "shape": list(item.shape),
             "datatype": item.datatype,
-            "data": [_sample(item.datatype)] * (item.count if item.count <= LITERAL_VALUES else 0),
+            "data": [sample(item.datatype)] * (item.count if item.count <= LITERAL_VALUES else 0),
         }
         for item in target.inputs
     ]
     body = json.dumps({"inputs": inputs})
     large = {item.name: item for item in target.inputs if item.count > LITERAL_VALUES}
     call = [
-        f"curl --cacert {_quoted(target.ca_path)} \\",
+        f"curl --cacert {quoted(target.ca_path)} \\",
         f'  -H "Authorization: Bearer ${KEY_VARIABLE}" -H "Content-Type: application/json" \\',
     ]
-    uri = _quoted(f"{target.scoring_uri}v2/models/{target.model}/infer")
+    uri = quoted(f"{target.scoring_uri}v2/models/{target.model}/infer")
     if not large:
-        lines = [*call, f"  -d {_quoted(body)} \\", f"  {uri}"]
+        lines = [*call, f"  -d {quoted(body)} \\", f"  {uri}"]
     else:
         # why a program: the values of these tensors would fill pages
         program = ["import json", f"body = json.loads({body!r})"]
         program += [
-            f"body['inputs'][{index}]['data'] = [{_sample(item.datatype)!r}] * {item.count}"
+            f"body['inputs'][{index}]['data'] = [{sample(item.datatype)!r}] * {item.count}"
             for index, item in enumerate(target.inputs)
             if item.name in large
         ]
         program.append("print(json.dumps(body))")
-        generate = f"python3 -c {_quoted(chr(10).join(program))} |"
+        generate = f"python3 -c {quoted(chr(10).join(program))} |"
         lines = [generate, *call, "  -d @- \\", f"  {uri}"]
     return "\n".join([f"export {KEY_VARIABLE}='<key of {target.endpoint}>'", *lines]) + "\n"
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
     """For a POSIX shell."""
     return "'" + text.replace("'", "'\"'\"'") + "'"
 

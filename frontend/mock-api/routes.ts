@@ -75,7 +75,9 @@ const SNIPPET = (name: string) => ({
   python_grpc: `import os\n\nimport numpy as np\nimport tritonclient.grpc as triton\n\nclient = triton.InferenceServerClient("127.0.0.1:8090")\nheaders = {"x-shoal-endpoint": "${name}", "authorization": f"Bearer {os.environ['SHOAL_KEY']}"}`,
 });
 
-const STREAMS = ["stdout", "stderr"];
+const MORE_SNIPPETS = { python_requests: "import requests", grpcurl: "grpcurl -d @", javascript: "await fetch()" };
+
+const STREAMS = ["inference-server", "storage-initializer"];
 const TEXTS = [
   "I model resnet50 version 1: loading graph, 161 nodes",
   "I onnxruntime session ready, intra_op_num_threads=4",
@@ -121,7 +123,7 @@ function endpointRoute(method: string, path: string[], query: URLSearchParams, b
   }
   if (section === "keys") return ok({ primaryKey: "shk_8sQ1mH0bPzX4t7Jc2LrVwYe9NaKdUfGi", secondaryKey: "shk_Zt5Xn8RbWq3Lk6Mv1PcHsJy7DgFaEoUi" });
   if (section === "metrics") return ok(metrics(name, query));
-  if (section === "snippets") return ok(SNIPPET(name));
+  if (section === "snippets") return ok({ ...SNIPPET(name), ...MORE_SNIPPETS });
   if (section === "deployments" && leaf === "logs") return logs(Number(query.get("after") ?? 0), Number(query.get("tail") ?? 200));
   if (section === "deployments" && item) return method === "GET" ? ok(found.deployments.find((one) => one.name === item)) : ok(operations[0], 202);
   return list(found.deployments);

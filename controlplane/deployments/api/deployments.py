@@ -39,6 +39,7 @@ class LogsQuery(Fields):
     replica = serializers.CharField(required=False, default="", allow_blank=True)
     stream = serializers.CharField(required=False, default="", allow_blank=True)
     after = serializers.IntegerField(required=False, min_value=0, default=None)
+    before = serializers.IntegerField(required=False, min_value=0, default=None)
 
 
 class DeployView(APIView):
@@ -174,7 +175,8 @@ class LogsView(APIView):
         operation_id="deployments_logs", parameters=[LogsQuery], responses=LogLinesSerializer
     )
     def get(self, request: Request, endpoint: str, deployment: str) -> Response:
-        """The last lines, in order; with ``after`` those behind that id, to follow along."""
+        """The last lines, in order; with ``after`` those behind that id, to follow along; with
+        ``before`` the last ones before it, to look back."""
         query = form(LogsQuery, request.query_params)
         selectors.deployment_get(endpoint, deployment)
         lines = log_lines(
@@ -184,5 +186,6 @@ class LogsView(APIView):
             replica_id=query["replica"],
             stream=query["stream"],
             after=query["after"],
+            before=query["before"],
         )
         return Response(LogLinesSerializer({"lines": lines}).data)

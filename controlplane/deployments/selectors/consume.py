@@ -5,6 +5,7 @@ from controlplane.deployments.models import Deployment, Endpoint
 from controlplane.deployments.selectors.rows import endpoint_get
 from controlplane.deployments.selectors.shown import addresses
 from controlplane.deployments.snippets import Target, snippets, tensor
+from controlplane.deployments.snippets_json import json_snippets
 from controlplane.registry.selectors import models_called
 
 
@@ -18,21 +19,18 @@ def endpoint_snippets(name: str) -> dict[str, str]:
         )
     model = models_called(deployment.model_version)[0]
     place = addresses(name)
-    return snippets(
-        Target(
-            endpoint=name,
-            scoring_uri=place["scoring_uri"],
-            grpc_target=place["grpc_target"],
-            ca_path=place["ca_path"],
-            model=model.name,
-            inputs=tuple(
-                tensor(spec, model.max_batch_size)
-                for spec in model.inputs
-                if not spec.get("optional")
-            ),
-            outputs=tuple(str(spec["name"]) for spec in model.outputs),
-        )
+    target = Target(
+        endpoint=name,
+        scoring_uri=place["scoring_uri"],
+        grpc_target=place["grpc_target"],
+        ca_path=place["ca_path"],
+        model=model.name,
+        inputs=tuple(
+            tensor(spec, model.max_batch_size) for spec in model.inputs if not spec.get("optional")
+        ),
+        outputs=tuple(str(spec["name"]) for spec in model.outputs),
     )
+    return snippets(target) | json_snippets(target)
 
 
 def main_deployment(endpoint: Endpoint) -> Deployment | None:

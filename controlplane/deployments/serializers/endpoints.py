@@ -373,3 +373,6 @@ class SnippetsSerializer(Fields):
     curl = serializers.CharField()
     python_http = serializers.CharField()
     python_grpc = serializers.CharField()
+    python_requests = serializers.CharField()
+    grpcurl = serializers.CharField()
+    javascript = serializers.CharField()

@@ -11,8 +11,10 @@ def log_lines(
     replica_id: str = "",
     stream: str = "",
     after: int | None = None,
+    before: int | None = None,
 ) -> list[LogLine]:
-    """The last ``tail`` lines in order; with ``after`` the first ``tail`` behind that id."""
+    """The last ``tail`` lines in order, or the last before the id ``before``; with ``after`` the
+    first ``tail`` behind that id."""
     lines = LogLine.objects.filter(endpoint=endpoint, deployment=deployment)
     if replica_id:
         lines = lines.filter(replica_id=replica_id)
@@ -20,6 +22,8 @@ def log_lines(
         lines = lines.filter(stream=stream)
     if after is not None:
         return list(lines.filter(id__gt=after).order_by("id")[:tail])
+    if before is not None:
+        lines = lines.filter(id__lt=before)
     return list(lines.order_by("-id")[:tail])[::-1]
 
 

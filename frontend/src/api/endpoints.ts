@@ -2,10 +2,10 @@
 import { queryOptions } from "@tanstack/react-query";
 import { apiPath, del, get, patch, post, put } from "./client";
 import { keys } from "./keys";
-import type { components } from "./schema";
 import type {
   Deployment,
   DeploymentCreate,
+  DeploymentRevision,
   DeployRequest,
   Endpoint,
   EndpointKeys,
@@ -43,6 +43,9 @@ export const updateEndpoint = (name: string, body: { description?: string; tags?
 export const deleteEndpoint = (name: string) => del<Operation>(apiPath("endpoints", name));
 export const setTraffic = (name: string, traffic: Record<string, number>) =>
   put<Endpoint>(apiPath("endpoints", name, "traffic"), { traffic });
+/** One deployment gets copies of so many per cent of the requests; an empty map ends it. */
+export const setMirror = (name: string, mirror: Record<string, number>) =>
+  put<Endpoint>(apiPath("endpoints", name, "mirror"), { mirror_traffic: mirror });
 
 export const listKeys = (name: string) => post<EndpointKeys>(apiPath("endpoints", name, "keys", "list"));
 export const regenerateKey = (name: string, keyType: "primary" | "secondary") =>
@@ -58,13 +61,22 @@ export const scaleDeployment = (endpoint: string, name: string, instanceCount: n
 export const deleteDeployment = (endpoint: string, name: string, force = false) =>
   del<Operation>(apiPath("endpoints", endpoint, "deployments", name), force ? { force: true } : undefined);
 
-export type DeploymentRevision = components["schemas"]["DeploymentRevision"];
-export const revisionsQuery = (endpoint: string, name: string) =>
+export const revisionsQuery = (endpoint: string, deployment: string) =>
   queryOptions({
-    queryKey: [...keys.endpoints.one(endpoint), "revisions", name],
+    queryKey: [...keys.endpoints.one(endpoint), "revisions", deployment],
     queryFn: ({ signal }) =>
-      get<{ items: DeploymentRevision[] }>(apiPath("endpoints", endpoint, "deployments", name, "revisions"), { signal }),
+      get<{ items: DeploymentRevision[] }>(apiPath("endpoints", endpoint, "deployments", deployment, "revisions"), { signal }),
   });
+export const rollBack = (endpoint: string, name: string, revision: number) =>
+  post<Operation>(apiPath("endpoints", endpoint, "deployments", name, "rollback"), { revision });
+export const rollDeployment = (endpoint: string, name: string, body: { model?: string; version?: string; config_revision?: number | null }) =>
+  post<Operation>(apiPath("endpoints", endpoint, "deployments", name, "update"), body);
+export const pauseDeployment = (endpoint: string, name: string, force = false) =>
+  post<Operation>(apiPath("endpoints", endpoint, "deployments", name, "stop"), {}, force ? { query: { force: true } } : {});
+export const startDeployment = (endpoint: string, name: string) =>
+  post<Operation>(apiPath("endpoints", endpoint, "deployments", name, "start"));
+export const changeDeployment = (endpoint: string, name: string, body: { description?: string; request_timeout_ms?: number; retries?: boolean }) =>
+  patch<Deployment>(apiPath("endpoints", endpoint, "deployments", name), body);
 /** To the last revision before this one that came up. */
 export const rollbackDeployment = (endpoint: string, name: string) =>
   post<Operation>(apiPath("endpoints", endpoint, "deployments", name, "rollback"), {});
@@ -74,6 +86,7 @@ export interface LogQuery {
   replica?: string;
   stream?: string;
   after?: number;
+  before?: number;
 }
 
 export const readLogs = (endpoint: string, deployment: string, query: LogQuery, signal?: AbortSignal) =>

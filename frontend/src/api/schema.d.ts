@@ -165,7 +165,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description The last lines, in order; with ``after`` those behind that id, to follow along. */
+        /**
+         * @description The last lines, in order; with ``after`` those behind that id, to follow along; with
+         *     ``before`` the last ones before it, to look back.
+         */
         get: operations["deployments_logs"];
         put?: never;
         post?: never;
@@ -3139,6 +3142,9 @@ export interface components {
             curl: string;
             python_http: string;
             python_grpc: string;
+            python_requests: string;
+            grpcurl: string;
+            javascript: string;
         };
         /**
          * @description * `revision` - revision
@@ -5499,6 +5505,7 @@ export interface operations {
         parameters: {
             query?: {
                 after?: number;
+                before?: number;
                 replica?: string;
                 stream?: string;
                 tail?: number;

@@ -56,6 +56,7 @@ export type ServingState = Schemas["ServingStateEnum"];
 export type ReplicaState = Schemas["ReplicaStateEnum"];
 export type Replica = Schemas["Replica"];
 export type Deployment = Schemas["Deployment"];
+export type DeploymentRevision = Schemas["DeploymentRevision"];
 export type Endpoint = Schemas["Endpoint"];
 export type EndpointModel = Schemas["DeployedModel"];
 export type EndpointKeys = Schemas["EndpointKeys"];

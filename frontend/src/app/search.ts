@@ -57,11 +57,14 @@ export const logSearch = (raw: Raw) =>
   compact({
     dep: text(raw["dep"]),
     replica: text(raw["replica"]),
-    stream: oneOf(raw["stream"], ["stdout", "stderr"] as const),
+    stream: oneOf(raw["stream"], ["inference-server", "storage-initializer"] as const),
+    level: oneOf(raw["level"], ["warn", "error"] as const),
+    line: positive(raw["line"]),
+    wrap: oneOf(raw["wrap"], ["off"] as const),
     q: text(raw["q"]),
   });
 export const consumeSearch = (raw: Raw) =>
-  compact({ as: oneOf(raw["as"], ["curl", "python_http", "python_grpc"] as const) });
+  compact({ as: oneOf(raw["as"], ["curl", "python_requests", "python_http", "python_grpc", "grpcurl", "javascript"] as const) });
 export const consoleSearch = (raw: Raw) =>
   compact({ endpoint: text(raw["endpoint"]), dep: text(raw["dep"]), model: text(raw["model"]), preset: text(raw["preset"]) });
 export const eventSearch = (raw: Raw) => compact({ kind: text(raw["kind"]), event: positive(raw["event"]) });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { LogLine } from "@/api/types";
-import { appendLines, lineMatcher } from "./log-buffer";
+import { appendLines, levelOf, lineMatcher, prependLines } from "./log-buffer";
 
 const line = (id: number, over: Partial<LogLine> = {}): LogLine => ({
   id,
@@ -42,4 +42,26 @@ describe("the filter", () => {
     expect(hit(line(1, { stream: "stderr" }))).toBe(false);
     expect(hit(line(1, { replica_id: "r1" }))).toBe(false);
   });
+});
+
+test("older lines come before, as far as there is room", () => {
+  const held = [line(5), line(6)];
+  expect(prependLines(held, [line(3), line(4), line(5)]).map((item) => item.id)).toEqual([3, 4, 5, 6]);
+  expect(prependLines(held, [line(1), line(2), line(3)], 4).map((item) => item.id)).toEqual([2, 3, 5, 6]);
+  expect(prependLines(held, [line(1)], 2)).toBe(held);
+  expect(prependLines(held, [line(7)])).toBe(held);
+});
+
+test.each([
+  ["E1121 14:00:00 model.cc] no", "error"],
+  ["ERROR: it broke", "error"],
+  ["2026-11-21 WARNING slow", "warn"],
+  ["W1121 late", "warn"],
+  ["Errors are counted", null],
+  ["I1121 ready", null],
+])("%s is %s", (text, level) => expect(levelOf(text)).toBe(level));
+
+test("warnings include errors", () => {
+  const warn = lineMatcher({ text: "", level: "warn", stream: undefined, replica: undefined });
+  expect(["ERROR a", "WARNING b", "c"].map((text) => warn.test(line(1, { text })))).toEqual([true, true, false]);
 });

@@ -14,15 +14,41 @@ export function appendLines(held: LogLine[], fresh: readonly LogLine[], limit: n
   return all.length > limit ? all.slice(all.length - limit) : all;
 }
 
+/** Adds lines that are older than the first one held, as far as there is room: the newest stay. */
+export function prependLines(held: LogLine[], older: readonly LogLine[], limit: number = MAX_LINES): LogLine[] {
+  const first = held[0]?.id ?? Number.POSITIVE_INFINITY;
+  const added = older.filter((line) => line.id < first).sort((a, b) => a.id - b.id);
+  if (added.length === 0) return held;
+  const room = Math.max(0, limit - held.length);
+  return room === 0 ? held : [...added.slice(-room), ...held];
+}
+
+export type Level = "error" | "warn";
+
+/** Told by how the runtime, Python and most libraries write it; null for all else. */
+export function levelOf(text: string): Level | null {
+  if (/^(\[)?(E|ERROR|F|FATAL|CRITICAL)\b/.test(text) || /\b(ERROR|CRITICAL|FATAL)\b/.test(text) || /^E\d{4} /.test(text)) return "error";
+  if (/^(\[)?(W|WARN|WARNING)\b/.test(text) || /\bWARN(ING)?\b/.test(text) || /^W\d{4} /.test(text)) return "warn";
+  return null;
+}
+
 export interface LogFilter {
   text: string;
+  /** Only lines of this level or worse. */
+  level?: Level | undefined;
   stream: string | undefined;
   replica: string | undefined;
 }
 
+function isLevel(text: string, wanted: Level | undefined): boolean {
+  if (!wanted) return true;
+  const level = levelOf(text);
+  return level === "error" || (level === "warn" && wanted === "warn");
+}
+
 /** `/expr/` is a regular expression; anything else is looked for as it is, without regard to case. */
 export function lineMatcher(filter: LogFilter): { test: (line: LogLine) => boolean; error: string | null } {
-  const { text, stream, replica } = filter;
+  const { text, stream, replica, level } = filter;
   let hit: (value: string) => boolean = () => true;
   let error: string | null = null;
   const expression = /^\/(.+)\/$/.exec(text);
@@ -39,6 +65,6 @@ export function lineMatcher(filter: LogFilter): { test: (line: LogLine) => boole
   }
   return {
     error,
-    test: (line) => (!stream || line.stream === stream) && (!replica || line.replica_id === replica) && hit(line.text),
+    test: (line) => isLevel(line.text, level) && (!stream || line.stream === stream) && (!replica || line.replica_id === replica) && hit(line.text),
   };
 }

@@ -2,17 +2,23 @@
 
 import ast
 import shlex
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from google.protobuf import json_format
 from hypothesis import given
 from hypothesis import strategies as st
+from tritonclient.grpc import service_pb2
 
 from controlplane.core.sending import byte_range
 from controlplane.deployments.errors import MirrorInvalid, NameInvalid, TrafficInvalid
 from controlplane.deployments.naming import colour_for, endpoint_name_for, name_check
 from controlplane.deployments.placement import Need, Offer, place
 from controlplane.deployments.snippets import Target, snippets, tensor
+from controlplane.deployments.snippets_json import json_snippets
 from controlplane.deployments.traffic import (
     mirror_check,
     traffic_check,
@@ -225,6 +231,27 @@ def test_snippets_are_programs_that_name_the_real_tensors(shape: list[int], data
     assert "https://127.0.0.1:8443/endpoints/digits/v2/models/digits/infer" in words
     assert "/home/o'neil/ca.pem" in words
     assert len(made["curl"]) < 2000
+
+
+@pytest.mark.parametrize("datatype", ["FP32", "BYTES", "BOOL", "INT64", "BF16"])
+def test_programs_without_triton_s_client_name_them_too(
+    datatype: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = json_snippets(target([2, 3], datatype))
+    ast.parse(made["python_requests"])
+    for program in made.values():
+        assert "a/b:0" in program
+        assert "digits/v2/models/digits/infer" in program or "ModelInfer" in program
+    # what grpcurl is fed is a request that the protocol's own messages can hold
+    prepare = shlex.split(made["grpcurl"].replace("\\\n", " "))
+    monkeypatch.chdir(tmp_path)
+    subprocess.run([sys.executable, "-c", prepare[prepare.index("-c") + 1]], check=True)
+    request = json_format.Parse(Path("request.json").read_text(), service_pb2.ModelInferRequest())
+    assert request.model_name == "digits"
+    assert list(request.inputs[0].shape) == [1, 2, 3]
+    sizes = {"FP32": 24, "BYTES": 48, "BOOL": 6, "INT64": 48, "BF16": 12}
+    assert len(request.raw_input_contents[0]) == sizes[datatype]
+    assert b"ModelInfer" in Path("triton.protoset").read_bytes()
 
 
 @pytest.mark.parametrize(

@@ -91,6 +91,9 @@ def test_log_lines_come_once_and_in_order() -> None:
     assert [entry.text for entry in lines] == ["nul\ufffdbyte", "three"]
     after = selectors.log_lines(endpoint="digits", deployment="blue", tail=9, after=lines[0].id)
     assert [entry.text for entry in after] == ["three"]
+    mine = {"endpoint": "digits", "deployment": "blue"}
+    earlier = selectors.log_lines(**mine, tail=9, before=lines[0].id)
+    assert [entry.text for entry in earlier] == ["one"]
     assert not selectors.log_lines(endpoint="digits", deployment="blue", tail=9, replica_id="r1")
 
 

@@ -1,25 +1,58 @@
 /** What can be done with one deployment: test, logs, scale, delete. */
 import { ActionIcon, Menu, NumberInput } from "@mantine/core";
-import { IconArrowsDiff, IconDots, IconFileText, IconPlayerPlay, IconTrash } from "@tabler/icons-react";
+import { IconArrowsDiff, IconDots, IconFileText, IconPlayerPause, IconPlayerPlay, IconTrash, IconVersions } from "@tabler/icons-react";
 import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
-import { deleteDeployment, scaleDeployment } from "@/api/endpoints";
+import { deleteDeployment, pauseDeployment, scaleDeployment, startDeployment } from "@/api/endpoints";
 import { keys } from "@/api/keys";
+import { useRefusal } from "@/api/permissions";
 import type { Deployment, Endpoint } from "@/api/types";
 import { paths } from "@/app/paths";
 import { ConfirmModal } from "@/components/confirm-modal";
-import { notifyDone } from "@/components/notify";
+import { notifyDone, notifyProblem } from "@/components/notify";
+import { UpdateDialog } from "./update-dialog";
 
 export function DeploymentMenu({ endpoint, deployment }: { endpoint: Endpoint; deployment: Deployment }) {
   const navigate = useNavigate();
   const queryClient = useQueryClient();
-  const [dialog, setDialog] = useState<"scale" | "delete" | null>(null);
+  const [dialog, setDialog] = useState<"scale" | "delete" | "pause" | "update" | null>(null);
+  const off = useRefusal("deploy") !== undefined;
   const [instances, setInstances] = useState(deployment.instance_count);
   const share = endpoint.traffic[deployment.name] ?? 0;
   const refresh = () => queryClient.invalidateQueries({ queryKey: keys.endpoints.one(endpoint.name) });
+  const start = async () => {
+    try {
+      await startDeployment(endpoint.name, deployment.name);
+      await refresh();
+      notifyDone(`${deployment.name} is starting`);
+    } catch (error) {
+      notifyProblem(error, `${deployment.name} could not be started`);
+    }
+  };
   return (
     <>
+      <UpdateDialog endpoint={endpoint.name} deployment={deployment} opened={dialog === "update"} onClose={() => setDialog(null)} />
+      <ConfirmModal
+        opened={dialog === "pause"}
+        onClose={() => setDialog(null)}
+        title={`Pause ${deployment.name}`}
+        confirmLabel={`Pause ${deployment.name}`}
+        danger={share > 0}
+        typeToConfirm={share > 0 ? deployment.name : undefined}
+        onConfirm={async () => {
+          await pauseDeployment(endpoint.name, deployment.name, share > 0);
+          await refresh();
+          notifyDone(`${deployment.name} is being paused`);
+        }}
+      >
+        <p>Its replicas are drained and stopped; version, settings and secrets stay. Start brings back as many replicas as now.</p>
+        {share > 0 ? (
+          <p>
+            <b>{deployment.name} receives {share} % of the traffic.</b> Those requests will be refused unless you move the traffic first.
+          </p>
+        ) : null}
+      </ConfirmModal>
       <Menu>
         <Menu.Target>
           <ActionIcon size={26} aria-label={`Actions for ${deployment.name}`}>
@@ -39,7 +72,20 @@ export function DeploymentMenu({ endpoint, deployment }: { endpoint: Endpoint; d
           >
             Logs
           </Menu.Item>
+          <Menu.Item leftSection={<IconVersions size={16} />} disabled={off} onClick={() => setDialog("update")}>
+            Update to another version
+          </Menu.Item>
+          {deployment.paused ? (
+            <Menu.Item leftSection={<IconPlayerPlay size={16} />} disabled={off} onClick={() => void start()}>
+              Start
+            </Menu.Item>
+          ) : (
+            <Menu.Item leftSection={<IconPlayerPause size={16} />} disabled={off} onClick={() => setDialog("pause")}>
+              Pause
+            </Menu.Item>
+          )}
           <Menu.Item
+            disabled={off}
             leftSection={<IconArrowsDiff size={16} />}
             onClick={() => {
               setInstances(deployment.instance_count);
@@ -49,7 +95,7 @@ export function DeploymentMenu({ endpoint, deployment }: { endpoint: Endpoint; d
             Scale
           </Menu.Item>
           <Menu.Divider />
-          <Menu.Item color="red" leftSection={<IconTrash size={16} />} onClick={() => setDialog("delete")}>
+          <Menu.Item color="red" disabled={off} leftSection={<IconTrash size={16} />} onClick={() => setDialog("delete")}>
             Delete
           </Menu.Item>
         </Menu.Dropdown>

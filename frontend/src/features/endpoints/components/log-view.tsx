@@ -4,22 +4,26 @@ import { IconArrowDown } from "@tabler/icons-react";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useRef, useState } from "react";
 import type { LogLine } from "@/api/types";
-import { clock } from "@/components/format";
-import { MAX_SHOWN } from "../log-buffer";
+import { absoluteTime, clock } from "@/components/format";
+import { levelOf, MAX_SHOWN } from "../log-buffer";
 import classes from "./log-view.module.css";
 
 const ROW = 20;
 const NEAR_END = 40;
 
-function level(text: string, stream: string): string | undefined {
-  if (/^(\[)?(E|ERROR|F|CRITICAL)\b/.test(text) || /\bERROR\b/.test(text)) return "error";
-  if (/^(\[)?(W|WARN|WARNING)\b/.test(text) || /\bWARNING\b/.test(text)) return "warn";
-  return stream === "stderr" ? "stderr" : undefined;
+export interface LogViewProps {
+  lines: readonly LogLine[];
+  ordinals: ReadonlyMap<string, number>;
+  /** Long lines go on in the next row instead of beyond the edge. */
+  wrap: boolean;
+  /** Id of the line that the link points to. */
+  marked: number | undefined;
+  onMark: (id: number) => void;
 }
 
-export function LogView({ lines, ordinals }: { lines: readonly LogLine[]; ordinals: ReadonlyMap<string, number> }) {
+export function LogView({ lines, ordinals, wrap, marked, onMark }: LogViewProps) {
   const box = useRef<HTMLDivElement>(null);
-  const [following, setFollowing] = useState(true);
+  const [following, setFollowing] = useState(marked === undefined);
   const seen = useRef(0);
   const virtual = useVirtualizer({
     count: lines.length,
@@ -34,6 +38,14 @@ export function LogView({ lines, ordinals }: { lines: readonly LogLine[]; ordina
     virtual.scrollToIndex(lines.length - 1, { align: "end" });
     seen.current = lines.length;
   }, [following, last, lines.length, virtual]);
+  const found = marked === undefined ? -1 : lines.findIndex((line) => line.id === marked);
+  const shown = useRef<number | undefined>(undefined);
+  useEffect(() => {
+    // why once per line: later lines and filters must not pull the view back to it.
+    if (found < 0 || shown.current === marked) return;
+    shown.current = marked;
+    virtual.scrollToIndex(found, { align: "center" });
+  }, [found, marked, virtual]);
   const onScroll = () => {
     const element = box.current;
     if (!element) return;
@@ -43,7 +55,7 @@ export function LogView({ lines, ordinals }: { lines: readonly LogLine[]; ordina
   return (
     <div className={classes["wrap"]}>
       {/* why tabIndex: a box that scrolls must be reachable with the keyboard. */}
-      <div ref={box} className={classes["box"]} onScroll={onScroll} role="log" aria-label="Log lines" aria-live="off" tabIndex={0}>
+      <div ref={box} className={classes["box"]} data-wrap={wrap || undefined} onScroll={onScroll} role="log" aria-label="Log lines" aria-live="off" tabIndex={0}>
         <div style={{ height: virtual.getTotalSize(), position: "relative" }}>
           {virtual.getVirtualItems().map((item) => {
             const line = lines[item.index];
@@ -54,11 +66,19 @@ export function LogView({ lines, ordinals }: { lines: readonly LogLine[]; ordina
                 key={item.key}
                 ref={virtual.measureElement}
                 data-index={item.index}
-                data-level={level(line.text, line.stream)}
+                data-level={levelOf(line.text) ?? undefined}
+                data-marked={line.id === marked || undefined}
                 className={classes["line"]}
                 style={{ transform: `translateY(${item.start}px)` }}
               >
-                <span className={classes["time"]}>{clock(line.at)}</span>
+                <button
+                  type="button"
+                  className={classes["time"]}
+                  title={`${absoluteTime(line.at)}, ${line.stream}: link to this line`}
+                  onClick={() => onMark(line.id)}
+                >
+                  {clock(line.at)}
+                </button>
                 <span className={classes["replica"]} title={line.replica_id}>
                   {ordinals.get(line.replica_id) ?? "–"}
                 </span>

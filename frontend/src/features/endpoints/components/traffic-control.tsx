@@ -6,10 +6,12 @@ import { useEffect, useMemo, useState } from "react";
 import { setTraffic } from "@/api/endpoints";
 import { keys } from "@/api/keys";
 import type { Endpoint } from "@/api/types";
+import { AsCodeButton } from "@/components/as-code";
 import { ConfirmModal } from "@/components/confirm-modal";
 import { notifyProblem } from "@/components/notify";
-import { TrafficBar } from "@/components/traffic-bar";
-import { isValid, sameSplit, type Split, splitText, total, withShare } from "../traffic";
+import { trafficRecipe } from "../recipes";
+import { isValid, PRESET_SHARES, sameSplit, type Split, splitText, total, withShare } from "../traffic";
+import { TrafficPreview } from "./traffic-preview";
 import classes from "./traffic-control.module.css";
 
 const WATCH_MS = 30_000;
@@ -74,20 +76,42 @@ export function useTrafficControl(endpoint: Endpoint): TrafficControl {
         opened={asking}
         onClose={() => setAsking(false)}
         title="Move traffic"
-        confirmLabel={`Apply ${splitText(draft, names)}`}
+        confirmLabel={notReady.length > 0 ? `Apply ${splitText(draft, names)} all the same` : `Apply ${splitText(draft, names)}`}
+        danger={notReady.length > 0 || total(draft) === 0}
         onConfirm={confirm}
       >
-        <p>Before</p>
-        <TrafficBar traffic={now} />
-        <p>After</p>
-        <TrafficBar traffic={draft} />
+        <TrafficPreview endpoint={endpoint.name} names={names} before={now} after={draft} shown={asking} />
         {notReady.length > 0 ? (
-          <p>Not ready: {notReady.map((deployment) => deployment.name).join(", ")}. Requests sent there would fail.</p>
+          <p role="alert" className={classes["guard"]}>
+            <b>Not healthy: {notReady.map((deployment) => `${deployment.name} (${deployment.serving_state})`).join(", ")}.</b> Requests
+            sent there may fail.
+          </p>
         ) : null}
         <p className="secondary">New requests only; those under way are finished where they are.</p>
+        <AsCodeButton wide recipe={() => trafficRecipe(endpoint.name, draft)} />
       </ConfirmModal>
     ),
   };
+}
+
+/** The second deployment's share at a click, where there are two. */
+function Presets({ control, name }: { control: TrafficControl; name: string }) {
+  return (
+    <div className={classes["presets"]} role="group" aria-label={`Share of ${name}`}>
+      <span className="secondary">{name}</span>
+      {PRESET_SHARES.map((share) => (
+        <Button
+          key={share}
+          size="compact-xs"
+          variant={control.draft[name] === share ? "light" : "default"}
+          aria-pressed={control.draft[name] === share}
+          onClick={() => control.setDraft(withShare(control.draft, name, share))}
+        >
+          {share} %
+        </Button>
+      ))}
+    </div>
+  );
 }
 
 export function TrafficEditor({ control }: { control: TrafficControl }) {
@@ -95,10 +119,17 @@ export function TrafficEditor({ control }: { control: TrafficControl }) {
   const [first, second] = names;
   if (names.length === 2 && first !== undefined && second !== undefined) {
     return (
+      <>
       <div className={classes["slider"]}>
         <Slider
           value={draft[first] ?? 0}
           onChange={(share) => setDraft(withShare(draft, first, share))}
+          onKeyDown={(event) => {
+            const step = event.key === "PageUp" ? 10 : event.key === "PageDown" ? -10 : 0;
+            if (step === 0) return;
+            event.preventDefault();
+            setDraft(withShare(draft, first, (draft[first] ?? 0) + step));
+          }}
           label={null}
           size={4}
           thumbSize={16}
@@ -114,6 +145,8 @@ export function TrafficEditor({ control }: { control: TrafficControl }) {
           onChange={(value) => setDraft(withShare(draft, first, Number(value) || 0))}
         />
       </div>
+      <Presets control={control} name={second} />
+      </>
     );
   }
   if (names.length > 2) {

@@ -3,9 +3,10 @@ import { useQuery } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { readLogs } from "@/api/endpoints";
 import type { LogLine } from "@/api/types";
-import { appendLines } from "../log-buffer";
+import { appendLines, MAX_LINES, prependLines } from "../log-buffer";
 
 const TAIL = 2_000;
+const PAGE = 5_000;
 const POLL_MS = 1_500;
 
 export interface LogLines {
@@ -13,16 +14,20 @@ export interface LogLines {
   loading: boolean;
   error: unknown;
   retry: () => void;
+  /** Null when there is nothing older, or no room for it. */
+  earlier: (() => Promise<void>) | null;
 }
 
 export function useLogLines(endpoint: string, deployment: string, paused: boolean): LogLines {
   const [lines, setLines] = useState<LogLine[]>([]);
   const held = useRef<LogLine[]>([]);
+  const [beginning, setBeginning] = useState(false);
   const query = useQuery({
     queryKey: ["logs", endpoint, deployment],
     queryFn: async ({ signal }) => {
       const after = held.current[held.current.length - 1]?.id;
       const { lines: fresh } = await readLogs(endpoint, deployment, after === undefined ? { tail: TAIL } : { after, tail: TAIL }, signal);
+      if (after === undefined) setBeginning(fresh.length < TAIL);
       held.current = appendLines(held.current, fresh);
       setLines(held.current);
       return held.current.length;
@@ -35,5 +40,13 @@ export function useLogLines(endpoint: string, deployment: string, paused: boolea
     held.current = [];
     setLines([]);
   }, [endpoint, deployment]);
-  return { lines, loading: query.isPending, error: query.error, retry: () => void query.refetch() };
+  const earlier = async () => {
+    const before = held.current[0]?.id;
+    if (before === undefined) return;
+    const { lines: older } = await readLogs(endpoint, deployment, { before, tail: PAGE });
+    setBeginning(older.length < PAGE);
+    held.current = prependLines(held.current, older);
+    setLines(held.current);
+  };
+  return { earlier: beginning || lines.length === 0 || lines.length >= MAX_LINES ? null : earlier, lines, loading: query.isPending, error: query.error, retry: () => void query.refetch() };
 }

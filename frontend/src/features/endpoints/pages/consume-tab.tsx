@@ -14,8 +14,11 @@ import classes from "./consume-tab.module.css";
 
 const KINDS: { value: keyof Snippets; label: string; hint: string }[] = [
   { value: "curl", label: "curl", hint: "HTTP with JSON" },
-  { value: "python_http", label: "Python, HTTP", hint: "stock tritonclient" },
-  { value: "python_grpc", label: "Python, gRPC", hint: "stock tritonclient" },
+  { value: "python_requests", label: "Python, requests", hint: "HTTP with JSON, no client library" },
+  { value: "python_http", label: "tritonclient, HTTP", hint: "stock tritonclient, binary tensors" },
+  { value: "python_grpc", label: "tritonclient, gRPC", hint: "stock tritonclient" },
+  { value: "grpcurl", label: "grpcurl", hint: "gRPC from a shell; messages are written down from tritonclient" },
+  { value: "javascript", label: "JavaScript", hint: "fetch, in Node or Deno" },
 ];
 
 export function ConsumeTab() {

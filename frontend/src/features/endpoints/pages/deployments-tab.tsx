@@ -1,9 +1,11 @@
 /** Each deployment with its replicas, and the traffic between them. */
 import { Button } from "@mantine/core";
-import { IconFileText, IconPlus } from "@tabler/icons-react";
+import { IconChevronDown, IconChevronRight, IconFileText, IconPlus } from "@tabler/icons-react";
 import { useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
+import { useState } from "react";
 import { keys } from "@/api/keys";
+import { useRefusal } from "@/api/permissions";
 import type { Deployment, Endpoint, ErrorDetail, Replica } from "@/api/types";
 import { paths } from "@/app/paths";
 import { Card } from "@/components/card";
@@ -17,6 +19,8 @@ import { TrafficBar } from "@/components/traffic-bar";
 import { useTopic } from "@/live/hooks";
 import { DeploymentMenu } from "../components/deployment-menu";
 import { DeploymentName } from "../components/deployments-card";
+import { MirrorRow } from "../components/mirror-row";
+import { Revisions } from "../components/revisions";
 import { TrafficEditor, useTrafficControl } from "../components/traffic-control";
 import { useEndpoint } from "../hooks/use-endpoint";
 import { splitText } from "../traffic";
@@ -67,6 +71,7 @@ function Failure({ problem, title }: { problem: ErrorDetail | null; title?: stri
 
 function DeploymentCard({ endpoint, deployment, all }: { endpoint: Endpoint; deployment: Deployment; all: string[] }) {
   const ready = deployment.replicas.filter((replica) => replica.state === "ready").length;
+  const [history, setHistory] = useState(false);
   const failures = deployment.replicas.filter((replica) => replica.error);
   return (
     <Card
@@ -103,8 +108,15 @@ function DeploymentCard({ endpoint, deployment, all }: { endpoint: Endpoint; dep
         columns={REPLICA_COLUMNS}
         rows={deployment.replicas}
         rowKey={(row) => row.id}
-        empty={<p className={classes["none"]}>No replicas: the deployment is stopped.</p>}
+        empty={<p className={classes["none"]}>{deployment.paused ? "Paused: no replicas run. Start it from the menu." : "No replicas run."}</p>}
       />
+      <div className={classes["more"]}>
+        <button type="button" className={classes["toggle"]} aria-expanded={history} onClick={() => setHistory(!history)}>
+          {history ? <IconChevronDown size={15} aria-hidden /> : <IconChevronRight size={15} aria-hidden />}
+          Revisions{deployment.revision ? `, ${deployment.revision} is current` : ""}
+        </button>
+      </div>
+      {history ? <Revisions endpoint={endpoint.name} deployment={deployment} /> : null}
       {failures.map((replica) => (
         <Failure key={replica.id} title={`Replica ${replica.ordinal}`} problem={replica.error} />
       ))}
@@ -116,6 +128,7 @@ export function DeploymentsTab() {
   const endpoint = useEndpoint();
   const queryClient = useQueryClient();
   const control = useTrafficControl(endpoint);
+  const refusal = useRefusal("deploy");
   // State frames of the endpoint keep this page current between the slow refetches.
   useTopic(`endpoint:${endpoint.name}`, (frame) => {
     if (frame.type === "state") queryClient.setQueryData(keys.endpoints.one(endpoint.name), frame.data as Endpoint);
@@ -148,7 +161,7 @@ export function DeploymentsTab() {
                   Reset
                 </Button>
               ) : null}
-              <Button onClick={control.apply} disabled={!control.changed || !control.valid}>
+              <Button onClick={control.apply} disabled={!control.changed || !control.valid || refusal !== undefined} title={refusal}>
                 Apply {splitText(control.draft, control.names)}
               </Button>
             </>
@@ -157,6 +170,7 @@ export function DeploymentsTab() {
       >
         <TrafficBar traffic={control.draft} />
         <TrafficEditor control={control} />
+        <MirrorRow endpoint={endpoint} disabled={refusal !== undefined} />
       </Card>
       {endpoint.deployments.map((deployment) => (
         <DeploymentCard key={deployment.name} endpoint={endpoint} deployment={deployment} all={control.names} />

@@ -1,30 +1,148 @@
-/** What happened to this endpoint. */
+/** What happened to this endpoint: who, what, when, and what it changed. */
+import { Button } from "@mantine/core";
+import { IconChevronDown, IconChevronRight } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useEffect, useRef, useState } from "react";
 import { eventsQuery } from "@/api/operations";
+import type { EventItem } from "@/api/types";
 import { Card } from "@/components/card";
+import { CopyButton } from "@/components/copy";
 import { EmptyState } from "@/components/empty-state";
-import { EventList } from "@/components/event-list";
 import { ProblemCard } from "@/components/problem-card";
+import { Segmented } from "@/components/segmented";
 import { SkeletonRows } from "@/components/skeleton";
+import { ToneIcon } from "@/components/status";
+import { Time } from "@/components/time";
+import toolbar from "@/components/toolbar.module.css";
 import { useEvents } from "@/live/hooks";
+import { changesOf, factsOf, isKind, KINDS, type Kind } from "../event-details";
 import { useEndpoint } from "../hooks/use-endpoint";
+import classes from "./events-tab.module.css";
 
-const LIMIT = 200;
+const PAGE = 100;
+const MOST = 500;
+
+function Details({ event }: { event: EventItem }) {
+  const changes = changesOf(event);
+  const facts = factsOf(event);
+  return (
+    <div className={classes["details"]}>
+      {changes.length > 0 ? (
+        <table className={classes["changes"]} aria-label="Before and after">
+          <thead>
+            <tr>
+              <th scope="col">Changed</th>
+              <th scope="col">Before</th>
+              <th scope="col">After</th>
+            </tr>
+          </thead>
+          <tbody>
+            {changes.map((change) => (
+              <tr key={change.field}>
+                <th scope="row">{change.field}</th>
+                <td>{change.before}</td>
+                <td>{change.after}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      ) : null}
+      <dl className={classes["facts"]}>
+        {[["event", String(event.seq)], ["kind", event.verb], ...facts].map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd className="mono">{value}</dd>
+          </div>
+        ))}
+      </dl>
+      <CopyButton text={`${window.location.origin}${window.location.pathname}?event=${event.seq}`} label="link to this event" />
+    </div>
+  );
+}
+
+function Row({ event, open, onToggle }: { event: EventItem; open: boolean; onToggle: () => void }) {
+  const row = useRef<HTMLLIElement>(null);
+  const [first] = useState(open);
+  useEffect(() => {
+    if (first) row.current?.scrollIntoView({ block: "center" });
+  }, [first]);
+  return (
+    <li ref={row} data-open={open || undefined}>
+      <button type="button" className={classes["row"]} aria-expanded={open} onClick={onToggle}>
+        {open ? <IconChevronDown size={14} aria-hidden /> : <IconChevronRight size={14} aria-hidden />}
+        <Time at={event.at} />
+        {event.severity === "info" ? (
+          <span className={classes["dot"]} role="img" aria-label="info" />
+        ) : (
+          <ToneIcon tone={event.severity === "error" ? "error" : "warn"} label={event.severity} size={14} />
+        )}
+        <span className={classes["message"]}>{event.message}</span>
+        <span className="secondary">{event.actor ? `by ${event.actor}` : ""}</span>
+      </button>
+      {open ? <Details event={event} /> : null}
+    </li>
+  );
+}
 
 export function EventsTab() {
   const endpoint = useEndpoint();
-  const { data, error, isPending, refetch } = useQuery(eventsQuery(`endpoint/${endpoint.name}`, LIMIT));
+  const search = useSearch({ from: "/app/endpoints/$name/events" });
+  const navigate = useNavigate({ from: "/endpoints/$name/events" });
+  const [limit, setLimit] = useState(search.event ? MOST : PAGE);
+  const { data, error, isPending, refetch } = useQuery({
+    ...eventsQuery(`endpoint/${endpoint.name}`, limit),
+    placeholderData: (previous) => previous,
+  });
   useEvents((event) => {
     if (event.subject === `endpoint/${endpoint.name}`) void refetch();
   });
+  const kind: Kind = KINDS.find((item) => item.value === search.kind)?.value ?? "all";
+  const shown = data?.items.filter((event) => isKind(event, kind));
   if (error) return <ProblemCard error={error} title="The events could not be loaded" onRetry={() => void refetch()} />;
   return (
-    <Card title="Events" hint="newest first" flush>
-      {isPending ? <SkeletonRows label="Loading events" /> : null}
-      {data && data.items.length > 0 ? <EventList events={data.items} /> : null}
-      {data && data.items.length === 0 ? (
-        <EmptyState title="Nothing has happened yet" detail="Deployments, traffic changes and failures are recorded here." />
-      ) : null}
-    </Card>
+    <>
+      <div className={toolbar["toolbar"]}>
+        <Segmented
+          label="Kind of event"
+          value={kind}
+          options={KINDS}
+          onChange={(value) => void navigate({ search: (old) => ({ ...old, kind: value === "all" ? undefined : value }), replace: true })}
+        />
+      </div>
+      <Card title="Events" hint="newest first; open one for what it changed" flush>
+        {isPending ? <SkeletonRows label="Loading events" /> : null}
+        {shown && shown.length > 0 ? (
+          <ol className={classes["list"]}>
+            {shown.map((event) => (
+              <Row
+                key={event.seq}
+                event={event}
+                open={search.event === event.seq}
+                onToggle={() =>
+                  void navigate({
+                    search: (old) => ({ ...old, event: search.event === event.seq ? undefined : event.seq }),
+                    replace: true,
+                  })
+                }
+              />
+            ))}
+          </ol>
+        ) : null}
+        {shown && shown.length === 0 ? (
+          <EmptyState
+            title={kind === "all" ? "Nothing has happened yet" : "No event of this kind"}
+            detail="Deployments, traffic changes, keys and failures are recorded here."
+          />
+        ) : null}
+        {data && data.items.length >= limit && limit < MOST ? (
+          <div className={classes["more"]}>
+            <Button variant="default" onClick={() => setLimit(MOST)}>
+              Show up to {MOST}
+            </Button>
+          </div>
+        ) : null}
+      </Card>
+    </>
   );
 }

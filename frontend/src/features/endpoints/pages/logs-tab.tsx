@@ -1,5 +1,5 @@
 /** What the replicas of a deployment write. */
-import { Button, Select } from "@mantine/core";
+import { Button, Select, Switch } from "@mantine/core";
 import { IconDownload, IconPlayerPause, IconPlayerPlay } from "@tabler/icons-react";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
@@ -7,6 +7,7 @@ import type { Deployment, LogLine } from "@/api/types";
 import { Card } from "@/components/card";
 import { EmptyState } from "@/components/empty-state";
 import { ListFilter } from "@/components/list-filter";
+import { notifyProblem } from "@/components/notify";
 import { ProblemCard } from "@/components/problem-card";
 import { Segmented } from "@/components/segmented";
 import { SkeletonRows } from "@/components/skeleton";
@@ -15,31 +16,37 @@ import { LogView } from "../components/log-view";
 import { useEndpoint } from "../hooks/use-endpoint";
 import { useLogLines } from "../hooks/use-log-lines";
 import { lineMatcher } from "../log-buffer";
+import { download } from "../metrics-csv";
 import classes from "./logs-tab.module.css";
 
-function download(name: string, lines: readonly LogLine[]): void {
-  const text = lines.map((line) => `${line.at} ${line.replica_id} ${line.stream} ${line.text}`).join("\n");
-  const url = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
-  const anchor = document.createElement("a");
-  anchor.href = url;
-  anchor.download = name;
-  anchor.click();
-  URL.revokeObjectURL(url);
-}
+const asText = (lines: readonly LogLine[]): string => lines.map((line) => `${line.at} ${line.replica_id} ${line.stream} ${line.text}`).join("\n");
 
 function Log({ endpoint, deployment }: { endpoint: string; deployment: Deployment }) {
   const search = useSearch({ from: "/app/endpoints/$name/logs" });
   const navigate = useNavigate({ from: "/endpoints/$name/logs" });
   const [paused, setPaused] = useState(false);
-  const { lines, loading, error, retry } = useLogLines(endpoint, deployment.name, paused);
+  const { lines, loading, error, retry, earlier } = useLogLines(endpoint, deployment.name, paused);
   const ordinals = useMemo(
     () => new Map(deployment.replicas.map((replica) => [replica.id, replica.ordinal])),
     [deployment.replicas],
   );
+  const [fetching, setFetching] = useState(false);
   const matcher = useMemo(
-    () => lineMatcher({ text: search.q ?? "", stream: search.stream, replica: search.replica }),
-    [search.q, search.stream, search.replica],
+    () => lineMatcher({ text: search.q ?? "", level: search.level, stream: search.stream, replica: search.replica }),
+    [search.q, search.level, search.stream, search.replica],
   );
+  const gone = [...new Set(lines.map((line) => line.replica_id))].filter((id) => !ordinals.has(id));
+  const back = async () => {
+    if (!earlier) return;
+    setFetching(true);
+    try {
+      await earlier();
+    } catch (problem) {
+      notifyProblem(problem, "Earlier lines could not be read");
+    } finally {
+      setFetching(false);
+    }
+  };
   const shown = useMemo(() => lines.filter(matcher.test), [lines, matcher]);
   const set = (change: Partial<typeof search>) =>
     void navigate({ search: (old) => ({ ...old, ...change }), replace: true });
@@ -48,23 +55,34 @@ function Log({ endpoint, deployment }: { endpoint: string; deployment: Deploymen
       <div className={`${toolbar["toolbar"]} ${classes["bar"]}`}>
         <ListFilter label="Filter, or /expression/" value={search.q ?? ""} onChange={(q) => set({ q: q || undefined })} />
         <Segmented
-          label="Stream"
+          label="Container"
           value={search.stream ?? "all"}
           options={[
             { value: "all", label: "All" },
-            { value: "stdout", label: "stdout" },
-            { value: "stderr", label: "stderr" },
+            { value: "inference-server", label: "Server" },
+            { value: "storage-initializer", label: "Download" },
           ]}
           onChange={(value) => set({ stream: value === "all" ? undefined : value })}
         />
-        {deployment.replicas.length > 1 ? (
+        <Segmented
+          label="Level"
+          value={search.level ?? "all"}
+          options={[
+            { value: "all", label: "All" },
+            { value: "warn", label: "Warnings" },
+            { value: "error", label: "Errors" },
+          ]}
+          onChange={(value) => set({ level: value === "all" ? undefined : value })}
+        />
+        {deployment.replicas.length + gone.length > 1 ? (
           <Select
             aria-label="Replica"
-            w={140}
+            w={160}
             value={search.replica ?? ""}
             data={[
               { value: "", label: "All replicas" },
               ...deployment.replicas.map((replica) => ({ value: replica.id, label: `Replica ${replica.ordinal}` })),
+              ...gone.map((id) => ({ value: id, label: `${id.slice(0, 8)}, gone` })),
             ]}
             onChange={(value) => set({ replica: value || undefined })}
           />
@@ -85,11 +103,15 @@ function Log({ endpoint, deployment }: { endpoint: string; deployment: Deploymen
           >
             {paused ? "Resume" : "Pause"}
           </Button>
+          <Switch label="Wrap" checked={search.wrap !== "off"} onChange={(event) => set({ wrap: event.currentTarget.checked ? undefined : "off" })} />
+          <Button variant="default" loading={fetching} disabled={!earlier} onClick={() => void back()}>
+            Earlier lines
+          </Button>
           <Button
             variant="default"
             leftSection={<IconDownload size={15} />}
             disabled={shown.length === 0}
-            onClick={() => download(`${endpoint}-${deployment.name}.log`, shown)}
+            onClick={() => download(`${endpoint}-${deployment.name}.log`, "text/plain", asText(shown))}
           >
             Download
           </Button>
@@ -101,10 +123,19 @@ function Log({ endpoint, deployment }: { endpoint: string; deployment: Deploymen
         </div>
       ) : null}
       {loading ? <SkeletonRows rows={8} label="Loading the log" /> : null}
+      {lines.length > 0 && shown.length === 0 ? <EmptyState title="No line matches the filter" /> : null}
       {!loading && lines.length === 0 && !error ? (
         <EmptyState title="No log lines yet" detail="Lines appear within seconds of a replica's start." />
       ) : null}
-      {lines.length > 0 ? <LogView lines={shown} ordinals={ordinals} /> : null}
+      {shown.length > 0 ? (
+        <LogView
+          lines={shown}
+          ordinals={ordinals}
+          wrap={search.wrap !== "off"}
+          marked={search.line}
+          onMark={(line) => set({ line: search.line === line ? undefined : line })}
+        />
+      ) : null}
     </Card>
   );
 }

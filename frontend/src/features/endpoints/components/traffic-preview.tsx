@@ -1,0 +1,61 @@
+/** Before and after, how many requests move, and how each deployment did in the last minutes. */
+import { useQuery } from "@tanstack/react-query";
+import { readHistory } from "@/api/endpoints";
+import { type Column, DataTable } from "@/components/data-table";
+import { duration, percent, rate } from "@/components/format";
+import { TrafficBar } from "@/components/traffic-bar";
+import { ALL } from "@/live/metric-keys";
+import { recent, type Recent, RECENT_METRICS } from "../recent";
+import { moveSentence, type Split } from "../traffic";
+
+const WINDOW_S = 300;
+const STEP_S = 30;
+/** A deployment that answered fewer requests than this has shown little yet. */
+const FEW_REQUESTS = 20;
+
+export interface TrafficPreviewProps {
+  endpoint: string;
+  names: readonly string[];
+  before: Split;
+  after: Split;
+  shown: boolean;
+}
+
+type Row = Recent & { name: string };
+
+const COLUMNS: Column<Row>[] = [
+  { id: "name", header: "Last 5 min", cell: (row) => row.name },
+  { id: "rate", header: "Requests", align: "right", cell: (row) => rate(row.rate, "req/s") },
+  { id: "p95", header: "p95, worst 30 s", align: "right", cell: (row) => duration(row.p95) },
+  { id: "errors", header: "Errors", align: "right", cell: (row) => percent(row.errors) },
+];
+
+export function TrafficPreview({ endpoint, names, before, after, shown }: TrafficPreviewProps) {
+  const { data, isPending } = useQuery({
+    queryKey: ["endpoints", "one", endpoint, "before-moving"],
+    queryFn: ({ signal }) =>
+      readHistory(endpoint, { range: WINDOW_S, step: STEP_S, metrics: RECENT_METRICS }, signal),
+    enabled: shown,
+    staleTime: 0,
+  });
+  const rows: Row[] = data ? names.map((name) => ({ name, ...recent(data, name) })) : [];
+  const untried = rows.filter((row) => (after[row.name] ?? 0) > (before[row.name] ?? 0) && row.requests < FEW_REQUESTS);
+  return (
+    <>
+      <p>Before</p>
+      <TrafficBar traffic={before} />
+      <p>After</p>
+      <TrafficBar traffic={after} />
+      <p>
+        <b>{isPending ? "Counting the requests" : moveSentence(before, after, data ? recent(data, ALL).rate : null)}</b>
+      </p>
+      <DataTable compact label="How the deployments did" columns={COLUMNS} rows={rows} loading={isPending} rowKey={(row) => row.name} />
+      {!isPending && untried.length > 0 ? (
+        <p>
+          {untried.map((row) => row.name).join(", ")} answered fewer than {FEW_REQUESTS} requests in the last 5 minutes: test it directly
+          first, or start with a small share.
+        </p>
+      ) : null}
+    </>
+  );
+}

@@ -1,0 +1,34 @@
+/** How a deployment did in the last minutes, from buckets at the gateway. */
+import type { MetricColumns } from "@/api/types";
+import { metricKey, type Metric } from "@/live/metric-keys";
+
+export interface Recent {
+  /** Requests per second, on average. */
+  rate: number | null;
+  /** p95 of the worst bucket, in microseconds. */
+  p95: number | null;
+  /** Share of answers from 400 on. */
+  errors: number | null;
+  requests: number;
+}
+
+const ANSWERS: Metric[] = ["answers_2xx", "errors_4xx", "errors_5xx"];
+export const RECENT_METRICS = [...ANSWERS, "p95_us"].join(",");
+
+/** The bucket that is under way says too little: it is left out where there are others. */
+export function recent(columns: MetricColumns, scope: string): Recent {
+  const end = columns.t.length > 1 ? columns.t.length - 1 : columns.t.length;
+  const read = (metric: Metric) => (columns.v[columns.keys.indexOf(metricKey(metric, scope))] ?? []).slice(0, end);
+  const sum = (values: readonly (number | null)[]) => values.reduce<number>((total, value) => total + (value ?? 0), 0);
+  const [good, bad, worse] = ANSWERS.map(read);
+  const known = (good ?? []).filter((value) => value !== null).length;
+  const failed = sum(bad ?? []) + sum(worse ?? []);
+  const all = sum(good ?? []) + failed;
+  const slow = read("p95_us").filter((value): value is number => value !== null);
+  return {
+    rate: known > 0 ? all / known : null,
+    p95: slow.length > 0 ? Math.max(...slow) : null,
+    errors: all > 0 ? failed / all : null,
+    requests: Math.round(all * columns.step_s),
+  };
+}

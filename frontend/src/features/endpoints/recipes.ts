@@ -1,0 +1,42 @@
+/** The endpoint's actions in other words: commands, calls, files. */
+import { apiPath } from "@/api/client";
+import type { Recipe } from "@/components/as-code";
+import { type Split, splitText } from "./traffic";
+
+const pairs = (split: Split): string[] => Object.entries(split).map(([name, share]) => `${name}=${share}`);
+
+export function trafficRecipe(endpoint: string, split: Split): Recipe {
+  return {
+    title: `Set the traffic of ${endpoint} to ${splitText(split, Object.keys(split))}`,
+    cli: [["shoal", "traffic", endpoint, ...pairs(split)]],
+    api: [{ method: "PUT", path: apiPath("endpoints", endpoint, "traffic"), body: { traffic: split } }],
+  };
+}
+
+export function mirrorRecipe(endpoint: string, deployment: string, share: number): Recipe {
+  return {
+    title: share > 0 ? `Send ${deployment} copies of ${share} % of the requests` : "Stop sending copies",
+    cli: [["shoal", "traffic", endpoint, "--mirror", `${deployment}=${share}`]],
+    api: [
+      {
+        method: "PUT",
+        path: apiPath("endpoints", endpoint, "mirror"),
+        body: { mirror_traffic: share > 0 ? { [deployment]: share } : {} },
+      },
+    ],
+  };
+}
+
+export function rollBackRecipe(endpoint: string, deployment: string, revision: number): Recipe {
+  return {
+    title: `Roll ${deployment} back to revision ${revision}`,
+    api: [{ method: "POST", path: apiPath("endpoints", endpoint, "deployments", deployment, "rollback"), body: { revision } }],
+  };
+}
+
+export function updateRecipe(endpoint: string, deployment: string, body: Record<string, unknown>): Recipe {
+  return {
+    title: `Update ${deployment}`,
+    api: [{ method: "POST", path: apiPath("endpoints", endpoint, "deployments", deployment, "update"), body }],
+  };
+}

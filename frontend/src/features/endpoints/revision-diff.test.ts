@@ -1,0 +1,34 @@
+import { expect, test } from "vitest";
+import type { DeploymentRevision } from "@/api/types";
+import { differences } from "./revision-diff";
+
+const revision = (over: Partial<DeploymentRevision> = {}): DeploymentRevision => ({
+  number: 1,
+  model: "digits",
+  version: 1,
+  config_revision: null,
+  digest: "sha256:aaaaaaaaaaaaaaaa",
+  environment: {},
+  secret_environment: [],
+  node_labels: {},
+  instance_type: null,
+  anti_affinity: "preferred",
+  author: "maria",
+  cause: "created",
+  succeeded: true,
+  current: false,
+  created_at: "2026-11-21T14:00:00Z",
+  ...over,
+});
+
+test("equal revisions differ in nothing", () => expect(differences(revision(), revision({ number: 2 }))).toEqual([]));
+
+test("another version, a setting and a secret are told; a secret's value is not", () => {
+  const after = revision({ version: 2, digest: "sha256:bbbbbbbbbbbbbbbb", environment: { LEVEL: "2" }, secret_environment: ["KEY"] });
+  expect(differences(revision({ environment: { LEVEL: "1" } }), after)).toEqual([
+    { field: "model", before: "digits v1", after: "digits v2" },
+    { field: "files", before: "aaaaaaaaaaaa", after: "bbbbbbbbbbbb" },
+    { field: "environment LEVEL", before: "1", after: "2" },
+    { field: "secret KEY", before: "–", after: "set" },
+  ]);
+});

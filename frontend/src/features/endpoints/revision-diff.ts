@@ -1,0 +1,30 @@
+/** What differs between two revisions of a deployment. Secrets are compared by name: nobody can read their values. */
+import type { DeploymentRevision } from "@/api/types";
+
+export interface Difference {
+  field: string;
+  before: string;
+  after: string;
+}
+
+const NONE = "–";
+
+function facts(revision: DeploymentRevision): Map<string, string> {
+  const found = new Map<string, string>([
+    ["model", `${revision.model} v${revision.version}`],
+    ["configuration", revision.config_revision ? `revision ${revision.config_revision}` : "as uploaded"],
+    ["instance type", revision.instance_type ?? NONE],
+    ["files", revision.digest.replace("sha256:", "").slice(0, 12)],
+  ]);
+  for (const [name, value] of Object.entries(revision.environment)) found.set(`environment ${name}`, value);
+  for (const name of revision.secret_environment) found.set(`secret ${name}`, "set");
+  for (const [name, value] of Object.entries(revision.node_labels)) found.set(`node label ${name}`, value);
+  return found;
+}
+
+export function differences(before: DeploymentRevision, after: DeploymentRevision): Difference[] {
+  const [old, now] = [facts(before), facts(after)];
+  return [...new Set([...old.keys(), ...now.keys()])]
+    .map((field) => ({ field, before: old.get(field) ?? NONE, after: now.get(field) ?? NONE }))
+    .filter((one) => one.before !== one.after);
+}

@@ -1,0 +1,231 @@
+"""The endpoint's page on a real product: moving traffic, going back, figures that are true."""
+
+import csv
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from shoal.client import Client
+from tests.e2e import served, tiny_model
+from tests.e2e.axe import violations
+from tests.e2e.browser import WatchedPage
+from tests.e2e.product import Product
+
+NAME = "colours"
+REQUESTS, BATCH = 200, 4
+CHANGE_MS = 90_000
+SETTLE_MS = 6_000
+STEP_S = 2
+SIGN_IN_MS = 30_000
+TABS = ("overview", "deployments", "metrics", "consume", "keys", "logs", "events", "settings")
+
+
+@dataclass
+class Served:
+    client: Client
+    key: str
+
+
+@pytest.fixture(scope="module")
+def endpoint(product: Product, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with served.client_of(product) as client:
+        key = served.blue_and_green(client, NAME, tmp_path_factory.mktemp("colours"))
+        yield Served(client, key)
+
+
+@pytest.fixture(scope="module")
+def cookies(product: Product, browser: Browser) -> list[Any]:
+    """Of somebody who is signed in."""
+    watched = WatchedPage(browser, product.url)
+    page = watched.page
+    page.goto("/")
+    page.get_by_label("User name").fill(product.client["username"])
+    page.get_by_label("Password", exact=True).fill(product.password)
+    page.get_by_role("button", name="Sign in").click()
+    link = page.get_by_role("link", name="Deploy", exact=True)
+    expect(link).to_be_visible(timeout=SIGN_IN_MS)
+    found = list(watched.context.cookies())
+    watched.close()
+    return found
+
+
+@pytest.fixture
+def page(product: Product, browser: Browser, cookies: list[Any]) -> Iterator[Page]:
+    """What went wrong on it fails the test at its end."""
+    watched = WatchedPage(browser, product.url)
+    watched.context.add_cookies(cookies)
+    try:
+        yield watched.page
+    finally:
+        watched.close()
+    assert watched.troubles == []
+
+
+def test_traffic_moves_to_green_and_back(page: Page, endpoint: Served, product: Product) -> None:
+    served.call(product, NAME, endpoint.key, times=20, batch=1)
+    page.goto(f"/endpoints/{NAME}/deployments")
+    shares = page.get_by_role("group", name="Share of green")
+    shares.get_by_role("button", name="10 %").click()
+    page.get_by_role("button", name="Apply 90 / 10").click()
+    dialog = page.get_by_role("dialog", name="Move traffic")
+    expect(dialog).to_contain_text("move to green")
+    expect(dialog.get_by_role("table", name="How the deployments did")).to_contain_text("blue")
+    expect(dialog).to_contain_text("green answered fewer than 20 requests")
+    dialog.get_by_role("button", name="Apply 90 / 10").click()
+    undo = page.get_by_role("button", name="Undo: back to 100 / 0")
+    expect(undo).to_be_visible()
+    assert endpoint.client.get_endpoint(NAME)["traffic"] == {"blue": 90, "green": 10}
+    undo.click()
+    expect(page.get_by_role("img", name="Traffic: blue 100 %").first).to_be_visible()
+    assert endpoint.client.get_endpoint(NAME)["traffic"]["blue"] == 100
+
+
+def test_copies_go_to_green_until_they_are_stopped(page: Page, endpoint: Served) -> None:
+    page.goto(f"/endpoints/{NAME}/deployments")
+    mirror = page.get_by_role("group", name="Mirror")
+    mirror.get_by_role("button", name="Start mirroring").click()
+    expect(mirror).to_contain_text("green gets copies of 10 % now")
+    assert endpoint.client.get_endpoint(NAME)["mirror_traffic"] == {"green": 10}
+    mirror.get_by_role("button", name="Stop").click()
+    expect(mirror).to_contain_text("answers of copies are thrown away")
+    assert endpoint.client.get_endpoint(NAME)["mirror_traffic"] == {}
+
+
+def test_an_update_is_taken_back(page: Page, endpoint: Served) -> None:
+    page.goto(f"/endpoints/{NAME}/deployments")
+    page.get_by_role("button", name="Actions for green").click()
+    page.get_by_role("menuitem", name="Update to another version").click()
+    dialog = page.get_by_role("dialog", name="Update green")
+    dialog.get_by_role("combobox", name=f"Version of {NAME}").click()
+    page.get_by_role("option", name=re.compile("^v1")).click()
+    dialog.get_by_role("button", name=f"Run {NAME} v1").click()
+    green = page.locator("section", has=page.get_by_role("heading", name="green", exact=True))
+    expect(green).to_contain_text(f"{NAME} v1", timeout=CHANGE_MS)
+    green.get_by_role("button", name=re.compile("^Revisions")).click()
+    revisions = page.get_by_role("table", name="Revisions of green")
+    expect(revisions.get_by_role("row")).to_have_count(3)
+    expect(green).to_contain_text("2 is current", timeout=CHANGE_MS)
+    revisions.get_by_role("row", name=re.compile(r"^1 ")).get_by_role("button").click()
+    dialog = page.get_by_role("dialog", name="Roll green back to revision 1")
+    differences = dialog.get_by_role("table", name=re.compile("^Differences"))
+    expect(differences.get_by_role("row", name=re.compile("^model"))).to_contain_text(f"{NAME} v2")
+    dialog.get_by_role("button", name="Roll back to revision 1").click()
+    expect(green).to_contain_text(f"{NAME} v2", timeout=CHANGE_MS)
+    assert endpoint.client.get_deployment(NAME, "green")["version"] == 2
+
+
+def test_panels_tell_the_truth(page: Page, endpoint: Served, product: Product) -> None:
+    page.goto(f"/endpoints/{NAME}/metrics?range=5m")
+    expect(page.get_by_role("region", name="Throughput", exact=True)).to_be_visible()
+    page.wait_for_timeout(SETTLE_MS)  # what was called before has left the windows
+    began = int(time.time())
+    served.call(product, NAME, endpoint.key, times=REQUESTS, batch=BATCH)
+    sizes = page.get_by_role("region", name="Batch sizes")
+    expect(sizes.get_by_role("listitem").filter(has_text=re.compile(rf"^{BATCH} "))).to_be_visible()
+    page.wait_for_timeout(SETTLE_MS)
+    page.goto(f"/endpoints/{NAME}/metrics?range={began - 2}..{int(time.time()) + 10}")
+    expect(page.get_by_text(f"points of {STEP_S} s")).to_be_visible()
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="CSV").click()
+    rows = list(csv.DictReader(Path(saved.value.path()).read_text().splitlines()))
+    answered = total(rows, "answers_2xx.all") * STEP_S
+    assert answered == pytest.approx(REQUESTS, rel=0.05)
+    assert total(rows, "errors_5xx.all") == 0
+    requests, rows_seen = total(rows, "request_rate.blue"), total(rows, "inference_rate.blue")
+    assert rows_seen / requests == pytest.approx(BATCH, rel=0.05)
+    means = [float(row["mean_batch.blue"]) for row in rows if row["mean_batch.blue"]]
+    assert means[-1] == pytest.approx(BATCH)
+    sent = total(rows, "received.all") * STEP_S
+    assert sent > REQUESTS * BATCH * tiny_model.FEATURES * 4  # FP32 tensors and their heads
+
+
+def total(rows: list[dict[str, str]], key: str) -> float:
+    return sum(float(row[key]) for row in rows if row[key])
+
+
+def test_a_zoom_is_a_link(page: Page, endpoint: Served, product: Product) -> None:
+    served.call(product, NAME, endpoint.key, times=20, batch=1)
+    page.goto(f"/endpoints/{NAME}/metrics?range=15m&dep=blue&closed=traffic")
+    chart = page.get_by_role("img", name=re.compile("^Latency: live chart"))
+    box = chart.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + 60)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.9, box["y"] + 60, steps=5)
+    page.mouse.up()
+    expect(page).to_have_url(re.compile(r"range=\d+\.\.\d+"))
+    expect(page).to_have_url(re.compile("dep=blue"))
+    page.reload()
+    expect(page.get_by_role("button", name="Follow live values")).to_be_visible()
+    expect(page.get_by_role("button", name=re.compile("^Traffic"))).to_have_attribute(
+        "aria-expanded", "false"
+    )
+    page.go_back()
+    page.goto(f"/endpoints/{NAME}/metrics?range=nonsense")
+    expect(page.get_by_role("radio", name="15m")).to_be_checked()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_tab_is_accessible(page: Page, endpoint: Served, scheme: str) -> None:
+    del endpoint
+    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+    found = []
+    for tab in TABS:
+        page.goto(f"/endpoints/{NAME}/{tab}")
+        expect(page.get_by_role("heading", level=1)).to_be_visible()
+        page.wait_for_load_state("networkidle")
+        found += [f"{tab}: {each}" for each in violations(page)]
+    assert found == []
+
+
+@pytest.mark.parametrize("tab", TABS)
+def test_nothing_is_wider_than_a_phone(page: Page, endpoint: Served, tab: str) -> None:
+    del endpoint
+    page.set_viewport_size({"width": 360, "height": 740})
+    page.goto(f"/endpoints/{NAME}/{tab}")
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    page.wait_for_load_state("networkidle")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+@pytest.mark.parametrize(
+    ("kind", "command"),
+    [
+        ("curl", ["bash", "-e"]),
+        ("Python, requests", [sys.executable]),
+        ("tritonclient, HTTP", [sys.executable]),
+        ("tritonclient, gRPC", [sys.executable]),
+        ("JavaScript", ["node"]),
+    ],
+)
+def test_the_page_s_programs_run(
+    page: Page, endpoint: Served, product: Product, kind: str, command: list[str], tmp_path: Path
+) -> None:
+    if shutil.which(command[0]) is None:
+        pytest.skip(f"needs {command[0]}")
+    page.goto(f"/endpoints/{NAME}/consume")
+    page.get_by_role("radiogroup", name="Language").get_by_text(kind, exact=True).click()
+    shown = page.get_by_role("region", name=f"{kind} snippet")
+    text = shown.inner_text().replace(f"export ENDPOINT_KEY='<key of {NAME}>'\n", "")
+    program = tmp_path / ("call.mjs" if kind == "JavaScript" else "call")
+    program.write_text(text + "\n")
+    environment = {
+        **os.environ,
+        "ENDPOINT_KEY": endpoint.key,
+        "NODE_EXTRA_CA_CERTS": product.client["ca_path"],
+    }
+    ran = subprocess.run(
+        [*command, program], env=environment, capture_output=True, text=True, timeout=60
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert tiny_model.OUTPUT in ran.stdout
