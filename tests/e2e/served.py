@@ -7,7 +7,7 @@ import onnx
 import tritonclient.http as triton
 
 from shoal.client import Client, Installation
-from shoal.client.packing import packed
+from shoal.client.packing import packaged
 from tests.e2e import tiny_model
 from tests.e2e.product import Product
 
@@ -24,8 +24,7 @@ def blue_and_green(client: Client, endpoint: str, folder: Path) -> str:
     again = onnx.load(file)
     again.doc_string = "the same again"
     onnx.save(again, file)
-    with packed(file, serve_as=endpoint) as package:
-        upload = client.upload(package.path, filename=package.filename)
+    upload = client.upload_package(packaged(file, serve_as=endpoint))
     version = client.register_model(endpoint, upload["id"])
     operation = client.create_deployment(
         endpoint, {"name": "green", "model": endpoint, "version": str(version["version"])}
