@@ -170,3 +170,17 @@ export class MockSocket {
     this.onmessage?.(new MessageEvent("message", { data: JSON.stringify(frame) }));
   }
 }
+
+/** The last hour of several endpoints, as `/metrics/query` gives it. */
+export function hour(ids: string): { keys: string[]; t: number[]; v: (number | null)[][] } {
+  const names = ids.split(",").filter(Boolean);
+  const metrics = ["request_rate", "error_rate", "p95_us"] as const;
+  const end = Math.floor(Date.now() / 60_000) * 60;
+  const t = Array.from({ length: 60 }, (_, index) => end - (59 - index) * 60);
+  const columns = names.flatMap((name) => metrics.map((metric) => ({ name, metric })));
+  return {
+    keys: columns.map(({ name, metric }) => `${metric}.endpoint/${name}`),
+    t,
+    v: columns.map(({ name, metric }) => t.map((at) => valueOf(metricKey(metric, "all"), at, name === "resnet50-prod" ? 1 : 0.05))),
+  };
+}

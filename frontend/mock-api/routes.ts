@@ -2,7 +2,7 @@
 import type { Overview } from "../src/api/types";
 import { ago, endpoints, events, models, nodes, operations, versions } from "./db";
 import { drainMoves, eventPage, joinToken, joinTokenState, system } from "./infrastructure";
-import { buckets, history } from "./live";
+import { buckets, history, hour } from "./live";
 import { instanceTypes, people, permissions, role, sessions, tokens } from "./people";
 
 export interface MockRequest {
@@ -195,6 +195,8 @@ export function answer({ method, path, query, body }: MockRequest): MockAnswer {
     }
     case "events":
       return first === "verify" ? ok({ ok: true, sealed: 899, unsealed: 0, head: "4be1c0ffee".repeat(6), broken: null }) : list(eventPage(query));
+    case "metrics":
+      return ok(hour(query.get("ids") ?? ""));
     case "system":
       return ok(system());
     case "tokens":

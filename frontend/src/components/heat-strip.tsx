@@ -34,9 +34,15 @@ export function HeatStrip({ nodes }: { nodes: readonly NodeItem[] }) {
         })}
       </ul>
       <p className={classes["legend"]}>
-        <span className={classes["scale"]} aria-hidden /> memory 0 to 100 %
-        <span className={classes["cell"]} data-state="closed" aria-hidden /> takes nothing new
-        <span className={classes["cell"]} data-state="lost" aria-hidden /> not heard from
+        <span>
+          <span className={classes["scale"]} aria-hidden /> memory 0 to 100 %
+        </span>
+        <span>
+          <span className={classes["cell"]} data-state="closed" aria-hidden /> takes nothing new
+        </span>
+        <span>
+          <span className={classes["cell"]} data-state="lost" aria-hidden /> not heard from
+        </span>
       </p>
     </div>
   );

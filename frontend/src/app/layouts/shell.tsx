@@ -2,15 +2,16 @@
 import { Outlet } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect, useState, useSyncExternalStore } from "react";
 import { onAsCode, shownAsCode } from "@/components/as-code/as-code-store";
-import { DropAnywhere } from "./drop-anywhere";
-import { onPalette, openPalette, paletteOpen } from "./palette-store";
+import type { Toggle } from "@/components/toggle";
 import classes from "./shell.module.css";
 import { Sidebar } from "./sidebar";
+import { keyHelp, palette } from "./toggles";
 import { Topbar } from "./topbar";
 import { useShortcuts } from "./use-shortcuts";
 
 const NavDrawer = lazy(() => import("./nav-drawer"));
 const CommandPalette = lazy(() => import("./command-palette"));
+const KeyHelp = lazy(() => import("./key-help"));
 const AsCodeDrawer = lazy(() => import("@/components/as-code/as-code-drawer"));
 
 /** Stays mounted once it was wanted: closing is drawn too. */
@@ -22,12 +23,15 @@ function useEver(now: boolean): boolean {
   return now || ever;
 }
 
+const useEverOpen = (toggle: Toggle) => useEver(useSyncExternalStore(toggle.subscribe, toggle.isOpen));
+
 export function Shell() {
   const [drawer, setDrawer] = useState(false);
   const everDrawer = useEver(drawer);
-  const palette = useEver(useSyncExternalStore(onPalette, paletteOpen));
+  const everPalette = useEverOpen(palette);
+  const everKeys = useEverOpen(keyHelp);
   const asCode = useEver(useSyncExternalStore(onAsCode, shownAsCode) !== null);
-  useShortcuts(openPalette);
+  useShortcuts();
   return (
     <div className={classes["shell"]}>
       <a className={classes["skip"]} href="#main">
@@ -42,10 +46,10 @@ export function Shell() {
           <Outlet />
         </main>
       </div>
-      <DropAnywhere />
       <Suspense fallback={null}>
         {everDrawer ? <NavDrawer opened={drawer} onClose={() => setDrawer(false)} /> : null}
-        {palette ? <CommandPalette /> : null}
+        {everPalette ? <CommandPalette /> : null}
+        {everKeys ? <KeyHelp /> : null}
         {asCode ? <AsCodeDrawer /> : null}
       </Suspense>
     </div>

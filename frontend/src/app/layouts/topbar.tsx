@@ -16,8 +16,9 @@ import { paths } from "@/app/paths";
 import { closeLive } from "@/live/live";
 import { Breadcrumbs } from "./breadcrumbs";
 import { LivePill } from "./live-pill";
-import { openPalette } from "./palette-store";
+import { OperationsTray } from "./operations-tray";
 import classes from "./shell.module.css";
+import { palette } from "./toggles";
 
 function ThemeMenu() {
   const { colorScheme, setColorScheme } = useMantineColorScheme();
@@ -84,12 +85,13 @@ export function Topbar({ onMenu }: { onMenu: () => void }) {
       </ActionIcon>
       <Breadcrumbs />
       <div className={classes["topActions"]}>
-        <button type="button" className={classes["search"]} onClick={openPalette} aria-label="Search or jump to Ctrl K">
+        <button type="button" className={classes["search"]} onClick={palette.open} aria-label="Search or jump to Ctrl K">
           <IconSearch size={15} aria-hidden />
           <span className={classes["searchWords"]}>Search or jump to</span>{" "}
           <kbd className={classes["searchKey"]}>Ctrl K</kbd>
         </button>
         <LivePill />
+        <OperationsTray />
         <ThemeMenu />
         <AccountMenu />
       </div>

@@ -1,11 +1,33 @@
 /** What to do on a fresh installation: a node, a model, a request. */
 import { IconCheck, IconRocket } from "@tabler/icons-react";
+import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
+import { systemQuery } from "@/api/system";
 import type { Overview } from "@/api/types";
 import { paths } from "@/app/paths";
 import { LinkButton } from "@/components/link-button";
 import { Logo } from "@/components/logo";
+import { Status } from "@/components/status";
 import classes from "./first-steps.module.css";
+
+/** The installation's own parts, so that a first deployment does not run into a broken one. */
+function Installation() {
+  const { data, error } = useQuery(systemQuery());
+  if (error) return <p className={classes["parts"]}>The parts of this installation could not be looked at.</p>;
+  if (!data) return null;
+  const bad = data.parts.filter((part) => part.state === "error" || part.state === "warning");
+  return (
+    <p className={classes["parts"]} role="status">
+      <Status plain state={bad.length === 0 ? "The installation works" : "The installation needs a look"} tone={bad.length === 0 ? "ok" : "warn"} />
+      {bad.length === 0
+        ? `${data.parts.length} parts: databases, broker, workers, gateway, nodes, disks.`
+        : bad.map((part) => `${part.name}: ${part.summary}`).join("; ")}{" "}
+      <Link {...paths.system()} className="link">
+        System
+      </Link>
+    </p>
+  );
+}
 
 export function FirstSteps({ overview }: { overview: Overview }) {
   const { counts } = overview;
@@ -43,9 +65,15 @@ export function FirstSteps({ overview }: { overview: Overview }) {
         <Logo size={56} />
         <h2>From a model file to a live endpoint</h2>
         <p>Nothing is deployed yet. It takes about two minutes.</p>
-        <LinkButton {...paths.deploy()} size="sm" leftSection={<IconRocket size={17} />}>
-          Deploy a model
-        </LinkButton>
+        <div className={classes["buttons"]}>
+          <LinkButton {...paths.deploy()} size="sm" leftSection={<IconRocket size={17} />}>
+            Deploy a model
+          </LinkButton>
+          <LinkButton {...paths.joinNode()} size="sm" variant="default">
+            Join a node
+          </LinkButton>
+        </div>
+        <Installation />
       </div>
       <ol className={classes["steps"]}>
         {steps.map((step, index) => (

@@ -7,25 +7,30 @@ import type { Overview } from "@/api/types";
 import { paths } from "@/app/paths";
 import { Card } from "@/components/card";
 import { EventList } from "@/components/event-list";
+import { HeatStrip } from "@/components/heat-strip";
 import { LinkButton } from "@/components/link-button";
 import { PageHeader, usePageTitle } from "@/components/page-header";
 import { ProblemCard } from "@/components/problem-card";
 import { Skeleton } from "@/components/skeleton";
 import { useEvents } from "@/live/hooks";
+import { useLiveOverview } from "@/live/overview";
 import { AttentionList } from "../components/attention-list";
 import { EndpointTable } from "../components/endpoint-table";
 import { FirstSteps } from "../components/first-steps";
 import { NodeStrip } from "../components/node-strip";
 import { OperationList } from "../components/operation-list";
+import { Tiles } from "../components/tiles";
 import classes from "./overview-page.module.css";
 
 const SHOWN_EVENTS = 7;
+const SHOWN_NODES = 8;
 const SHOWN_OPERATIONS = 6;
 
 function Body({ overview }: { overview: Overview }) {
   const { counts } = overview;
   return (
     <>
+      <Tiles overview={overview} />
       {overview.attention.length > 0 ? <AttentionList items={overview.attention} /> : null}
       <div className={classes["grid"]}>
         <div className={classes["stack"]}>
@@ -38,7 +43,8 @@ function Body({ overview }: { overview: Overview }) {
         </div>
         <div className={classes["stack"]}>
           <Card title="Nodes" hint={`${counts.nodes_online} of ${counts.nodes} online`} flush>
-            <NodeStrip nodes={overview.nodes} />
+            <HeatStrip nodes={overview.nodes} />
+            <NodeStrip nodes={overview.nodes.slice(0, SHOWN_NODES)} />
           </Card>
           <Card title="Recent events" flush>
             <EventList events={overview.recent_events.slice(0, SHOWN_EVENTS)} />
@@ -53,6 +59,7 @@ export function OverviewPage() {
   usePageTitle("Overview");
   const queryClient = useQueryClient();
   const { data, error, refetch } = useQuery(overviewQuery());
+  useLiveOverview();
   useEvents(() => void queryClient.invalidateQueries({ queryKey: keys.overview }));
   const isEmpty = data !== undefined && data.counts.endpoints === 0;
   return (

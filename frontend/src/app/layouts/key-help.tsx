@@ -1,0 +1,26 @@
+/** The keys, shown by `?`. */
+import { Kbd, Modal } from "@mantine/core";
+import { useSyncExternalStore } from "react";
+import { SHORTCUTS } from "@/components/shortcuts";
+import classes from "./key-help.module.css";
+import { keyHelp } from "./toggles";
+
+export default function KeyHelp() {
+  const opened = useSyncExternalStore(keyHelp.subscribe, keyHelp.isOpen);
+  return (
+    <Modal opened={opened} onClose={keyHelp.close} title="Keys" size={420} closeButtonProps={{ "aria-label": "Close" }}>
+      <dl className={classes["keys"]}>
+        {SHORTCUTS.map(([keys, what]) => (
+          <div key={keys}>
+            <dt>
+              {keys.split(" ").map((key) => (
+                <Kbd key={key}>{key}</Kbd>
+              ))}
+            </dt>
+            <dd>{what}</dd>
+          </div>
+        ))}
+      </dl>
+    </Modal>
+  );
+}

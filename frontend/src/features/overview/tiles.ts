@@ -1,0 +1,111 @@
+/** The installation in six figures. */
+import type { MetricColumns, Overview } from "@/api/types";
+import { bytesParts, durationParts, type Measured, percentParts, rateParts } from "@/components/format";
+
+export interface Tile {
+  id: string;
+  label: string;
+  value: Measured;
+  /** What the figure is made of, for the tooltip. */
+  formula: string;
+  /** A remark below: "sentiment" for the worst p95. */
+  note?: string;
+  bad?: boolean;
+  course?: (number | null)[];
+}
+
+export interface Course {
+  requests: (number | null)[];
+  errors: (number | null)[];
+  p95: (number | null)[];
+}
+
+const BAD_ERRORS = 0.01;
+const LITTLE_DISK = 0.1;
+
+const known = (values: (number | null | undefined)[]): number[] => values.filter((value): value is number => typeof value === "number");
+const sum = (values: (number | null)[]): number | null => {
+  const numbers = known(values);
+  return numbers.length === 0 ? null : numbers.reduce((total, value) => total + value, 0);
+};
+
+/** Requests add up; errors are weighed by them; of the latencies the worst counts, since quantiles do not add. */
+export function courseOf({ keys, t, v }: MetricColumns): Course {
+  const columns = (metric: string) => keys.flatMap((key, index) => (key.startsWith(`${metric}.`) ? [v[index] ?? []] : []));
+  const rates = columns("request_rate");
+  const errors = columns("error_rate");
+  const p95s = columns("p95_us");
+  const at = (index: number, of: readonly (readonly (number | null)[])[]) => of.map((column) => column[index] ?? null);
+  return {
+    requests: t.map((_, index) => sum(at(index, rates))),
+    errors: t.map((_, index) => {
+      const rate = at(index, rates);
+      const total = sum(rate);
+      if (!total) return null;
+      return at(index, errors).reduce<number>((failed, share, row) => failed + (share ?? 0) * (rate[row] ?? 0), 0) / total;
+    }),
+    p95: t.map((_, index) => {
+      const numbers = known(at(index, p95s));
+      return numbers.length === 0 ? null : Math.max(...numbers);
+    }),
+  };
+}
+
+function worst(overview: Overview): { name: string; p95: number } | null {
+  const rows = overview.endpoints.flatMap(({ name, live }) => (live.p95_us === null ? [] : [{ name, p95: live.p95_us }]));
+  return rows.reduce<{ name: string; p95: number } | null>((top, row) => (top === null || row.p95 > top.p95 ? row : top), null);
+}
+
+export function tilesOf(overview: Overview, course: Course | null): Tile[] {
+  const live = overview.endpoints.map((endpoint) => endpoint.live);
+  const requests = sum(live.map((each) => each.request_rate));
+  const failed = sum(live.map((each) => (each.error_rate === null || each.request_rate === null ? null : each.error_rate * each.request_rate)));
+  const errors = requests ? (failed ?? 0) / requests : null;
+  const slowest = worst(overview);
+  const online = overview.nodes.filter((node) => node.state === "online");
+  const gpus = online.flatMap((node) => node.info.gpus.map((gpu) => gpu.utilization));
+  const busy = gpus.length > 0 ? gpus : online.map((node) => node.info.cpu_utilization);
+  const fullest = online
+    .filter((node) => node.info.disk_total_bytes > 0)
+    .toSorted((a, b) => a.info.disk_free_bytes / a.info.disk_total_bytes - b.info.disk_free_bytes / b.info.disk_total_bytes)[0];
+  const { replicas_ready: ready, replicas_total: total } = overview.counts;
+  return [
+    { id: "requests", label: "Requests", value: rateParts(requests, "req/s"), formula: "Sum over all endpoints, as the gateways count", ...(course ? { course: course.requests } : {}) },
+    {
+      id: "errors",
+      label: "Errors",
+      value: percentParts(errors),
+      formula: "Failed requests of all requests",
+      bad: (errors ?? 0) > BAD_ERRORS,
+      ...(course ? { course: course.errors } : {}),
+    },
+    {
+      id: "p95",
+      label: "Slowest p95",
+      value: durationParts(slowest?.p95 ?? null),
+      formula: "The highest p95 of any endpoint; quantiles of several do not add up",
+      ...(slowest ? { note: slowest.name } : {}),
+      ...(course ? { course: course.p95 } : {}),
+    },
+    {
+      id: "busy",
+      label: gpus.length > 0 ? "GPUs busy" : "CPUs busy",
+      value: percentParts(busy.length > 0 ? (sum(busy) ?? 0) / busy.length : null),
+      formula: `Mean over ${gpus.length > 0 ? `${gpus.length} GPUs` : `${online.length} nodes`} that report`,
+    },
+    {
+      id: "replicas",
+      label: "Replicas ready",
+      value: { value: `${ready}`, unit: `of ${total}` },
+      formula: "Replicas that answer, of those that deployments ask for",
+      bad: ready < total,
+    },
+    {
+      id: "disk",
+      label: "Least disk free",
+      value: bytesParts(fullest?.info.disk_free_bytes ?? null),
+      formula: "On the node whose disk is fullest",
+      ...(fullest ? { note: fullest.name, bad: fullest.info.disk_free_bytes / fullest.info.disk_total_bytes < LITTLE_DISK } : {}),
+    },
+  ];
+}
