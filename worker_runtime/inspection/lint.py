@@ -227,7 +227,9 @@ def _devices(text: str, config: Any) -> Iterator[Problem]:
         anywhere = value_replaced(anywhere, f"{group}.kind", "KIND_AUTO") or anywhere
         anywhere = removed(anywhere, f"{group}.gpus") or anywhere
     field = f"instance_group[{named[0]}]"
-    sentence = "Instances are on GPUs: a machine without them refuses this model."
+    sentence = (
+        "Instances are on GPUs: machines without them refuse this model. KIND_AUTO suits all."
+    )
     yield fixed(
         Problem(
             "GpuNeeded",
