@@ -15,6 +15,7 @@ from shoal.cli.config import config
 from shoal.cli.deploy import deploy
 from shoal.cli.doctor import doctor
 from shoal.cli.endpoint import endpoint
+from shoal.cli.instance_type import instance_type
 from shoal.cli.login import login, logout
 from shoal.cli.logs import logs
 from shoal.cli.model import model
@@ -25,6 +26,7 @@ from shoal.cli.operation import op, operation
 from shoal.cli.proxy import proxy
 from shoal.cli.traffic import traffic
 from shoal.cli.up import up
+from shoal.cli.user import user
 from shoal.cli.version import version
 
 FAILURE, USAGE, NOT_FOUND, INTERRUPTED = 1, 2, 3, 130
@@ -52,7 +54,7 @@ def cli() -> None:
 COMMANDS = (
     *(up, deploy, endpoint, traffic, logs, proxy, model, online_endpoint, online_deployment),
     *(apply, diff, export, config, operation, op, node, audit, login, logout),
-    *(doctor, completion, version),
+    *(instance_type, user, doctor, completion, version),
 )
 for command in COMMANDS:
     cli.add_command(command)

@@ -15,6 +15,7 @@ from shoal.cli.options import (
     tags_option,
 )
 from shoal.cli.output import emit, output_option, print_fields, print_rows
+from shoal.cli.try_load import try_load
 from shoal.display.units import byte_count, moment
 
 _version_option = click.option("--version", "-v", help="A number.")
@@ -302,3 +303,6 @@ def _print(item: Any) -> None:
             "SHAPE": lambda row: " × ".join(str(axis) for axis in row[1]["shape"]),
         }
         print_rows(rows, columns, "  no tensors")
+
+
+model.add_command(try_load)

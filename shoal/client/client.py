@@ -1,13 +1,13 @@
 """The client: one method per thing to do to an installation, and ``deploy`` for the whole way."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self, cast
-from urllib.parse import quote
 
 import httpx
 
 from shoal.client import downloads, file_uploads, operations, uploads
+from shoal.client.administration import Administration, quoted
 from shoal.client.concurrency import Concurrency
 from shoal.client.discovery import Installation, find_installation
 from shoal.client.packing import Package, packaged
@@ -21,9 +21,9 @@ from shoal.client.types import (
     LogLine,
     Model,
     ModelVersion,
-    Node,
     Operation,
     SessionInfo,
+    TryLoad,
     Upload,
 )
 from shoal.client.uploads import OnBytes
@@ -32,7 +32,7 @@ UPLOAD_TIMEOUT_S = 900.0
 OPERATION_TIMEOUT_S = 900.0
 
 
-class Client:
+class Client(Administration):
     """``Client()`` finds the installation as the command line does; ``Client(url, token)`` says it.
 
     Every method raises ``Problem`` when the server refuses (``.code``, ``.detail``, ``.hints``) and
@@ -84,13 +84,13 @@ class Client:
         return list(self._items("/models", q=q, archived=archived))
 
     def get_model(self, name: str) -> Model:
-        return cast(Model, self._get(f"/models/{_quoted(name)}"))
+        return cast(Model, self._get(f"/models/{quoted(name)}"))
 
     def list_model_versions(self, name: str) -> list[ModelVersion]:
-        return list(self._items(f"/models/{_quoted(name)}/versions"))
+        return list(self._items(f"/models/{quoted(name)}/versions"))
 
     def get_model_version(self, name: str, version: int | str = "latest") -> ModelVersion:
-        return cast(ModelVersion, self._get(f"/models/{_quoted(name)}/versions/{version}"))
+        return cast(ModelVersion, self._get(f"/models/{quoted(name)}/versions/{version}"))
 
     def register_model(
         self,
@@ -126,7 +126,7 @@ class Client:
 
     def update_model_version(self, name: str, version: int | str, **words: Any) -> ModelVersion:
         """``words``: description, tags, declared."""
-        path = f"/models/{_quoted(name)}/versions/{version}"
+        path = f"/models/{quoted(name)}/versions/{version}"
         return cast(ModelVersion, self._transport.json("PATCH", path, json=words))
 
     def set_model_archived(
@@ -135,7 +135,7 @@ class Client:
         """The whole model, or one version: hidden from lists and new deployments, or back."""
         one = "" if version is None else f"/versions/{version}"
         verb = "archive" if archived else "restore"
-        self._transport.json("POST", f"/models/{_quoted(name)}{one}/{verb}")
+        self._transport.json("POST", f"/models/{quoted(name)}{one}/{verb}")
 
     def download_model(
         self, name: str, version: int | str, target: Path, *, on_bytes: OnBytes | None = None
@@ -192,7 +192,7 @@ class Client:
         return list(self._items("/endpoints", q=q))
 
     def get_endpoint(self, name: str) -> Endpoint:
-        return cast(Endpoint, self._get(f"/endpoints/{_quoted(name)}"))
+        return cast(Endpoint, self._get(f"/endpoints/{quoted(name)}"))
 
     def create_endpoint(self, name: str, **words: Any) -> Endpoint:
         """``words``: description, tags, declared."""
@@ -201,78 +201,78 @@ class Client:
 
     def update_endpoint(self, name: str, **words: Any) -> Endpoint:
         """``words``: description, tags, declared."""
-        path = f"/endpoints/{_quoted(name)}"
+        path = f"/endpoints/{quoted(name)}"
         return cast(Endpoint, self._transport.json("PATCH", path, json=words))
 
     def set_mirror(self, name: str, mirror_traffic: Mapping[str, int]) -> Endpoint:
         """``mirror_traffic``: one deployment without traffic, and up to 50 percent."""
-        path = f"/endpoints/{_quoted(name)}/mirror"
+        path = f"/endpoints/{quoted(name)}/mirror"
         body = {"mirror_traffic": dict(mirror_traffic)}
         return cast(Endpoint, self._transport.json("PUT", path, json=body))
 
     def regenerate_key(self, name: str, key_type: str) -> Keys:
         """``key_type``: primary or secondary; the other key goes on working."""
-        path = f"/endpoints/{_quoted(name)}/keys/regenerate"
+        path = f"/endpoints/{quoted(name)}/keys/regenerate"
         return cast(Keys, self._transport.json("POST", path, json={"key_type": key_type}))
 
     def create_deployment(self, endpoint: str, body: Mapping[str, Any]) -> Operation:
         """``body``: name, model, version, instance_count, traffic, replace, ..., as in REST."""
-        path = f"/endpoints/{_quoted(endpoint)}/deployments"
+        path = f"/endpoints/{quoted(endpoint)}/deployments"
         return cast(Operation, self._transport.json("POST", path, json=dict(body)))
 
     def get_deployment(self, endpoint: str, name: str) -> Deployment:
-        path = f"/endpoints/{_quoted(endpoint)}/deployments/{_quoted(name)}"
+        path = f"/endpoints/{quoted(endpoint)}/deployments/{quoted(name)}"
         return cast(Deployment, self._get(path))
 
     def roll_deployment(self, endpoint: str, name: str, **changes: Any) -> Operation:
         """``changes``: model, version, config_revision, environment. The old replicas answer until
         the new ones do, and stay if those never do."""
-        path = f"/endpoints/{_quoted(endpoint)}/deployments/{_quoted(name)}/update"
+        path = f"/endpoints/{quoted(endpoint)}/deployments/{quoted(name)}/update"
         return cast(Operation, self._transport.json("POST", path, json=changes))
 
     def rollback_deployment(
         self, endpoint: str, name: str, revision: int | None = None
     ) -> Operation:
         """``revision``: default the last before this one that came up."""
-        path = f"/endpoints/{_quoted(endpoint)}/deployments/{_quoted(name)}/rollback"
+        path = f"/endpoints/{quoted(endpoint)}/deployments/{quoted(name)}/rollback"
         return cast(Operation, self._transport.json("POST", path, json={"revision": revision}))
 
     def update_deployment(self, endpoint: str, name: str, **changes: Any) -> Deployment:
         """``changes``: description, tags, declared, retries, request_timeout_ms,
         max_concurrent_requests_per_instance (None: no limit)."""
-        path = f"/endpoints/{_quoted(endpoint)}/deployments/{_quoted(name)}"
+        path = f"/endpoints/{quoted(endpoint)}/deployments/{quoted(name)}"
         return cast(Deployment, self._transport.json("PATCH", path, json=changes))
 
     def scale_deployment(self, endpoint: str, name: str, instance_count: int) -> Operation:
-        path = f"/endpoints/{_quoted(endpoint)}/deployments/{_quoted(name)}"
+        path = f"/endpoints/{quoted(endpoint)}/deployments/{quoted(name)}"
         body = {"instance_count": instance_count}
         return cast(Operation, self._transport.json("PATCH", path, json=body))
 
     def delete_deployment(self, endpoint: str, name: str, *, force: bool = False) -> Operation:
         """``force``: even if it answers requests; the others take its share over."""
-        path = f"/endpoints/{_quoted(endpoint)}/deployments/{_quoted(name)}"
+        path = f"/endpoints/{quoted(endpoint)}/deployments/{quoted(name)}"
         params = {"force": "true"} if force else None
         return cast(Operation, self._transport.json("DELETE", path, params=params))
 
     def delete_endpoint(self, name: str) -> Operation:
         """The running operation; give it to ``wait_operation``."""
-        return cast(Operation, self._transport.json("DELETE", f"/endpoints/{_quoted(name)}"))
+        return cast(Operation, self._transport.json("DELETE", f"/endpoints/{quoted(name)}"))
 
     def set_traffic(self, name: str, traffic: Mapping[str, int]) -> Endpoint:
         """``traffic`` maps deployments to percent; the sum is 100, or 0 to close the endpoint."""
         body = {"traffic": dict(traffic)}
         return cast(
-            Endpoint, self._transport.json("PUT", f"/endpoints/{_quoted(name)}/traffic", json=body)
+            Endpoint, self._transport.json("PUT", f"/endpoints/{quoted(name)}/traffic", json=body)
         )
 
     def get_keys(self, name: str) -> Keys:
         """The endpoint's keys; the server records that they were read."""
-        path = f"/endpoints/{_quoted(name)}/keys/list"
+        path = f"/endpoints/{quoted(name)}/keys/list"
         return cast(Keys, self._transport.json("POST", path))
 
     def create_endpoint_token(self, name: str) -> EndpointToken:
         """A token that opens the endpoint until it expires; the server records that it was made."""
-        path = f"/endpoints/{_quoted(name)}/token"
+        path = f"/endpoints/{quoted(name)}/token"
         return cast(EndpointToken, self._transport.json("POST", path))
 
     def get_logs(
@@ -286,11 +286,11 @@ class Client:
         after: int | None = None,
     ) -> list[LogLine]:
         """Lines of the deployment's replicas, oldest first; ``after``: the last id already seen."""
-        path = f"/endpoints/{_quoted(endpoint)}/deployments/{_quoted(deployment)}/logs"
+        path = f"/endpoints/{quoted(endpoint)}/deployments/{quoted(deployment)}/logs"
         body = self._get(path, tail=tail, replica=replica, stream=stream, after=after)
         return cast(list[LogLine], body["lines"])
 
-    # operations and nodes -------------------------------------------------------------------------
+    # operations -----------------------------------------------------------------------------------
 
     def start_deploy(
         self,
@@ -319,13 +319,13 @@ class Client:
         return cast(Operation, self._transport.json("POST", "/deploy", json=body))
 
     def get_operation(self, operation_id: str) -> Operation:
-        return cast(Operation, self._get(f"/operations/{_quoted(operation_id)}"))
+        return cast(Operation, self._get(f"/operations/{quoted(operation_id)}"))
 
     def list_operations(self, endpoint: str | None = None) -> list[Operation]:
         return list(self._items("/operations", endpoint=endpoint))
 
     def cancel_operation(self, operation_id: str) -> Operation:
-        path = f"/operations/{_quoted(operation_id)}/cancel"
+        path = f"/operations/{quoted(operation_id)}/cancel"
         return cast(Operation, self._transport.json("POST", path))
 
     def wait_operation(
@@ -338,37 +338,34 @@ class Client:
         """The operation, Succeeded. Raises OperationFailed with its reason, or WaitTimeout."""
         return operations.wait(self._transport, operation, timeout_s=timeout_s, on_change=on_change)
 
-    def verify_audit(self) -> dict[str, Any]:
-        """Whether the event log's chain holds: ``ok``, ``sealed``, ``head``, ``broken``."""
-        return cast(dict[str, Any], self._get("/events/verify"))
-
-    def export_audit(self, kind: str = "ndjson") -> Iterator[bytes]:
-        """The whole event log, oldest first; ``kind`` is ``ndjson`` or ``csv``."""
-        return self._transport.stream(f"/events/export?file_format={_quoted(kind)}")
-
-    def list_nodes(self) -> list[Node]:
-        return list(self._items("/nodes"))
-
-    def set_cordoned(self, node: str, *, cordoned: bool) -> Node:
-        """A cordoned node keeps what runs there and gets nothing new."""
-        verb = "cordon" if cordoned else "uncordon"
-        return cast(Node, self._transport.json("POST", f"/nodes/{_quoted(node)}/{verb}"))
-
-    def drain_node(
-        self, node: str, *, dry_run: bool = False, force: bool = False, deadline_s: int = 600
-    ) -> dict[str, Any]:
-        """``moves``: which replica answers where before it goes from here."""
-        body = {"dry_run": dry_run, "force": force, "deadline_s": deadline_s}
-        path = f"/nodes/{_quoted(node)}/drain"
-        return cast(dict[str, Any], self._transport.json("POST", path, json=body))
-
     def validate_config(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """``text``, ``repo_model``, and optionally ``model``, ``version`` to check against."""
         answer = self._transport.json("POST", "/config/validate", json=dict(body))
         return cast(dict[str, Any], answer)
 
-    def create_join_token(self) -> dict[str, Any]:
-        return cast(dict[str, Any], self._transport.json("POST", "/join-tokens", json={}))
+    # trials ---------------------------------------------------------------------------------------
+
+    def start_try_load(
+        self,
+        model: str,
+        version: int | str = "latest",
+        *,
+        node: str = "",
+        instance_type: str = "",
+        timeout_s: int | None = None,
+    ) -> TryLoad:
+        """Loads a version on a node, once, without an endpoint; follow it with ``get_try_load``."""
+        body: dict[str, Any] = {"model": model, "version": str(version)}
+        optional = {"node": node, "instance_type": instance_type, "timeout_s": timeout_s}
+        body |= {key: value for key, value in optional.items() if value}
+        return cast(TryLoad, self._transport.json("POST", "/try-loads", json=body))
+
+    def get_try_load(self, trial_id: str) -> TryLoad:
+        return cast(TryLoad, self._get(f"/try-loads/{quoted(trial_id)}"))
+
+    def cancel_try_load(self, trial_id: str) -> TryLoad:
+        path = f"/try-loads/{quoted(trial_id)}/cancel"
+        return cast(TryLoad, self._transport.json("POST", path))
 
     # the whole way --------------------------------------------------------------------------------
 
@@ -398,21 +395,3 @@ class Client:
             instance_count=instance_count,
         )
         return cast(DeployResult, self.wait_operation(operation, timeout_s=timeout_s)["result"])
-
-    # ----------------------------------------------------------------------------------------------
-
-    def _get(self, path: str, **params: Any) -> Any:
-        return self._transport.json("GET", path, params=params)
-
-    def _items(self, path: str, **params: Any) -> Iterator[Any]:
-        cursor: str | None = None
-        while True:
-            page = self._get(path, limit=200, cursor=cursor, **params)
-            yield from page["items"]
-            cursor = page.get("next_cursor")
-            if not cursor:
-                return
-
-
-def _quoted(part: str) -> str:
-    return quote(part, safe="")

@@ -203,3 +203,43 @@ class SessionInfo(TypedDict):
     user: dict[str, str] | None
     csrf_token: str
     version: str
+
+
+class User(TypedDict):
+    username: str
+    role: str
+    active: bool
+    created_at: str
+    last_login: str | None
+    password: NotRequired[str | None]  # told once, when it was made up
+
+
+class InstanceType(TypedDict):
+    name: str
+    aliases: list[str]
+    description: str
+    gpu_count: int
+    gpu_policy: str
+    gpu_model: str
+    gpu_memory_bytes: int
+    cpu_count: int
+    memory_bytes: int
+    node_labels: dict[str, str]
+    used_by: int
+    nodes: list[str]
+
+
+class TryLoad(TypedDict):
+    """One trial of a version on a node: ``state`` as an operation's, ``phase`` as a replica's."""
+
+    id: str
+    state: str
+    model: str | None
+    version: int | None
+    node: str
+    phase: str
+    load_seconds: float | None
+    memory_bytes: int
+    effective: dict[str, Any]
+    log: str
+    error: ErrorBody | None

@@ -1,0 +1,67 @@
+"""``shoal model try-load``: does a version load, and what does it take, without an endpoint."""
+
+from typing import Any
+
+import click
+
+from shoal.cli.output import emit, output_option, print_fields
+from shoal.display.units import byte_count, duration
+
+OVER = ("Succeeded", "Failed", "Canceled")
+POLL_S = 0.5
+
+
+@click.command("try-load")
+@click.argument("model", metavar="NAME[:VERSION]")
+@click.option("--node", help="Default: where it would be placed.")
+@click.option("--instance-type", help="As a deployment with this instance type.")
+@click.option("--timeout", type=click.IntRange(1), help="Seconds, downloading included.")
+@output_option
+def try_load(
+    model: str, node: str | None, instance_type: str | None, timeout: int | None, output: str
+) -> int:
+    """Load a registered model on a node once, to see whether and how it does.
+
+    Prints what it takes; with -o json also the configuration in effect and the runtime's last
+    words. Exit code 1 if it does not load; Ctrl-C ends the trial.
+    """
+    from shoal.cli.report import note
+    from shoal.client import Client
+
+    name, _, version = model.partition(":")
+    with Client() as client:
+        trial = client.start_try_load(
+            name,
+            version or "latest",
+            node=node or "",
+            instance_type=instance_type or "",
+            timeout_s=timeout,
+        )
+        phase = ""
+        try:
+            while trial["state"] not in OVER:
+                if trial["phase"] != phase:
+                    phase = trial["phase"]
+                    note(f"… {phase} on {trial['node'] or 'a node'}")
+                client.concurrency.pause(POLL_S)
+                trial = client.get_try_load(trial["id"])
+        except KeyboardInterrupt:
+            client.cancel_try_load(trial["id"])
+            raise
+    emit(trial, output, lambda: print_fields(_fields(trial)))
+    return 0 if trial["state"] == "Succeeded" else 1
+
+
+def _fields(trial: Any) -> dict[str, object]:
+    error = trial["error"]
+    load_s = trial["load_seconds"]
+    return {
+        "State": trial["state"],
+        "Model": f"{trial['model']}:{trial['version']}",
+        "Node": trial["node"],
+        "Load time": duration(load_s) if load_s is not None else None,
+        "Memory": byte_count(trial["memory_bytes"]) if trial["memory_bytes"] else None,
+        "Why": error.get("message") if error else None,
+        "Detail": error.get("detail") if error else None,
+        "What to try": " ".join(error.get("hints") or []) if error else None,
+    }

@@ -1,0 +1,84 @@
+"""The client's calls that look after an installation: people, nodes, instance types, the log."""
+
+from collections.abc import Iterator
+from typing import Any, cast
+from urllib.parse import quote
+
+from shoal.client.transport import Transport
+from shoal.client.types import InstanceType, Node, User
+
+
+class Administration:
+    """A part of ``Client``; most of it needs the role operator or admin."""
+
+    _transport: Transport
+
+    def verify_audit(self) -> dict[str, Any]:
+        """Whether the event log's chain holds: ``ok``, ``sealed``, ``head``, ``broken``."""
+        return cast(dict[str, Any], self._get("/events/verify"))
+
+    def export_audit(self, kind: str = "ndjson") -> Iterator[bytes]:
+        """The whole event log, oldest first; ``kind`` is ``ndjson`` or ``csv``."""
+        return self._transport.stream(f"/events/export?file_format={quoted(kind)}")
+
+    def list_nodes(self) -> list[Node]:
+        return list(self._items("/nodes"))
+
+    def set_cordoned(self, node: str, *, cordoned: bool) -> Node:
+        """A cordoned node keeps what runs there and gets nothing new."""
+        verb = "cordon" if cordoned else "uncordon"
+        return cast(Node, self._transport.json("POST", f"/nodes/{quoted(node)}/{verb}"))
+
+    def drain_node(
+        self, node: str, *, dry_run: bool = False, force: bool = False, deadline_s: int = 600
+    ) -> dict[str, Any]:
+        """``moves``: which replica answers where before it goes from here."""
+        body = {"dry_run": dry_run, "force": force, "deadline_s": deadline_s}
+        path = f"/nodes/{quoted(node)}/drain"
+        return cast(dict[str, Any], self._transport.json("POST", path, json=body))
+
+    def create_join_token(self) -> dict[str, Any]:
+        return cast(dict[str, Any], self._transport.json("POST", "/join-tokens", json={}))
+
+    def list_users(self) -> list[User]:
+        return list(self._items("/users"))
+
+    def create_user(self, username: str, role: str, password: str | None = None) -> User:
+        """``role``: viewer, invoker, deployer, operator or admin. Without a password one is made
+        up and told, once, in ``password``."""
+        body = {"username": username, "role": role, "password": password}
+        return cast(User, self._transport.json("POST", "/users", json=body))
+
+    def update_user(self, username: str, **changes: Any) -> User:
+        """``changes``: role, active."""
+        path = f"/users/{quoted(username)}"
+        return cast(User, self._transport.json("PATCH", path, json=changes))
+
+    def set_user_password(self, username: str, password: str | None = None) -> str | None:
+        """The password that was made up when none was given."""
+        path = f"/users/{quoted(username)}/password"
+        answer = self._transport.json("POST", path, json={"password": password})
+        return cast("str | None", answer["password"])
+
+    def list_instance_types(self) -> list[InstanceType]:
+        return list(self._items("/instance-types"))
+
+    def get_instance_type(self, name: str) -> InstanceType:
+        """By its name, or an alias such as Azure's machine sizes."""
+        return cast(InstanceType, self._get(f"/instance-types/{quoted(name)}"))
+
+    def _get(self, path: str, **params: Any) -> Any:
+        return self._transport.json("GET", path, params=params)
+
+    def _items(self, path: str, **params: Any) -> Iterator[Any]:
+        cursor: str | None = None
+        while True:
+            page = self._get(path, limit=200, cursor=cursor, **params)
+            yield from page["items"]
+            cursor = page.get("next_cursor")
+            if not cursor:
+                return
+
+
+def quoted(part: str) -> str:
+    return quote(part, safe="")

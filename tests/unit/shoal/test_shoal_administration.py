@@ -1,0 +1,120 @@
+"""Users, instance types and trials on a terminal: what is sent, what is printed, exit codes."""
+
+import io
+import json
+from typing import Any
+
+import httpx
+import pytest
+
+from shoal.cli.main import main
+from tests.support.shoal_server import FakeServer, problem
+
+Capture = pytest.CaptureFixture[str]
+ADA: dict[str, Any] = {"username": "ada", "role": "deployer", "active": True, "created_at": "",
+                       "last_login": None}  # fmt: skip
+GPU: dict[str, Any] = {
+    "name": "gpu", "aliases": ["Standard_NC6s_v3"], "description": "One.", "gpu_count": 1,
+    "gpu_policy": "preferred", "gpu_model": "T4", "gpu_memory_bytes": 0, "cpu_count": 4,
+    "memory_bytes": 1 << 30, "node_labels": {}, "used_by": 2, "nodes": ["one"],
+}  # fmt: skip
+TRIAL: dict[str, Any] = {
+    "id": "t1", "state": "Running", "model": "net", "version": 2, "node": "", "phase": "placing",
+    "load_seconds": None, "memory_bytes": 0, "effective": {}, "log": "", "error": None,
+}  # fmt: skip
+
+
+class Sent:
+    """Answers, and remembers the bodies it was sent."""
+
+    def __init__(self, server: FakeServer, call: str, *bodies: Any, status: int = 200) -> None:
+        self.bodies: list[Any] = []
+        left = list(bodies)
+
+        def answer(request: httpx.Request) -> httpx.Response:
+            self.bodies.append(json.loads(request.content) if request.content else None)
+            return httpx.Response(status, json=left.pop(0))
+
+        server.fail_next(call, answer, times=len(bodies))
+
+
+def page(*items: Any) -> dict[str, Any]:
+    return {"items": list(items), "next_cursor": None}
+
+
+def test_users_are_listed_and_added(installed: FakeServer, capsys: Capture) -> None:
+    Sent(installed, "GET /users", page(ADA))
+    assert main(["user", "list"]) == 0
+    assert capsys.readouterr().out.split()[-4:] == ["ada", "deployer", "yes", "–"]
+    sent = Sent(installed, "POST /users", ADA | {"password": "made-up"}, status=201)
+    assert main(["user", "add", "ada", "--role", "deployer"]) == 0
+    assert sent.bodies == [{"username": "ada", "role": "deployer", "password": None}]
+    assert "made-up" in capsys.readouterr().out
+
+
+def test_a_given_password_comes_from_stdin(
+    installed: FakeServer, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("secret words\n"))
+    sent = Sent(installed, "POST /users/ada/password", {"password": None})
+    assert main(["user", "reset-password", "ada", "--password-stdin"]) == 0
+    assert sent.bodies == [{"password": "secret words"}]
+    out = capsys.readouterr().out
+    assert "as given" in out and "secret" not in out
+
+
+def test_only_what_is_said_changes(installed: FakeServer, capsys: Capture) -> None:
+    sent = Sent(installed, "PATCH /users/ada", ADA | {"active": False})
+    assert main(["user", "update", "ada", "--inactive"]) == 0
+    assert sent.bodies == [{"active": False}]
+    assert main(["user", "update", "ada"]) == 2
+    assert main(["user", "update", "ada", "--role", "king"]) == 2
+    assert "--role" in capsys.readouterr().err
+    installed.fail_next("PATCH /users/eve", lambda _: problem(404, "UserNotFound", "No eve"))
+    assert main(["user", "update", "eve", "--active"]) == 3
+    installed.fail_next("GET /users", lambda _: problem(403, "Forbidden", "Needs the role admin"))
+    assert main(["user", "list"]) == 1
+
+
+def test_instance_types(installed: FakeServer, capsys: Capture) -> None:
+    Sent(installed, "GET /instance-types", page(GPU))
+    assert main(["instance-type", "list"]) == 0
+    assert "1 T4 (preferred)" in capsys.readouterr().out
+    Sent(installed, "GET /instance-types/Standard_NC6s_v3", GPU)
+    assert main(["instance-type", "show", "Standard_NC6s_v3", "--query", "name"]) == 0
+    assert "gpu" in capsys.readouterr().out
+
+
+def test_a_trial_is_followed_to_its_end(installed: FakeServer, capsys: Capture) -> None:
+    sent = Sent(installed, "POST /try-loads", TRIAL, status=202)
+    loading = TRIAL | {"node": "one", "phase": "loading"}
+    done = loading | {"state": "Succeeded", "load_seconds": 1.5, "memory_bytes": 3 << 20}
+    Sent(installed, "GET /try-loads/t1", loading, loading, done)
+    assert main(["model", "try-load", "net:2", "--node", "one"]) == 0
+    assert sent.bodies == [{"model": "net", "version": "2", "node": "one"}]
+    shown = capsys.readouterr()
+    assert shown.err.count("loading on one") == 1
+    assert "1.50 s" in shown.out and "3.00 MiB" in shown.out
+
+
+def test_a_trial_that_fails_says_why_and_exits_1(installed: FakeServer, capsys: Capture) -> None:
+    error = {"code": "ModelLoadFailed", "message": "It does not load.", "detail": "no such op",
+             "hints": ["Export it again."]}  # fmt: skip
+    Sent(installed, "POST /try-loads", TRIAL | {"state": "Failed", "error": error}, status=202)
+    assert main(["model", "try-load", "net"]) == 1
+    out = capsys.readouterr().out
+    for words in ("It does not load.", "no such op", "Export it again."):
+        assert words in out
+
+
+def test_ctrl_c_ends_the_trial(
+    installed: FakeServer, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(_: httpx.Request) -> httpx.Response:
+        raise KeyboardInterrupt
+
+    Sent(installed, "POST /try-loads", TRIAL, status=202)
+    installed.fail_next("GET /try-loads/t1", interrupted)
+    Sent(installed, "POST /try-loads/t1/cancel", TRIAL | {"state": "Canceled"})
+    assert main(["model", "try-load", "net"]) == 130
+    assert installed.calls[-1] == "POST /try-loads/t1/cancel"
