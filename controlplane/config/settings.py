@@ -26,6 +26,8 @@ SHOAL_TLS_DIR = Path(env.text("SHOAL_TLS_DIR", str(SHOAL_HOME / "tls")))
 
 # Stores.
 SHOAL_BLOB_DIR = Path(env.text("SHOAL_BLOB_DIR", str(SHOAL_HOME / "blobs")))
+# s3://bucket/prefix?endpoint=... instead of that folder; see registry/stores/s3.py.
+SHOAL_BLOB_URL = env.text("SHOAL_BLOB_URL", "")
 SHOAL_UPLOAD_DIR = Path(env.text("SHOAL_UPLOAD_DIR", str(SHOAL_HOME / "uploads")))
 SHOAL_MAX_UPLOAD_BYTES = env.integer("SHOAL_MAX_UPLOAD_BYTES", 200 * 2**30)
 SHOAL_MAX_UNPACKED_BYTES = env.integer("SHOAL_MAX_UNPACKED_BYTES", 400 * 2**30)

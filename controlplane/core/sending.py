@@ -1,14 +1,14 @@
-"""Sending a file in pieces without holding a thread or the file: Range requests, asynchronously."""
+"""Sending bytes in pieces, asynchronously: neither a thread nor all of them are held; Range."""
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
-from pathlib import Path
-from typing import Final
+from collections.abc import AsyncIterator, Callable
+from typing import BinaryIO, Final
 
 from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.utils.http import content_disposition_header
 
+OpenAt = Callable[[int], BinaryIO]
 PIECE_BYTES: Final = 2**20
 RANGE: Final = re.compile(r"bytes=(\d+)-(\d*)")
 
@@ -26,11 +26,10 @@ def byte_range(header: str, size: int) -> tuple[int, int] | None:
     return (first, last) if first < size and first <= last else None
 
 
-async def pieces(path: Path, first: int, count: int) -> AsyncIterator[bytes]:
+async def pieces(open_at: OpenAt, first: int, count: int) -> AsyncIterator[bytes]:
     # why async: a sync iterator would be drained into memory as a whole under ASGI
-    file = await asyncio.to_thread(path.open, "rb")
+    file = await asyncio.to_thread(open_at, first)
     try:
-        await asyncio.to_thread(file.seek, first)
         while count > 0:
             piece = await asyncio.to_thread(file.read, min(PIECE_BYTES, count))
             if not piece:
@@ -41,9 +40,11 @@ async def pieces(path: Path, first: int, count: int) -> AsyncIterator[bytes]:
         file.close()
 
 
-def file_response(path: Path, range_header: str, *, filename: str = "") -> HttpResponseBase:
-    """200, 206 or 416; the file must exist. With a name it is for keeping, not for showing."""
-    size = path.stat().st_size
+def bytes_response(
+    size: int, open_at: OpenAt, range_header: str, *, filename: str = ""
+) -> HttpResponseBase:
+    """200, 206 or 416; ``open_at`` gives the bytes from a place on. With a name it is for keeping,
+    not for showing."""
     span = byte_range(range_header, size)
     if span is None:
         return HttpResponse(status=416, headers={"Content-Range": f"bytes */{size}"})
@@ -51,7 +52,7 @@ def file_response(path: Path, range_header: str, *, filename: str = "") -> HttpR
     count = last - first + 1
     partial = bool(RANGE.fullmatch(range_header.strip()))
     response = StreamingHttpResponse(
-        pieces(path, first, count),
+        pieces(open_at, first, count),
         status=206 if partial else 200,
         content_type="application/octet-stream",
         headers={"Content-Length": str(count), "Accept-Ranges": "bytes"},

@@ -5,7 +5,7 @@ import zipfile
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import BinaryIO, cast
 
-from controlplane.registry.storage import blob_path
+from controlplane.registry.stores import blob_store
 from controlplane.registry.types import FileEntry
 
 PIECE_BYTES = 2**20
@@ -57,4 +57,4 @@ async def zip_pieces(
 
 
 def _open(sha256: str) -> BinaryIO:
-    return blob_path(sha256).open("rb")
+    return blob_store().open(sha256)

@@ -1,10 +1,9 @@
-"""Bytes on disk: parts of uploads written at offsets, and blobs under their SHA-256.
+"""Bytes on disk: parts of uploads written at offsets, and the lock around the store of blobs.
 
 Every writer of one upload, or of one blob, holds a file lock, so that several web processes and
 workers sharing the directories cannot interleave. A full disk raises DiskFull and changes nothing.
 """
 
-import errno
 import fcntl
 import hashlib
 import os
@@ -13,14 +12,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, Protocol
-from uuid import uuid4
 
 from django.conf import settings
 
 from controlplane.core.errors import DiskFull
+from controlplane.registry.stores.disk import full_disk_said
 
 PIECE_BYTES = 2**20
-FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 class Readable(Protocol):
@@ -33,32 +31,6 @@ def part_path(upload_id: str) -> Path:
 
 def work_path(upload_id: str, claim: str) -> Path:
     return Path(settings.SHOAL_UPLOAD_DIR) / f"{upload_id}.{claim}.work"
-
-
-def blob_path(sha256: str) -> Path:
-    return Path(settings.SHOAL_BLOB_DIR) / sha256[:2] / sha256
-
-
-@contextmanager
-def full_disk_said(where: Path) -> Iterator[None]:
-    """Turn "no space" of the operating system into DiskFull, which says where."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno not in FULL:
-            raise
-        raise DiskFull(
-            f"The disk of {where} is full.",
-            hints=("Free space there, then continue: nothing that was stored is lost.",),
-            extra={"free_bytes": free_bytes(where)},
-        ) from error
-
-
-def free_bytes(where: Path) -> int:
-    """What is left on the disk that holds, or will hold, ``where``."""
-    while not where.exists():
-        where = where.parent
-    return shutil.disk_usage(where).free
 
 
 @contextmanager
@@ -133,46 +105,6 @@ def blob_lock(*, exclusive: bool) -> Iterator[None]:
     with (root / ".lock").open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH)
         yield
-
-
-def blob_store(source: Path, sha256: str) -> None:
-    """Move ``source`` into the store, durably. The caller holds ``blob_lock``, knows the hash."""
-    target = blob_path(sha256)
-    if target.exists() and target.stat().st_size == source.stat().st_size:
-        source.unlink()
-        return
-    with full_disk_said(target.parent.parent):
-        target.parent.mkdir(parents=True, exist_ok=True)
-        staged = target.parent / f".{sha256}.{uuid4().hex}"
-        try:
-            # why move and not rename: uploads and blobs may lie on different disks.
-            shutil.move(source, staged)
-            staged.chmod(0o444)
-            _fsync(staged)
-            staged.replace(target)
-        finally:
-            staged.unlink(missing_ok=True)
-        _fsync(target.parent)
-
-
-def link_or_copy(source: Path, target: Path) -> None:
-    """The same bytes under a second name; a copy where the file system cannot do that."""
-    try:
-        target.hardlink_to(source)
-    except OSError:
-        shutil.copyfile(source, target)
-
-
-def blob_remove(sha256: str) -> None:
-    blob_path(sha256).unlink(missing_ok=True)
-
-
-def _fsync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def upload_files_remove(upload_id: str) -> None:

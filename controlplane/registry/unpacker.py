@@ -7,9 +7,9 @@ from pathlib import Path
 
 from django.conf import settings
 
-from controlplane.registry import storage
 from controlplane.registry.errors import IngestFailed
 from controlplane.registry.programs import Limits, TimedOut, run_limited
+from controlplane.registry.stores.disk import free_bytes
 
 TIMEOUT_S = 1800
 ADDRESS_BYTES = 4 * 2**30
@@ -27,7 +27,7 @@ def unpack(archive: Path, folder: Path, *, tick: Callable[[], None]) -> list[str
     ]  # fmt: skip
     limits = Limits(
         cpu_s=TIMEOUT_S,
-        file_bytes=min(settings.SHOAL_MAX_UNPACKED_BYTES, storage.free_bytes(folder)),
+        file_bytes=min(settings.SHOAL_MAX_UNPACKED_BYTES, free_bytes(folder)),
         address_bytes=ADDRESS_BYTES,
     )
     try:

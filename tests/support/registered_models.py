@@ -1,9 +1,11 @@
 """Registered model versions with real blobs, without uploading anything."""
 
 import hashlib
+import tempfile
+from pathlib import Path
 
 from controlplane.registry.models import Model, ModelVersion, RepoModel
-from controlplane.registry.storage import blob_path
+from controlplane.registry.stores import blob_store
 
 CONFIG = 'name: "digits"\nbackend: "onnxruntime"\n'
 
@@ -43,7 +45,7 @@ def model_register(
 
 def _file(path: str, content: bytes) -> dict[str, object]:
     sha256 = hashlib.sha256(content).hexdigest()
-    blob = blob_path(sha256)
-    blob.parent.mkdir(parents=True, exist_ok=True)
-    blob.write_bytes(content)
+    with tempfile.NamedTemporaryFile(delete=False) as file:
+        file.write(content)
+    blob_store().put(Path(file.name), sha256)
     return {"path": path, "size": len(content), "sha256": sha256}

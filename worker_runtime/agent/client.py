@@ -79,7 +79,10 @@ class ControlClient:
         """The bytes of a blob from `offset` on. Raises ControlError, also while iterating."""
         headers = {"Range": f"bytes={offset}-"} if offset else {}
         with _translated("blob"):
-            async with self._http.stream("GET", f"blobs/{sha256}", headers=headers) as response:
+            # why followed: the bytes may lie in a bucket; httpx keeps our credential to ourselves
+            async with self._http.stream(
+                "GET", f"blobs/{sha256}", headers=headers, follow_redirects=True
+            ) as response:
                 if response.is_error:
                     await response.aread()
                     raise _refusal(response)

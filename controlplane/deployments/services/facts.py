@@ -26,7 +26,7 @@ from controlplane.nodes.selectors import (
     nodes_heard_since,
 )
 from controlplane.registry.models import ModelVersion
-from controlplane.registry.storage import blob_path
+from controlplane.registry.stores import blob_store
 
 
 def case_load(operation: Operation, now: datetime) -> Case:
@@ -119,7 +119,8 @@ def spec_failure(deployment: Deployment) -> Failure | None:
         return Failure(
             "ConfigInvalid", f"The configuration is for {', '.join(strangers)}, not in {version}."
         )
-    missing = [e["path"] for e in version.manifest if not blob_path(e["sha256"]).is_file()]
+    absent = blob_store().missing(entry["sha256"] for entry in version.manifest)
+    missing = [entry["path"] for entry in version.manifest if entry["sha256"] in absent]
     if missing:
         return Failure(
             "BlobMissing",

@@ -1,5 +1,7 @@
 """REST of what a version holds: aliases, files, the whole as a zip, who uses it, the blob store."""
 
+from functools import partial
+
 from django.http import HttpResponseBase, StreamingHttpResponse
 from django.utils import timezone
 from django.utils.http import content_disposition_header
@@ -12,7 +14,7 @@ from rest_framework.views import APIView
 
 from controlplane.accounts.policy import Permission
 from controlplane.core.errors import Invalid
-from controlplane.core.sending import file_response
+from controlplane.core.sending import bytes_response
 from controlplane.registry import selectors
 from controlplane.registry.downloads import zip_pieces
 from controlplane.registry.errors import FileMissing
@@ -27,7 +29,7 @@ from controlplane.registry.serializers import (
     UsageListSerializer,
 )
 from controlplane.registry.services import aliases, blobs, versions
-from controlplane.registry.storage import blob_path
+from controlplane.registry.stores import blob_store
 
 REVISION = OpenApiParameter(
     "revision", int, description="with the configurations of this revision; default: the files"
@@ -93,13 +95,15 @@ class FileView(APIView):
         """One file, whole or from where a download broke off."""
         row = selectors.version_get(name, version)
         entry = next((entry for entry in row.manifest if entry["path"] == path), None)
-        if entry is None or not blob_path(entry["sha256"]).is_file():
+        size = blob_store().size(entry["sha256"]) if entry else None
+        if entry is None or size is None:
             raise FileMissing(f"{row} has no file {path}.")
         begun = request.headers.get("Range", "bytes=0-").replace(" ", "").startswith("bytes=0-")
         if begun:  # the rest of a download that broke off is the same download
             versions.download_record(version=row, actor=request.user.get_username(), path=path)
-        response = file_response(
-            blob_path(entry["sha256"]),
+        response = bytes_response(
+            size,
+            partial(blob_store().open, entry["sha256"]),
             request.headers.get("Range", ""),
             filename=path.rpartition("/")[2],
         )
@@ -121,7 +125,7 @@ class ArchiveView(APIView):
         row = selectors.version_get(name, version)
         number = revision_of(request)
         revision = selectors.revision_get(row, number) if number else None
-        missing = [e["path"] for e in row.manifest if not blob_path(e["sha256"]).is_file()]
+        missing = blob_store().missing(entry["sha256"] for entry in row.manifest)
         if missing:
             raise FileMissing(f"{len(missing)} file(s) of {row} are no longer stored.")
         versions.download_record(version=row, actor=request.user.get_username())

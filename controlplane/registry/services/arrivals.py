@@ -3,6 +3,7 @@
 from controlplane.registry import selectors, storage
 from controlplane.registry.errors import FileNotAnnounced, UploadIncomplete
 from controlplane.registry.models import Blob, Upload
+from controlplane.registry.stores import blob_store
 from controlplane.registry.types import FileEntry, FileProgress
 
 
@@ -43,7 +44,7 @@ def files_missing(upload: Upload) -> list[FileProgress]:
 
 
 def _arrived(upload: Upload, entry: FileEntry, *, stored: bool) -> int:
-    if stored and storage.blob_path(entry["sha256"]).exists():
+    if stored and blob_store().size(entry["sha256"]) is not None:
         return entry["size"]
     return min(storage.part_size(part_name(upload.pk, entry["sha256"])), entry["size"])
 

@@ -2,9 +2,12 @@
 
 from datetime import datetime, timedelta
 
+from django.db import transaction
+
 from controlplane.core import events
 from controlplane.registry import selectors, storage
 from controlplane.registry.models import Blob
+from controlplane.registry.stores import blob_store
 
 MIN_AGE = timedelta(hours=24)
 
@@ -15,11 +18,13 @@ def blobs_collect(*, now: datetime, actor: str = "system") -> int:
     candidates = set(Blob.objects.filter(seen_at__lt=old).values_list("pk", flat=True))
     removed = 0
     for sha256 in candidates - selectors.blobs_used():
-        with storage.blob_lock(exclusive=True):
-            # why asked again: an upload of the same bytes may have made it young since.
-            count, _ = Blob.objects.filter(pk=sha256, seen_at__lt=old).delete()
-            if count:
-                storage.blob_remove(sha256)
+        with storage.blob_lock(exclusive=True), transaction.atomic():
+            # why asked again: an upload of the same bytes may have made it young since. The row
+            # stays held until the bytes are gone, so that a worker elsewhere waits and stores anew.
+            row = Blob.objects.select_for_update().filter(pk=sha256, seen_at__lt=old).first()
+            if row is not None:
+                blob_store().remove(sha256)
+                row.delete()
                 removed += 1
     if removed:
         events.record(

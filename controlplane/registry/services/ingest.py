@@ -28,6 +28,8 @@ from controlplane.registry.formats import Format, detect, single_name
 from controlplane.registry.models import Blob, Upload
 from controlplane.registry.selectors import ACTIVE
 from controlplane.registry.services.file_lists import files_lay_out, files_verify
+from controlplane.registry.stores import blob_store
+from controlplane.registry.stores.disk import full_disk_said, link_or_copy
 from controlplane.registry.types import FileEntry, Inspection, InspectionProblem, steps_new
 
 logger = logging.getLogger(__name__)
@@ -142,13 +144,13 @@ class Ingest:
         """Fill the work folder; returns what was done to make it a repository."""
         upload = self.upload
         part = storage.part_path(upload.pk)
-        with storage.full_disk_said(self.folder.parent):
+        with full_disk_said(self.folder.parent):
             self.folder.mkdir(parents=True)
             if upload.files:
                 files_lay_out(upload, self.folder)
                 return layout.arrange(self.folder, upload.filename)
             if detect(part, upload.filename) is Format.SINGLE:
-                storage.link_or_copy(part, self.folder / single_name(part, upload.filename))
+                link_or_copy(part, self.folder / single_name(part, upload.filename))
                 return layout.arrange(self.folder, upload.filename)
             said = unpacker.unpack(part, self.folder, tick=self.beat)
             return said + layout.arrange(self.folder, upload.filename)
@@ -168,7 +170,7 @@ class Ingest:
                 Blob.objects.update_or_create(
                     sha256=sha256, defaults={"size": size, "seen_at": timezone.now()}
                 )
-                storage.blob_store(path, sha256)
+                blob_store().put(path, sha256)
             manifest.append(entry)
             self.beat()
         return manifest

@@ -24,6 +24,7 @@ from controlplane.registry.errors import (
 )
 from controlplane.registry.models import Upload
 from controlplane.registry.services.arrivals import check_all_here
+from controlplane.registry.stores.disk import free_bytes
 from controlplane.registry.types import MAX_CHUNK_BYTES, steps_new
 
 ORPHAN_AGE_S = 3600
@@ -61,7 +62,7 @@ def upload_create(*, filename: str, size: int, sha256: str, user: User) -> Uploa
 
 def room_check(size: int) -> None:
     """Raises DiskFull when ``size`` more bytes do not fit."""
-    free = storage.free_bytes(Path(settings.SHOAL_UPLOAD_DIR))
+    free = free_bytes(Path(settings.SHOAL_UPLOAD_DIR))
     if size > free:
         raise DiskFull(
             f"The file has {size} bytes; the disk of the uploads has {free} bytes left.",

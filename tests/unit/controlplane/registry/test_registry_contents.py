@@ -18,7 +18,7 @@ from controlplane.core.models import Event
 from controlplane.deployments.models import Deployment, Endpoint
 from controlplane.registry.models import Blob, ModelVersion, Upload
 from controlplane.registry.selectors import version_get
-from controlplane.registry.storage import blob_path
+from controlplane.registry.stores import blob_store
 from tests.support.registered_models import CONFIG, model_register
 
 pytestmark = pytest.mark.django_db
@@ -176,7 +176,7 @@ def test_blobs_that_nothing_names_go_after_a_day(
     assert admin_api.post("/api/v1/storage/collect").json() == {"removed": 0}
     Blob.objects.update(seen_at=timezone.now() - timedelta(days=2))
     assert admin_api.post("/api/v1/storage/collect").json() == {"removed": 1}
-    assert not blob_path(entry["sha256"]).exists()
+    assert blob_store().size(entry["sha256"]) is None
     assert Event.objects.filter(verb="storage.collected", actor="ada").exists()
 
 

@@ -10,6 +10,7 @@ from rest_framework.test import APIClient
 from controlplane.registry import storage
 from controlplane.registry.models import Blob, Upload
 from controlplane.registry.services import ingest
+from controlplane.registry.stores import blob_store
 
 GRAPH, WEIGHTS = b"graph" * 300, bytes(range(256)) * 40
 RAW = "application/offset+octet-stream"
@@ -69,7 +70,7 @@ def test_files_become_a_version_s_manifest(done: Callable[[dict[str, bytes]], Up
     assert upload.offset == upload.size == len(GRAPH) + len(WEIGHTS)
     found = {entry["path"]: entry["sha256"] for entry in upload.manifest}
     assert found == {path: sha(content) for path, content in TREE.items()}
-    assert storage.blob_path(sha(WEIGHTS)).read_bytes() == WEIGHTS
+    assert blob_store().open(sha(WEIGHTS)).read() == WEIGHTS
     assert not list(storage.part_path(upload.pk).parent.glob(f"{upload.pk}*"))
 
 
@@ -129,7 +130,7 @@ def test_wrong_bytes_never_become_a_blob(api: APIClient) -> None:
     assert upload.error is not None and upload.error["code"] == "ChecksumMismatch"
     assert "net/1/model.onnx" in upload.error["message"]
     assert not Blob.objects.filter(pk=sha(GRAPH)).exists()
-    assert not storage.blob_path(sha(GRAPH)).exists()
+    assert blob_store().size(sha(GRAPH)) is None
 
 
 def test_a_refused_model_s_files_need_not_be_sent_again(

@@ -13,9 +13,10 @@ from django.utils import timezone
 from pytest_django import DjangoCaptureOnCommitCallbacks, Settings
 
 from controlplane.core.models import Event
-from controlplane.registry import inspector, storage
+from controlplane.registry import inspector, storage, unpacker
 from controlplane.registry.models import Blob, Upload
 from controlplane.registry.services import blobs, ingest, resume, uploads
+from controlplane.registry.stores import blob_store
 
 Send = Callable[..., Upload]
 
@@ -39,7 +40,7 @@ def test_a_single_file_becomes_a_repository_of_blobs(ingested: Send, stores: Pat
     assert upload.state == Upload.State.READY, upload.error
     assert upload.sha256 == sha256
     assert upload.manifest == [{"path": "digits/1/model.onnx", "size": 7, "sha256": sha256}]
-    assert storage.blob_path(sha256).read_bytes() == b"a model"
+    assert blob_store().open(sha256).read() == b"a model"
     assert Blob.objects.get(pk=sha256).size == 7
     assert upload.inspection is not None
     assert [model["name"] for model in upload.inspection["models"]] == ["digits"]
@@ -142,7 +143,7 @@ def test_a_disk_that_fills_up_while_unpacking_is_called_so(
 ) -> None:
     upload = complete("m.zip", a_zip({"m/1/model.onnx": bytes(range(256)) * 100}))
     # the kernel lets the program write no file larger than what is free
-    monkeypatch.setattr(storage, "free_bytes", lambda where: 5_000)
+    monkeypatch.setattr(unpacker, "free_bytes", lambda where: 5_000)
     ingest.ingest_run(upload_id=upload.pk)
     upload.refresh_from_db()
     assert upload.error is not None
@@ -255,5 +256,5 @@ def test_blobs_that_nobody_names_are_collected_after_a_day(ingested: Send) -> No
     Upload.objects.filter(pk=gone.pk).delete()
     assert blobs.blobs_collect(now=timezone.now()) == 0
     assert blobs.blobs_collect(now=timezone.now() + timedelta(hours=25)) == 1
-    assert storage.blob_path(kept.sha256).exists()
-    assert not storage.blob_path(gone.sha256).exists()
+    assert blob_store().size(kept.sha256) is not None
+    assert blob_store().size(gone.sha256) is None
