@@ -1,5 +1,6 @@
 """Models that hang and models that crash: the others answer on, unloading and stopping end."""
 
+import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -84,3 +85,32 @@ def test_trouble_stays_with_the_model_that_has_it(server: Runtime) -> None:
         started = time.monotonic()
         server.stop()
         assert time.monotonic() - started < 15
+
+
+def test_an_instance_that_hangs_leaves_all_the_same(server: Runtime) -> None:
+    """A change of instance groups waits for those that go, and not for ever."""
+    one, two = (json.dumps(_groups(count)) for count in (1, 2))
+    with grpc_client.InferenceServerClient(server.grpc) as client:
+        client.load_model("endless", config=two)
+        ends: list[Any] = []
+        for _ in range(2):
+            client.async_infer("endless", [given()], lambda result, error: ends.append(error))
+        wait_until(lambda: _in_flight(server, 2), "both requests at the model")
+        client.load_model("endless", config=one)
+        wait_until(lambda: ends, "the end of the request of the instance that left")
+        assert "killed by SIGKILL" in str(ends[0])
+        assert client.is_model_ready("endless")
+
+
+def _groups(count: int) -> dict[str, Any]:
+    tensor = {"data_type": "TYPE_FP32", "dims": [-1]}
+    return {
+        "backend": "python",
+        "input": [{"name": "INPUT0", **tensor}],
+        "output": [{"name": "OUTPUT0", **tensor}],
+        "instance_group": [{"count": count, "kind": "KIND_CPU"}],
+    }
+
+
+def _in_flight(server: Runtime, count: int) -> bool:
+    return f'shoal_in_flight_requests{{protocol="grpc"}} {count}' in server.metrics()

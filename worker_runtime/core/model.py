@@ -177,8 +177,8 @@ class ModelVersion:
     async def resize(self, groups: Any, instances: Sequence[Any]) -> list[Any]:
         """Serve with ``instances``, laid out as the instance ``groups`` say.
 
-        Returns those that left, once they have answered what they were given. One with sequences
-        that go on stays with them, and is closed behind our back.
+        Returns those that left, once they have answered what they were given, or have not for too
+        long. One with sequences that go on stays with them, and is closed behind our back.
         """
         wanted = {id(instance) for instance in instances}
         left = [item for item in self.loaded.instances if id(item) not in wanted]
@@ -194,8 +194,13 @@ class ModelVersion:
         self.config.instance_group.extend(groups)
         if ended is None:
             return []
-        await asyncio.get_running_loop().run_in_executor(None, ended)
-        return left
+        answered = asyncio.get_running_loop().run_in_executor(None, ended)
+        # why no progress: the instances that stay answer on, whatever these do.
+        stuck = await waited(answered, lambda: 0, self._patience_s)
+        if stuck is None:
+            return left
+        logger.error("instances of model '%s' that are to go hang: they are given up", self.name)
+        return left if getattr(self.loaded, "interruptible", False) else []
 
     async def drain(self) -> None:
         """Finish what was accepted, then give the memory back.
