@@ -17,7 +17,7 @@ FUZZ_SECONDS ?= 600
 API_FUZZ_SECONDS ?= 600
 
 .PHONY: help up install studio test check lint types layers migrations frontend-check test-unit \
-	test-integration test-load chaos test-chaos fuzz api-fuzz test-postgres e2e examples bench compatibility \
+	ui-budgets test-integration test-load chaos test-chaos fuzz api-fuzz test-postgres e2e examples bench compatibility \
 	openapi cli-docs notebooks azure-oracle seeds fmt clean
 
 help: ## list the commands
@@ -100,6 +100,9 @@ test-postgres: $(STAMPS)/dev install ## the control plane's tests on PostgreSQL
 e2e: $(STAMPS)/dev install studio ## the whole product with a real browser
 	@echo "== end to end"
 	@$(PYTEST) -q tests/e2e
+
+ui-budgets: $(STAMPS)/dev ## what the studio costs: size, time per tick, long logs and lists, memory over hours
+	@deploy/build-studio --budgets
 
 examples: $(STAMPS)/dev install ## every example on a fresh installation, checked against its library
 	@$(BIN)/python examples/run_all.py

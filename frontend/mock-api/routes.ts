@@ -16,7 +16,7 @@ export interface MockAnswer {
   body: unknown;
 }
 
-const state = { authenticated: localStorage.getItem("mock.signed-out") !== "1", empty: new URLSearchParams(location.search).has("empty") };
+const state = { authenticated: localStorage.getItem("mock.signed-out") !== "1", empty: new URLSearchParams(location.search).has("empty"), many: Number(new URLSearchParams(location.search).get("many") ?? 0) };
 const ok = (body: unknown, status = 200): MockAnswer => ({ status, body });
 const list = (items: unknown[]): MockAnswer => ok({ items, next_cursor: null });
 const missing = (what: string): MockAnswer => ({
@@ -87,13 +87,16 @@ const TEXTS = [
   "E infer: unexpected shape for input 'data': expected [-1,3,224,224], got [1,3,224,223]",
 ];
 
-function logs(after: number, tail: number): MockAnswer {
-  const first = after > 0 ? after + 1 : 1;
-  const size = after > 0 ? 2 : tail;
+const NEWEST_LINE = 30_000;
+
+function logs(query: URLSearchParams): MockAnswer {
+  const [after, before, tail] = ["after", "before", "tail"].map((name) => Number(query.get(name) ?? 0));
+  const size = after ? 2 : Math.min(tail || 200, (before || NEWEST_LINE + 1) - 1);
+  const first = after ? after + 1 : (before || NEWEST_LINE + 1) - size;
   return ok({
     lines: Array.from({ length: size }, (_, index) => ({
       id: first + index,
-      at: ago(after > 0 ? 0 : size - index),
+      at: ago(Math.max(0, NEWEST_LINE - first - index)),
       replica_id: (first + index) % 3 === 0 ? "r-blue-1" : "r-blue-0",
       stream: STREAMS[(first + index) % 6 === 5 ? 1 : 0],
       text: TEXTS[(first + index) % TEXTS.length],
@@ -124,14 +127,22 @@ function endpointRoute(method: string, path: string[], query: URLSearchParams, b
   if (section === "keys") return ok({ primaryKey: "shk_8sQ1mH0bPzX4t7Jc2LrVwYe9NaKdUfGi", secondaryKey: "shk_Zt5Xn8RbWq3Lk6Mv1PcHsJy7DgFaEoUi" });
   if (section === "metrics") return ok(metrics(name, query));
   if (section === "snippets") return ok({ ...SNIPPET(name), ...MORE_SNIPPETS });
-  if (section === "deployments" && leaf === "logs") return logs(Number(query.get("after") ?? 0), Number(query.get("tail") ?? 200));
+  if (section === "deployments" && leaf === "logs") return logs(query);
   if (section === "deployments" && item) return method === "GET" ? ok(found.deployments.find((one) => one.name === item)) : ok(operations[0], 202);
   return list(found.deployments);
 }
 
-function modelRoute(method: string, path: string[]): MockAnswer {
+/** `?many=5000` in the address: a long list, in pages as the server makes them. */
+function manyModels(query: URLSearchParams): MockAnswer {
+  const [start, limit] = [Number(query.get("cursor") ?? 0), Number(query.get("limit") ?? 50)];
+  const end = Math.min(state.many, start + limit);
+  const items = Array.from({ length: end - start }, (_, index) => ({ ...models[0], name: `model-${String(start + index).padStart(5, "0")}` }));
+  return ok({ items, next_cursor: end < state.many ? String(end) : null });
+}
+
+function modelRoute(method: string, path: string[], query: URLSearchParams): MockAnswer {
   const [name, section, number] = path;
-  if (!name) return list(state.empty ? [] : models);
+  if (!name) return state.many > 0 ? manyModels(query) : list(state.empty ? [] : models);
   const found = models.find((one) => one.name === name);
   const known = versions[name];
   if (!found || !known) return missing(`Model ${name}`);
@@ -174,7 +185,7 @@ export function answer({ method, path, query, body }: MockRequest): MockAnswer {
     case "endpoints":
       return endpointRoute(method, rest, query, body);
     case "models":
-      return modelRoute(method, rest);
+      return modelRoute(method, rest, query);
     case "nodes": {
       if (!first) return list(nodes);
       const node = nodes.find((one) => one.name === first);

@@ -115,13 +115,23 @@ def test_an_update_is_taken_back(page: Page, endpoint: Served) -> None:
     revisions = page.get_by_role("table", name="Revisions of green")
     expect(revisions.get_by_role("row")).to_have_count(3)
     expect(green).to_contain_text("2 is current", timeout=CHANGE_MS)
+    settled(endpoint.client)
     revisions.get_by_role("row", name=re.compile(r"^1 ")).get_by_role("button").click()
     dialog = page.get_by_role("dialog", name="Roll green back to revision 1")
     differences = dialog.get_by_role("table", name=re.compile("^Differences"))
     expect(differences.get_by_role("row", name=re.compile("^model"))).to_contain_text(f"{NAME} v2")
     dialog.get_by_role("button", name="Roll back to revision 1").click()
-    expect(green).to_contain_text(f"{NAME} v2", timeout=CHANGE_MS)
+    expect(dialog).to_be_hidden()
+    settled(endpoint.client)
+    expect(green).to_contain_text("3 is current", timeout=CHANGE_MS)
     assert endpoint.client.get_deployment(NAME, "green")["version"] == 2
+
+
+def settled(client: Client) -> None:
+    """Returns when what is being done to green is done."""
+    operation = client.get_deployment(NAME, "green")["operation"]
+    assert operation is not None
+    client.wait_operation(client.get_operation(operation))
 
 
 def test_panels_tell_the_truth(page: Page, endpoint: Served, product: Product) -> None:

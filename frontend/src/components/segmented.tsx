@@ -12,6 +12,8 @@ export function Segmented<T extends string>({ label, value, options, onChange }:
   return (
     <SegmentedControl
       aria-label={label}
+      // why: on a phone a long row scrolls by itself, not the page.
+      style={{ maxWidth: "100%", overflowX: "auto" }}
       value={value}
       data={options.map((option) => ({ value: option.value, label: option.label }))}
       onChange={(next) => onChange(next as T)}

@@ -1,12 +1,17 @@
 /** React's side of the live data: subscribing for as long as a component is shown. */
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useMemo, useRef, useSyncExternalStore } from "react";
+import { endpointQuery, readMetrics } from "@/api/endpoints";
 import { keys } from "@/api/keys";
 import type { Endpoint, EventItem, Operation } from "@/api/types";
 import type { Frame } from "./frames";
 import { live } from "./live";
+import { pollWhileDown } from "./polling";
 import { Series } from "./series";
 import type { LiveState, SubscribeOptions } from "./socket";
+
+/** Long enough to bridge a few polls that failed. */
+const POLL_RANGE_S = 30;
 
 /** State of the link, for the pill and for dimming. */
 export function useLiveState(): LiveState {
@@ -50,6 +55,18 @@ export function useEndpointSeries(name: string, range: number): Series {
       else series.accept(frame);
     },
     { range },
+  );
+  useEffect(
+    () =>
+      pollWhileDown(
+        live(),
+        async () => {
+          series.merge(await readMetrics(name, series.version === 0 ? range : POLL_RANGE_S));
+          queryClient.setQueryData(keys.endpoints.one(name), await queryClient.fetchQuery({ ...endpointQuery(name), staleTime: 0 }));
+        },
+        { setTimer: (run, ms) => window.setTimeout(run, ms), clearTimer: (timer) => window.clearTimeout(timer as number) },
+      ),
+    [name, queryClient, range, series],
   );
   return series;
 }

@@ -60,3 +60,14 @@ test("whoever has left is not drawn", () => {
   frame();
   expect(draw).not.toHaveBeenCalled();
 });
+
+test("columns that were asked for add what is newer, or replace what is different", () => {
+  const series = new Series();
+  series.merge({ keys: ["a"], t: [1, 1.5], v: [[1, 2]] });
+  series.merge({ keys: ["a"], t: [1.5, 2, 2.5], v: [[9, 3, 4]] });
+  expect(series.ring.read("a", 0)).toEqual([1, 2, 3, 4]);
+  const before = series.version;
+  series.merge({ keys: ["a", "b"], t: [5], v: [[1], [2]] });
+  expect(series.ring.read("b", 0)).toEqual([2]);
+  expect(series.version).toBe(before + 1);
+});

@@ -40,6 +40,18 @@ export class Series {
     this.redraw();
   }
 
+  /** Takes over what is newer of columns that were asked for; columns of other keys replace everything. */
+  merge(columns: { keys: string[]; t: number[]; v: (number | null)[][] }): void {
+    if (this.structure === 0 || !sameKeys(this.ring.keys, columns.keys)) {
+      this.accept({ type: "snapshot", topic: "", ...columns });
+      return;
+    }
+    columns.t.forEach((t, index) => {
+      if (t <= this.ring.lastTime) return;
+      this.accept({ type: "tick", topic: "", t, v: columns.v.map((values) => values[index] ?? null) });
+    });
+  }
+
   redraw(): void {
     for (const draw of this.drawings) requestDraw(draw);
   }

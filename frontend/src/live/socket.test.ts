@@ -219,6 +219,33 @@ describe("the tab's one socket", () => {
     ]);
   });
 
+  test("a tab that comes to the front gets a fresh snapshot, or a new attempt", () => {
+    live.subscribe("endpoint:a", { range: 60 }, keep);
+    newest().open();
+    live.setHidden(true);
+    live.setHidden(false);
+    expect(newest().sent.slice(-2)).toEqual([
+      { op: "rate", hz: 2 },
+      { op: "sub", topic: "endpoint:a", range: 60 },
+    ]);
+    live.setHidden(true);
+    newest().drop();
+    const attempts = sockets.length;
+    live.setHidden(false);
+    expect(sockets.length).toBe(attempts + 1);
+  });
+
+  test("while values are asked for over HTTP it says so, until frames come again", () => {
+    live.subscribe("endpoint:a", {}, keep);
+    newest().open();
+    live.setPolled(true);
+    expect(live.state).toBe("live");
+    newest().drop();
+    expect(live.state).toBe("polling");
+    live.setPolled(false);
+    expect(live.state).toBe("reconnecting");
+  });
+
   test("a hidden tab asks for fewer frames, also after reconnecting", () => {
     live.subscribe("events", {}, keep);
     newest().open();

@@ -5,7 +5,7 @@
 import { backoffMs } from "./backoff";
 import { parseFrame, type Frame } from "./frames";
 
-export type LiveState = "idle" | "connecting" | "live" | "reconnecting" | "offline" | "signed-out";
+export type LiveState = "idle" | "connecting" | "live" | "polling" | "reconnecting" | "offline" | "signed-out";
 
 /** The part of `WebSocket` that is used. */
 export interface SocketLike {
@@ -50,13 +50,26 @@ export class LiveSocket {
   private staleTimer: unknown = null;
   private current: LiveState = "idle";
   private hidden = false;
+  private polled = false;
 
   constructor(deps: SocketDeps) {
     this.deps = deps;
   }
 
   get state(): LiveState {
-    return this.current;
+    return this.polled && this.isDown ? "polling" : this.current;
+  }
+
+  /** The link is lost (which says nothing of a fall-back). */
+  get isDown(): boolean {
+    return this.current === "reconnecting" || this.current === "offline";
+  }
+
+  /** Whether values are asked for over HTTP meanwhile, and come. */
+  setPolled(polled: boolean): void {
+    if (polled === this.polled) return;
+    this.polled = polled;
+    this.tell();
   }
 
   onState(listener: () => void): () => void {
@@ -86,7 +99,11 @@ export class LiveSocket {
   setHidden(hidden: boolean): void {
     if (hidden === this.hidden) return;
     this.hidden = hidden;
-    if (this.open) this.send({ op: "rate", hz: hidden ? 0.5 : 2 });
+    if (this.open) {
+      this.send({ op: "rate", hz: hidden ? 0.5 : 2 });
+      // why anew: a tab in the background gets few frames, or none where the browser froze it.
+      if (!hidden) for (const [name, topic] of this.topics) this.sendSubscription(name, topic);
+    } else if (!hidden) this.retryNow();
   }
 
   /** The browser says that the network came back: do not sit out the waiting time. */
@@ -202,6 +219,10 @@ export class LiveSocket {
   private setState(state: LiveState): void {
     if (state === this.current) return;
     this.current = state;
+    this.tell();
+  }
+
+  private tell(): void {
     for (const listener of [...this.stateListeners]) listener();
   }
 }

@@ -8,6 +8,7 @@ const WORDS: Record<LiveState, { word: string; tone: Tone; detail: string }> = {
   idle: { word: "Live", tone: "ok", detail: "Ready: nothing on this page needs the live link" },
   connecting: { word: "Connecting", tone: "info", detail: "Opening the live link" },
   live: { word: "Live", tone: "ok", detail: "Values arrive twice a second" },
+  polling: { word: "Polling", tone: "warn", detail: "The live link is interrupted; values are asked for every 3 seconds" },
   reconnecting: { word: "Reconnecting, data paused", tone: "warn", detail: "The live link was lost; trying again" },
   offline: { word: "Offline", tone: "error", detail: "The server does not answer; still trying" },
   "signed-out": { word: "Signed out", tone: "error", detail: "The session has ended; sign in again" },

@@ -2,7 +2,8 @@ import { expect, test } from "vitest";
 import type { DeploymentRevision } from "@/api/types";
 import { differences } from "./revision-diff";
 
-const revision = (over: Partial<DeploymentRevision> = {}): DeploymentRevision => ({
+const revision = (over: Partial<DeploymentRevision> = {}) =>
+  ({
   number: 1,
   model: "digits",
   version: 1,
@@ -19,7 +20,7 @@ const revision = (over: Partial<DeploymentRevision> = {}): DeploymentRevision =>
   current: false,
   created_at: "2026-11-21T14:00:00Z",
   ...over,
-});
+}) as DeploymentRevision;
 
 test("equal revisions differ in nothing", () => expect(differences(revision(), revision({ number: 2 }))).toEqual([]));
 

@@ -8,7 +8,7 @@ import { absoluteTime, clock } from "@/components/format";
 import { levelOf, MAX_SHOWN } from "../log-buffer";
 import classes from "./log-view.module.css";
 
-const ROW = 20;
+const ROW = 24;
 const NEAR_END = 40;
 
 export interface LogViewProps {

@@ -39,15 +39,13 @@ export function ConsumeTab() {
       <Card
         title="Call it"
         hint={kind.hint}
-        actions={
-          <Segmented
-            label="Language"
-            value={kind.value}
-            options={KINDS}
-            onChange={(value) => void navigate({ search: { as: value === "curl" ? undefined : value }, replace: true })}
-          />
-        }
       >
+        <Segmented
+          label="Language"
+          value={kind.value}
+          options={KINDS}
+          onChange={(value) => void navigate({ search: { as: value === "curl" ? undefined : value }, replace: true })}
+        />
         {error ? <ProblemCard error={error} title="The snippets could not be made" onRetry={() => void refetch()} /> : null}
         {isPending ? <SkeletonRows rows={6} label="Loading the snippets" /> : null}
         {data ? <CodeBlock code={data[kind.value]} label={`${kind.label} snippet`} /> : null}

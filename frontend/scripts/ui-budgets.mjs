@@ -1,0 +1,150 @@
+/**
+ * Measures what the studio may cost, in a real browser against the made-up installation, and fails above the budgets.
+ * Main thread time is processor time of the thread, so that a busy machine does not count against us.
+ * Usage: node scripts/ui-budgets.mjs   (after `npm run build` and `npm run build:mock`)
+ */
+import { spawnSync } from "node:child_process";
+import { chromium } from "playwright-core";
+import { preview } from "vite";
+
+const BUDGET = {
+  tickMs: 30, // main thread per tick, 24 and more series
+  commits: 0, // changes of the page's structure per tick
+  logFrameMs: 16.7, // main thread per frame while 20,000 lines scroll: 60 frames a second
+  logRows: 200, // rows that exist at a time
+  modelsMs: 1_000, // main thread from the click to the first row of 5,000 models
+  heapMb: 5, // growth over eight hours of ticks
+};
+const TICKS = 40;
+const HOURS = 8;
+const TICKS_PER_HOUR = 7_200;
+const LINES = 20_000;
+const MODELS = 5_000;
+const FRAMES = 200;
+
+const rows = [];
+let failed = false;
+function record(name, value, budget, unit) {
+  const over = value > budget;
+  failed ||= over;
+  rows.push(`${over ? "OVER" : "ok  "} ${name}: ${Number(value.toPrecision(3))} ${unit} of ${budget} ${unit}`);
+}
+
+const heapMb = async (cdp) => {
+  await cdp.send("HeapProfiler.collectGarbage");
+  const { usedSize } = await cdp.send("Runtime.getHeapUsage");
+  return usedSize / 1e6;
+};
+const taskSeconds = async (cdp) => {
+  const { metrics } = await cdp.send("Performance.getMetrics");
+  return metrics.find((metric) => metric.name === "TaskDuration").value;
+};
+
+/** Live charts: processor time per tick, and that a tick changes no structure. */
+async function liveCharts(page, cdp, base, path, name) {
+  await page.goto(base + path);
+  await page.waitForSelector(".u-over");
+  await page.waitForTimeout(3_000);
+  const series = await page.locator("section ul li b").count();
+  await page.evaluate(() => {
+    globalThis.changed = 0;
+    const seen = (list) => (globalThis.changed += list.filter((one) => [...one.addedNodes].some((node) => node.nodeType === 1)).length);
+    new MutationObserver(seen).observe(document.querySelector("#main"), { childList: true, subtree: true });
+  });
+  const before = await taskSeconds(cdp);
+  await page.waitForTimeout(TICKS * 500);
+  const perTick = ((await taskSeconds(cdp)) - before) * 1_000 / TICKS;
+  record(`${name}: main thread per tick, ${series} series`, perTick, BUDGET.tickMs, "ms");
+  record(`${name}: elements added per tick`, (await page.evaluate("changed")) / TICKS, BUDGET.commits, "");
+}
+
+async function eightHours(page, cdp, base) {
+  await page.goto(`${base}/endpoints/resnet50-prod/overview`);
+  await page.waitForSelector(".u-over");
+  await page.waitForTimeout(2_000);
+  const run = (hours) =>
+    page.evaluate(async (ticks) => {
+      for (let done = 0; done < ticks; done += 240) {
+        globalThis.mockTicks(240);
+        await new Promise((resolve) => requestAnimationFrame(() => resolve()));
+      }
+    }, hours * TICKS_PER_HOUR);
+  // why an hour first: the rings fill, and what is compiled and cached is, once.
+  await run(1);
+  const start = await heapMb(cdp);
+  await run(HOURS - 1);
+  const end = await heapMb(cdp);
+  record(`live page, ${HOURS} h of ticks: heap grown from ${start.toFixed(1)} MB`, Math.max(0, end - start), BUDGET.heapMb, "MB");
+}
+
+async function longLog(page, cdp, base) {
+  await page.goto(`${base}/endpoints/resnet50-prod/logs`);
+  await page.waitForSelector("[role=log] [data-index]");
+  const earlier = page.getByRole("button", { name: "Earlier lines" });
+  while (await earlier.isEnabled()) {
+    await earlier.click();
+    await page.waitForTimeout(400);
+  }
+  const held = Number((await page.getByText(/ of [\d,]+ lines/).textContent()).match(/of ([\d,]+)/)[1].replaceAll(",", ""));
+  if (held < LINES) throw new Error(`only ${held} lines were loaded`);
+  const before = await taskSeconds(cdp);
+  const most = await page.evaluate(async (frames) => {
+    const box = document.querySelector("[role=log]");
+    const far = box.scrollHeight - box.clientHeight;
+    let count = 0;
+    // why a wheel's steps and then the whole way: reading on, and dragging the bar, are different work.
+    for (let frame = 0; frame < frames; frame += 1) {
+      box.scrollTop = frame < frames / 2 ? far - frame * 240 : (far * (frame - frames / 2)) / (frames / 2);
+      await new Promise((resolve) => requestAnimationFrame(resolve));
+      count = Math.max(count, box.querySelectorAll("[data-index]").length);
+    }
+    return count;
+  }, FRAMES);
+  const perFrame = ((await taskSeconds(cdp)) - before) * 1_000 / FRAMES;
+  record(`log of ${held.toLocaleString("en-US")} lines: main thread per frame of scrolling`, perFrame, BUDGET.logFrameMs, "ms");
+  record("log: rows that exist at a time", most, BUDGET.logRows, "");
+}
+
+async function manyModels(page, cdp, base) {
+  await page.goto(`${base}/?many=${MODELS}`);
+  await page.getByRole("heading", { level: 1 }).waitFor();
+  await page.waitForLoadState("networkidle");
+  const link = page.getByRole("navigation").getByRole("link", { name: /^Models/ });
+  const [started, before] = [Date.now(), await taskSeconds(cdp)];
+  await link.click();
+  await page.getByRole("link", { name: "model-00000", exact: true }).waitFor();
+  const wall = Date.now() - started;
+  const busy = ((await taskSeconds(cdp)) - before) * 1_000;
+  record(`list of ${MODELS.toLocaleString("en-US")} models: main thread until its first row (${wall} ms on the clock)`, busy, BUDGET.modelsMs, "ms");
+}
+
+const size = spawnSync(process.execPath, ["scripts/bundle-size.mjs"], { encoding: "utf8" });
+process.stdout.write(size.stdout);
+failed ||= size.status !== 0;
+
+process.env.VITE_MOCK = "1";
+const server = await preview({ preview: { port: 0, host: "127.0.0.1" }, build: { outDir: "dist-mock" }, logLevel: "error" });
+const base = `http://127.0.0.1:${server.httpServer.address().port}`;
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"],
+});
+try {
+  const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
+  page.on("pageerror", (error) => {
+    failed = true;
+    rows.push(`OVER page error: ${error.message}`);
+  });
+  const cdp = await page.context().newCDPSession(page);
+  await cdp.send("Performance.enable", { timeDomain: "threadTicks" });
+  await liveCharts(page, cdp, base, "/endpoints/resnet50-prod/overview?range=5m", "overview");
+  await liveCharts(page, cdp, base, "/endpoints/resnet50-prod/metrics?range=5m&closed=batching,resources", "metrics");
+  await eightHours(page, cdp, base);
+  await longLog(page, cdp, base);
+  await manyModels(page, cdp, base);
+} finally {
+  await browser.close();
+  await server.close();
+}
+process.stdout.write(`${rows.join("\n")}\n`);
+process.exitCode = failed ? 1 : 0;
