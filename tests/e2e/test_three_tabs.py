@@ -9,14 +9,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import Browser, expect
 
 from shoal import MLClient
 from shoal.client import Client, Installation
 from shoal.entities import load_online_deployment, load_online_endpoint
+from tests.e2e.browser import WatchedPage
 from tests.e2e.product import Product
+from tests.e2e.test_first_deployment import sign_in
 from tests.seeds.__main__ import HERE, run_all
 from tests.seeds.files import write_all
 
+WIZARD_MS = 120_000
 NAMES = ("tab-cli", "tab-sdk", "tab-studio")
 
 
@@ -39,11 +43,13 @@ def test_the_seed_s_scripts_run_as_written(product: Product, work: Path) -> None
     assert run_all(work, product.home, product.client["ca_path"]) == 0
 
 
-def test_every_tab_makes_the_same_objects(product: Product, client: Client, work: Path) -> None:
+def test_every_tab_makes_the_same_objects(
+    product: Product, client: Client, browser: Browser, work: Path
+) -> None:
     files = work / "single-model"
     _by_cli(product, files, NAMES[0])
     _by_sdk(client, files, NAMES[1])
-    _by_studio(client, NAMES[2])
+    _by_studio(product, browser, NAMES[2])
     cli, sdk, studio = (_comparable(client.get_endpoint(name)) for name in NAMES)
     assert cli == sdk
     # the studio's wizard asks no SKU and no mode, and names the deployment itself
@@ -75,10 +81,25 @@ def _by_sdk(client: Client, files: Path, name: str) -> None:
     ml_client.begin_create_or_update(endpoint).result()
 
 
-def _by_studio(client: Client, name: str) -> None:
-    """What the wizard's last page sends."""
-    operation = client.start_deploy("sample-densenet-onnx-model", 1, endpoint=name)
-    client.wait_operation(operation)
+def _by_studio(product: Product, browser: Browser, name: str) -> None:
+    """The wizard, from a registered model to a live endpoint."""
+    watched = WatchedPage(browser, product.url)
+    page = watched.page
+    try:
+        sign_in(page, product)
+        page.goto("/deploy/new?model=sample-densenet-onnx-model&version=1&step=configure")
+        for step in ("placement", "deployment"):
+            proceed = page.get_by_role("button", name=f"Continue to {step}")
+            expect(proceed).to_be_enabled(timeout=WIZARD_MS)
+            proceed.click()
+        page.get_by_label("Endpoint name").fill(name)
+        page.get_by_role("button", name="Deploy blue at 100 %").click()
+        live = page.get_by_role("heading", name=f"{name} is live")
+        expect(live).to_be_visible(timeout=WIZARD_MS)
+        watched.shoot("three-tabs-studio")
+    finally:
+        watched.close()
+    assert watched.troubles == []
 
 
 def _comparable(endpoint: Any) -> dict[str, Any]:
