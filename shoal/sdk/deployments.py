@@ -103,13 +103,15 @@ class OnlineDeploymentOperations:
         shown = self._client.get_endpoint(endpoint)
         current = next((item for item in shown["deployments"] if item["name"] == name), None)
         if current is not None and current["provisioning_state"] not in BROKEN:
-            if not _stays(current, version, body):
+            probes = _other_probes(current, body["declared"])
+            if probes or not _stays(current, version, body):
                 yield self._client.roll_deployment(
                     endpoint,
                     name,
                     model=version["model"],
                     version=str(version["version"]),
                     environment=body["environment"],
+                    **probes,
                 )
             yield from self._adjust(self._client.get_deployment(endpoint, name), entity, body)
             if all_traffic:
@@ -151,6 +153,18 @@ def _stays(current: Deployment, version: ModelVersion, body: Mapping[str, Any]) 
     return (current["model"], current["version"]) == (version["model"], version["version"]) and (
         current.get("environment") or {}
     ) == body["environment"]
+
+
+def _other_probes(
+    current: Mapping[str, Any], declared: Mapping[str, Any]
+) -> dict[str, Mapping[str, Any]]:
+    """Those that are said and differ from what runs; a probe that is left out stays."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for name in ("liveness_probe", "readiness_probe"):
+        said, runs = declared.get(name), current.get(name) or {}
+        if said and any(runs.get(key) != value for key, value in said.items()):
+            found[name] = {**runs, **said}
+    return found
 
 
 def _servable(entity: OnlineDeployment) -> None:

@@ -167,3 +167,20 @@ def test_another_model_goes_in_without_a_gap(
     assert (made.model, made.tags) == ("azureml:net:2", {"tier": "gold"})
     assert "POST /endpoints/net/deployments/blue/update" in server.calls
     assert server.calls.count("POST /endpoints/net/deployments") == 1
+
+
+def test_a_changed_probe_goes_in_with_new_replicas(
+    ml_client: MLClient, server: FakeServer, models: Path
+) -> None:
+    ml_client.begin_create_or_update(ManagedOnlineEndpoint(name="net")).result()
+    ml_client.begin_create_or_update(blue(models, liveness_probe={"period": 7})).result()
+    row = server.endpoints["net"]["deployments"][0]
+    row["liveness_probe"] = {"period": 7, "timeout": 2}  # completed by the installation
+    rolls = "POST /endpoints/net/deployments/blue/update"
+    ml_client.begin_create_or_update(blue(models, liveness_probe={"period": 7})).result()
+    assert rolls not in server.calls
+    ml_client.begin_create_or_update(blue(models, liveness_probe={"period": 3})).result()
+    assert server.calls.count(rolls) == 1
+    assert row["liveness_probe"] == {"period": 3, "timeout": 2}
+    ml_client.begin_create_or_update(blue(models)).result()
+    assert server.calls.count(rolls) == 1
