@@ -141,6 +141,7 @@ class NodeInfo:
     gpus: tuple[GpuInfo, ...] = ()
     labels: dict[str, str] = field(default_factory=dict)
     disk_pressure: bool = False  # so full that the node should take nothing more
+    heartbeat_interval_s: float = 5.0  # at which it reports; silence is measured by it
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +174,7 @@ class ReportReply:
     desired_generation: int
     sample_interval_s: float = 2.0
     poll_interval_s: float = 2.0
+    heartbeat_interval_s: float = 5.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,24 @@
 import hmac
 from datetime import datetime
 
+from django.conf import settings
 from django.db.models import F, QuerySet
 
 from controlplane.nodes.errors import JoinTokenNotFound, NodeNotFound
 from controlplane.nodes.models import JoinToken, Node
-from controlplane.nodes.types import LIVENESS, Liveness, credential_node_id, secret_hash
+from controlplane.nodes.types import (
+    CLOCK_SKEW_S,
+    SHORTEST_S,
+    Cadence,
+    Condition,
+    Liveness,
+    LivenessRule,
+    cadence,
+    credential_node_id,
+    liveness,
+    secret_hash,
+)
+from wire.messages import WIRE_VERSION
 
 
 def node_list() -> QuerySet[Node]:
@@ -61,7 +74,40 @@ def node_age_s(node: Node, now: datetime) -> float | None:
 
 def node_state(node: Node, now: datetime) -> Liveness:
     """By age alone, so that it is right even while the job that writes states is late."""
-    return LIVENESS.state(node_age_s(node, now))
+    return liveness_of(node).state(node_age_s(node, now))
+
+
+def liveness_of(node: Node) -> LivenessRule:
+    """By the interval at which this node says that it reports."""
+    return liveness(float(node.info.get("heartbeat_interval_s") or SHORTEST_S))
+
+
+def cadence_now() -> Cadence:
+    """How often nodes should call, as many as there are."""
+    return cadence(Node.objects.count())
+
+
+def node_conditions(node: Node) -> list[Condition]:
+    """What is odd about it, by its last report."""
+    found = []
+    skew = float(node.info.get("clock_skew_s") or 0.0)
+    if abs(skew) > CLOCK_SKEW_S:
+        off = f"{abs(skew):.0f} s {'ahead of' if skew > 0 else 'behind'}"
+        found.append(
+            Condition("ClockSkew", f"Its clock is {off} ours: times of its logs are off by that.")
+        )
+    version, wire = node.info.get("agent_version"), node.info.get("wire_version", WIRE_VERSION)
+    if version not in (None, settings.SHOAL_VERSION) or wire != WIRE_VERSION:
+        found.append(
+            Condition(
+                "VersionSkew",
+                f"Its agent is version {version}, the control plane {settings.SHOAL_VERSION}: one "
+                "version apart is supported. Drain it, upgrade it, uncordon it.",
+            )
+        )
+    if node.info.get("disk_pressure"):
+        found.append(Condition("DiskPressure", "Its disk is full: it takes no new replicas."))
+    return found
 
 
 def node_list_behind() -> QuerySet[Node]:

@@ -18,7 +18,6 @@ from controlplane.nodes.errors import JoinTokenRefused, NodeNameTaken
 from controlplane.nodes.models import JoinToken, Node
 from controlplane.nodes.types import (
     JOIN_TOKEN_LIFETIME,
-    LIVENESS,
     SHOWN_CHARS,
     credential_new,
     join_token_new,
@@ -102,7 +101,7 @@ def node_register(*, request: RegisterRequest, now: datetime) -> RegisterReply:
         credential=credential,
         queue=queue_of(node.id),
         broker_url=settings.SHOAL_NODE_BROKER_URL,
-        heartbeat_interval_s=LIVENESS.interval_s,
+        heartbeat_interval_s=selectors.cadence_now().report_s,
     )
 
 
@@ -112,10 +111,13 @@ def _is_another_machine(node: Node, info: NodeInfo, now: datetime) -> bool:
 
 
 @transaction.atomic
-def node_seen(*, node: Node, info: NodeInfo, observed_generation: int, now: datetime) -> None:
-    """A report arrived."""
+def node_seen(
+    *, node: Node, info: NodeInfo, observed_generation: int, now: datetime, sent_at: float = 0.0
+) -> None:
+    """A report arrived; ``sent_at`` is the node's own clock, 0 when it did not say."""
+    skew_s = round(sent_at - now.timestamp(), 1) if sent_at else 0.0
     Node.objects.filter(pk=node.pk).update(
-        info=dataclasses.asdict(info),
+        info={**dataclasses.asdict(info), "clock_skew_s": skew_s},
         observed_generation=observed_generation,
         last_seen_at=now,
     )
@@ -148,11 +150,12 @@ def _node_state_set(node: Node, state: Node.State, now: datetime) -> int:
         return 0
     if state == Node.State.OFFLINE:
         age_s = selectors.node_age_s(node, now)
+        rule = selectors.liveness_of(node)
         heard = "never reported" if age_s is None else f"last reported {age_s:.0f} s ago"
         _record(
             node.name,
             "node.went_offline",
-            f"Node {node.name} is silent: {heard}, offline after {LIVENESS.offline_after_s:.0f} s",
+            f"Node {node.name} is silent: {heard}, offline after {rule.offline_after_s:.0f} s",
             Event.Severity.ERROR,
         )
     return 1

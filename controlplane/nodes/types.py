@@ -7,6 +7,8 @@ from datetime import timedelta
 from typing import Final, Literal
 
 Liveness = Literal["online", "suspect", "offline"]
+SHORTEST_S: Final = 5.0  # between reports
+LONGEST_S: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +26,45 @@ class LivenessRule:
         return "suspect" if age_s > self.suspect_after_s else "online"
 
 
-# Two missed reports make a node suspect, four take it offline.
-LIVENESS: Final = LivenessRule(interval_s=5.0, suspect_after_s=10.0, offline_after_s=20.0)
+def liveness(interval_s: float) -> LivenessRule:
+    """Two missed reports make a node suspect, four take it offline."""
+    interval_s = min(max(interval_s, SHORTEST_S), LONGEST_S)
+    return LivenessRule(interval_s, 2 * interval_s, 4 * interval_s)
+
+
+LIVENESS: Final = liveness(SHORTEST_S)
+
+
+@dataclass(frozen=True, slots=True)
+class Cadence:
+    """How often each node calls, in seconds."""
+
+    report_s: float
+    poll_s: float
+    sample_s: float
+
+
+def cadence(nodes: int) -> Cadence:
+    """Together ``nodes`` make at most 100 calls a second, most of them reports.
+
+    A report's answer also says whether there is something to fetch, so polls may be rare.
+    """
+    return Cadence(
+        report_s=min(max(SHORTEST_S, nodes / 70), LONGEST_S),
+        poll_s=max(2.0, nodes / 15),
+        sample_s=max(2.0, nodes / 15),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """Something about a node that people should know; it works nevertheless."""
+
+    code: str  # ClockSkew, VersionSkew, DiskPressure
+    message: str
+
+
+CLOCK_SKEW_S: Final = 5.0
 
 JOIN_TOKEN_LIFETIME: Final = timedelta(hours=1)
 JOIN_PREFIX: Final = "sjoin_"

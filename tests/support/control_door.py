@@ -130,6 +130,7 @@ class _Handler(BaseHTTPRequestHandler):
                 desired_generation=self.door.generation,
                 sample_interval_s=0.2,
                 poll_interval_s=self.door.poll_interval_s,
+                heartbeat_interval_s=0.5,
             )
         )
 

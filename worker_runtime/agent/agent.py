@@ -32,6 +32,7 @@ REPORT_GAP_S = 0.2
 LOG_INTERVAL_S = 1.0
 NODE_INTERVAL_S = 1.9  # between samples of the machine itself, however often replicas are sampled
 STOP_DRAIN_S = 10.0
+RECHECK_INTERVAL_S = 24 * 3600.0  # bytes rot without anybody writing
 FAREWELL_S = 2.0
 
 
@@ -48,11 +49,11 @@ class Agent:
         self._machine = Machine(
             name=settings.node_name, address=settings.address, folder=settings.folder
         )
-        cache = BlobCache(
+        self._cache = BlobCache(
             settings.folder / "cache", self._client, quota_bytes=settings.cache_quota_bytes
         )
         host = Host(
-            cache=cache,
+            cache=self._cache,
             address=settings.address,
             bind=settings.bind,
             environment=settings.inherited,
@@ -102,6 +103,7 @@ class Agent:
                     loops.create_task(self._forever(self._report))
                     loops.create_task(self._forever(self._sample))
                     loops.create_task(self._forever(self._ship_logs))
+                    loops.create_task(self._forever(self._recheck_cache))
             finally:
                 await asyncio.to_thread(bell.stop)
         finally:
@@ -164,8 +166,9 @@ class Agent:
             dataclasses.replace(seen, memory_bytes=usage(seen.pid)[0]) if seen.pid else seen
             for seen in self._fleet.observed()
         )
+        described = self._machine.describe()
         return NodeReport(
-            node=self._machine.describe(),
+            node=dataclasses.replace(described, heartbeat_interval_s=self._heartbeat_s),
             observed_generation=generation,
             replicas=replicas,
             sent_at=time.time(),
@@ -174,6 +177,7 @@ class Agent:
     def _heed(self, reply: ReportReply) -> None:
         self._poll_s = reply.poll_interval_s
         self._sample_s = reply.sample_interval_s
+        self._heartbeat_s = reply.heartbeat_interval_s
         if reply.desired_generation > self._fleet.generation:
             self._bell_rang.set()
 
@@ -214,6 +218,10 @@ class Agent:
                 await self._client.logs(LogBatch(entries=entries))
                 await asyncio.to_thread(tail.shipped, pages)
         await asyncio.sleep(LOG_INTERVAL_S)
+
+    async def _recheck_cache(self) -> None:
+        await asyncio.sleep(RECHECK_INTERVAL_S)
+        await asyncio.to_thread(self._cache.recheck_all)
 
     async def _end(self) -> None:
         if self._stop_replicas:

@@ -101,6 +101,28 @@ class BlobCache:
                 self._drop_parts(missing)
             raise first from None
 
+    def recheck(self, files: Iterable[FileRef]) -> list[FileRef]:
+        """Hash these files' blobs again, whatever their marks say; those found wrong are put aside.
+
+        For bytes that rotted without anybody writing. Blocks for as long as reading takes.
+        """
+        spoiled = {file.sha256: file for file in files if self._rotten(self.path(file.sha256))}
+        return list(spoiled.values())
+
+    def recheck_all(self) -> int:
+        """The same for everything that is cached; how many were wrong."""
+        return sum(self._rotten(blob) for blob in self._blobs())
+
+    def _rotten(self, blob: Path) -> bool:
+        try:
+            if _hash_so_far(blob, blob.stat().st_size)[0].hexdigest() == blob.name:
+                return False
+            logger.warning("Blob %s has rotted on disk; it is put aside", blob.name)
+            blob.replace(self._quarantine / f"{blob.name}.{time.time_ns()}")
+        except FileNotFoundError:  # evicted meanwhile
+            return False
+        return True
+
     async def _fetch(self, file: FileRef, progress: Callable[[int, int], None]) -> None:
         async with self._slots, self._locks.setdefault(file.sha256, asyncio.Lock()):
             if await asyncio.to_thread(self._intact, file):  # another replica wanted it too

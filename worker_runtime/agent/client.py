@@ -21,6 +21,7 @@ from wire.messages import (
 T = TypeVar("T")
 TIMEOUT = httpx.Timeout(10.0, connect=5.0)
 CHUNK_BYTES = 1 << 20
+KEPT_S = 3.0  # of an idle connection; servers close them after 5, maybe just as we write
 
 
 class ControlError(RuntimeError):
@@ -53,7 +54,11 @@ class ControlClient:
     def __init__(self, url: str, *, transport: httpx.AsyncBaseTransport | None = None) -> None:
         # why trust_env off: a proxy of the environment must not see node credentials.
         self._http = httpx.AsyncClient(
-            base_url=f"{url}/agent/v1/", timeout=TIMEOUT, trust_env=False, transport=transport
+            base_url=f"{url}/agent/v1/",
+            timeout=TIMEOUT,
+            trust_env=False,
+            transport=transport,
+            limits=httpx.Limits(keepalive_expiry=KEPT_S),
         )
 
     def use_credential(self, credential: str) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import psutil
 
 from wire.messages import GpuInfo, NodeInfo
+from worker_runtime.agent.cache import RESERVE_BYTES
 from worker_runtime.agent.gpus import gpus
 from worker_runtime.agent.process import boot_id
 from worker_runtime.types.formats import SERVED
@@ -62,6 +63,7 @@ class Machine:
             memory_used_bytes=memory.total - memory.available,
             disk_total_bytes=disk.total,
             disk_free_bytes=disk.free,
+            disk_pressure=disk.free < RESERVE_BYTES,
             cache_bytes=self._cache_bytes,
             backends=self._backends,
             gpus=self._gpus,

@@ -123,7 +123,14 @@ class ReplicaRunner:
         try:
             if self._process is None:
                 await self._provide()
-            await self._serve()
+            try:
+                await self._serve()
+            except ReplicaFailed as error:
+                if not await self._spoiled(error.problem):
+                    raise
+                await self._end_process()
+                await self._provide()
+                await self._serve()
         except ReplicaFailed as error:
             await self._fail(error.problem)
         except Exception as error:
@@ -131,6 +138,15 @@ class ReplicaRunner:
             await self._fail(
                 Problem("AgentError", f"The node agent could not run this replica: {error}")
             )
+
+    async def _spoiled(self, problem: Problem) -> bool:
+        """Whether bytes that rotted in the cache may be why the model does not load."""
+        if problem.code != "ModelLoadFailed":
+            return False
+        spoiled = await asyncio.to_thread(self._host.cache.recheck, self.replica.files)
+        for file in spoiled:
+            self.folder.note(f"{file.path} had changed in the node's cache; fetching it again")
+        return bool(spoiled)
 
     async def _provide(self) -> None:
         """Blobs and repository."""
@@ -308,11 +324,14 @@ class ReplicaRunner:
     async def _fail(self, problem: Problem) -> None:
         logger.warning("Replica %s failed: %s", self.replica.replica_id, problem.message)
         self.folder.note(f"failed: {problem.code}: {problem.message}")
+        await self._end_process()
+        self._set(state="failed", error=problem, **NO_PROCESS)
+        self._journal()
+
+    async def _end_process(self) -> None:
         if self._process is not None:
             await process.end(self._process, grace_s=2.0)
             self._process = None
-        self._set(state="failed", error=problem, **NO_PROCESS)
-        self._journal()
 
     def _set(self, **changes: object) -> None:
         before = self._observed

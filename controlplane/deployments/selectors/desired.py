@@ -15,12 +15,15 @@ from controlplane.deployments.selectors.trials import (
 from controlplane.deployments.types import Desired
 from controlplane.metrics.selectors import sample_interval_s
 from controlplane.nodes.models import Node
+from controlplane.nodes.selectors import cadence_now
+from controlplane.nodes.types import Cadence, cadence
 from wire.messages import DesiredReplica, DesiredState, FileRef
 
 logger = logging.getLogger(__name__)
 
 CONFIG_FILE = "config.pbtxt"
 LOAD_TIMEOUT_S = 300.0
+LEISURE_S = cadence(0).sample_s  # what samples take when nobody watches
 SECRETS = "shoal secret environment"
 Spec = Deployment | DeploymentRevision
 
@@ -41,6 +44,7 @@ def desired_replicas(node: Node) -> list[Replica]:
 def desired_state(node: Node) -> DesiredState:
     """``node`` must have been read before: its generation then is at most that of the replicas."""
     replicas = desired_replicas(node)
+    pace = cadence_now()
     return DesiredState(
         node_id=node.id,
         generation=node.desired_generation,
@@ -48,7 +52,8 @@ def desired_state(node: Node) -> DesiredState:
             *(_desired(replica) for replica in replicas),
             *(_trial(row) for row in trials_active(node)),
         ),
-        sample_interval_s=sample_interval_s(_endpoints(replicas)),
+        poll_interval_s=pace.poll_s,
+        sample_interval_s=_paced(sample_interval_s(_endpoints(replicas)), pace),
     )
 
 
@@ -56,11 +61,16 @@ def _endpoints(replicas: Iterable[Replica]) -> set[str]:
     return {replica.deployment.endpoint.name for replica in replicas}
 
 
-def node_sample_interval_s(node: Node) -> float:
+def _paced(wanted_s: float, pace: Cadence) -> float:
+    """Many nodes sample less often, but not while somebody watches."""
+    return wanted_s if wanted_s < LEISURE_S else max(wanted_s, pace.sample_s)
+
+
+def node_sample_interval_s(node: Node, pace: Cadence) -> float:
     names = Replica.objects.filter(node=node, desired=Desired.RUNNING).values_list(
         "deployment__endpoint__name", flat=True
     )
-    return sample_interval_s(set(names))
+    return _paced(sample_interval_s(set(names)), pace)
 
 
 def _desired(replica: Replica) -> DesiredReplica:

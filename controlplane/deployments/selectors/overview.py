@@ -25,8 +25,14 @@ from controlplane.deployments.types import (
 )
 from controlplane.metrics.selectors import live_now
 from controlplane.nodes.models import Node
-from controlplane.nodes.selectors import labels_of, node_age_s, node_list, node_state
-from controlplane.nodes.types import LIVENESS
+from controlplane.nodes.selectors import (
+    labels_of,
+    liveness_of,
+    node_age_s,
+    node_conditions,
+    node_list,
+    node_state,
+)
 from controlplane.registry.models import Model
 
 RECENT = 10
@@ -53,7 +59,8 @@ def _node(node: Node, replicas: list[Shown], now: datetime) -> Shown:
         "id": node.id,
         "name": node.name,
         "state": node_state(node, now),
-        "rule": asdict(LIVENESS),
+        "rule": asdict(liveness_of(node)),
+        "conditions": node_conditions(node),
         "cordoned": node.cordoned,
         "labels": labels_of(node),
         "drain": None
@@ -115,14 +122,20 @@ def attention(endpoints: list[Shown], nodes: list[Shown]) -> list[Shown]:
 
 def _node_attention(node: Shown) -> list[Shown]:
     if node["state"] == "online":
-        return []
+        return [
+            _item(
+                "warning", f"Node {node['name']}: {it.code}", it.message, f"/nodes/{node['name']}"
+            )
+            for it in node["conditions"]
+            if it.code != "VersionSkew"  # as long as an upgrade lasts; the node's page says so
+        ]
     age = "never reported" if node["age_s"] is None else f"last report {node['age_s']:.0f} s ago"
     offline = node["state"] == "offline"
     return [
         _item(
             "error" if offline else "warning",
             f"Node {node['name']} is {node['state']}",
-            f"{age}; offline after {LIVENESS.offline_after_s:.0f} s. What it serves is not "
+            f"{age}; offline after {node['rule']['offline_after_s']:.0f} s. What it serves is not "
             "touched by this alone.",
             f"/nodes/{node['name']}",
         )

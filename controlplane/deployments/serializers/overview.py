@@ -50,6 +50,13 @@ class LivenessRuleSerializer(Fields):
     offline_after_s = serializers.FloatField()
 
 
+class ConditionSerializer(Fields):
+    """Something odd about a node that works nevertheless."""
+
+    code = serializers.ChoiceField(choices=["ClockSkew", "VersionSkew", "DiskPressure"])
+    message = serializers.CharField()
+
+
 class DrainStateSerializer(Fields):
     started_at = serializers.DateTimeField()
     deadline_at = serializers.DateTimeField(allow_null=True)
@@ -94,6 +101,7 @@ class NodeSerializer(Fields):
     name = serializers.CharField()
     state = serializers.ChoiceField(choices=Node.State.choices)
     rule = LivenessRuleSerializer()
+    conditions = ConditionSerializer(many=True)
     cordoned = serializers.BooleanField()
     labels = serializers.DictField(child=serializers.CharField(allow_blank=True))
     drain = DrainStateSerializer(allow_null=True)

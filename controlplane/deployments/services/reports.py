@@ -18,7 +18,7 @@ from controlplane.deployments.services.tick import deployment_upkeep
 from controlplane.deployments.services.trials import trials_observe
 from controlplane.deployments.types import Desired, ReplicaState
 from controlplane.nodes.models import Node
-from controlplane.nodes.selectors import drains_pending
+from controlplane.nodes.selectors import cadence_now, drains_pending
 from controlplane.nodes.services import node_seen
 from wire.messages import REPLICA_STATES, NodeReport, ObservedReplica, ReportReply
 
@@ -38,9 +38,12 @@ def node_report(*, node: Node, report: NodeReport, now: datetime) -> ReportReply
         if drains_pending():
             drains_advance(now=now)
     node.refresh_from_db(fields=["desired_generation"])
+    pace = cadence_now()
     return ReportReply(
         desired_generation=node.desired_generation,
-        sample_interval_s=node_sample_interval_s(node),
+        sample_interval_s=node_sample_interval_s(node, pace),
+        poll_interval_s=pace.poll_s,
+        heartbeat_interval_s=pace.report_s,
     )
 
 
@@ -53,7 +56,13 @@ def endpoint_advance(*, name: str, now: datetime) -> None:
 @transaction.atomic
 def _observe(node: Node, report: NodeReport, now: datetime) -> set[int]:
     """Write what changed; returns the deployments whose replicas did."""
-    node_seen(node=node, info=report.node, observed_generation=report.observed_generation, now=now)
+    node_seen(
+        node=node,
+        info=report.node,
+        observed_generation=report.observed_generation,
+        now=now,
+        sent_at=report.sent_at,
+    )
     rows = {
         row.pk: row
         for row in Replica.objects.filter(node=node).select_related("deployment__endpoint")

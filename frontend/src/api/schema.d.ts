@@ -1553,6 +1553,18 @@ export interface components {
          * @enum {string}
          */
         CheckNameEnum: "reports" | "schedulable" | "labels" | "backends" | "machine" | "gpus" | "anti_affinity" | "disk_pressure" | "disk";
+        /**
+         * @description * `ClockSkew` - ClockSkew
+         *     * `VersionSkew` - VersionSkew
+         *     * `DiskPressure` - DiskPressure
+         * @enum {string}
+         */
+        CodeEnum: "ClockSkew" | "VersionSkew" | "DiskPressure";
+        /** @description Something odd about a node that works nevertheless. */
+        Condition: {
+            code: components["schemas"]["CodeEnum"];
+            message: string;
+        };
         ConfigDiff: {
             /** @description 0: the files */
             old: number;
@@ -2549,6 +2561,7 @@ export interface components {
             name: string;
             state: components["schemas"]["NodeStateEnum"];
             rule: components["schemas"]["LivenessRule"];
+            conditions: components["schemas"]["Condition"][];
             cordoned: boolean;
             labels: {
                 [key: string]: string;

@@ -10,7 +10,7 @@ const node = (info: Partial<NodeItem["info"]> = {}, state: NodeItem["state"] = "
   id: "n1",
   name: "gpu-a1",
   state,
-  cordoned: false,
+  cordoned: false, conditions: [],
   labels: {},
   drain: null,
   rule: { interval_s: 5, suspect_after_s: 10, offline_after_s: 20 },

@@ -4,6 +4,7 @@ from datetime import timedelta
 from unittest.mock import Mock
 
 import pytest
+from django.conf import settings
 from django.utils import timezone
 from pytest_django import DjangoCaptureOnCommitCallbacks
 from rest_framework.test import APIClient
@@ -12,7 +13,14 @@ from controlplane.core import jobs
 from controlplane.core.models import Event
 from controlplane.nodes import selectors, services
 from controlplane.nodes.models import JoinToken, Node
-from controlplane.nodes.types import LIVENESS, credential_new, credential_node_id
+from controlplane.nodes.selectors import node_conditions
+from controlplane.nodes.types import (
+    LIVENESS,
+    cadence,
+    credential_new,
+    credential_node_id,
+    liveness,
+)
 from tests.support.simulated_node import SimulatedNode
 from wire.messages import NodeInfo, RegisterRequest
 
@@ -26,6 +34,33 @@ pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
 )  # fmt: skip
 def test_liveness_goes_by_the_age_of_the_last_report(age_s: float | None, state: str) -> None:
     assert LIVENESS.state(age_s) == state
+
+
+@pytest.mark.parametrize("nodes", [0, 1, 100, 350, 1000, 4000])
+def test_many_nodes_call_less_often_and_are_given_more_time(nodes: int) -> None:
+    pace = cadence(nodes)
+    calls_per_s = nodes * (1 / pace.report_s + 1 / pace.poll_s + 1 / pace.sample_s)
+    assert calls_per_s <= 100 + 1e-9
+    rule = liveness(pace.report_s)
+    assert rule.suspect_after_s == 2 * rule.interval_s
+    assert rule.offline_after_s == 4 * rule.interval_s
+    assert rule.interval_s == pace.report_s
+
+
+@pytest.mark.parametrize(
+    ("info", "codes"),
+    [
+        ({}, []),
+        ({"clock_skew_s": 4.9}, []),
+        ({"clock_skew_s": -61.0}, ["ClockSkew"]),
+        ({"agent_version": "0.0.1"}, ["VersionSkew"]),
+        ({"wire_version": 2}, ["VersionSkew"]),
+        ({"disk_pressure": True, "clock_skew_s": 9}, ["ClockSkew", "DiskPressure"]),
+    ],
+)
+def test_what_is_odd_about_a_node(info: dict[str, object], codes: list[str]) -> None:
+    node = Node(name="n", info={"agent_version": settings.SHOAL_VERSION, **info})
+    assert [condition.code for condition in node_conditions(node)] == codes
 
 
 @pytest.mark.parametrize("credential", ["", "snode_", "snode_n1", "snode__x", "shoal_n1_x"])

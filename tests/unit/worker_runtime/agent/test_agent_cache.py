@@ -81,6 +81,22 @@ async def test_a_blob_is_fetched_once(tmp_path: Path) -> None:
     assert (second.fetched, second.cached) == (0, 5500)
 
 
+async def test_bytes_that_rot_unseen_are_found_by_hashing_again(tmp_path: Path) -> None:
+    source = FakeSource(DATA)
+    cache = make(tmp_path, source)
+    await cache.ensure([ref(DATA)], Progress())
+    blob = cache.path(ref(DATA).sha256)
+    status = blob.stat()
+    assert cache.recheck([ref(DATA)]) == []
+    blob.chmod(0o644)
+    blob.write_bytes(bytes(len(DATA)))
+    os.utime(blob, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert cache.recheck([ref(DATA), ref(DATA, "again")]) == [ref(DATA)]
+    assert cache.recheck_all() == 0
+    await cache.ensure([ref(DATA)], Progress())
+    assert blob.read_bytes() == DATA
+
+
 async def test_a_cache_that_somebody_emptied_fills_again(tmp_path: Path) -> None:
     source = FakeSource(DATA)
     cache = make(tmp_path / "cache", source)

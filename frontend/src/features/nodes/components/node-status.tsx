@@ -16,6 +16,9 @@ export function NodeStatus({ node }: { node: NodeItem }) {
       ) : node.cordoned ? (
         <Status state="cordoned" tone="warn" title="It keeps what it runs but takes nothing new" />
       ) : null}
+      {node.conditions.map((condition) => (
+        <Status key={condition.code} state={condition.code} tone="warn" title={condition.message} />
+      ))}
     </span>
   );
 }

@@ -1,0 +1,246 @@
+"""The steps of a deployment on a node: disks, wrong bytes, bad models, second thoughts."""
+
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.chaos.studio import BROKEN, ECHO, SLOW_TO_LOAD, python_model, tiny_model, until
+from tests.chaos.system import Node, System
+from tests.chaos.table import Case
+
+MIB = 1 << 20
+CANCEL_S = 5.0
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 112 MiB; skipped where this user may not mount one."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=112m", "tmpfs", str(folder)]
+    if subprocess.run(command, capture_output=True, check=False).returncode:
+        pytest.skip("needs the right to mount a tmpfs")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+@pytest.mark.quick
+def test_the_disk_fills_up(system: System, small_disk: Path, case: Case) -> None:
+    """Disk full while a model is fetched."""
+    studio = system.studio
+    node = system.add_node("narrow", home=small_disk)
+    try:
+        labels = system.label("narrow", "narrow")
+        system.endpoint("roomy", node_labels=labels)
+        node.control.bytes_per_s = 3 * MIB
+        content = python_model("heavy", ECHO, ballast=os.urandom(24 * MIB))
+        studio.register("heavy", content, "heavy.zip")
+        with case.under(system.load("roomy")) as load:
+            operation = studio.deploy("crowded", "heavy", node_labels=labels)
+            until(lambda: fetched(studio.replicas("crowded")) > MIB, "the download runs")
+            filler = small_disk / "filler"
+            _fill(filler)
+            ended = studio.finished(operation)
+            load.more(40)
+        assert ended["state"] == "Failed"
+        assert ended["error"]["code"] == "DiskFull", ended["error"]
+        assert "MiB" in ended["error"]["message"]
+        assert not list((small_disk / "node" / "cache" / "parts").iterdir())
+        assert load.lost == 0, load.explain()
+        verdicts = studio.get("/endpoints/roomy/deployments/blue/placement")["items"]
+        (narrow,) = (verdict for verdict in verdicts if verdict["node"] == "narrow")
+        assert narrow["rank"] is None, "a full disk takes no new replicas"
+        filler.unlink()
+        node.control.bytes_per_s = 0
+        until(lambda: studio.node("narrow")["info"]["disk_free_bytes"] > 60 * MIB, "room again")
+        retried = studio.send("POST", f"/operations/{operation}/retry")
+        studio.succeeded(retried["id"])
+        case.saw("DiskFull with numbers, no parts left, node not placed on; retry succeeded")
+    finally:
+        for name in ("crowded", "roomy"):
+            studio.http.delete(f"/endpoints/{name}")
+        system.remove_node("narrow")
+
+
+@pytest.mark.quick
+def test_a_wrong_byte_at_the_source(system: System, pair: dict[str, str], case: Case) -> None:
+    """Checksum mismatch: a byte of the stored model has changed."""
+    studio = system.studio
+    studio.register("rotten", tiny_model(target="rotten"))
+    (file,) = (
+        f for f in studio.get("/models/rotten/versions/1/files")["items"] if "onnx" in f["path"]
+    )
+    blob = next((system.product.home / "blobs").rglob(file["sha256"]))
+    good = blob.read_bytes()
+    _write(blob, good[:-1] + bytes([good[-1] ^ 1]))
+    operation = studio.deploy("rotten", "rotten", node_labels=pair)
+    ended = studio.finished(operation)
+    assert ended["error"]["code"] == "ChecksumMismatch", ended["error"]
+    for name in ("n1", "n2"):
+        cache = system.nodes[name].home / "node" / "cache"
+        assert not (cache / file["sha256"][:2] / file["sha256"]).exists()
+    _write(blob, good)
+    studio.succeeded(studio.send("POST", f"/operations/{operation}/retry")["id"])
+    studio.delete("rotten")
+    case.saw("refetched once, ChecksumMismatch, never loaded; retry with the right bytes succeeded")
+
+
+@pytest.mark.quick
+def test_a_corrupt_cache(system: System, pair: dict[str, str], case: Case) -> None:
+    """Corrupt cache at rest: bytes changed, size and time as before."""
+    studio, node = system.studio, system.nodes["n1"]
+    labels = system.label("corrupt", "n1")
+    studio.register("cached", tiny_model(target="cached"))
+    studio.succeeded(studio.deploy("cached", "cached", node_labels=labels))
+    studio.delete("cached")
+    (file,) = (
+        f for f in studio.get("/models/cached/versions/1/files")["items"] if "onnx" in f["path"]
+    )
+    blob = node.home / "node" / "cache" / file["sha256"][:2] / file["sha256"]
+    status = blob.stat()
+    good = blob.read_bytes()
+    _write(blob, bytes(len(good)))
+    os.utime(blob, ns=(status.st_atime_ns, status.st_mtime_ns))
+    blob.chmod(status.st_mode)
+    studio.succeeded(studio.deploy("cached", "cached", node_labels=labels))
+    assert blob.read_bytes() == good
+    studio.delete("cached")
+    case.saw("found when the model did not load, fetched anew, loaded")
+
+
+@pytest.mark.quick
+def test_a_bad_model(system: System, pair: dict[str, str], case: Case) -> None:
+    """Model that does not load replaces one that serves."""
+    studio = system.studio
+    studio.register("turning", python_model("turning", ECHO), "turning.zip")
+    studio.register("turning", python_model("turning", BROKEN), "turning.zip")
+    studio.succeeded(studio.deploy("turning", "turning", version="1", node_labels=pair))
+    with case.under(system.load("turning", "turning")) as load:
+        update = "/endpoints/turning/deployments/blue/update"
+        ended = studio.finished(studio.send("POST", update, {"version": "2"})["id"])
+        load.more(40)
+    error = ended["error"]
+    assert error["code"] == "ModelLoadFailed"
+    assert "no such vocabulary" in error["message"] + error["detail"]
+    assert studio.deployment("turning")["version"] == 1
+    assert load.lost == 0, load.explain()
+    studio.delete("turning")
+    case.saw("ModelLoadFailed with the model's words; the old version served on")
+
+
+STAGES = ("place", "download", "load")
+
+
+@pytest.mark.parametrize(
+    "stage", [pytest.param(s, marks=pytest.mark.quick if s == "download" else ()) for s in STAGES]
+)
+def test_cancel(system: System, pair: dict[str, str], case: Case, stage: str) -> None:
+    """Cancelled by its user."""
+    studio = system.studio
+    operation = stuck_at(system, pair, stage, f"cancel-{stage}")
+    began = time.monotonic()
+    studio.send("POST", f"/operations/{operation}/cancel")
+    ended = studio.finished(operation)
+    took = time.monotonic() - began
+    assert ended["state"] == "Canceled"
+    until(lambda: not folders(system, f"cancel-{stage}"), "staging is cleaned")
+    cleaned = time.monotonic() - began
+    assert not parts_grow(system)
+    let_go(system)
+    assert studio.deployment(f"cancel-{stage}")["provisioning_state"] == "Canceled"
+    studio.delete(f"cancel-{stage}")
+    case.saw(
+        f"at {stage}: Canceled after {took:.1f} s, bytes and folders gone after {cleaned:.1f} s"
+    )
+    assert cleaned < 3 * CANCEL_S  # five are promised; the machine may be busy
+
+
+@pytest.mark.parametrize(
+    "stage", [pytest.param(s, marks=pytest.mark.quick if s == "load" else ()) for s in STAGES]
+)
+def test_delete(system: System, pair: dict[str, str], case: Case, stage: str) -> None:
+    """Deleted while it is created."""
+    studio, name = system.studio, f"delete-{stage}"
+    operation = stuck_at(system, pair, stage, name)
+    studio.delete(name)
+    assert studio.get(f"/operations/{operation}")["state"] == "Canceled"
+    assert studio.http.get(f"/endpoints/{name}").status_code == 404
+    let_go(system)
+    studio.send("POST", "/endpoints", {"name": name})
+    until(lambda: not folders(system, name), "nothing is left on the node")
+    studio.delete(name)
+    case.saw(f"at {stage}: cancelled, deleted, the name was free again")
+
+
+def stuck_at(system: System, pair: dict[str, str], stage: str, name: str) -> str:
+    """A deployment that stays at ``stage`` for a while; returns its operation."""
+    studio = system.studio
+    labels = {"pool": "nowhere"} if stage == "place" else pair
+    if stage == "download":
+        for node in _pair(system):
+            node.control.bytes_per_s = 0.5 * MIB
+        content = python_model(name, ECHO, ballast=os.urandom(12 * MIB))
+    else:
+        content = python_model(name, SLOW_TO_LOAD)
+    studio.register(name, content, f"{name}.zip")
+    operation = studio.deploy(name, name, node_labels=labels)
+    studio.reaches(operation, stage)
+    if stage == "download":
+        until(lambda: fetched(studio.replicas(name)) > 0, "bytes come")
+    return operation
+
+
+def let_go(system: System) -> None:
+    for node in _pair(system):
+        node.control.bytes_per_s = 0
+
+
+def folders(system: System, endpoint: str) -> list[Path]:
+    """Replica folders of this endpoint, on both nodes."""
+    found = []
+    for node in _pair(system):
+        for journal in (node.home / "node" / "replicas").glob("*/state.json"):
+            if f'"endpoint": "{endpoint}"' in journal.read_text():
+                found.append(journal.parent)
+    return found
+
+
+def parts_grow(system: System) -> bool:
+    def size() -> int:
+        parts = (part for node in _pair(system) for part in _parts(node))
+        return sum(part.stat().st_size for part in parts)
+
+    before = size()
+    time.sleep(1.0)
+    return size() > before
+
+
+def fetched(replicas: list[Any]) -> int:
+    return sum(replica["downloaded_bytes"] for replica in replicas)
+
+
+def _parts(node: Node) -> list[Path]:
+    return list((node.home / "node" / "cache" / "parts").glob("*"))
+
+
+def _pair(system: System) -> list[Node]:
+    return [system.nodes["n1"], system.nodes["n2"]]
+
+
+def _fill(file: Path) -> None:
+    with file.open("wb", buffering=0) as output:
+        try:
+            while output.write(bytes(MIB)):
+                pass
+        except OSError:
+            return  # full, as was wanted
+
+
+def _write(file: Path, content: bytes) -> None:
+    file.chmod(0o644)
+    file.write_bytes(content)
