@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
-from django.db.models import OuterRef, Prefetch, QuerySet, Subquery, TextField
+from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet, Subquery, TextField
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast
 
@@ -42,21 +42,33 @@ def model_list(
     archived: str = "active",
     type: str = "",  # noqa: A002 - as the query says it
     tags: dict[str, str] | None = None,
+    backend: str = "",
+    deployed: bool | None = None,
 ) -> QuerySet[Model]:
     """``archived``: "active" hides archived models, "archived" shows only those, "all" both.
 
-    ``type`` and ``tags`` must be those of the model, or of its newest version.
+    ``type`` and ``tags`` must be those of the model, or of its newest version. ``backend`` is one
+    of that version's models, or "ensemble"; ``deployed`` asks for any version.
     """
     newest = ModelVersion.objects.order_by("archived", "-version")
     rows = Model.objects.annotate(
         newest_id=Subquery(newest.filter(model=OuterRef("pk")).values("pk")[:1])
     )
     if q:
-        rows = rows.filter(name__icontains=q)
+        rows = rows.filter(Q(name__icontains=q) | Q(description__icontains=q))
     if archived != "all":
         rows = rows.filter(archived=archived == "archived")
     if type:
         rows = rows.filter(newest_id__in=ModelVersion.objects.filter(type=type).values("pk"))
+    if backend:
+        field = "platform" if backend == ENSEMBLE else "backend"
+        having = RepoModel.objects.filter(**{field: backend}).values("model_version")
+        rows = rows.filter(newest_id__in=having)
+    if deployed is not None:
+        running = Exists(
+            ModelVersion.objects.filter(model=OuterRef("pk"), deployment__isnull=False)
+        )
+        rows = rows.filter(running if deployed else ~running)
     for index, (key, value) in enumerate(sorted((tags or {}).items())):
         rows = rows.annotate(**{f"tag{index}": Cast(KeyTextTransform(key, "tags"), TextField())})
         rows = rows.filter(**{f"tag{index}": value})

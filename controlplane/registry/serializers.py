@@ -289,6 +289,9 @@ class RepoModelConfigSerializer(Fields):
         allow_blank=True, help_text="the complete configuration, as the runtime would have it"
     )
     problems = serializers.ListField(child=serializers.DictField())
+    config = serializers.DictField(
+        allow_null=True, help_text="the text as JSON, null if unreadable"
+    )
 
 
 class ConfigRevisionInputSerializer(Fields):

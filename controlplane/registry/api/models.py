@@ -2,7 +2,12 @@
 
 from typing import Any
 
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from drf_spectacular.utils import (
+    OpenApiParameter,
+    OpenApiResponse,
+    extend_schema,
+    extend_schema_serializer,
+)
 from rest_framework import serializers, status
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -26,9 +31,15 @@ from controlplane.registry.serializers import (
 )
 from controlplane.registry.services import versions
 
-ModelPageSerializer = page_of(ModelSerializer)
+ModelItemsSerializer = page_of(ModelSerializer)
 ModelVersionPageSerializer = page_of(ModelVersionSerializer)
 ARCHIVED = ["active", "archived", "all"]
+ORDERS = ["name", "-name", "updated_at", "-updated_at", "latest_version", "-latest_version"]
+
+
+@extend_schema_serializer(component_name="ModelPage")
+class ModelPageSerializer(ModelItemsSerializer):  # type: ignore[misc, valid-type]
+    total = serializers.IntegerField(help_text="models that match, on all pages")
 
 
 TAG = "tag."
@@ -37,6 +48,9 @@ TAG = "tag."
 class ModelsQuery(PageQuery):
     archived = serializers.ChoiceField(choices=ARCHIVED, default="active")
     type = serializers.CharField(required=False, default="", allow_blank=True)
+    backend = serializers.CharField(required=False, default="", allow_blank=True)
+    deployed = serializers.BooleanField(required=False, default=None, allow_null=True)
+    order_by = serializers.ChoiceField(choices=ORDERS, default="-updated_at")
 
 
 def model_etag(body: Any) -> str:
@@ -66,6 +80,9 @@ class ModelsView(APIView):
             *PAGE_PARAMETERS,
             OpenApiParameter("archived", str, enum=ARCHIVED),
             OpenApiParameter("type", str, description="of the newest version"),
+            OpenApiParameter("backend", str, description="of the newest version, or `ensemble`"),
+            OpenApiParameter("deployed", bool, description="any version runs on an endpoint"),
+            OpenApiParameter("order_by", str, enum=ORDERS, description="default -updated_at"),
             OpenApiParameter(
                 "tag.{key}", str, description="`tag.team=vision`; may come several times"
             ),
@@ -74,16 +91,23 @@ class ModelsView(APIView):
     )
     def get(self, request: Request) -> Response:
         query = query_of(request, ModelsQuery)
-        page = paginate(
-            selectors.model_list(
-                q=query["q"], archived=query["archived"], type=query["type"], tags=tags_of(request)
-            ),
-            limit=query["limit"],
-            cursor=query["cursor"],
-            order=["-updated_at", "id"],
+        rows = selectors.model_list(
+            q=query["q"],
+            archived=query["archived"],
+            type=query["type"],
+            tags=tags_of(request),
+            backend=query["backend"],
+            deployed=query["deployed"],
         )
-        models = Page(selectors.models_complete(page.items), page.next_cursor)
-        return Response(ModelPageSerializer(models).data)
+        page = paginate(
+            rows, limit=query["limit"], cursor=query["cursor"], order=[query["order_by"], "id"]
+        )
+        body = {
+            "items": selectors.models_complete(page.items),
+            "next_cursor": page.next_cursor,
+            "total": rows.count(),
+        }
+        return Response(ModelPageSerializer(body).data)
 
     @extend_schema(
         operation_id="models_register",

@@ -92,23 +92,21 @@ class RepoModelConfigView(APIView):
         responses=RepoModelConfigSerializer,
     )
     def get(self, request: Request, name: str, version: str, repo_model: str) -> Response:
-        """The text as it was written, and what the runtime makes of it."""
+        """The text as it was written, what is wrong with it, and what the runtime makes of it."""
         row = selectors.version_get(name, version)
         model = selectors.repo_model_get(row, repo_model)
         number = revision_of(request)
         revision = selectors.revision_get(row, number) if number else None
         edited = revision is not None and repo_model in revision.configs
         text = selectors.config_texts(row, revision)[repo_model]
-        effective, problems = model.config_effective, []
-        if edited:
-            answer = inspector.configs.ask(
-                "validate",
-                text=text,
-                model=repo_model,
-                graph=model.graph,
-                neighbours=selectors.neighbours(row, repo_model),
-            )
-            effective, problems = answer["effective"], answer["problems"]
+        answer = inspector.configs.ask(
+            "validate",
+            text=text or model.config_effective,
+            model=repo_model,
+            graph=model.graph,
+            neighbours=selectors.neighbours(row, repo_model),
+        )
+        effective = answer["effective"] if edited else model.config_effective
         source = "revision" if edited else ("file" if model.config_text else "none")
         body = {
             "model": repo_model,
@@ -116,6 +114,7 @@ class RepoModelConfigView(APIView):
             "source": source,
             "revision": number,
             "effective": effective,
-            "problems": problems,
+            "problems": answer["problems"],
+            "config": answer["config"],
         }
         return Response(RepoModelConfigSerializer(body).data)

@@ -852,7 +852,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description The text as it was written, and what the runtime makes of it. */
+        /** @description The text as it was written, what is wrong with it, and what the runtime makes of it. */
         get: operations["repo_models_config"];
         put?: never;
         post?: never;
@@ -2462,6 +2462,8 @@ export interface components {
         ModelPage: {
             items: components["schemas"]["Model"][];
             next_cursor: string | null;
+            /** @description models that match, on all pages */
+            total: number;
         };
         ModelVersion: {
             model: string;
@@ -3071,6 +3073,10 @@ export interface components {
             problems: {
                 [key: string]: unknown;
             }[];
+            /** @description the text as JSON, null if unreadable */
+            config: {
+                [key: string]: unknown;
+            } | null;
         };
         /**
          * @description * `live` - live
@@ -8293,10 +8299,16 @@ export interface operations {
         parameters: {
             query?: {
                 archived?: "active" | "all" | "archived";
+                /** @description of the newest version, or `ensemble` */
+                backend?: string;
                 /** @description `next_cursor` of the page before */
                 cursor?: string;
+                /** @description any version runs on an endpoint */
+                deployed?: boolean;
                 /** @description 1 to 500, default 50 */
                 limit?: number;
+                /** @description default -updated_at */
+                order_by?: "-latest_version" | "-name" | "-updated_at" | "latest_version" | "name" | "updated_at";
                 /** @description Only items whose name contains this */
                 q?: string;
                 /** @description `tag.team=vision`; may come several times */
