@@ -18,7 +18,7 @@ export interface MockAnswer {
 
 const state = { authenticated: localStorage.getItem("mock.signed-out") !== "1", empty: new URLSearchParams(location.search).has("empty"), many: Number(new URLSearchParams(location.search).get("many") ?? 0) };
 const ok = (body: unknown, status = 200): MockAnswer => ({ status, body });
-const list = (items: unknown[]): MockAnswer => ok({ items, next_cursor: null });
+const list = (items: unknown[]): MockAnswer => ok({ items, next_cursor: null, total: items.length });
 const missing = (what: string): MockAnswer => ({
   status: 404,
   body: { type: "about:blank", title: "Not found", status: 404, detail: `${what} does not exist.`, code: "NotFound", hints: [] },

@@ -23,7 +23,7 @@ _SEQUENCE = (
     'output { name: "TOTAL" data_type: TYPE_INT32 dims: [ 1 ] }\n'
     f"sequence_batching {{ oldest {{ max_candidate_sequences: 4 }} {sequence_models.STATE} }} }}\n"
 )
-_PIPELINE = """
+PIPELINE_CONFIG = """
 platform: "ensemble"
 input { name: "text" data_type: TYPE_FP32 dims: [ 2 ] }
 output { name: "answer" data_type: TYPE_FP32 dims: [ 2 ] }
@@ -55,7 +55,7 @@ def configurations() -> dict[str, str]:
         FREE: echo("FP32", "-1, -1"),
         REPEAT: builtin_models.REPEAT,
         SEQUENCE: _SEQUENCE,
-        PIPELINE: _PIPELINE,
+        PIPELINE: PIPELINE_CONFIG,
     }
 
 

@@ -1,15 +1,34 @@
 /** Models, their immutable versions, and the checks of config.pbtxt. */
 import { queryOptions } from "@tanstack/react-query";
-import { apiPath, del, get, post } from "./client";
+import { apiPath, del, get, patch, post, put } from "./client";
 import { keys } from "./keys";
-import type { ConfigRevision, ConfigValidation, Model, ModelCreate, ModelVersion, Page, ValidateRequest } from "./types";
+import type {
+  ConfigRevision,
+  ConfigValidation,
+  Model,
+  ModelCreate,
+  ModelPage,
+  ModelVersion,
+  Page,
+  RepoModelConfig,
+  Usage,
+  ValidateRequest,
+} from "./types";
 
-export type ModelSearch = { q?: string; limit?: number; cursor?: string };
+export type ModelSearch = {
+  q?: string;
+  limit?: number;
+  cursor?: string;
+  archived?: "active" | "archived" | "all";
+  backend?: string;
+  deployed?: boolean;
+  order_by?: string;
+} & { [tag: `tag.${string}`]: string };
 
 export const modelsQuery = (search: ModelSearch = {}) =>
   queryOptions({
     queryKey: keys.models.list(search),
-    queryFn: ({ signal }) => get<Page<Model>>(apiPath("models"), { query: search, signal }),
+    queryFn: ({ signal }) => get<ModelPage>(apiPath("models"), { query: search, signal }),
   });
 
 export const modelQuery = (name: string) =>
@@ -32,10 +51,64 @@ export const modelVersionQuery = (name: string, version: number | "latest") =>
 
 export const createModel = (body: ModelCreate) => post<ModelVersion>(apiPath("models"), body);
 /** Edited texts over a version; the same texts again are the same revision. */
-export const createConfigRevision = (name: string, version: number, configs: Record<string, string>, message = "") =>
-  post<ConfigRevision>(apiPath("models", name, "versions", version, "config-revisions"), { configs, message });
+export const createConfigRevision = (
+  name: string,
+  version: number,
+  configs: Record<string, string>,
+  message = "",
+  /** The revision that was edited, 0 for the files; the latest unless said. */
+  base?: number,
+) =>
+  post<ConfigRevision>(apiPath("models", name, "versions", version, "config-revisions"), {
+    configs,
+    message,
+    ...(base === undefined ? {} : { base }),
+  });
 export const archiveModel = (name: string) => post<Model>(apiPath("models", name, "archive"));
 export const restoreModel = (name: string) => post<Model>(apiPath("models", name, "restore"));
+
+export interface Words {
+  description?: string;
+  tags?: Record<string, string>;
+}
+export const updateModel = (name: string, words: Words) => patch<Model>(apiPath("models", name), words);
+export const updateVersion = (name: string, version: number, words: Words) =>
+  patch<ModelVersion>(apiPath("models", name, "versions", version), words);
+export const archiveVersion = (name: string, version: number) =>
+  post<ModelVersion>(apiPath("models", name, "versions", version, "archive"));
+export const restoreVersion = (name: string, version: number) =>
+  post<ModelVersion>(apiPath("models", name, "versions", version, "restore"));
+export const deleteVersion = (name: string, version: number, force: boolean) =>
+  del<unknown>(apiPath("models", name, "versions", version), force ? { force } : undefined);
+export const setAlias = (name: string, alias: string, version: number) =>
+  put<ModelVersion>(apiPath("models", name, "aliases", alias), { version: String(version) });
+export const deleteAlias = (name: string, alias: string) => del<unknown>(apiPath("models", name, "aliases", alias));
+
+export const usageQuery = (name: string, version: number) =>
+  queryOptions({
+    queryKey: [...keys.models.version(name, version), "usage"],
+    queryFn: ({ signal }) =>
+      get<{ items: Usage[] }>(apiPath("models", name, "versions", version, "usage"), { signal }),
+  });
+
+/** What the checks say about one configuration, and the text as JSON; revision 0 is the file. */
+export const repoModelConfigQuery = (name: string, version: number, repoModel: string, revision = 0) =>
+  queryOptions({
+    queryKey: [...keys.models.version(name, version), "config", repoModel, revision],
+    queryFn: ({ signal }) =>
+      get<RepoModelConfig>(apiPath("models", name, "versions", version, "repo-models", repoModel, "config"), {
+        query: { revision },
+        signal,
+      }),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+
+/** The path keeps its slashes: the server takes the rest of the address as the file's path. */
+export const filePath = (name: string, version: number, path: string): string =>
+  `${apiPath("models", name, "versions", version, "files")}/${path.split("/").map(encodeURIComponent).join("/")}`;
+export const downloadPath = (name: string, version: number, revision = 0): string =>
+  `${apiPath("models", name, "versions", version, "archive.zip")}${revision ? `?revision=${revision}` : ""}`;
+
 export const deleteModel = (name: string) => del<unknown>(apiPath("models", name));
 
 export const validateConfig = (body: ValidateRequest, signal?: AbortSignal) =>

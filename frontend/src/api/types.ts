@@ -50,6 +50,9 @@ export type RepoModel = Schemas["RepoModel"];
 export type ConfigRevision = Schemas["ConfigRevision"];
 export type Model = Schemas["Model"];
 export type ModelVersion = Schemas["ModelVersion"];
+export type ModelPage = Schemas["ModelPage"];
+export type Usage = Schemas["Usage"];
+export type RepoModelConfig = Omit<Schemas["RepoModelConfig"], "problems"> & { problems: ConfigProblem[] };
 export type ModelCreate = Schemas["ModelInputRequest"];
 
 export type ServingState = Schemas["ServingStateEnum"];

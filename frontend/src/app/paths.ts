@@ -17,6 +17,8 @@ export type EndpointTab = (typeof ENDPOINT_TABS)[number];
 
 export const NODE_TABS = ["overview", "gpus", "models", "logs"] as const;
 export type NodeTab = (typeof NODE_TABS)[number];
+export const MODEL_TABS = ["overview", "config", "files", "compare", "usage", "activity"] as const;
+export type ModelTab = (typeof MODEL_TABS)[number];
 
 export const paths = {
   overview: () => ({ to: "/" }) as const,
@@ -28,6 +30,8 @@ export const paths = {
   model: (name: string) => ({ to: "/models/$name", params: { name } }) as const,
   modelVersion: (name: string, version: number) =>
     ({ to: "/models/$name/versions/$version", params: { name, version: String(version) } }) as const,
+  modelTab: <T extends ModelTab>(name: string, version: number, tab: T) =>
+    ({ to: `/models/$name/versions/$version/${tab}` as const, params: { name, version: String(version) } }) as const,
   endpoints: () => ({ to: "/endpoints" }) as const,
   endpoint: (name: string) => ({ to: "/endpoints/$name/overview", params: { name } }) as const,
   endpointTab: <T extends EndpointTab>(name: string, tab: T) =>

@@ -14,16 +14,21 @@ import { RootLayout } from "./layouts/root";
 import { Shell } from "./layouts/shell";
 import {
   activitySearch,
+  compareSearch,
+  configSearch,
   consoleSearch,
   consumeSearch,
   deploySearch,
   eventSearch,
+  filesSearch,
   listSearch,
   liveSearch,
-  loginSearch,
   logSearch,
+  loginSearch,
   metricsSearch,
   nodeLogSearch,
+  modelsSearch,
+  repoModelSearch,
   usersSearch,
 } from "./search";
 
@@ -76,7 +81,7 @@ const deployOne = createRoute({
 const models = createRoute({
   getParentRoute: () => app,
   path: "/models",
-  validateSearch: listSearch,
+  validateSearch: modelsSearch,
   component: lazyRouteComponent(() => import("@/features/models/pages/models-page"), "ModelsPage"),
 });
 const model = createRoute({
@@ -87,7 +92,48 @@ const model = createRoute({
 const modelVersion = createRoute({
   getParentRoute: () => app,
   path: "/models/$name/versions/$version",
-  component: lazyRouteComponent(() => import("@/features/models/pages/model-version-page"), "ModelVersionPage"),
+  component: lazyRouteComponent(() => import("@/features/models/pages/version-layout"), "VersionLayout"),
+});
+const versionIndex = createRoute({
+  getParentRoute: () => modelVersion,
+  path: "/",
+  beforeLoad: ({ params }) => {
+    throw redirect({ to: "/models/$name/versions/$version/overview", params, replace: true });
+  },
+});
+const versionOverview = createRoute({
+  getParentRoute: () => modelVersion,
+  path: "overview",
+  validateSearch: repoModelSearch,
+  component: lazyRouteComponent(() => import("@/features/models/pages/overview-tab"), "OverviewTab"),
+});
+const versionConfig = createRoute({
+  getParentRoute: () => modelVersion,
+  path: "config",
+  validateSearch: configSearch,
+  component: lazyRouteComponent(() => import("@/features/deploy/revisions/config-tab"), "ConfigTab"),
+});
+const versionFiles = createRoute({
+  getParentRoute: () => modelVersion,
+  path: "files",
+  validateSearch: filesSearch,
+  component: lazyRouteComponent(() => import("@/features/models/pages/files-tab"), "FilesTab"),
+});
+const versionCompare = createRoute({
+  getParentRoute: () => modelVersion,
+  path: "compare",
+  validateSearch: compareSearch,
+  component: lazyRouteComponent(() => import("@/features/models/pages/compare-tab"), "CompareTab"),
+});
+const versionUsage = createRoute({
+  getParentRoute: () => modelVersion,
+  path: "usage",
+  component: lazyRouteComponent(() => import("@/features/models/pages/usage-tab"), "UsageTab"),
+});
+const versionActivity = createRoute({
+  getParentRoute: () => modelVersion,
+  path: "activity",
+  component: lazyRouteComponent(() => import("@/features/models/pages/activity-tab"), "ActivityTab"),
 });
 
 const endpoints = createRoute({
@@ -283,7 +329,15 @@ const routeTree = root.addChildren([
     deployOne,
     models,
     model,
-    modelVersion,
+    modelVersion.addChildren([
+      versionIndex,
+      versionOverview,
+      versionConfig,
+      versionFiles,
+      versionCompare,
+      versionUsage,
+      versionActivity,
+    ]),
     endpoints,
     endpoint.addChildren([
       endpointIndex,

@@ -42,6 +42,26 @@ export const deploySearch = (raw: Raw) =>
 
 export const listSearch = (raw: Raw) =>
   compact({ q: text(raw["q"]), status: text(raw["status"]), sort: text(raw["sort"]) });
+export const ARCHIVED = ["archived", "all"] as const;
+export const MODEL_ORDERS = ["name", "-name", "updated", "-updated", "version", "-version"] as const;
+export const modelsSearch = (raw: Raw) =>
+  compact({
+    q: text(raw["q"]),
+    backend: text(raw["backend"]),
+    deployed: oneOf(raw["deployed"], ["yes", "no"] as const),
+    /** `team=vision`. */
+    tag: text(raw["tag"]),
+    archived: oneOf(raw["archived"], ARCHIVED),
+    sort: oneOf(raw["sort"], MODEL_ORDERS),
+    cursor: text(raw["cursor"]),
+    page: positive(raw["page"]),
+  });
+/** A model of the version's repository. */
+export const repoModelSearch = (raw: Raw) => compact({ of: text(raw["of"]) });
+export const configSearch = (raw: Raw) =>
+  compact({ of: text(raw["of"]), revision: raw["revision"] === 0 || raw["revision"] === "0" ? 0 : positive(raw["revision"]) });
+export const filesSearch = (raw: Raw) => compact({ path: text(raw["path"]) });
+export const compareSearch = (raw: Raw) => compact({ with: positive(raw["with"]) });
 export const liveSearch = (raw: Raw) => compact({ range: oneOf(raw["range"], RANGES), dep: text(raw["dep"]) });
 /** Metrics: how far back, of which deployment and node, and which groups of panels are folded. */
 export const metricsSearch = (raw: Raw) => {

@@ -1,34 +1,54 @@
-/** What can be done with a model: deploy, archive, delete. */
-import { ActionIcon, Menu } from "@mantine/core";
-import { IconArchive, IconArchiveOff, IconDots, IconRocket, IconTrash } from "@tabler/icons-react";
+/** What can be done with a version and its model: deploy, download, archive, delete. */
+import { ActionIcon, Checkbox, Menu } from "@mantine/core";
+import { IconArchive, IconArchiveOff, IconDots, IconDownload, IconRocket, IconTrash, IconUpload } from "@tabler/icons-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { keys } from "@/api/keys";
-import { archiveModel, deleteModel, restoreModel } from "@/api/models";
-import type { Model } from "@/api/types";
+import {
+  archiveModel,
+  archiveVersion,
+  deleteModel,
+  deleteVersion,
+  downloadPath,
+  restoreModel,
+  restoreVersion,
+} from "@/api/models";
+import { useRefusal } from "@/api/permissions";
+import type { Model, ModelVersion } from "@/api/types";
 import { paths } from "@/app/paths";
 import { ConfirmModal } from "@/components/confirm-modal";
 import { LinkButton } from "@/components/link-button";
 import { notifyDone, notifyProblem } from "@/components/notify";
 
-export function VersionActions({ model, version }: { model: Model; version: number }) {
+type Asked = "version" | "model" | null;
+
+export function VersionActions({ model, version }: { model: Model; version: ModelVersion }) {
   const navigate = useNavigate();
   const queryClient = useQueryClient();
-  const [deleting, setDeleting] = useState(false);
+  const refusal = useRefusal("deploy");
+  const [asked, setAsked] = useState<Asked>(null);
+  const [force, setForce] = useState(false);
   const refresh = () => queryClient.invalidateQueries({ queryKey: keys.models.all });
-  const archive = useMutation({
-    mutationFn: () => (model.archived ? restoreModel(model.name) : archiveModel(model.name)),
-    onSuccess: async () => {
+  const change = useMutation({
+    mutationFn: ({ run }: { run: () => Promise<unknown>; done: string; failed: string }) => run(),
+    onSuccess: async (_, { done }) => {
       await refresh();
-      notifyDone(model.archived ? `${model.name} is back` : `${model.name} is archived`);
+      notifyDone(done);
     },
-    onError: (error) => notifyProblem(error, `${model.name} could not be ${model.archived ? "restored" : "archived"}`),
+    onError: (error, { failed }) => notifyProblem(error, failed),
   });
+  const { name } = model;
+  const words = `version ${version.version}`;
   return (
     <>
-      <LinkButton {...paths.deploy({ model: model.name, version })} leftSection={<IconRocket size={16} />}>
-        Deploy version {version}
+      <LinkButton
+        {...paths.deploy({ model: name, version: version.version })}
+        leftSection={<IconRocket size={16} />}
+        disabled={refusal !== undefined}
+        title={refusal}
+      >
+        Deploy {words}
       </LinkButton>
       <Menu>
         <Menu.Target>
@@ -38,32 +58,109 @@ export function VersionActions({ model, version }: { model: Model; version: numb
         </Menu.Target>
         <Menu.Dropdown>
           <Menu.Item
-            leftSection={model.archived ? <IconArchiveOff size={16} /> : <IconArchive size={16} />}
-            onClick={() => archive.mutate()}
+            component="a"
+            href={downloadPath(name, version.version)}
+            download
+            leftSection={<IconDownload size={16} />}
           >
-            {model.archived ? "Restore" : "Archive"}
+            Download as zip
           </Menu.Item>
-          <Menu.Item color="red" leftSection={<IconTrash size={16} />} onClick={() => setDeleting(true)}>
-            Delete
+          <Menu.Item
+            leftSection={<IconUpload size={16} />}
+            disabled={refusal !== undefined}
+            onClick={() => void navigate(paths.deploy())}
+          >
+            Upload a new version
+          </Menu.Item>
+          <Menu.Label>{words}</Menu.Label>
+          <Menu.Item
+            leftSection={version.archived ? <IconArchiveOff size={16} /> : <IconArchive size={16} />}
+            disabled={refusal !== undefined}
+            onClick={() =>
+              change.mutate({
+                run: () => (version.archived ? restoreVersion : archiveVersion)(name, version.version),
+                done: `${words} is ${version.archived ? "back" : "archived"}`,
+                failed: `${words} could not be ${version.archived ? "restored" : "archived"}`,
+              })
+            }
+          >
+            {version.archived ? "Restore" : "Archive"} {words}
+          </Menu.Item>
+          <Menu.Item
+            color="red"
+            leftSection={<IconTrash size={16} />}
+            disabled={refusal !== undefined}
+            onClick={() => setAsked("version")}
+          >
+            Delete {words}
+          </Menu.Item>
+          <Menu.Label>all versions of {name}</Menu.Label>
+          <Menu.Item
+            leftSection={model.archived ? <IconArchiveOff size={16} /> : <IconArchive size={16} />}
+            disabled={refusal !== undefined}
+            onClick={() =>
+              change.mutate({
+                run: () => (model.archived ? restoreModel : archiveModel)(name),
+                done: `${name} is ${model.archived ? "back" : "archived"}`,
+                failed: `${name} could not be ${model.archived ? "restored" : "archived"}`,
+              })
+            }
+          >
+            {model.archived ? "Restore the model" : "Archive the model"}
+          </Menu.Item>
+          <Menu.Item
+            color="red"
+            leftSection={<IconTrash size={16} />}
+            disabled={refusal !== undefined}
+            onClick={() => setAsked("model")}
+          >
+            Delete the model
           </Menu.Item>
         </Menu.Dropdown>
       </Menu>
       <ConfirmModal
-        opened={deleting}
-        onClose={() => setDeleting(false)}
-        title={`Delete ${model.name}`}
-        confirmLabel={`Delete ${model.name}`}
+        opened={asked === "version"}
+        onClose={() => setAsked(null)}
+        title={`Delete ${words} of ${name}`}
+        confirmLabel={`Delete ${words}`}
         danger
-        typeToConfirm={model.used_by.length > 0 ? model.name : undefined}
         onConfirm={async () => {
-          await deleteModel(model.name);
+          await deleteVersion(name, version.version, force);
+          await navigate(paths.model(name));
           await refresh();
-          notifyDone(`${model.name} is deleted`);
+          notifyDone(`${words} of ${name} is deleted`);
+        }}
+      >
+        <p>Its files go for good, and its number is never given again. Archiving only hides it.</p>
+        {version.used_by.length > 0 ? (
+          <p>It runs on {version.used_by.join(", ")}: the server refuses while it does.</p>
+        ) : null}
+        {version.aliases.length > 0 ? (
+          <Checkbox
+            label={`Also drop ${version.aliases.map((alias) => `@${alias}`).join(", ")}`}
+            checked={force}
+            onChange={(event) => setForce(event.currentTarget.checked)}
+          />
+        ) : null}
+      </ConfirmModal>
+      <ConfirmModal
+        opened={asked === "model"}
+        onClose={() => setAsked(null)}
+        title={`Delete ${name}`}
+        confirmLabel={`Delete ${name}`}
+        danger
+        typeToConfirm={model.used_by.length > 0 ? name : undefined}
+        onConfirm={async () => {
+          await deleteModel(name);
           await navigate(paths.models());
+          await refresh();
+          notifyDone(`${name} is deleted`);
         }}
       >
         <p>All versions and their files go. This cannot be undone; archiving only hides the model.</p>
-        {model.used_by.length > 0 ? <p>It is deployed on {model.used_by.join(", ")}: delete those deployments first.</p> : null}
+        {model.used_by.length > 0 ? (
+          <p>It is deployed on {model.used_by.join(", ")}: delete those deployments first.</p>
+        ) : null}
       </ConfirmModal>
     </>
   );

@@ -1,14 +1,18 @@
-/** The registry: every model with its newest version and where it is deployed. */
+/** The registry: every model with its newest version and where it is deployed, a page at a time. */
+import { Button, Select, TextInput } from "@mantine/core";
+import { useDebouncedCallback } from "@mantine/hooks";
 import { IconCube, IconRocket } from "@tabler/icons-react";
-import { useQuery } from "@tanstack/react-query";
-import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { modelsQuery } from "@/api/models";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { Link, useNavigate, useRouter, useSearch } from "@tanstack/react-router";
+import { useState } from "react";
+import { type ModelSearch, modelsQuery } from "@/api/models";
 import type { Model } from "@/api/types";
 import { paths } from "@/app/paths";
+import { MODEL_ORDERS, type modelsSearch } from "@/app/search";
 import { Card } from "@/components/card";
 import { type Column, DataTable } from "@/components/data-table";
 import { EmptyState } from "@/components/empty-state";
-import { bytes } from "@/components/format";
+import { bytes, count } from "@/components/format";
 import { LinkButton } from "@/components/link-button";
 import { ListFilter } from "@/components/list-filter";
 import { PageHeader, usePageTitle } from "@/components/page-header";
@@ -16,12 +20,31 @@ import { ProblemCard } from "@/components/problem-card";
 import { Chip } from "@/components/status";
 import { Time } from "@/components/time";
 import toolbar from "@/components/toolbar.module.css";
+import classes from "../models.module.css";
 
-const PAGE = 200;
+const PAGE = 50;
+const TYPING_MS = 250;
+const BACKENDS = [
+  "onnxruntime",
+  "pytorch",
+  "python",
+  "tensorflow",
+  "tensorrt",
+  "openvino",
+  "fil",
+  "ensemble",
+  "identity",
+  "repeat",
+  "square",
+];
+const ORDERS: Record<string, string> = { name: "name", updated: "updated_at", version: "latest_version" };
 
-function backends(model: Model): string {
-  return [...new Set(model.latest?.repo_models.map((item) => item.backend || item.platform) ?? [])].join(", ");
+function backends(model: Model): string[] {
+  return [...new Set(model.latest?.repo_models.map((item) => item.backend || item.platform) ?? [])].filter(Boolean);
 }
+
+const aliasesOf = (model: Model): [string, number][] =>
+  Object.entries(model.aliases as unknown as Record<string, number>);
 
 const COLUMNS: Column<Model>[] = [
   {
@@ -33,7 +56,7 @@ const COLUMNS: Column<Model>[] = [
         <Link {...paths.model(row.name)} style={{ fontWeight: 600 }}>
           {row.name}
         </Link>{" "}
-        {row.archived ? <Chip>archived</Chip> : null}
+        {row.archived ? <Chip tone="warn">archived</Chip> : null}
         {row.description ? <div className="secondary truncate">{row.description}</div> : null}
       </>
     ),
@@ -43,16 +66,54 @@ const COLUMNS: Column<Model>[] = [
     header: "Latest",
     align: "right",
     sortValue: (row) => row.latest_version,
-    cell: (row) => (row.latest_version === null ? "–" : `v${row.latest_version}`),
+    cell: (row) => (row.latest ? `v${row.latest_version}` : "–"),
   },
-  { id: "backend", header: "Backend", hideBelow: "md", sortValue: backends, cell: (row) => <span className="mono">{backends(row) || "–"}</span> },
-  { id: "size", header: "Size", align: "right", hideBelow: "sm", sortValue: (row) => row.latest?.size ?? null, cell: (row) => bytes(row.latest?.size) },
+  {
+    id: "backend",
+    header: "Backend",
+    hideBelow: "md",
+    cell: (row) => <span className="mono">{backends(row).slice(0, 3).join(", ") || "–"}</span>,
+  },
+  {
+    id: "aliases",
+    header: "Aliases",
+    hideBelow: "lg",
+    cell: (row) => (
+      <span className={classes["chips"]}>
+        {aliasesOf(row).map(([alias, version]) => (
+          <Link key={alias} {...paths.modelVersion(row.name, version)}>
+            <Chip mono>{`@${alias} v${version}`}</Chip>
+          </Link>
+        ))}
+        {aliasesOf(row).length === 0 ? "–" : null}
+      </span>
+    ),
+  },
+  {
+    id: "tags",
+    header: "Tags",
+    hideBelow: "lg",
+    cell: (row) => {
+      const tags = Object.entries(row.tags);
+      return (
+        <span className={classes["chips"]}>
+          {tags.slice(0, 3).map(([key, value]) => (
+            <Chip key={key} mono>
+              {value ? `${key}=${value}` : key}
+            </Chip>
+          ))}
+          {tags.length === 0 ? "–" : null}
+        </span>
+      );
+    },
+  },
+  { id: "size", header: "Size", align: "right", hideBelow: "sm", cell: (row) => bytes(row.latest?.size) },
   {
     id: "used",
     header: "Deployed on",
     cell: (row) =>
       row.used_by.length > 0 ? (
-        <span style={{ display: "flex", flexWrap: "wrap", gap: 4 }}>
+        <span className={classes["chips"]}>
           {row.used_by.map((name) => (
             <Link key={name} {...paths.endpoint(name)}>
               <Chip tone="info">{name}</Chip>
@@ -63,19 +124,51 @@ const COLUMNS: Column<Model>[] = [
         <span className="muted">not deployed</span>
       ),
   },
-  { id: "updated", header: "Updated", hideBelow: "md", sortValue: (row) => row.updated_at, cell: (row) => <Time at={row.updated_at} /> },
+  {
+    id: "updated",
+    header: "Updated",
+    hideBelow: "md",
+    sortValue: (row) => row.updated_at,
+    cell: (row) => <Time at={row.updated_at} />,
+  },
   { id: "by", header: "By", hideBelow: "lg", cell: (row) => row.latest?.created_by ?? "–" },
 ];
 
+type Filters = ReturnType<typeof modelsSearch>;
+type Change = { [Key in keyof Filters]?: Filters[Key] | undefined };
+
+function asked(search: Filters): ModelSearch {
+  const { q, backend, deployed, tag, archived, sort = "-updated", cursor } = search;
+  const [key, ...value] = (tag ?? "").split("=");
+  const order = `${sort.startsWith("-") ? "-" : ""}${ORDERS[sort.replace(/^-/, "")] ?? "updated_at"}`;
+  return {
+    limit: PAGE,
+    order_by: order,
+    ...(q ? { q } : {}),
+    ...(backend ? { backend } : {}),
+    ...(deployed ? { deployed: deployed === "yes" } : {}),
+    ...(key ? { [`tag.${key.trim()}` as const]: value.join("=").trim() } : {}),
+    ...(archived ? { archived } : {}),
+    ...(cursor ? { cursor } : {}),
+  };
+}
+
 export function ModelsPage() {
   usePageTitle("Models");
-  const search = useSearch({ from: "/app/models" });
+  const search: Filters = useSearch({ from: "/app/models" });
   const navigate = useNavigate({ from: "/models" });
   const open = useNavigate();
-  const query = search.q ?? "";
-  const { data, error, isPending, refetch } = useQuery(modelsQuery({ limit: PAGE }));
-  const needle = query.trim().toLowerCase();
-  const rows = data?.items.filter((item) => `${item.name} ${item.description}`.toLowerCase().includes(needle));
+  const router = useRouter();
+  const { data, error, isPending, refetch } = useQuery({ ...modelsQuery(asked(search)), placeholderData: keepPreviousData });
+  // Any other filter begins again at the first page.
+  const filter = (part: Change) =>
+    void navigate({
+      search: (old) => ({ ...old, ...part, cursor: undefined, page: undefined }) as Filters,
+      replace: true,
+    });
+  const filtered = Boolean(search.q || search.backend || search.deployed || search.tag || search.archived);
+  const page = search.page ?? 1;
+  const first = (page - 1) * PAGE + 1;
   const deployButton = (
     <LinkButton {...paths.deploy()} leftSection={<IconRocket size={16} />}>
       Deploy a model
@@ -85,14 +178,48 @@ export function ModelsPage() {
     <>
       <PageHeader title="Models" actions={deployButton} />
       {error ? <ProblemCard error={error} title="The models could not be loaded" onRetry={() => void refetch()} /> : null}
-      {data && data.items.length > 0 ? (
+      {filtered || (data && data.items.length > 0) ? (
         <div className={toolbar["toolbar"]}>
-          <ListFilter
-            label="Filter models"
-            value={query}
-            onChange={(q) => void navigate({ search: (old) => ({ ...old, q: q || undefined }), replace: true })}
+          <Typed value={search.q ?? ""} onChange={(q) => filter({ q: q || undefined })} />
+          <Select
+            aria-label="Backend"
+            placeholder="Any backend"
+            w={150}
+            clearable
+            value={search.backend ?? null}
+            data={BACKENDS}
+            onChange={(backend) => filter({ backend: backend ?? undefined })}
           />
-          <span className="secondary">{rows?.length === data.items.length ? `${data.items.length} models` : `${rows?.length ?? 0} of ${data.items.length}`}</span>
+          <Select
+            aria-label="Deployed"
+            placeholder="Deployed or not"
+            w={150}
+            clearable
+            value={search.deployed ?? null}
+            data={[
+              { value: "yes", label: "Deployed" },
+              { value: "no", label: "Not deployed" },
+            ]}
+            onChange={(deployed) => filter({ deployed: deployed ?? undefined })}
+          />
+          <TagFilter value={search.tag ?? ""} onChange={(tag) => filter({ tag: tag || undefined })} />
+          <Select
+            aria-label="Archived"
+            w={150}
+            allowDeselect={false}
+            value={search.archived ?? "active"}
+            data={[
+              { value: "active", label: "Without archived" },
+              { value: "archived", label: "Archived only" },
+              { value: "all", label: "With archived" },
+            ]}
+            onChange={(value) =>
+              filter({ archived: value === "active" ? undefined : (value ?? undefined) })
+            }
+          />
+          <span className="secondary" role="status">
+            {data ? `${count(data.total)} ${data.total === 1 ? "model" : "models"}` : ""}
+          </span>
         </div>
       ) : null}
       {error ? null : (
@@ -100,15 +227,23 @@ export function ModelsPage() {
           <DataTable
             label="Models"
             columns={COLUMNS}
-            rows={rows}
+            rows={data?.items}
             rowKey={(row) => row.name}
             loading={isPending}
-            sort={search.sort}
-            onSort={(sort) => void navigate({ search: (old) => ({ ...old, sort }), replace: true })}
+            sort={search.sort ?? "-updated"}
+            onSort={(sort) => filter({ sort: MODEL_ORDERS.find((order) => order === sort) })}
             onOpen={(row) => void open(paths.model(row.name))}
             empty={
-              needle ? (
-                <EmptyState title={`No model matches “${query}”`} />
+              filtered ? (
+                <EmptyState
+                  title="No model matches"
+                  detail="Nothing fits all the filters above."
+                  action={
+                    <Button variant="default" onClick={() => void navigate({ search: {} })}>
+                      Clear the filters
+                    </Button>
+                  }
+                />
               ) : (
                 <EmptyState
                   icon={<IconCube size={34} stroke={1.3} />}
@@ -119,8 +254,68 @@ export function ModelsPage() {
               )
             }
           />
+          {data && (data.next_cursor || page > 1) ? (
+            <nav className={classes["pager"]} aria-label="Pages of models">
+              <span className="secondary">
+                {count(first)} to {count(first + data.items.length - 1)} of {count(data.total)}
+              </span>
+              <Button
+                variant="default"
+                disabled={page === 1}
+                onClick={() => (page === 2 ? filter({}) : router.history.back())}
+              >
+                Previous
+              </Button>
+              <Button
+                variant="default"
+                disabled={!data.next_cursor}
+                onClick={() =>
+                  void navigate({ search: (old) => ({ ...old, cursor: data.next_cursor ?? "", page: page + 1 }) })
+                }
+              >
+                Next
+              </Button>
+            </nav>
+          ) : null}
         </Card>
       )}
     </>
+  );
+}
+
+/** The URL, and with it the server, hears of the text a moment after typing stops. */
+function Typed({ value, onChange }: { value: string; onChange: (text: string) => void }) {
+  const [text, setText] = useState(value);
+  const [known, setKnown] = useState(value);
+  const tell = useDebouncedCallback(onChange, TYPING_MS);
+  // The address was changed by other means: back, or a link.
+  if (value !== known) {
+    setKnown(value);
+    if (value !== text.trim()) setText(value);
+  }
+  return (
+    <ListFilter
+      label="Search models"
+      value={text}
+      onChange={(next) => {
+        setText(next);
+        tell(next.trim());
+      }}
+    />
+  );
+}
+
+function TagFilter({ value, onChange }: { value: string; onChange: (tag: string) => void }) {
+  const [text, setText] = useState(value);
+  return (
+    <TextInput
+      aria-label="Tag"
+      placeholder="team=vision"
+      w={150}
+      value={text}
+      onChange={(event) => setText(event.currentTarget.value)}
+      onBlur={() => onChange(text.trim())}
+      onKeyDown={(event) => event.key === "Enter" && onChange(text.trim())}
+    />
   );
 }

@@ -1,0 +1,245 @@
+/** The configuration of a registered version: form and text, checked as one types, kept as revisions. */
+import { Button, Select, TextInput } from "@mantine/core";
+import { useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
+import { useBlocker, useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { lazy, Suspense, useEffect, useMemo, useRef, useState } from "react";
+import { keys } from "@/api/keys";
+import { createConfigRevision, modelVersionQuery } from "@/api/models";
+import { useRefusal } from "@/api/permissions";
+import type { ModelVersion } from "@/api/types";
+import { paths } from "@/app/paths";
+import { Card } from "@/components/card";
+import { LinkButton } from "@/components/link-button";
+import { notifyDone } from "@/components/notify";
+import type { PbtxtEditorHandle } from "@/components/pbtxt-editor/pbtxt-editor";
+import { ProblemCard } from "@/components/problem-card";
+import { Segmented } from "@/components/segmented";
+import { SkeletonRows } from "@/components/skeleton";
+import { type ConfigFields, NO_FIELDS, readConfig } from "../config/config-fields";
+import { sourceOfVersion, type SourceModel } from "../config/source";
+import { useChecks } from "../config/use-checks";
+import classes from "../deploy.module.css";
+import { ConfigForm } from "../steps/config-form";
+import { ProblemsList } from "../steps/problems-list";
+import { RevisionList } from "./revision-list";
+import { fileText, textsOf } from "./revision-texts";
+
+const PbtxtEditor = lazy(() =>
+  import("@/components/pbtxt-editor/pbtxt-editor").then((module) => ({ default: module.PbtxtEditor })),
+);
+
+type Against = "none" | "file" | "completed" | "shown";
+
+export function ConfigTab() {
+  const { name, version: number } = useParams({ from: "/app/models/$name/versions/$version" });
+  const wanted = number === "latest" ? "latest" : Number(number);
+  const version = useSuspenseQuery(modelVersionQuery(name, wanted)).data;
+  const search: { of?: string; revision?: number } = useSearch({ strict: false });
+  const newest = Math.max(0, ...version.config_revisions.map((one) => one.number));
+  const shown = search.revision ?? newest;
+  return <Editor key={`${version.version} ${shown}`} version={version} shown={shown} newest={newest} of={search.of} />;
+}
+
+interface EditorProps {
+  version: ModelVersion;
+  /** The revision that is edited; 0: the files. */
+  shown: number;
+  newest: number;
+  of: string | undefined;
+}
+
+function Editor({ version, shown, newest, of }: EditorProps) {
+  const navigate = useNavigate();
+  const queryClient = useQueryClient();
+  const refusal = useRefusal("deploy");
+  const editor = useRef<PbtxtEditorHandle>(null);
+  const source = useMemo(() => sourceOfVersion(version), [version]);
+  const starts = useMemo(() => textsOf(version.repo_models, version.config_revisions, shown), [version, shown]);
+  const [texts, setTexts] = useState(starts);
+  const [against, setAgainst] = useState<Against>("none");
+  const [message, setMessage] = useState("");
+  const active = Math.max(
+    0,
+    source.models.findIndex((model) => model.name === of),
+  );
+  const checks = useChecks(source, texts);
+  const model = source.models[active];
+  const check = checks[active];
+  const text = texts[active] ?? "";
+  const changed = source.models.filter((_, index) => texts[index] !== starts[index]);
+  const dirty = changed.length > 0;
+  const readable = useRef<ConfigFields>(NO_FIELDS);
+  const start = useMemo(() => readConfig(model?.startText ?? "").fields ?? NO_FIELDS, [model?.startText]);
+  const errors = checks.reduce((sum, one, index) => (texts[index] === starts[index] ? sum : sum + one.errors), 0);
+  const waiting = checks.some((one, index) => texts[index] !== starts[index] && one.checking);
+
+  const save = useMutation({
+    mutationFn: () =>
+      createConfigRevision(
+        version.model,
+        version.version,
+        Object.fromEntries(
+          source.models.flatMap((one, index) => (texts[index] === starts[index] ? [] : [[one.name, texts[index] ?? ""]])),
+        ),
+        message.trim(),
+        shown,
+      ),
+    onSuccess: async (saved) => {
+      setTexts(starts);
+      await queryClient.invalidateQueries({ queryKey: keys.models.all });
+      notifyDone(`Saved as revision ${saved.number}`);
+      await navigate({
+        to: ".",
+        search: (old: Record<string, unknown>) => ({ ...old, revision: saved.number }),
+        ignoreBlocker: true,
+      });
+    },
+  });
+  const blocked = !dirty || errors > 0 || waiting || refusal !== undefined || save.isPending;
+  useBlocker({
+    shouldBlockFn: () => dirty && !window.confirm("The configuration has changes that are not saved. Leave it?"),
+    enableBeforeUnload: dirty,
+    disabled: !dirty,
+  });
+  useKeys(() => !blocked && save.mutate(), () => setAgainst((old) => (old === "none" ? "completed" : "none")));
+  if (!model || !check) return null;
+  if (check.reading.fields) readable.current = check.reading.fields;
+  const setText = (next: string) => setTexts((old) => old.map((one, index) => (index === active ? next : one)));
+  const original = originalOf(against, model, starts[active] ?? "", fileText(version.repo_models[active]));
+  return (
+    <>
+      <div className={classes["revisionBar"]}>
+        {source.models.length > 1 ? (
+          <Select
+            label="Model of the repository"
+            w={260}
+            searchable
+            allowDeselect={false}
+            value={model.name}
+            data={source.models.map((one, index) => ({
+              value: one.name,
+              label: texts[index] === starts[index] ? one.name : `${one.name} (changed)`,
+            }))}
+            onChange={(next) =>
+              next &&
+              void navigate({
+                to: ".",
+                search: (old: Record<string, unknown>) => ({ ...old, of: next }),
+                replace: true,
+                ignoreBlocker: true,
+              })
+            }
+          />
+        ) : null}
+        <TextInput
+          label="What changes, in a few words"
+          className={classes["revisionMessage"] ?? ""}
+          maxLength={255}
+          value={message}
+          onChange={(event) => setMessage(event.currentTarget.value)}
+        />
+        <Button onClick={() => save.mutate()} loading={save.isPending} disabled={blocked} title={refusal}>
+          Save as revision {newest + 1}
+        </Button>
+        <Button variant="default" disabled={!dirty} onClick={() => setTexts(starts)}>
+          Discard
+        </Button>
+        <LinkButton variant="default" {...paths.deploy({ model: version.model, version: version.version })} disabled={dirty}>
+          Deploy
+        </LinkButton>
+      </div>
+      {save.error ? <ProblemCard error={save.error} title="The revision was not saved" /> : null}
+      <div className={classes["columns"]}>
+        <ConfigForm
+          key={model.name}
+          model={model}
+          text={text}
+          fields={check.reading.fields ?? readable.current}
+          start={start}
+          problems={check.problems}
+          brokenLine={check.reading.error?.line ?? null}
+          disabled={check.reading.error !== null}
+          name={{ value: version.model, problem: null, note: "", locked: true, onChange: () => undefined }}
+          onChange={setText}
+        />
+        <div className={classes["stack"]}>
+          <Card
+            flush
+            title="config.pbtxt"
+            hint={shown === 0 ? "as uploaded, or completed where there was none" : `from revision ${shown}`}
+            actions={
+              <div className={classes["scroller"]}>
+                <Segmented
+                  label="Show changes against"
+                  value={against}
+                  options={[
+                    { value: "none", label: "Text" },
+                    { value: "shown", label: "My changes" },
+                    { value: "file", label: "File" },
+                    { value: "completed", label: "Auto-complete" },
+                  ]}
+                  onChange={setAgainst}
+                />
+              </div>
+            }
+          >
+            <div className={classes["editor"]}>
+              <Suspense fallback={<SkeletonRows rows={8} label="Loading the editor" />}>
+                <PbtxtEditor
+                  key={model.name}
+                  ref={editor}
+                  value={text}
+                  onChange={setText}
+                  problems={check.problems.map((one) => ({ ...one, message: one.plain || one.message }))}
+                  original={original}
+                  label={`config.pbtxt of ${model.name}. Escape, then Tab, leaves the editor.`}
+                  onSubmit={() => !blocked && save.mutate()}
+                />
+              </Suspense>
+            </div>
+          </Card>
+          <ProblemsList
+            check={check}
+            allFixed={null}
+            onGoTo={(line, column) => editor.current?.goTo(line, column)}
+            onFix={setText}
+          />
+          <RevisionList version={version} shown={shown} />
+        </div>
+      </div>
+    </>
+  );
+}
+
+function originalOf(against: Against, model: SourceModel, start: string, file: string): string | null {
+  switch (against) {
+    case "none":
+      return null;
+    case "shown":
+      return start;
+    case "file":
+      return file;
+    case "completed":
+      return model.completeText;
+  }
+}
+
+/** Ctrl S saves, Ctrl Shift D shows the difference to what the runtime completes. */
+function useKeys(save: () => void, toggleDiff: () => void): void {
+  const handlers = useRef({ save, toggleDiff });
+  useEffect(() => {
+    handlers.current = { save, toggleDiff };
+  });
+  useEffect(() => {
+    const pressed = (event: KeyboardEvent) => {
+      if (!(event.ctrlKey || event.metaKey)) return;
+      const key = event.key.toLowerCase();
+      if (key === "s" && !event.shiftKey) handlers.current.save();
+      else if (key === "d" && event.shiftKey) handlers.current.toggleDiff();
+      else return;
+      event.preventDefault();
+    };
+    window.addEventListener("keydown", pressed);
+    return () => window.removeEventListener("keydown", pressed);
+  }, []);
+}

@@ -1,0 +1,141 @@
+/** Description and tags, of the model or of one version. */
+import { ActionIcon, Button, Textarea, TextInput } from "@mantine/core";
+import { IconPencil, IconX } from "@tabler/icons-react";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { keys } from "@/api/keys";
+import type { Words } from "@/api/models";
+import { useRefusal } from "@/api/permissions";
+import { Card } from "@/components/card";
+import { notifyDone } from "@/components/notify";
+import { ProblemCard } from "@/components/problem-card";
+import { Chip } from "@/components/status";
+import classes from "../models.module.css";
+
+export interface WordsCardProps {
+  title: string;
+  words: Required<Words>;
+  save: (words: Words) => Promise<unknown>;
+}
+
+export function WordsCard({ title, words, save }: WordsCardProps) {
+  const refusal = useRefusal("deploy");
+  const [editing, setEditing] = useState(false);
+  const tags = Object.entries(words.tags);
+  return (
+    <Card
+      title={title}
+      actions={
+        editing ? undefined : (
+          <ActionIcon
+            aria-label={`Edit: ${title}`}
+            title={refusal}
+            disabled={refusal !== undefined}
+            onClick={() => setEditing(true)}
+          >
+            <IconPencil size={15} />
+          </ActionIcon>
+        )
+      }
+    >
+      {editing ? (
+        <Editor words={words} save={save} onDone={() => setEditing(false)} />
+      ) : (
+        <>
+          <p className={classes["description"]}>
+            {words.description || <span className="muted">No description.</span>}
+          </p>
+          <div className={classes["chips"]}>
+            {tags.map(([key, value]) => (
+              <Chip key={key} mono>
+                {value ? `${key}=${value}` : key}
+              </Chip>
+            ))}
+            {tags.length === 0 ? <span className="muted">No tags.</span> : null}
+          </div>
+        </>
+      )}
+    </Card>
+  );
+}
+
+/** `team=vision`, or a bare word. */
+function tagOf(text: string): [string, string] | null {
+  const [key = "", ...rest] = text.split("=");
+  return key.trim() === "" ? null : [key.trim(), rest.join("=").trim()];
+}
+
+function Editor({ words, save, onDone }: Omit<WordsCardProps, "title"> & { onDone: () => void }) {
+  const queryClient = useQueryClient();
+  const [description, setDescription] = useState(words.description);
+  const [tags, setTags] = useState(words.tags);
+  const [typed, setTyped] = useState("");
+  const write = useMutation({
+    mutationFn: () => {
+      const last = tagOf(typed);
+      return save({ description, tags: last ? { ...tags, [last[0]]: last[1] } : tags });
+    },
+    onSuccess: async () => {
+      await queryClient.invalidateQueries({ queryKey: keys.models.all });
+      notifyDone("Saved");
+      onDone();
+    },
+  });
+  const add = () => {
+    const tag = tagOf(typed);
+    if (!tag) return;
+    setTags({ ...tags, [tag[0]]: tag[1] });
+    setTyped("");
+  };
+  return (
+    <form
+      className={classes["popover"]}
+      onSubmit={(event) => {
+        event.preventDefault();
+        write.mutate();
+      }}
+    >
+      <Textarea
+        label="Description"
+        autosize
+        minRows={2}
+        value={description}
+        onChange={(event) => setDescription(event.currentTarget.value)}
+      />
+      <TextInput
+        label="Add a tag"
+        placeholder="team=vision"
+        value={typed}
+        onChange={(event) => setTyped(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key !== "Enter" || typed.trim() === "") return;
+          event.preventDefault();
+          add();
+        }}
+      />
+      <div className={classes["chips"]}>
+        {Object.entries(tags).map(([key, value]) => (
+          <span key={key} className={classes["alias"]}>
+            {value ? `${key}=${value}` : key}
+            <ActionIcon
+              size={22}
+              aria-label={`Remove the tag ${key}`}
+              onClick={() => setTags(Object.fromEntries(Object.entries(tags).filter(([other]) => other !== key)))}
+            >
+              <IconX size={13} />
+            </ActionIcon>
+          </span>
+        ))}
+      </div>
+      {write.error ? <ProblemCard error={write.error} /> : null}
+      <div className={classes["chips"]}>
+        <Button type="submit" loading={write.isPending}>
+          Save
+        </Button>
+        <Button variant="default" onClick={onDone}>
+          Cancel
+        </Button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,29 @@
+/** What happened to this model: registered, aliases moved, configurations edited, downloads, archived. */
+import { useQuery } from "@tanstack/react-query";
+import { eventsQuery } from "@/api/operations";
+import { Card } from "@/components/card";
+import { EmptyState } from "@/components/empty-state";
+import { EventList } from "@/components/event-list";
+import { ProblemCard } from "@/components/problem-card";
+import { SkeletonRows } from "@/components/skeleton";
+import { useEvents } from "@/live/hooks";
+import { useVersion } from "../hooks";
+
+const LIMIT = 200;
+
+export function ActivityTab() {
+  const { name } = useVersion();
+  const subject = `model/${name}`;
+  const { data, error, isPending, refetch } = useQuery(eventsQuery(subject, LIMIT));
+  useEvents((event) => {
+    if (event.subject === subject) void refetch();
+  });
+  if (error) return <ProblemCard error={error} title="The activity could not be loaded" onRetry={() => void refetch()} />;
+  return (
+    <Card title="Activity" hint={`all versions of ${name}, newest first`} flush>
+      {isPending ? <SkeletonRows label="Loading the activity" /> : null}
+      {data && data.items.length > 0 ? <EventList events={data.items} /> : null}
+      {data && data.items.length === 0 ? <EmptyState title="Nothing is recorded" /> : null}
+    </Card>
+  );
+}

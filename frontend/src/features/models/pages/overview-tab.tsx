@@ -1,0 +1,162 @@
+/** One immutable version of a model: what it takes and gives, how it is built, what the checks say. */
+import { Select } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { repoModelConfigQuery, updateModel, updateVersion } from "@/api/models";
+import type { ModelVersion, Tensor } from "@/api/types";
+import { paths } from "@/app/paths";
+import { Card } from "@/components/card";
+import { CopyButton } from "@/components/copy";
+import { EmptyState } from "@/components/empty-state";
+import { bytes } from "@/components/format";
+import { Time } from "@/components/time";
+import { ChecksCard } from "../components/checks-card";
+import { EnsembleCard } from "../components/ensemble-card";
+import { TensorTable } from "../components/tensor-table";
+import { WordsCard } from "../components/words-card";
+import { useVersion } from "../hooks";
+import classes from "../models.module.css";
+
+function Facts({ version }: { version: ModelVersion }) {
+  const facts: [string, React.ReactNode][] = [
+    ["Type", version.type],
+    [
+      "Uploaded file",
+      <span key="f" className="mono">
+        {version.source_filename || "–"}
+      </span>,
+    ],
+    ["Size", bytes(version.size)],
+    ["Registered", <Time key="t" at={version.created_at} />],
+    ["By", version.created_by],
+    [
+      "Digest",
+      <span key="d" className={classes["hash"]}>
+        <span className="mono truncate" title={version.digest}>
+          {version.digest.replace(/^sha256:/, "").slice(0, 16)}
+        </span>
+        <CopyButton text={version.digest} label="digest" />
+      </span>,
+    ],
+  ];
+  return (
+    <Card title="About this version">
+      <dl className={classes["facts"]}>
+        {facts.map(([term, value]) => (
+          <div key={term}>
+            <dt>{term}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </Card>
+  );
+}
+
+const LABELS_SHOWN = 200;
+
+function Labels({ outputs }: { outputs: readonly Tensor[] }) {
+  const labelled = outputs.filter((output) => output.labels && output.labels.length > 0);
+  return labelled.map((output) => (
+    <Card key={output.name} title={`Labels of ${output.name}`} hint={`${output.labels?.length} classes`}>
+      <ol className={classes["labels"]} start={0} tabIndex={0} aria-label={`Labels of ${output.name}`}>
+        {output.labels?.slice(0, LABELS_SHOWN).map((label, index) => (
+          <li key={index}>{label}</li>
+        ))}
+      </ol>
+      {(output.labels?.length ?? 0) > LABELS_SHOWN ? (
+        <p className="secondary">The first {LABELS_SHOWN}; the label file has all of them.</p>
+      ) : null}
+    </Card>
+  ));
+}
+
+export function OverviewTab() {
+  const { name, model, version } = useVersion();
+  const search: { of?: string } = useSearch({ strict: false });
+  const navigate = useNavigate();
+  // What clients call is the pipeline, where there is one.
+  const shown =
+    version.repo_models.find((one) => one.name === search.of) ??
+    version.repo_models.find((one) => one.platform === "ensemble") ??
+    version.repo_models[0];
+  const revision = Math.max(0, ...version.config_revisions.map((one) => one.number));
+  const config = useQuery({
+    ...repoModelConfigQuery(name, version.version, shown?.name ?? "", revision),
+    enabled: shown !== undefined,
+  });
+  if (!shown) {
+    return (
+      <Card>
+        <EmptyState title="No model was found in this version" />
+      </Card>
+    );
+  }
+  const batches = shown.max_batch_size > 0 ? `batches of up to ${shown.max_batch_size}` : "no batching";
+  return (
+    <div className={classes["grid"]}>
+      <div className={classes["stack"]}>
+        {version.repo_models.length > 1 ? (
+          <Select
+            label="Model of the repository"
+            w={300}
+            searchable
+            allowDeselect={false}
+            value={shown.name}
+            data={version.repo_models.map((one) => one.name)}
+            onChange={(of) => of && void navigate({ to: ".", search: { of }, replace: true })}
+          />
+        ) : null}
+        <EnsembleCard config={config.data?.config ?? null} />
+        <Card
+          title="Inputs"
+          hint={[shown.backend || shown.platform, batches, shown.decoupled ? "answers several times" : null].filter(Boolean).join(", ")}
+          flush
+        >
+          <TensorTable label={`Inputs of ${shown.name}`} tensors={shown.inputs} maxBatchSize={shown.max_batch_size} />
+        </Card>
+        <Card title="Outputs" flush>
+          <TensorTable label={`Outputs of ${shown.name}`} tensors={shown.outputs} maxBatchSize={shown.max_batch_size} />
+        </Card>
+        <Labels outputs={shown.outputs} />
+      </div>
+      <div className={classes["stack"]}>
+        <ChecksCard
+          name={name}
+          version={version.version}
+          repoModel={shown.name}
+          revision={revision}
+          warnings={version.warnings}
+        />
+        <Facts version={version} />
+        <WordsCard
+          key={`version ${version.version}`}
+          title="Words for this version"
+          words={{ description: version.description, tags: version.tags }}
+          save={(words) => updateVersion(name, version.version, words)}
+        />
+        <WordsCard
+          key={`model ${name}`}
+          title={`Words for all of ${name}`}
+          words={{ description: model.description, tags: model.tags }}
+          save={(words) => updateModel(name, words)}
+        />
+        <Card title="Deployed on">
+          {version.used_by.length > 0 ? (
+            <ul className={classes["uses"]}>
+              {version.used_by.map((endpoint) => (
+                <li key={endpoint}>
+                  <Link {...paths.endpoint(endpoint)} className="link">
+                    {endpoint}
+                  </Link>
+                </li>
+              ))}
+            </ul>
+          ) : (
+            <span className="muted">This version is not deployed.</span>
+          )}
+        </Card>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,60 @@
+/** Deployments that run on this version, and those that could go back to it. */
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { usageQuery } from "@/api/models";
+import type { Usage } from "@/api/types";
+import { paths } from "@/app/paths";
+import { Card } from "@/components/card";
+import { type Column, DataTable } from "@/components/data-table";
+import { EmptyState } from "@/components/empty-state";
+import { ProblemCard } from "@/components/problem-card";
+import { Status } from "@/components/status";
+import { useVersion } from "../hooks";
+
+const COLUMNS: Column<Usage>[] = [
+  {
+    id: "endpoint",
+    header: "Endpoint",
+    cell: (row) => (
+      <Link {...paths.endpointTab(row.endpoint, "deployments")} className="link">
+        {row.endpoint}
+      </Link>
+    ),
+  },
+  { id: "deployment", header: "Deployment", cell: (row) => row.deployment },
+  {
+    id: "current",
+    header: "Runs it",
+    cell: (row) => (row.current ? <Status plain state="now" tone="ok" /> : <Status plain state="before" tone="idle" />),
+  },
+  {
+    id: "config",
+    header: "Configuration",
+    hideBelow: "sm",
+    cell: (row) => (row.config_revision === null ? "as uploaded" : `revision ${row.config_revision}`),
+  },
+  {
+    id: "revisions",
+    header: "Can go back to it by",
+    hideBelow: "md",
+    cell: (row) => (row.revisions.length > 0 ? `deployment revision ${row.revisions.join(", ")}` : "–"),
+  },
+];
+
+export function UsageTab() {
+  const { name, version } = useVersion();
+  const { data, error, isPending, refetch } = useQuery(usageQuery(name, version.version));
+  if (error) return <ProblemCard error={error} title="The usage could not be loaded" onRetry={() => void refetch()} />;
+  return (
+    <Card title="Used by" hint="a version that is used, or may be gone back to, cannot be deleted" flush>
+      <DataTable
+        label="Deployments that use this version"
+        columns={COLUMNS}
+        rows={data?.items}
+        rowKey={(row) => `${row.endpoint}/${row.deployment}`}
+        loading={isPending}
+        empty={<EmptyState title="Nothing uses this version" detail="It can be deleted without consequences." />}
+      />
+    </Card>
+  );
+}
