@@ -8,7 +8,7 @@ from shoal.cli.options import AzCommand
 from shoal.cli.output import emit, output_option, print_rows
 
 
-@click.command(cls=AzCommand)
+@click.command(cls=AzCommand, short_help="Make the installation as YAML files say.")
 @click.option(
     "--file",
     "-f",
@@ -60,7 +60,7 @@ def diff(paths: tuple[Path, ...], output: str) -> int:
     return 1 if rows else 0
 
 
-@click.command()
+@click.command(short_help="Write endpoints and deployments as YAML files.")
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
 def export(folder: Path) -> None:
     """Write every endpoint and deployment as YAML that `apply` takes.

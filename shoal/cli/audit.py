@@ -7,12 +7,12 @@ import click
 from shoal.cli.output import emit, output_option, print_fields
 
 
-@click.group()
+@click.group(short_help="Check and write out the event log.")
 def audit() -> None:
     """Check that the event log is what it was, and write it out. Needs the role operator."""
 
 
-@audit.command()
+@audit.command(short_help="Walk the chain over all events.")
 @output_option
 def verify(output: str) -> None:
     """Walk the chain over all events; exit code 1 when one was changed, removed or slipped in."""

@@ -19,7 +19,7 @@ _against = click.option(
 )
 
 
-@config.command()
+@config.command(short_help="Say what is wrong in a config.pbtxt, and where.")
 @_file
 @_against
 @output_option
@@ -64,7 +64,7 @@ def fmt(file: Path, write: bool, model: str | None) -> int:
     return 1 if failed else 0
 
 
-@config.command()
+@config.command(short_help="Print the configuration as it would be in effect.")
 @_file
 @_against
 @output_option

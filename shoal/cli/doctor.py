@@ -7,7 +7,7 @@ from shoal.cli.output import emit, output_option
 MARKS = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "failed": ("✗", "red")}
 
 
-@click.command()
+@click.command(short_help="Look at everything a call passes through.")
 @output_option
 def doctor(output: str) -> int:
     """Check the installation from here: studio, broker, clock, TLS, sockets, nodes, disk.

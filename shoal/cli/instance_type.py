@@ -8,7 +8,7 @@ from shoal.cli.output import emit, output_option, print_fields, print_rows
 from shoal.display.units import byte_count
 
 
-@click.group("instance-type")
+@click.group("instance-type", short_help="What a replica can be given, and by which nodes.")
 def instance_type() -> None:
     """What deployments may name as instance_type, and which nodes would take it."""
 

@@ -10,7 +10,7 @@ from shoal.cli.output import emit, output_option
 _POLL_S = 1.0
 
 
-@click.command()
+@click.command(short_help="Print what an endpoint's replicas said.")
 @click.argument("endpoint")
 @click.option("--deployment", "-d", help="Default: the one with the most traffic.")
 @click.option("--replica", help="Only this replica.")

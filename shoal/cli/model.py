@@ -34,7 +34,7 @@ def _no_registry(value: str | None) -> None:
         raise click.UsageError("--registry-name: this installation is its own registry.")
 
 
-@click.group(cls=AzGroup)
+@click.group(cls=AzGroup, short_help="Registered models, as in `az ml model`.")
 def model() -> None:
     """Registered models, with the options of `az ml model`.
 
@@ -152,7 +152,7 @@ def show(
         _emit(client.models.get(_one(positional, name), version, label), output)
 
 
-@model.command()
+@model.command(short_help="Change what is said about a version.")
 @name_option("Name of the model.", required=True)
 @_version_option
 @_label_option
@@ -204,7 +204,7 @@ def restore(name: str, version: str | None, label: str | None, output: str) -> N
     del output
 
 
-@model.command()
+@model.command(short_help="Fetch a version's files.")
 @name_option("Name of the model.", required=True)
 @click.option("--version", "-v", required=True, help="A number, or latest.")
 @click.option(

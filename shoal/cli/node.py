@@ -6,7 +6,7 @@ from shoal.cli.output import emit, output_option, print_fields, print_rows
 from shoal.display.units import duration
 
 
-@click.group()
+@click.group(short_help="List, add, drain and cordon nodes.")
 def node() -> None:
     """The machines that run replicas: list, add, drain, cordon."""
 
@@ -30,7 +30,7 @@ def list_(output: str) -> None:
     emit(items, output, lambda: print_rows(items, columns, "No node has joined"))
 
 
-@node.command()
+@node.command(short_help="Make a token that lets one machine join.")
 @output_option
 def join(output: str) -> None:
     """Make a token that lets one machine join, and the command to run there.

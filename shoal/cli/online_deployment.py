@@ -36,7 +36,9 @@ def _refused(_: click.Context, parameter: click.Parameter, value: bool) -> None:
         )
 
 
-@click.group("online-deployment", cls=AzGroup)
+@click.group(
+    "online-deployment", cls=AzGroup, short_help="Deployments, as in `az ml online-deployment`."
+)
 def online_deployment() -> None:
     """Deployments with the options of `az ml online-deployment`.
 
@@ -44,7 +46,7 @@ def online_deployment() -> None:
     """
 
 
-@online_deployment.command()
+@online_deployment.command(short_help="Create a deployment, and register its model.")
 @name_option("Name; goes before the file's.")
 @_endpoint_option
 @file_option("deployment", required=True)
@@ -76,7 +78,7 @@ def create(
     _apply(name, endpoint_name, file, settings, output, all_traffic=all_traffic, no_wait=no_wait)
 
 
-@online_deployment.command()
+@online_deployment.command(short_help="Change a deployment: model, settings, replicas.")
 @name_option("Name; goes before the file's.")
 @_endpoint_option
 @file_option("deployment")

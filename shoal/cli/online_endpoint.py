@@ -38,7 +38,7 @@ _mirror_option = click.option(
 _local_option = click.option("--local", is_flag=True, hidden=True, expose_value=False)
 
 
-@click.group("online-endpoint", cls=AzGroup)
+@click.group("online-endpoint", cls=AzGroup, short_help="Endpoints, as in `az ml online-endpoint`.")
 def online_endpoint() -> None:
     """Endpoints with the options of `az ml online-endpoint`.
 

@@ -8,7 +8,7 @@ import click
 HTTP_PORT, GRPC_PORT = 8000, 8001
 
 
-@click.command()
+@click.command(short_help="Serve an endpoint on local ports, without key and TLS.")
 @click.argument("endpoint")
 @click.option("--port", default=HTTP_PORT, show_default=True, help="HTTP; 0 picks a free one.")
 @click.option("--grpc-port", default=GRPC_PORT, show_default=True, help="gRPC; 0 picks a free one.")

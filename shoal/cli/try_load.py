@@ -11,7 +11,7 @@ OVER = ("Succeeded", "Failed", "Canceled")
 POLL_S = 0.5
 
 
-@click.command("try-load")
+@click.command("try-load", short_help="Load a model on a node once, to see whether it does.")
 @click.argument("model", metavar="NAME[:VERSION]")
 @click.option("--node", help="Default: where it would be placed.")
 @click.option("--instance-type", help="As a deployment with this instance type.")

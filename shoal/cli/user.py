@@ -71,7 +71,7 @@ def update(name: str, role: str | None, active: bool | None, output: str) -> Non
         _emit(client.update_user(name, **changes), output)
 
 
-@user.command("reset-password")
+@user.command("reset-password", short_help="Give a user a new password.")
 @click.argument("name")
 @_password_stdin
 @output_option

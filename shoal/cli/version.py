@@ -6,7 +6,7 @@ from shoal import __version__
 from shoal.cli.output import emit, output_option, print_fields
 
 
-@click.command()
+@click.command(short_help="Print the versions of client and installation.")
 @output_option
 def version(output: str) -> None:
     """Print the versions of this client and of the installation it talks to."""

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 import pytest
 
+from shoal import __version__
 from shoal.cli.main import cli, main
 from shoal.cli.reference import WIDTH, help_of, walk, written
 
@@ -31,3 +32,22 @@ def test_help_fits_and_says_what_the_command_does(
 def test_completion_scripts(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["completion", shell]) == 0
     assert "_SHOAL_COMPLETE" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("path", "command"),
+    [(path, command) for path, command in COMMANDS if isinstance(command, click.Group)],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_no_command_is_described_in_half_a_sentence(
+    path: tuple[str, ...], command: click.Group
+) -> None:
+    # why two less: that much click leaves free on a terminal
+    context = click.Context(command, info_name=path[-1], terminal_width=WIDTH - 2)
+    listed = command.get_help(context).partition("Commands:")[2].splitlines()
+    assert [line for line in listed if line.rstrip().endswith("...")] == []
+
+
+def test_the_version_is_told_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"shoal {__version__}\n"
