@@ -33,12 +33,12 @@ def walk(
                 yield from walk(child, (*path, name))
 
 
-def help_of(path: tuple[str, ...], command: click.Command) -> str:
+def help_of(path: tuple[str, ...], command: click.Command, width: int = WIDTH) -> str:
     context = click.Context(
         command,
         info_name=" ".join(path),
-        terminal_width=WIDTH,
-        max_content_width=WIDTH,
+        terminal_width=width,
+        max_content_width=width,
         help_option_names=cli.context_settings["help_option_names"],
     )
     if not command.add_help_option:  # passes everything on, --help too

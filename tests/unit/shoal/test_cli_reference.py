@@ -43,8 +43,7 @@ def test_no_command_is_described_in_half_a_sentence(
     path: tuple[str, ...], command: click.Group
 ) -> None:
     # why two less: that much click leaves free on a terminal
-    context = click.Context(command, info_name=path[-1], terminal_width=WIDTH - 2)
-    listed = command.get_help(context).partition("Commands:")[2].splitlines()
+    listed = help_of(path, command, WIDTH - 2).partition("Commands:")[2].splitlines()
     assert [line for line in listed if line.rstrip().endswith("...")] == []
 
 
