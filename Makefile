@@ -17,7 +17,8 @@ FUZZ_SECONDS ?= 600
 API_FUZZ_SECONDS ?= 600
 
 .PHONY: help up install studio test check lint types layers migrations frontend-check test-unit \
-	ui-budgets test-integration test-load chaos test-chaos fuzz api-fuzz test-postgres e2e examples bench compatibility \
+	ui-budgets test-integration test-load chaos test-chaos fuzz api-fuzz test-postgres e2e screenshots \
+	examples bench compatibility \
 	openapi cli-docs notebooks azure-oracle seeds fmt clean
 
 help: ## list the commands
@@ -103,6 +104,10 @@ e2e: $(STAMPS)/dev install studio ## the whole product with a real browser
 
 ui-budgets: $(STAMPS)/dev ## what the studio costs: size, time per tick, long logs and lists, memory over hours
 	@deploy/build-studio --budgets
+
+screenshots: $(STAMPS)/requirements ## every page of the studio, light and dark, into .build/screenshots
+	@mkdir -p .build/screenshots
+	@deploy/build-studio --pictures "$(CURDIR)/.build/screenshots"
 
 examples: $(STAMPS)/dev install ## every example on a fresh installation, checked against its library
 	@$(BIN)/python examples/run_all.py

@@ -1,6 +1,7 @@
 /**
  * Looks at the studio: serves the build with the made-up installation, takes pictures in both themes, and reports
- * console errors and axe findings. Usage: node scripts/shots.mjs OUT [route ...]
+ * console errors, axe findings and pages that are wider than the window. Usage: node scripts/shots.mjs OUT [page ...]
+ * WIDTH, HEIGHT, SCHEMES=light,dark, FULL=1, CHROMIUM=path.
  */
 import { mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -8,9 +9,13 @@ import { join } from "node:path";
 import { chromium } from "playwright-core";
 import { preview } from "vite";
 
+/** Every page; a second element is the role that looks at it. */
 const ROUTES = {
   overview: "/",
   empty: "/?empty",
+  "forbidden-users": ["/settings/users", "viewer"],
+  "forbidden-join": ["/nodes/join", "viewer"],
+  "viewer-node": ["/nodes/node-a1", "viewer"],
   models: "/models",
   version: "/models/digits/versions/3",
   endpoints: "/endpoints",
@@ -75,11 +80,19 @@ try {
     });
     for (const [name, route] of Object.entries(ROUTES)) {
       if (wanted.length > 0 && !wanted.includes(name)) continue;
-      await page.goto(base + route, { waitUntil: "load" });
+      const [path, role] = Array.isArray(route) ? route : [route, ""];
+      await page.goto(`${base}/nothing`, { waitUntil: "commit" });
+      await page.evaluate((as) => localStorage.setItem("mock.role", as), role);
+      await page.goto(base + path, { waitUntil: "load" });
       await page.waitForSelector("h1", { timeout: 15000 });
       await page.waitForLoadState("networkidle");
       await page.waitForTimeout(name === "endpoint" || name.startsWith("metrics") ? 1800 : 500);
       await page.screenshot({ path: join(out, `${name}-${scheme}.png`), fullPage: process.env.FULL === "1" });
+      const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      if (over > 0) {
+        problems += 1;
+        process.stdout.write(`${name} ${scheme}: ${over} px wider than the window\n`);
+      }
       await page.evaluate(axe);
       const found = await page.evaluate((tags) => globalThis.axe.run(document, { runOnly: tags }), AXE_TAGS);
       for (const violation of found.violations) {

@@ -102,7 +102,8 @@ export function DataTable<Row extends RowData>(props: DataTableProps<Row>) {
   if (loading && !rows) return <SkeletonRows rows={4} label={`Loading ${label}`} />;
   if (rows && rows.length === 0 && empty) return <>{empty}</>;
   return (
-    <div className={classes["scroll"]}>
+    // why tabIndex: where no row takes the focus, a table wider than its box must still be scrolled by keys.
+    <div className={classes["scroll"]} {...(onOpen ? {} : { tabIndex: 0, role: "group", "aria-label": label })}>
       <table className={`${classes["table"]} ${compact ? classes["compact"] : ""}`} aria-label={label}>
         <thead>
           <tr>

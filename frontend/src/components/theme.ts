@@ -80,7 +80,7 @@ export const theme = createTheme({
     SegmentedControl: {
       defaultProps: { size: "xs", withItemsBorders: false },
       styles: {
-        root: { backgroundColor: "var(--surface-2)", boxShadow: "inset 0 0 0 1px var(--line)", padding: 2 },
+        root: { backgroundColor: "var(--surface-2)", boxShadow: "inset 0 0 0 1px var(--line)", padding: 2, maxWidth: "100%", overflowX: "auto" },
         indicator: { backgroundColor: "var(--segment)", border: "1px solid var(--line-2)", boxShadow: "none" },
         label: { fontWeight: 550, minHeight: 24, paddingBlock: 2 },
       },

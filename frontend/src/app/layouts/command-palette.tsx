@@ -128,6 +128,19 @@ function useActions(): SpotlightActionGroupData[] {
   ];
 }
 
+/** Choosing closes: forced open, the palette does not do so by itself. */
+const closing = (groups: SpotlightActionGroupData[], close: () => void): SpotlightActionGroupData[] =>
+  groups.map((group) => ({
+    ...group,
+    actions: group.actions.map((action) => ({
+      ...action,
+      onClick: (event: React.MouseEvent<HTMLButtonElement>) => {
+        close();
+        action.onClick?.(event);
+      },
+    })),
+  }));
+
 export default function CommandPalette() {
   const opened = useSyncExternalStore(palette.subscribe, palette.isOpen);
   const [query, setQuery] = useState("");
@@ -135,14 +148,18 @@ export default function CommandPalette() {
   const actions = useActions();
   // Before anything is typed the list is what can be done; things come with their first letter.
   const groups = query.trim() === "" ? [...actions, ...things] : [...things, ...actions];
+  const close = () => {
+    palette.close();
+    setQuery("");
+  };
   return (
     <Spotlight
       forceOpened={opened}
-      onSpotlightClose={palette.close}
+      onSpotlightClose={close}
       shortcut={null}
       query={query}
       onQueryChange={setQuery}
-      actions={groups.filter((group) => group.actions.length > 0)}
+      actions={closing(groups.filter((group) => group.actions.length > 0), close)}
       nothingFound="Nothing of that name"
       limit={24}
       highlightQuery
