@@ -175,10 +175,9 @@ def _problem(response: httpx.Response) -> Problem:
     )
     arguments["status"] = response.status_code
     wrong_token = response.status_code == 401 and arguments.get("code") != "BadCredentials"
-    if wrong_token and not arguments.get("hints"):
-        arguments["hints"] = [
-            "The token is missing, expired or revoked: `shoal login`, or set SHOAL_TOKEN."
-        ]
+    if wrong_token:
+        way_out = "The token is missing, expired or revoked: `shoal login`, or set SHOAL_TOKEN."
+        arguments["hints"] = [*(arguments.get("hints") or []), way_out]
     return Problem(**arguments)
 
 

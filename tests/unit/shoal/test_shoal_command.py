@@ -203,3 +203,40 @@ def test_help_and_usage_do_not_load_http_or_terminal_libraries() -> None:
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["endpoint", "lst"], 2, "Did you mean 'list'"),
+        (["endpoint", "show"], 2, "NAME"),
+        (["deploy", "net.onnx", "--nam", "x"], 2, "--name"),
+        (["online-endpoint", "show", "-n", "nowhere"], 3, "nowhere"),
+        (["online-endpoint", "create", "-f", "bad.yml"], 1, "auth_mode"),
+        (["online-endpoint", "create", "-f", "none.yml"], 2, "none.yml"),
+        (["online-endpoint", "create", "-n", "Not A Name"], 1, "Not A Name"),
+        (["model", "show", "-n", "nowhere", "-v", "1"], 3, "nowhere"),
+    ],
+)
+def test_what_is_wrong_is_named_and_counted_by_its_kind(
+    installed: FakeServer,
+    file: Path,
+    capsys: Capture,
+    arguments: list[str],
+    code: int,
+    said: str,
+) -> None:
+    Path("bad.yml").write_text("name: net\nauth_mod: key\n")
+    assert main(arguments) == code
+    err = capsys.readouterr().err
+    assert said in err
+    assert "Traceback" not in err
+
+
+def test_a_token_that_has_expired_is_a_failure_with_a_way_out(
+    installed: FakeServer, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHOAL_TOKEN", "expired")
+    assert main(["endpoint", "list"]) == 1
+    err = capsys.readouterr().err
+    assert "expired or revoked" in err and "shoal login" in err
