@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
+from tritonclient.utils import InferenceServerException
 
 from shoal.client import Client
 from tests.e2e import served, tiny_model
@@ -27,6 +28,8 @@ CHANGE_MS = 90_000
 SETTLE_MS = 6_000
 STEP_S = 2
 SIGN_IN_MS = 30_000
+OPENS_S = 30.0
+POLLS_MS = 30_000
 TABS = ("overview", "deployments", "metrics", "consume", "keys", "logs", "events", "settings")
 
 
@@ -183,6 +186,49 @@ def test_a_zoom_is_a_link(page: Page, endpoint: Served, product: Product) -> Non
     page.go_back()
     page.goto(f"/endpoints/{NAME}/metrics?range=nonsense")
     expect(page.get_by_role("radio", name="15m")).to_be_checked()
+
+
+def test_a_blocked_socket_is_stood_in_for(page: Page, endpoint: Served, product: Product) -> None:
+    page.route_web_socket(re.compile(r"/ws/v1$"), lambda socket: socket.close())
+    page.goto(f"/endpoints/{NAME}/overview")
+    pill = page.get_by_role("status").filter(has_text="Polling")
+    expect(pill).to_be_visible(timeout=POLLS_MS)
+    served.call(product, NAME, endpoint.key, times=20, batch=1)
+    latency = page.get_by_title("Half of the requests were faster, at the gateway")
+    expect(latency).to_contain_text(re.compile(r"\d"), timeout=POLLS_MS)
+
+
+def test_tokens_take_the_place_of_keys(page: Page, endpoint: Served, product: Product) -> None:
+    page.goto(f"/endpoints/{NAME}/settings")
+    page.get_by_role("radio", name="Tokens").click()
+    page.get_by_role("button", name="Use tokens").click()
+    expect(page.get_by_role("radio", name="Tokens")).to_be_checked()
+    page.goto(f"/endpoints/{NAME}/keys")
+    page.get_by_role("button", name="Make a token").click()
+    expect(page.get_by_text("Shown only now.")).to_be_visible()
+    assert endpoint.client.get_endpoint(NAME)["auth_mode"] == "aml_token"
+    page.goto(f"/endpoints/{NAME}/settings")
+    page.get_by_role("radio", name="Keys").click()
+    page.get_by_role("button", name="Use keys").click()
+    expect(page.get_by_role("radio", name="Keys")).to_be_checked()
+    page.goto(f"/endpoints/{NAME}/events?kind=access")
+    page.get_by_role("button", name=re.compile("is now opened by key")).first.click()
+    changes = page.get_by_role("table", name="Before and after")
+    expect(changes.get_by_role("row", name=re.compile("auth_mode"))).to_contain_text("aml_token")
+    wait_until_it_opens(product, endpoint.key)
+
+
+def wait_until_it_opens(product: Product, key: str) -> None:
+    """The gateway takes keys again; the other tests need them."""
+    until = time.monotonic() + OPENS_S
+    while True:
+        try:
+            served.call(product, NAME, key, times=1, batch=1)
+        except InferenceServerException:
+            assert time.monotonic() < until
+            time.sleep(0.5)
+        else:
+            return
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

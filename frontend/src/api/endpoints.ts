@@ -9,6 +9,7 @@ import type {
   DeployRequest,
   Endpoint,
   EndpointKeys,
+  EndpointToken,
   LogLine,
   MetricColumns,
   Operation,
@@ -38,7 +39,10 @@ export const snippetsQuery = (name: string) =>
 
 export const createEndpoint = (body: { name: string; description?: string; auth_mode?: "key" | "aml_token" }) =>
   post<Endpoint>(apiPath("endpoints"), body);
-export const updateEndpoint = (name: string, body: { description?: string; tags?: Record<string, string> }) =>
+export const updateEndpoint = (
+  name: string,
+  body: { description?: string; tags?: Record<string, string>; auth_mode?: Endpoint["auth_mode"] },
+) =>
   patch<Endpoint>(apiPath("endpoints", name), body);
 export const deleteEndpoint = (name: string) => del<Operation>(apiPath("endpoints", name));
 export const setTraffic = (name: string, traffic: Record<string, number>) =>
@@ -50,6 +54,10 @@ export const setMirror = (name: string, mirror: Record<string, number>) =>
 export const listKeys = (name: string) => post<EndpointKeys>(apiPath("endpoints", name, "keys", "list"));
 export const regenerateKey = (name: string, keyType: "primary" | "secondary") =>
   post<EndpointKeys>(apiPath("endpoints", name, "keys", "regenerate"), { key_type: keyType });
+
+/** Opens an endpoint of the mode `aml_token` for 30 to 60 minutes. */
+export const makeEndpointToken = (name: string) => post<EndpointToken>(apiPath("endpoints", name, "token"));
+export const revokeEndpointTokens = (name: string) => post<void>(apiPath("endpoints", name, "token", "revoke"));
 
 export const deploy = (body: DeployRequest) => post<Operation>(apiPath("deploy"), body);
 export const createDeployment = (endpoint: string, body: DeploymentCreate) =>

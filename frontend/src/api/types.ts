@@ -62,6 +62,7 @@ export type Deployment = Schemas["Deployment"];
 export type DeploymentRevision = Schemas["DeploymentRevision"];
 export type Endpoint = Schemas["Endpoint"];
 export type EndpointModel = Schemas["DeployedModel"];
+export type EndpointToken = Schemas["EndpointToken"];
 export type EndpointKeys = Schemas["EndpointKeys"];
 export type DeploymentCreate = Numbered<Schemas["DeploymentInputRequest"]>;
 export type DeployRequest = Numbered<Schemas["DeployInputRequest"]>;

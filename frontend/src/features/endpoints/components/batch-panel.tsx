@@ -38,14 +38,21 @@ export function BatchPanel({ series, dimmed }: { series: Series; dimmed: boolean
   const sizes = batchSizes(useSeriesKeys(series));
   const mean = useRef<HTMLElement>(null);
   const pending = useRef<HTMLElement>(null);
+  const bars = useRef<HTMLDivElement>(null);
+  const idle = useRef<HTMLParagraphElement>(null);
+  const keys = sizes.join(",");
   useEffect(
     () =>
       series.onDraw(() => {
         if (mean.current) mean.current.textContent = joined(decimalParts(series.ring.last(metricKey("mean_batch"))));
         const waiting = series.ring.last(metricKey("pending"));
         if (pending.current) pending.current.textContent = waiting === null ? "–" : String(Math.round(waiting));
+        // why said: bars that are all empty look like a chart that does not work.
+        const quiet = keys === "" || keys.split(",").every((size) => series.ring.last(batchKey(Number(size))) === null);
+        if (bars.current) bars.current.hidden = quiet;
+        if (idle.current) idle.current.hidden = !quiet;
       }),
-    [series],
+    [series, keys],
   );
   // why the largest: with many sizes the full batches are what batching is judged by.
   const shown = sizes.slice(-SHOWN);
@@ -67,15 +74,14 @@ export function BatchPanel({ series, dimmed }: { series: Series; dimmed: boolean
           </Tooltip>
         </span>
       </header>
-      {shown.length > 0 ? (
-        <div className={charts["bars"]}>
-          {shown.map((size) => (
-            <Bar key={size} series={series} size={size} />
-          ))}
-        </div>
-      ) : (
-        <p className={charts["idle"]}>No executions in the last minute</p>
-      )}
+      <div ref={bars} className={charts["bars"]}>
+        {shown.map((size) => (
+          <Bar key={size} series={series} size={size} />
+        ))}
+      </div>
+      <p ref={idle} className={charts["idle"]} hidden>
+        Nothing was executed in the last minute
+      </p>
       <p className={charts["foot"]}>
         mean batch <b ref={mean}>–</b>
         {"\u2003"}waiting now <b ref={pending}>–</b>

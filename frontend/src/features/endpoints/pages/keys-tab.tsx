@@ -4,12 +4,14 @@ import { IconEye, IconEyeOff, IconRefresh } from "@tabler/icons-react";
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { listKeys, regenerateKey } from "@/api/endpoints";
+import { useRefusal } from "@/api/permissions";
 import type { EndpointKeys } from "@/api/types";
 import { Card } from "@/components/card";
 import { ConfirmModal } from "@/components/confirm-modal";
 import { CopyButton } from "@/components/copy";
 import { notifyDone } from "@/components/notify";
 import { ProblemCard } from "@/components/problem-card";
+import { TokenCard } from "../components/token-card";
 import { useEndpoint } from "../hooks/use-endpoint";
 import classes from "./keys-tab.module.css";
 
@@ -20,9 +22,12 @@ const KINDS = [
 
 export function KeysTab() {
   const endpoint = useEndpoint();
+  const refusal = useRefusal("keys");
   const [keys, setKeys] = useState<EndpointKeys | null>(null);
   const [asking, setAsking] = useState<(typeof KINDS)[number] | null>(null);
   const reveal = useMutation({ mutationFn: () => listKeys(endpoint.name), onSuccess: setKeys });
+  // why not the keys then: an endpoint that is opened by tokens takes no keys.
+  if (endpoint.auth_mode === "aml_token") return <TokenCard endpoint={endpoint.name} />;
   return (
     <Card
       title="Keys"
@@ -33,7 +38,7 @@ export function KeysTab() {
             Hide
           </Button>
         ) : (
-          <Button variant="default" leftSection={<IconEye size={15} />} loading={reveal.isPending} onClick={() => reveal.mutate()}>
+          <Button variant="default" leftSection={<IconEye size={15} />} loading={reveal.isPending} disabled={refusal !== undefined} title={refusal} onClick={() => reveal.mutate()}>
             Show the keys
           </Button>
         )
@@ -47,7 +52,7 @@ export function KeysTab() {
             <span className={`${classes["value"]} mono`}>{keys ? keys[item.field] : "•".repeat(32)}</span>
             <span className={classes["actions"]}>
               {keys ? <CopyButton text={keys[item.field]} label={item.title.toLowerCase()} /> : null}
-              <Button variant="default" leftSection={<IconRefresh size={15} />} onClick={() => setAsking(item)}>
+              <Button variant="default" leftSection={<IconRefresh size={15} />} disabled={refusal !== undefined} onClick={() => setAsking(item)}>
                 Regenerate
               </Button>
             </span>

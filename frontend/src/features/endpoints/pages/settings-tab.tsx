@@ -1,23 +1,29 @@
-/** Description and deletion of an endpoint. */
-import { Button, Textarea } from "@mantine/core";
+/** Words, access, request settings and deletion of an endpoint. */
+import { Button, Radio, Textarea } from "@mantine/core";
 import { IconTrash } from "@tabler/icons-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { deleteEndpoint, updateEndpoint } from "@/api/endpoints";
 import { keys } from "@/api/keys";
+import { useRefusal } from "@/api/permissions";
 import { paths } from "@/app/paths";
 import { Card } from "@/components/card";
 import { ConfirmModal } from "@/components/confirm-modal";
 import { notifyDone, notifyProblem } from "@/components/notify";
+import { RequestSettings } from "../components/request-settings";
 import { useEndpoint } from "../hooks/use-endpoint";
 import classes from "./settings-tab.module.css";
+
+type AuthMode = "key" | "aml_token";
 
 export function SettingsTab() {
   const endpoint = useEndpoint();
   const queryClient = useQueryClient();
   const navigate = useNavigate();
   const [description, setDescription] = useState(endpoint.description);
+  const [mode, setMode] = useState<AuthMode | null>(null);
+  const refusal = useRefusal("deploy");
   const [deleting, setDeleting] = useState(false);
   const save = useMutation({
     mutationFn: () => updateEndpoint(endpoint.name, { description }),
@@ -45,12 +51,44 @@ export function SettingsTab() {
           </Button>
         </div>
       </Card>
-      <Card title="Access">
-        <p className={classes["text"]}>
-          Requests need one of the endpoint&apos;s keys (mode <span className="mono">{endpoint.auth_mode}</span>). Keys are
-          checked at the gateway by their hash.
-        </p>
+      <Card title="Access" hint="how callers show that they may">
+        <Radio.Group
+          aria-label="Access"
+          value={endpoint.auth_mode}
+          onChange={(value) => setMode(value as AuthMode)}
+        >
+          <Radio value="key" disabled={refusal !== undefined} label="Keys" description="Two keys that work until they are replaced." />
+          <Radio
+            value="aml_token"
+            mt={8}
+            disabled={refusal !== undefined}
+            label="Tokens"
+            description="Each works for 30 to 60 minutes; who may deploy may ask for one."
+          />
+        </Radio.Group>
+        <p className={classes["text"]}>Both are checked at the gateway by their hash, and act within five seconds.</p>
       </Card>
+      {endpoint.deployments.length > 0 ? (
+        <Card title="Requests" hint="by deployment; in force within seconds, no replica restarts">
+          {endpoint.deployments.map((deployment) => (
+            <RequestSettings key={`${deployment.name} ${deployment.request_timeout_ms} ${deployment.retries}`} endpoint={endpoint.name} deployment={deployment} />
+          ))}
+        </Card>
+      ) : null}
+      <ConfirmModal
+        opened={mode !== null}
+        onClose={() => setMode(null)}
+        title={mode === "aml_token" ? "Open the endpoint by tokens" : "Open the endpoint by keys"}
+        confirmLabel={mode === "aml_token" ? "Use tokens" : "Use keys"}
+        danger={busy}
+        onConfirm={async () => {
+          if (mode === null) return;
+          queryClient.setQueryData(keys.endpoints.one(endpoint.name), await updateEndpoint(endpoint.name, { auth_mode: mode }));
+          notifyDone(`${endpoint.name} is opened by ${mode === "key" ? "keys" : "tokens"} now`);
+        }}
+      >
+        <p>Callers that send a {mode === "aml_token" ? "key" : "token"} are refused with 401 within seconds.</p>
+      </ConfirmModal>
       <Card title="Delete this endpoint">
         <p className={classes["text"]}>
           The URL, the keys and all {endpoint.deployments.length} deployments go; models stay registered. This cannot be undone.

@@ -1,0 +1,74 @@
+/** Short-lived tokens of an endpoint that is opened by them: one is shown once, all can be ended at once. */
+import { Button } from "@mantine/core";
+import { IconKey } from "@tabler/icons-react";
+import { useMutation } from "@tanstack/react-query";
+import { useState } from "react";
+import { makeEndpointToken, revokeEndpointTokens } from "@/api/endpoints";
+import { useRefusal } from "@/api/permissions";
+import { Card } from "@/components/card";
+import { ConfirmModal } from "@/components/confirm-modal";
+import { CopyField } from "@/components/copy";
+import { notifyDone } from "@/components/notify";
+import { ProblemCard } from "@/components/problem-card";
+import { Time } from "@/components/time";
+import classes from "../pages/keys-tab.module.css";
+
+const iso = (seconds: number): string => new Date(seconds * 1000).toISOString();
+
+export function TokenCard({ endpoint }: { endpoint: string }) {
+  const [asking, setAsking] = useState(false);
+  const refusal = useRefusal("keys");
+  const make = useMutation({ mutationFn: () => makeEndpointToken(endpoint) });
+  return (
+    <Card
+      title="Tokens"
+      hint="they open the endpoint for 30 to 60 minutes"
+      actions={
+        <>
+          <Button color="red" variant="outline" disabled={refusal !== undefined} title={refusal} onClick={() => setAsking(true)}>
+            Revoke all tokens
+          </Button>
+          <Button
+            leftSection={<IconKey size={15} />}
+            loading={make.isPending}
+            disabled={refusal !== undefined}
+            title={refusal}
+            onClick={() => make.mutate()}
+          >
+            Make a token
+          </Button>
+        </>
+      }
+    >
+      {make.error ? <ProblemCard error={make.error} title="No token could be made" onRetry={() => make.mutate()} /> : null}
+      {make.data ? (
+        <>
+          <CopyField prefix="Bearer" text={make.data.accessToken} label="token" />
+          <p className={classes["note"]}>
+            Shown only now. It ends <Time at={iso(make.data.expiryTimeUtc)} />; ask for the next one from{" "}
+            <Time at={iso(make.data.refreshAfterTimeUtc)} /> on.
+          </p>
+        </>
+      ) : (
+        <p className={classes["note"]}>
+          Send a token as <span className="mono">Authorization: Bearer …</span>. Programs get one by{" "}
+          <span className="mono">POST /api/v1/endpoints/{endpoint}/token</span>, and the SDK does so by itself.
+        </p>
+      )}
+      <ConfirmModal
+        opened={asking}
+        onClose={() => setAsking(false)}
+        title="Revoke all tokens"
+        confirmLabel="Revoke all tokens"
+        danger
+        onConfirm={async () => {
+          await revokeEndpointTokens(endpoint);
+          make.reset();
+          notifyDone("All tokens of before stop working within seconds");
+        }}
+      >
+        <p>Callers with a token of before are refused with 401 within seconds, until they ask for a new one.</p>
+      </ConfirmModal>
+    </Card>
+  );
+}
