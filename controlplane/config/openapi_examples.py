@@ -62,6 +62,7 @@ EXAMPLES: Final[dict[str, Any]] = {
     "PatchedModelPatchRequest": WORDS,
     "PatchedModelVersionPatchRequest": WORDS,
     "PatchedNodePatchRequest": {"labels": {"zone": "a"}},
+    "PatchedTrafficInputRequest": {"traffic": {"blue": 80, "green": 20}},
     "PatchedUserPatchRequest": {"role": "operator"},
     "PlacementPreviewInputRequest": {
         "model": "digits",

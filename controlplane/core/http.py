@@ -48,6 +48,21 @@ DRF_CODES: dict[type[drf.APIException], str] = {
 }
 
 
+# What to try where an error says nothing better.
+HINTS: dict[str, tuple[str, ...]] = {
+    "Unauthenticated": ("Sign in again, or send `Authorization: Bearer shoal_...`.",),
+    "MethodNotAllowed": ("The header Allow lists the methods that there are.",),
+    "UnsupportedMediaType": ("Send JSON, with `Content-Type: application/json`.",),
+    "NotAcceptable": ("Ask for `Accept: application/json`.",),
+    "BadRequest": ("The body must be JSON as /api/v1/openapi.json describes it.",),
+    "BadArgument": ("/api/v1/openapi.json describes what is expected.",),
+    "ResourceNotFound": ("Names are spelled as lists show them, and case counts.",),
+    "RateLimited": ("Wait as long as the header Retry-After says.",),
+    "InternalError": ("Try again; if it stays, look into the log of the web process.",),
+    "PreconditionFailed": ("Read it again, then send your change with the new ETag.",),
+}
+
+
 def status_of(error: errors.DomainError) -> HTTPStatus:
     for kind in type(error).__mro__:
         if kind in STATUS:
@@ -74,7 +89,7 @@ def problem(
         "detail": detail,
         "instance": instance,
         "code": code,
-        "hints": list(hints),
+        "hints": list(hints or HINTS.get(code, ())),
         "field": field,
     }
 

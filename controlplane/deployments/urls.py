@@ -11,18 +11,20 @@ from controlplane.deployments.api import (
     nodes,
     operations,
     placement,
+    traffic,
     trials,
 )
 
 urlpatterns = [
     path("endpoints", endpoints.EndpointsView.as_view()),
     path("endpoints/<str:endpoint>", endpoints.EndpointView.as_view()),
-    path("endpoints/<str:endpoint>/traffic", endpoints.TrafficView.as_view()),
-    path("endpoints/<str:endpoint>/mirror", endpoints.MirrorView.as_view()),
+    path("endpoints/<str:endpoint>/traffic", traffic.TrafficView.as_view()),
+    path("endpoints/<str:endpoint>/mirror", traffic.MirrorView.as_view()),
     path("endpoints/<str:endpoint>/keys/list", endpoints.KeysView.as_view()),
     path("endpoints/<str:endpoint>/keys/regenerate", endpoints.KeysRegenerateView.as_view()),
     path("endpoints/<str:endpoint>/token", endpoints.TokenView.as_view()),
     path("endpoints/<str:endpoint>/token/revoke", endpoints.TokensRevokeView.as_view()),
+    path("endpoints/<str:endpoint>/openapi.json", endpoints.OpenapiView.as_view()),
     path("endpoints/<str:endpoint>/snippets", endpoints.SnippetsView.as_view()),
     path("endpoints/<str:endpoint>/metrics", endpoints.MetricsView.as_view()),
     path("endpoints/<str:endpoint>/deployments", deployments.DeploymentsView.as_view()),
@@ -45,6 +47,10 @@ urlpatterns = [
     path(
         "endpoints/<str:endpoint>/deployments/<str:deployment>/rollback",
         changes.RollbackView.as_view(),
+    ),
+    path(
+        "endpoints/<str:endpoint>/deployments/<str:deployment>/restart",
+        changes.RestartView.as_view(),
     ),
     path("endpoints/<str:endpoint>/deployments/<str:deployment>/stop", changes.StopView.as_view()),
     path(

@@ -95,6 +95,18 @@ class UpdateView(APIView):
         return accepted(operation)
 
 
+class RestartView(APIView):
+    @extend_schema(
+        operation_id="deployments_restart", request=None, responses={202: OperationSerializer}
+    )
+    def post(self, request: Request, endpoint: str, deployment: str) -> Response:
+        """The same anew, without a gap: fresh replicas answer before those of now go."""
+        operation = services.deployment_restart(
+            endpoint=endpoint, name=deployment, actor=actor(request), now=timezone.now()
+        )
+        return accepted(operation)
+
+
 class StopView(APIView):
     @extend_schema(
         operation_id="deployments_stop",

@@ -3,7 +3,8 @@
 import time
 
 from django.utils import timezone
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework import status
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -21,7 +22,7 @@ from controlplane.deployments.api.reading import (
     endpoint_unchanged,
     form,
 )
-from controlplane.deployments.selectors.consume import endpoint_snippets
+from controlplane.deployments.selectors.consume import endpoint_openapi, endpoint_snippets
 from controlplane.deployments.serializers.endpoints import (
     EndpointInputSerializer,
     EndpointKeysSerializer,
@@ -29,9 +30,7 @@ from controlplane.deployments.serializers.endpoints import (
     EndpointSerializer,
     EndpointTokenSerializer,
     KeyRegenerateSerializer,
-    MirrorInputSerializer,
     SnippetsSerializer,
-    TrafficInputSerializer,
 )
 from controlplane.deployments.serializers.operations import OperationSerializer
 from controlplane.metrics.selectors import endpoint_history, live_series
@@ -105,48 +104,6 @@ class EndpointView(APIView):
         return accepted(operation)
 
 
-class TrafficView(APIView):
-    @extend_schema(
-        operation_id="endpoints_traffic_set",
-        parameters=[IF_MATCH],
-        request=TrafficInputSerializer,
-        responses=EndpointSerializer,
-    )
-    def put(self, request: Request, endpoint: str) -> Response:
-        """Replace the whole map; the shares add up to 100, or to 0 to answer nobody."""
-        values = form(TrafficInputSerializer, request.data)
-        with endpoint_unchanged(request, endpoint):
-            row = services.traffic_set(
-                name=endpoint,
-                traffic=values["traffic"],
-                actor=actor(request),
-                now=timezone.now(),
-            )
-        body = endpoint_body(row)
-        return Response(body, headers={"ETag": endpoint_etag(body)})
-
-
-class MirrorView(APIView):
-    @extend_schema(
-        operation_id="endpoints_mirror_set",
-        parameters=[IF_MATCH],
-        request=MirrorInputSerializer,
-        responses=EndpointSerializer,
-    )
-    def put(self, request: Request, endpoint: str) -> Response:
-        """Replace the map; the copies' answers are thrown away."""
-        values = form(MirrorInputSerializer, request.data)
-        with endpoint_unchanged(request, endpoint):
-            row = services.mirror_set(
-                name=endpoint,
-                mirror_traffic=values["mirror_traffic"],
-                actor=actor(request),
-                now=timezone.now(),
-            )
-        body = endpoint_body(row)
-        return Response(body, headers={"ETag": endpoint_etag(body)})
-
-
 class KeysView(APIView):
     write_permission = Permission.KEYS
 
@@ -205,6 +162,20 @@ class TokensRevokeView(APIView):
 
 def _keys_body(keys: dict[str, str]) -> dict[str, str]:
     return {"primaryKey": keys["primary"], "secondaryKey": keys["secondary"]}
+
+
+class OpenapiView(APIView):
+    @extend_schema(
+        operation_id="endpoints_openapi",
+        responses={
+            200: OpenApiResponse(OpenApiTypes.OBJECT, description="an OpenAPI 3.1 document"),
+            404: OpenApiResponse(description="`DeploymentNotFound`: nothing is deployed yet"),
+        },
+    )
+    def get(self, request: Request, endpoint: str) -> Response:
+        """What clients may call at the scoring URI, with the tensors of its models."""
+        del request
+        return Response(endpoint_openapi(endpoint))
 
 
 class SnippetsView(APIView):

@@ -65,6 +65,7 @@ def addresses(endpoint: str) -> Shown:
     tls = settings.SHOAL_GATEWAY_URL
     return {
         "scoring_uri": f"{tls}/endpoints/{endpoint}/",
+        "openapi_uri": f"{settings.SHOAL_PUBLIC_URL}/api/v1/endpoints/{endpoint}/openapi.json",
         "plain_uri": f"{settings.SHOAL_GATEWAY_PLAIN_URL}/endpoints/{endpoint}/",
         "grpc_target": tls.partition("://")[2],
         "ca_path": str(settings.SHOAL_TLS_DIR / "ca.pem"),

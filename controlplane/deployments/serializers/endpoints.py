@@ -143,6 +143,7 @@ class EndpointSerializer(Fields):
     traffic = serializers.DictField(child=serializers.IntegerField())
     mirror_traffic = serializers.DictField(child=serializers.IntegerField())
     scoring_uri = serializers.CharField()
+    openapi_uri = serializers.CharField(help_text="what clients may call, as OpenAPI")
     grpc_target = serializers.CharField()
     plain_uri = serializers.CharField()
     ca_path = serializers.CharField()

@@ -253,6 +253,22 @@ def deployment_rollback(
     return advanced(operation, now)
 
 
+def deployment_restart(*, endpoint: str, name: str, actor: str, now: datetime) -> Operation:
+    """Replace every replica by one of the same kind. Raises EndpointNotFound, DeploymentNotFound,
+    OperationInProgress, Conflict."""
+    with transaction.atomic():
+        locked(endpoint)
+        row = deployment_get(endpoint, name)
+        _settled(row)
+        if row.instance_count == 0:
+            raise Conflict(f"{name} is paused.", hints=("Start it instead.",))
+        current = revision_ensure(row)
+        # why a revision: it tells the fresh replicas from those of before
+        revision_record(row, author=actor, cause="restarted")
+        operation = _rolled(row, current.number, actor, now)
+    return advanced(operation, now)
+
+
 def deployment_pause(
     *, endpoint: str, name: str, force: bool, actor: str, now: datetime
 ) -> Operation:

@@ -14,6 +14,8 @@ const revision = (over: Partial<DeploymentRevision> = {}) =>
   node_labels: {},
   instance_type: null,
   anti_affinity: "preferred",
+  liveness_probe: null,
+  readiness_probe: null,
   author: "maria",
   cause: "created",
   succeeded: true,

@@ -1,0 +1,102 @@
+"""REST of what share of an endpoint's requests goes where: live and mirrored."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.utils import timezone
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from controlplane.deployments import selectors, services
+from controlplane.deployments.api.reading import (
+    IF_MATCH,
+    actor,
+    endpoint_body,
+    endpoint_etag,
+    endpoint_unchanged,
+    form,
+)
+from controlplane.deployments.models import Endpoint
+from controlplane.deployments.serializers.endpoints import (
+    EndpointSerializer,
+    MirrorInputSerializer,
+    TrafficInputSerializer,
+)
+
+
+def changed(request: Request, endpoint: str, change: Callable[[], Endpoint]) -> Response:
+    """The endpoint after ``change``, which happens to what the caller has seen or not at all."""
+    with endpoint_unchanged(request, endpoint):
+        row = change()
+    body = endpoint_body(row)
+    return Response(body, headers={"ETag": endpoint_etag(body)})
+
+
+def set_traffic(request: Request, endpoint: str, traffic: dict[str, int]) -> Endpoint:
+    return services.traffic_set(
+        name=endpoint, traffic=traffic, actor=actor(request), now=timezone.now()
+    )
+
+
+def set_mirror(request: Request, endpoint: str, mirror: dict[str, int]) -> Endpoint:
+    return services.mirror_set(
+        name=endpoint, mirror_traffic=mirror, actor=actor(request), now=timezone.now()
+    )
+
+
+class TrafficView(APIView):
+    @extend_schema(operation_id="endpoints_traffic_get", responses=TrafficInputSerializer)
+    def get(self, request: Request, endpoint: str) -> Response:
+        del request
+        row = selectors.endpoint_get(endpoint)
+        tag = endpoint_etag(endpoint_body(row))
+        return Response({"traffic": row.traffic}, headers={"ETag": tag})
+
+    @extend_schema(
+        operation_id="endpoints_traffic_set",
+        parameters=[IF_MATCH],
+        request=TrafficInputSerializer,
+        responses=EndpointSerializer,
+    )
+    def put(self, request: Request, endpoint: str) -> Response:
+        """Replace the whole map; the shares add up to 100, or to 0 to answer nobody."""
+        wanted = form(TrafficInputSerializer, request.data)["traffic"]
+        return changed(request, endpoint, lambda: set_traffic(request, endpoint, wanted))
+
+    @extend_schema(
+        operation_id="endpoints_traffic_update",
+        parameters=[IF_MATCH],
+        request=TrafficInputSerializer,
+        responses=EndpointSerializer,
+    )
+    def patch(self, request: Request, endpoint: str) -> Response:
+        """Change the shares that are named, leave the others; the sum must again be 100, or 0."""
+        wanted = form(TrafficInputSerializer, request.data)["traffic"]
+
+        def merge() -> Endpoint:
+            before: dict[str, Any] = selectors.endpoint_get(endpoint).traffic
+            return set_traffic(request, endpoint, {**before, **wanted})
+
+        return changed(request, endpoint, merge)
+
+
+class MirrorView(APIView):
+    @extend_schema(operation_id="endpoints_mirror_get", responses=MirrorInputSerializer)
+    def get(self, request: Request, endpoint: str) -> Response:
+        del request
+        row = selectors.endpoint_get(endpoint)
+        tag = endpoint_etag(endpoint_body(row))
+        return Response({"mirror_traffic": row.mirror_traffic}, headers={"ETag": tag})
+
+    @extend_schema(
+        operation_id="endpoints_mirror_set",
+        parameters=[IF_MATCH],
+        request=MirrorInputSerializer,
+        responses=EndpointSerializer,
+    )
+    def put(self, request: Request, endpoint: str) -> Response:
+        """Replace the map; the copies' answers are thrown away."""
+        wanted = form(MirrorInputSerializer, request.data)["mirror_traffic"]
+        return changed(request, endpoint, lambda: set_mirror(request, endpoint, wanted))

@@ -1,0 +1,179 @@
+"""The rest of REST: shares that are changed one by one, restarts, an endpoint's own OpenAPI
+document, hints on every error, and how many queries lists may take."""
+
+from typing import Any
+
+import jsonschema_rs
+import pytest
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+from rest_framework.test import APIClient
+
+from controlplane.core import events
+from controlplane.deployments import services
+from controlplane.deployments.models import Endpoint, Replica
+from tests.support.registered_models import model_register
+from tests.support.simulated_node import SimulatedNode, gateway_confirms
+
+pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
+DIGITS = "/api/v1/endpoints/digits"
+BLUE = f"{DIGITS}/deployments/blue"
+
+
+@pytest.fixture
+def serving(api: APIClient) -> SimulatedNode:
+    """Blue has all traffic, green none; both are ready."""
+    node = SimulatedNode()
+    for content in (b"one", b"two"):
+        model_register(content=content)
+        body = {"model": "digits", "traffic": 100 if content == b"one" else 0}
+        if content == b"two":
+            api.post(f"{DIGITS}/deployments", {**body, "name": "green"}, format="json")
+        else:
+            api.post("/api/v1/deploy", body, format="json")
+        node.bring_up()
+        gateway_confirms()
+    return node
+
+
+def patch(api: APIClient, path: str, **body: Any) -> Any:
+    return api.patch(f"{DIGITS}/{path}", body, format="json")
+
+
+def test_shares_are_read_and_changed_one_by_one(api: APIClient, serving: SimulatedNode) -> None:
+    read = api.get(f"{DIGITS}/traffic")
+    assert read.json() == {"traffic": {"blue": 100}}
+    assert read["ETag"] == api.get(DIGITS)["ETag"]
+    moved = patch(api, "traffic", traffic={"green": 10, "blue": 90})
+    assert moved.json()["traffic"] == {"blue": 90, "green": 10}
+    swapped = patch(api, "traffic", traffic={"green": 0, "blue": 100})
+    assert swapped.json()["traffic"] == {"blue": 100}
+    refused = patch(api, "traffic", traffic={"green": 10})
+    assert (refused.status_code, refused.json()["code"]) == (400, "TrafficInvalid")
+    stale = api.patch(
+        f"{DIGITS}/traffic", {"traffic": {"blue": 0}}, format="json", HTTP_IF_MATCH=read["ETag"]
+    )
+    assert stale.status_code == 200  # it is again what was read
+    assert api.get(f"{DIGITS}/traffic").json() == {"traffic": {}}
+    assert api.get(f"{DIGITS}/mirror").json() == {"mirror_traffic": {}}
+
+
+def test_a_restart_replaces_replicas_without_a_gap(api: APIClient, serving: SimulatedNode) -> None:
+    old = Replica.objects.get(deployment__name="blue")
+    answer = api.post(f"{BLUE}/restart")
+    assert answer.status_code == 202
+    again = api.post(f"{BLUE}/restart")
+    assert (again.status_code, again.json()["code"]) == (409, "OperationInProgress")
+    fresh = Replica.objects.exclude(pk=old.pk).get(deployment__name="blue")
+    old.refresh_from_db()
+    assert (old.desired, fresh.desired) == ("running", "running")
+    serving.bring_up()
+    gateway_confirms()
+    gateway_confirms()
+    services.operations_tick(now=timezone.now())
+    old.refresh_from_db()
+    assert old.desired == "stopped"
+    shown = api.get(BLUE).json()
+    assert (shown["provisioning_state"], shown["revision"]) == ("Succeeded", 2)
+    revisions = api.get(f"{BLUE}/revisions").json()["items"]
+    assert [row["cause"] for row in revisions] == ["restarted", "created"]
+    api.post(f"{BLUE}/stop?force=true")
+    serving.desired()
+    serving.report()
+    gateway_confirms()
+    services.operations_tick(now=timezone.now())
+    paused = api.post(f"{BLUE}/restart")
+    assert paused.status_code == 409
+
+
+def test_an_endpoint_describes_what_it_takes(api: APIClient, serving: SimulatedNode) -> None:
+    assert api.get(DIGITS).json()["openapi_uri"].endswith("/api/v1/endpoints/digits/openapi.json")
+    found = api.get(f"{DIGITS}/openapi.json").json()
+    assert found["openapi"] == "3.1.0"
+    assert found["servers"][0]["url"].endswith("/endpoints/digits")
+    assert "/v2/models/digits/infer" in found["paths"]
+    schema = {
+        "$ref": "#/components/schemas/digits.Request",
+        "components": found["components"],
+    }
+    check = jsonschema_rs.validator_for(schema)
+    good: dict[str, Any] = {
+        "name": "image", "datatype": "FP32", "shape": [2, 1, 8, 8], "data": [0.5] * 128
+    }  # fmt: skip
+    assert check.is_valid({"inputs": [good]})
+    for wrong in (
+        {"name": "picture"},
+        {"datatype": "INT8"},
+        {"shape": [9, 1, 8, 8]},  # more than max_batch_size
+        {"shape": [1, 8, 8]},
+        {"data": ["text"]},
+    ):
+        assert not check.is_valid({"inputs": [good | wrong]}), wrong
+    assert not check.is_valid({"inputs": []})
+
+
+def test_nothing_deployed_describes_nothing(api: APIClient) -> None:
+    api.post("/api/v1/endpoints", {"name": "empty"}, format="json")
+    answer = api.get("/api/v1/endpoints/empty/openapi.json")
+    assert (answer.status_code, answer.json()["code"]) == (404, "DeploymentNotFound")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "content_type", "status"),
+    [
+        ("GET", "/api/v1/nothing", "", "application/json", 404),
+        ("PUT", "/api/v1/models", "{}", "application/json", 405),
+        ("POST", "/api/v1/endpoints", "no json", "application/json", 400),
+        ("POST", "/api/v1/endpoints", "{}", "application/json", 400),
+        ("POST", "/api/v1/endpoints", "a: b", "text/yaml", 415),
+        ("GET", "/api/v1/events?since=soon", "", "application/json", 400),
+    ],
+)
+def test_every_error_says_what_to_try(
+    api: APIClient, method: str, path: str, body: str, content_type: str, status: int
+) -> None:
+    answer = api.generic(method, path, body, content_type)
+    assert (answer.status_code, answer["Content-Type"]) == (status, "application/problem+json")
+    assert answer.json()["hints"]
+
+
+LISTS = {
+    "/api/v1/endpoints": 9,
+    f"{DIGITS}/deployments": 9,
+    f"{BLUE}/revisions": 9,
+    "/api/v1/operations": 4,
+    "/api/v1/events": 4,
+    "/api/v1/nodes": 5,
+    "/api/v1/models": 8,
+    "/api/v1/models/digits/versions": 13,
+    "/api/v1/instance-types": 6,
+    "/api/v1/try-loads": 4,
+    "/api/v1/overview": 22,
+}
+
+
+@pytest.mark.parametrize("path", LISTS)
+def test_lists_take_no_more_queries_when_there_is_more_to_show(
+    api: APIClient,
+    admin_api: APIClient,
+    serving: SimulatedNode,
+    django_assert_max_num_queries: DjangoAssertNumQueries,
+    path: str,
+) -> None:
+    for index in range(4):
+        name = f"more-{index}"
+        model_register(name, content=name.encode())
+        model_register("digits", content=name.encode())
+        SimulatedNode(name)
+        admin_api.post("/api/v1/instance-types", {"name": name}, format="json")
+        api.post("/api/v1/deploy", {"model": name, "instance_count": 2}, format="json")
+        api.post("/api/v1/try-loads", {"model": name, "node": name}, format="json")
+        api.post(f"{BLUE}/update", {"environment": {"N": name}}, format="json")
+        serving.bring_up()
+        gateway_confirms()
+        events.record(actor="dora", verb="x", subject="x", message="x")
+    assert Endpoint.objects.count() == 5
+    api.get(path)
+    with django_assert_max_num_queries(LISTS[path]):
+        answer = api.get(path)
+    assert answer.status_code == 200
