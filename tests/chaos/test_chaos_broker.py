@@ -34,7 +34,6 @@ def test_the_broker_is_killed_mid_deploy(system: System, pair: dict[str, str], c
     case.saw("the deployment succeeded, and was done once")
 
 
-@pytest.mark.quick
 def test_the_broker_is_flushed(system: System, pair: dict[str, str], case: Case) -> None:
     """Broker flushed and every connection cut, in the middle of a deployment."""
     studio = system.studio
@@ -75,7 +74,6 @@ def test_a_frozen_broker(system: System, pair: dict[str, str], case: Case) -> No
     case.saw("nodes poll and report: it succeeded without a bell")
 
 
-@pytest.mark.quick
 def test_tasks_come_twice_late_and_out_of_order(
     system: System, pair: dict[str, str], case: Case
 ) -> None:

@@ -142,7 +142,6 @@ def test_an_agent_is_killed(system: System, pair: dict[str, str], case: Case) ->
     case.saw("replicas were adopted, not restarted")
 
 
-@pytest.mark.quick
 def test_a_runtime_that_keeps_dying(system: System, pair: dict[str, str], case: Case) -> None:
     """Runtime killed again and again."""
     studio, node = system.studio, system.nodes["n2"]

@@ -67,7 +67,6 @@ def test_the_disk_fills_up(system: System, small_disk: Path, case: Case) -> None
         system.remove_node("narrow")
 
 
-@pytest.mark.quick
 def test_a_wrong_byte_at_the_source(system: System, pair: dict[str, str], case: Case) -> None:
     """Checksum mismatch: a byte of the stored model has changed."""
     studio = system.studio
@@ -90,7 +89,6 @@ def test_a_wrong_byte_at_the_source(system: System, pair: dict[str, str], case: 
     case.saw("refetched once, ChecksumMismatch, never loaded; retry with the right bytes succeeded")
 
 
-@pytest.mark.quick
 def test_a_corrupt_cache(system: System, pair: dict[str, str], case: Case) -> None:
     """Corrupt cache at rest: bytes changed, size and time as before."""
     studio, node = system.studio, system.nodes["n1"]

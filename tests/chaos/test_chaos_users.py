@@ -148,7 +148,6 @@ def test_versions_differ(system: System, case: Case) -> None:
         system.remove_node("newer")
 
 
-@pytest.mark.quick
 def test_clocks_differ(system: System, case: Case) -> None:
     """Node's clock is two minutes fast."""
     studio = system.studio
