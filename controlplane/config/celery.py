@@ -8,12 +8,15 @@ import time
 from typing import Any
 
 from celery import Celery
-from celery.signals import before_task_publish
+from celery.signals import before_task_publish, task_received, worker_ready
+from celery.worker import state
 from kombu import Queue
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.config.settings")
 
 from django.conf import settings
+
+from controlplane.config import watchdog
 
 INGEST_LIMIT_S = 3600
 
@@ -90,3 +93,11 @@ def stamp(headers: dict[str, Any] | None = None, **_unused: Any) -> None:
     """Every job says when it was sent, so that its wait can be told."""
     if headers is not None:
         headers["shoal_sent_at"] = time.time()
+
+
+@worker_ready.connect
+def watch(**_: Any) -> None:
+    watched = watchdog.start(
+        settings.SHOAL_REDIS_URL, ("control", "ingest"), busy=lambda: bool(state.reserved_requests)
+    )
+    task_received.connect(lambda **_: watched.taken(), weak=False)

@@ -8,6 +8,13 @@ LARGEST_MIRROR = 50
 HINT_SUM = "Shares are percent: they add up to 100, or to 0 to answer nobody."
 
 
+def moved_percent(before: Mapping[str, int], after: Mapping[str, int]) -> int:
+    """How much of the traffic goes elsewhere than before, or begins, or ends."""
+    names = before.keys() | after.keys()
+    steps = [after.get(name, 0) - before.get(name, 0) for name in names]
+    return max(sum(step for step in steps if step > 0), -sum(step for step in steps if step < 0))
+
+
 def traffic_check(
     traffic: Mapping[str, int], *, deployments: Collection[str], ready: Collection[str]
 ) -> dict[str, int]:

@@ -183,7 +183,7 @@ class System:
         with suppress(ProcessLookupError):
             os.killpg(victim.pid, signal.SIGKILL)
 
-    def comes_back(self, word: str, before: int) -> float:
+    def comes_back(self, word: str, before: int, within_s: float = 120) -> float:
         """Seconds until another process has taken the place of ``before``."""
         began = time.monotonic()
 
@@ -193,7 +193,7 @@ class System:
             except StopIteration:
                 return False
 
-        until(look, f"{word} is started again", 120)
+        until(look, f"{word} is started again", within_s)
         return time.monotonic() - began
 
     def ready(self, within_s: float = 120.0) -> None:

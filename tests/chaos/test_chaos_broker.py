@@ -133,3 +133,21 @@ def test_the_worker_is_killed(system: System, pair: dict[str, str], case: Case) 
     system.comes_back(" beat ", beat.pid)
     until(lambda: studio.patiently("/models/taken-in"), "the model is there")
     case.saw("restarted; the upload was taken in")
+
+
+def test_the_worker_goes_deaf(system: System, case: Case) -> None:
+    """Celery worker loses its consumers silently."""
+    with system.redis() as client:
+        password = client.get_connection_kwargs()["password"]
+    control = Celery(
+        "test",
+        broker=f"redis://:{password}@127.0.0.1:{system.redis_port}/0",
+        set_as_current=False,
+    )
+    worker = system.child(" worker ")
+    for queue in ("control", "ingest"):
+        control.control.cancel_consumer(queue)
+    control.close()
+    took = system.comes_back(" worker ", worker.pid, within_s=200)
+    system.studio.register("heard-again")
+    case.saw(f"ended itself and was started again after {took:.0f} s")

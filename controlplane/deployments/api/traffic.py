@@ -22,8 +22,10 @@ from controlplane.deployments.models import Endpoint
 from controlplane.deployments.serializers.endpoints import (
     EndpointSerializer,
     MirrorInputSerializer,
+    TrafficAnswerSerializer,
     TrafficInputSerializer,
 )
+from controlplane.deployments.traffic import moved_percent
 
 
 def changed(request: Request, endpoint: str, change: Callable[[], Endpoint]) -> Response:
@@ -32,6 +34,22 @@ def changed(request: Request, endpoint: str, change: Callable[[], Endpoint]) -> 
         row = change()
     body = endpoint_body(row)
     return Response(body, headers={"ETag": endpoint_etag(body)})
+
+
+def moving(request: Request, endpoint: str, change: Callable[[], Endpoint]) -> Response:
+    """The same, with how much of the traffic moved."""
+    before: dict[str, int] = {}
+
+    def noted() -> Endpoint:
+        before.update(selectors.endpoint_get(endpoint).traffic)
+        return change()
+
+    answer = changed(request, endpoint, noted)
+    answer.data = {
+        **answer.data,
+        "moved_percent": moved_percent(before, answer.data["traffic"]),
+    }
+    return answer
 
 
 def set_traffic(request: Request, endpoint: str, traffic: dict[str, int]) -> Endpoint:
@@ -58,18 +76,21 @@ class TrafficView(APIView):
         operation_id="endpoints_traffic_set",
         parameters=[IF_MATCH],
         request=TrafficInputSerializer,
-        responses=EndpointSerializer,
+        responses=TrafficAnswerSerializer,
     )
     def put(self, request: Request, endpoint: str) -> Response:
-        """Replace the whole map; the shares add up to 100, or to 0 to answer nobody."""
+        """Replace the whole map; the shares add up to 100, or to 0 to answer nobody.
+
+        The answer says how much moved; `routed` whether gateways have confirmed it already.
+        """
         wanted = form(TrafficInputSerializer, request.data)["traffic"]
-        return changed(request, endpoint, lambda: set_traffic(request, endpoint, wanted))
+        return moving(request, endpoint, lambda: set_traffic(request, endpoint, wanted))
 
     @extend_schema(
         operation_id="endpoints_traffic_update",
         parameters=[IF_MATCH],
         request=TrafficInputSerializer,
-        responses=EndpointSerializer,
+        responses=TrafficAnswerSerializer,
     )
     def patch(self, request: Request, endpoint: str) -> Response:
         """Change the shares that are named, leave the others; the sum must again be 100, or 0."""
@@ -79,7 +100,7 @@ class TrafficView(APIView):
             before: dict[str, Any] = selectors.endpoint_get(endpoint).traffic
             return set_traffic(request, endpoint, {**before, **wanted})
 
-        return changed(request, endpoint, merge)
+        return moving(request, endpoint, merge)
 
 
 class MirrorView(APIView):

@@ -157,6 +157,12 @@ class EndpointSerializer(Fields):
     deployments = DeploymentSerializer(many=True)
 
 
+class TrafficAnswerSerializer(EndpointSerializer):
+    moved_percent = serializers.IntegerField(
+        help_text="how much of the traffic goes elsewhere than before, or begins, or ends"
+    )
+
+
 class EndpointInputSerializer(Fields):
     name = serializers.CharField(max_length=32)
     description = serializers.CharField(required=False, default="", allow_blank=True)

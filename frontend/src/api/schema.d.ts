@@ -467,7 +467,11 @@ export interface paths {
             cookie?: never;
         };
         get: operations["endpoints_traffic_get"];
-        /** @description Replace the whole map; the shares add up to 100, or to 0 to answer nobody. */
+        /**
+         * @description Replace the whole map; the shares add up to 100, or to 0 to answer nobody.
+         *
+         *     The answer says how much moved; `routed` whether gateways have confirmed it already.
+         */
         put: operations["endpoints_traffic_set"];
         post?: never;
         delete?: never;

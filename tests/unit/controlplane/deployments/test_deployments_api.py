@@ -118,6 +118,7 @@ def test_traffic_follows_the_rule(api: APIClient, serving: SimulatedNode) -> Non
     assert Endpoint.objects.get().generation == before
     stopped = api.put(url, {"traffic": {}}, format="json").json()
     assert (stopped["traffic"], stopped["serving_state"]) == ({}, "Stopped")
+    assert (stopped["moved_percent"], stopped["routed"]) == (100, False)
     assert Endpoint.objects.get().generation == before + 1
     assert api.put(url, {"traffic": {"blue": 100}}, format="json").json()["traffic"] == {
         "blue": 100

@@ -21,6 +21,7 @@ from controlplane.deployments.snippets import Target, snippets, tensor
 from controlplane.deployments.snippets_json import json_snippets
 from controlplane.deployments.traffic import (
     mirror_check,
+    moved_percent,
     traffic_check,
     traffic_shift,
     traffic_without,
@@ -134,6 +135,21 @@ def test_a_shift_keeps_the_rule_whatever_was_there(
     if percent and (set(current) - {name}):
         assert shifted[name] == percent
     assert name not in traffic_without(current, name)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "moved"),
+    [
+        ({}, {}, 0),
+        ({"blue": 100}, {"blue": 100}, 0),
+        ({"blue": 100}, {"blue": 90, "green": 10}, 10),
+        ({"blue": 50, "green": 50}, {"green": 100}, 50),
+        ({}, {"blue": 100}, 100),
+        ({"blue": 100}, {}, 100),
+    ],
+)
+def test_how_much_moves(before: dict[str, int], after: dict[str, int], moved: int) -> None:
+    assert moved_percent(before, after) == moved
 
 
 @pytest.mark.parametrize("name", ["ab", "-abc", "abc-", "1abc", "a_b", "a" * 33, "", "äöü"])
