@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from controlplane.console.frames import BadRequest
 from controlplane.console.models import SavedCase
 from controlplane.console.reading import parameters, read_inputs
-from controlplane.console.tensors import TensorError
+from controlplane.console.tensors import LARGEST_EXACT, TensorError
 from controlplane.core import events
 from controlplane.core.errors import Conflict, Invalid, NotFound, PayloadTooLarge
 
@@ -66,7 +66,7 @@ def case_save(
     _check(inputs, options)
     row = replace or SavedCase(id=uuid4().hex, created_by=actor)
     row.name, row.description, row.model, row.endpoint = name, description, model, endpoint
-    row.inputs, row.options = list(inputs), options
+    row.inputs, row.options = [_exact(tensor) for tensor in inputs], options
     try:
         with transaction.atomic():
             row.save()
@@ -102,6 +102,20 @@ def case_delete(*, case_id: str, actor: str) -> None:
         message=f"Test case {row.name!r} of {row.model} deleted",
         data={"model": row.model, "endpoint": row.endpoint},
     )
+
+
+def _exact(tensor: dict[str, Any]) -> dict[str, Any]:
+    """Whole numbers beyond what a browser holds as text, so that it reads them to the digit."""
+    data = tensor["data"]
+    if not isinstance(data, list):
+        return tensor
+    return {
+        **tensor,
+        "data": [
+            str(value) if type(value) is int and abs(value) > LARGEST_EXACT else value
+            for value in data
+        ],
+    }
 
 
 def _check(inputs: Sequence[dict[str, Any]], options: dict[str, Any]) -> None:

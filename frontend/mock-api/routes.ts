@@ -1,5 +1,5 @@
 /** Answers of `/api/v1` from the made-up installation. */
-import type { Overview } from "../src/api/types";
+import type { Overview, RepoModel } from "../src/api/types";
 import { ago, endpoints, events, models, nodes, operations, versions } from "./db";
 import { drainMoves, eventPage, joinToken, joinTokenState, system } from "./infrastructure";
 import { buckets, history, hour } from "./live";
@@ -137,7 +137,12 @@ function manyModels(query: URLSearchParams): MockAnswer {
   const [start, limit] = [Number(query.get("cursor") ?? 0), Number(query.get("limit") ?? 50)];
   const end = Math.min(state.many, start + limit);
   const items = Array.from({ length: end - start }, (_, index) => ({ ...models[0], name: `model-${String(start + index).padStart(5, "0")}` }));
-  return ok({ items, next_cursor: end < state.many ? String(end) : null });
+  return ok({ items, next_cursor: end < state.many ? String(end) : null, total: state.many });
+}
+
+function repoModelConfig(model: RepoModel | undefined, query: URLSearchParams): MockAnswer {
+  if (!model) return missing("This model of the repository");
+  return ok({ model: model.name, text: model.config_text, source: "file", revision: Number(query.get("revision") ?? 0), effective: model.config_effective, problems: [], config: { name: model.name } });
 }
 
 function modelRoute(method: string, path: string[], query: URLSearchParams): MockAnswer {
@@ -148,7 +153,10 @@ function modelRoute(method: string, path: string[], query: URLSearchParams): Moc
   if (!found || !known) return missing(`Model ${name}`);
   if (section === "versions" && number) {
     const wanted = known.find((one) => number === "latest" || String(one.version) === number);
-    return wanted ? ok(wanted) : missing(`Version ${number}`);
+    if (!wanted) return missing(`Version ${number}`);
+    if (path[3] === "usage") return list(wanted.used_by.map((endpoint) => ({ endpoint, deployment: "blue", current: true, config_revision: null, revisions: [1] })));
+    if (path[3] === "repo-models") return repoModelConfig(wanted.repo_models.find((one) => one.name === path[4]), query);
+    return ok(wanted);
   }
   if (section === "versions") return list(known);
   if (section === "archive" || section === "restore") found.archived = section === "archive";

@@ -23,10 +23,13 @@ def test_a_case_is_kept_and_given_back_to_the_digit(api: APIClient, viewer_api: 
     saved = api.post(CASES, case(options=options), format="json")
     assert saved.status_code == 201, saved.json()
     found = viewer_api.get(f"{CASES}/{saved.json()['id']}").json()
+    script = case(name="by a script")
+    script["inputs"][0]["data"] = [int(BIG), 7]
+    assert api.post(CASES, script, format="json").json()["inputs"] == case()["inputs"]
     assert found["inputs"] == case()["inputs"]
     assert found["options"] == options
     assert found["created_by"] == "dora"
-    assert Event.objects.filter(verb="test_case.saved").count() == 1
+    assert Event.objects.filter(verb="test_case.saved").count() == 2
 
 
 def test_lists_tell_the_tensors_without_their_data(api: APIClient) -> None:
