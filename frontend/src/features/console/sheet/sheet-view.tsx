@@ -61,7 +61,11 @@ export function SheetView({ label, rows, columns, value, wide, problem, onEdit, 
   };
   const onKeyDown = (event: KeyboardEvent<HTMLDivElement>) => {
     const next = moved(active, event.key, { rows, columns }, event.ctrlKey || event.metaKey);
-    if (draft !== null) {
+    const types = event.key.length === 1 && !event.ctrlKey && !event.metaKey && !event.altKey;
+    if (draft !== null && types && event.target === event.currentTarget) {
+      // The cell is still scrolling into view, its field is not there yet: what is typed must not get lost.
+      setDraft((old) => `${old ?? ""}${event.key}`);
+    } else if (draft !== null) {
       if (event.key === "Escape") setDraft(null);
       else if (event.key === "Enter") commit(moved(active, "ArrowDown", { rows, columns }) ?? active);
       else if (event.key === "Tab")
@@ -72,7 +76,7 @@ export function SheetView({ label, rows, columns, value, wide, problem, onEdit, 
     } else if (next) go(next);
     else if (onEdit && (event.key === "Enter" || event.key === "F2") && !event.ctrlKey && !event.metaKey)
       setDraft(value(active.row, active.column));
-    else if (onEdit && event.key.length === 1 && !event.ctrlKey && !event.metaKey && !event.altKey) setDraft(event.key);
+    else if (onEdit && types) setDraft(event.key);
     else return;
     event.preventDefault();
   };
