@@ -25,3 +25,7 @@ test("what was never sampled has no rate, what was never asked no errors", () =>
   expect(recent(columns({ "answers_2xx.blue": [0, 0, 0] }), "blue")).toMatchObject({ rate: 0, errors: null });
   expect(recent(columns({ "answers_2xx.blue": [1] }), "green").rate).toBeNull();
 });
+
+test("of a deployment that has just come up the bucket under way is better than nothing", () => {
+  expect(recent(columns({ "answers_2xx.blue": [null, null, 2] }), "blue")).toMatchObject({ rate: 2, requests: 60 });
+});

@@ -15,10 +15,12 @@ export interface Recent {
 const ANSWERS: Metric[] = ["answers_2xx", "errors_4xx", "errors_5xx"];
 export const RECENT_METRICS = [...ANSWERS, "p95_us"].join(",");
 
-/** The bucket that is under way says too little: it is left out where there are others. */
+/** The bucket that is under way says too little: it is left out where there are others that say anything. */
 export function recent(columns: MetricColumns, scope: string): Recent {
-  const end = columns.t.length > 1 ? columns.t.length - 1 : columns.t.length;
-  const read = (metric: Metric) => (columns.v[columns.keys.indexOf(metricKey(metric, scope))] ?? []).slice(0, end);
+  const column = (metric: Metric) => columns.v[columns.keys.indexOf(metricKey(metric, scope))] ?? [];
+  const whole = columns.t.length - 1;
+  const end = column("answers_2xx").slice(0, whole).some((value) => value !== null) ? whole : whole + 1;
+  const read = (metric: Metric) => column(metric).slice(0, end);
   const sum = (values: readonly (number | null)[]) => values.reduce<number>((total, value) => total + (value ?? 0), 0);
   const [good, bad, worse] = ANSWERS.map(read);
   const known = (good ?? []).filter((value) => value !== null).length;
