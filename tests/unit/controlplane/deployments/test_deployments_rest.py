@@ -144,7 +144,7 @@ LISTS = {
     "/api/v1/operations": 4,
     "/api/v1/events": 4,
     "/api/v1/nodes": 5,
-    "/api/v1/models": 8,
+    "/api/v1/models": 9,
     "/api/v1/models/digits/versions": 13,
     "/api/v1/instance-types": 6,
     "/api/v1/try-loads": 4,
