@@ -232,6 +232,16 @@ def graph_for_upload(upload_id: str, repo_model: str) -> dict[str, Any] | None:
     raise ModelNotFound(f"This upload holds no model called {repo_model!r}.")
 
 
+def neighbours_for_upload(upload_id: str, repo_model: str) -> dict[str, str]:
+    """The configurations of the other models in an inspected upload, complete as far as known."""
+    inspection = upload_get(upload_id).inspection or {"models": []}
+    return {
+        model["name"]: model["config_effective"] or model["config_text"]
+        for model in inspection["models"]
+        if model["name"] != repo_model
+    }
+
+
 def models_called(version: ModelVersion) -> list[RepoModel]:
     """The models of a version as clients care: pipelines first, then what only serves as a step."""
     rows = list(version.repo_models.all())

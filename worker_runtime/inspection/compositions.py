@@ -26,6 +26,9 @@ def check_ensemble(text: str, config: Any, models: Mapping[str, Any]) -> list[Pr
     if any(not (models[step.model_name].input or is_ensemble(models[step.model_name]))
            for step in steps):  # fmt: skip
         return []
+    small = _too_small(text, config, models)
+    if small:
+        return [at(small, where)]
     batching = [step.model_name for step in steps if models[step.model_name].max_batch_size > 0]
     try:
         _compose(config, models)
@@ -76,6 +79,26 @@ def _fits(step: Any, model: Any) -> bool:
     return (not model.input or step.input_map.keys() <= {item.name for item in model.input}) and (
         not model.output or step.output_map.keys() <= {item.name for item in model.output}
     )
+
+
+def _too_small(text: str, config: Any, models: Mapping[str, Any]) -> Problem | None:
+    """An ensemble cannot take larger batches than every model of it; said as when it loads."""
+    for step in config.ensemble_scheduling.step:
+        most = models[step.model_name].max_batch_size
+        if 0 < most < config.max_batch_size:
+            problem = Problem(
+                "EnsembleMismatch",
+                f"ensemble {config.name} allows maximum batch size {config.max_batch_size}, but it "
+                f"contains model {step.model_name} which only allows maximum batch size to be "
+                f"{most}",
+                field="max_batch_size",
+            )
+            steps = config.ensemble_scheduling.step
+            sizes = [models[item.model_name].max_batch_size for item in steps]
+            fit = min(size for size in sizes if size > 0)
+            mended = value_replaced(text, "max_batch_size", str(fit))
+            return fixed(problem, f"Set max_batch_size: {fit}", mended)
+    return None
 
 
 def _compose(config: Any, models: Mapping[str, Any]) -> None:

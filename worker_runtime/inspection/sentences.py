@@ -171,6 +171,14 @@ RULES = (
     ),
     _rule(r"^ensemble tensor '(?P<tensor>.*)' is unused in ensemble", _unused),
     _rule(
+        r"allows maximum batch size (?P<max>\d+), but it contains model (?P<model>.*) which only "
+        r"allows maximum batch size to be (?P<most>\d+)$",
+        lambda m: (
+            f"This ensemble allows batches of {m['max']}, but '{m['model']}' takes "
+            f"{m['most']} at most."
+        ),
+    ),
+    _rule(
         r"^must specify '(?P<part>\w+)' in step (?P<step>\d+) of ensemble",
         lambda m: f"Step {int(m['step']) + 1}: {m['part']} is missing.",
     ),

@@ -28,7 +28,7 @@ class ConfigValidateView(APIView):
         asked = form.validated_data
         if asked["upload_id"]:
             graph = selectors.graph_for_upload(asked["upload_id"], asked["repo_model"])
-            around = None
+            around = selectors.neighbours_for_upload(asked["upload_id"], asked["repo_model"])
         elif asked["model"]:
             version = selectors.version_get(asked["model"], asked["version"])
             graph = selectors.repo_model_get(version, asked["repo_model"]).graph

@@ -192,6 +192,21 @@ def test_an_ensemble_is_checked_against_its_neighbours_in_the_editor() -> None:
     assert "inconsistent data type" in problem["message"]
 
 
+def test_an_ensemble_whose_batches_are_larger_than_its_models_take() -> None:
+    """Triton finds out when it loads; here it is said before."""
+    text = ENSEMBLE.replace("preproces", "preprocess").replace(
+        'platform: "ensemble"\n', 'platform: "ensemble"\nmax_batch_size: 16\n'
+    )
+    answer = validate_text(text, "pipeline", None, {"preprocess": PREPROCESS})
+    (problem,) = answer["problems"]
+    assert problem["plain"] == (
+        "This ensemble allows batches of 16, but 'preprocess' takes 8 at most."
+    )
+    assert problem["fix"]["label"] == "Set max_batch_size: 8"
+    mended = problem["fix"]["text"]
+    assert validate_text(mended, "pipeline", None, {"preprocess": PREPROCESS})["ok"]
+
+
 def test_what_python_code_names_and_the_configuration_does_not(tmp_path: Path) -> None:
     code = MODEL.replace(
         "return []",

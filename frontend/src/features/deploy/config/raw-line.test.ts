@@ -17,6 +17,8 @@ describe("the line to look at first", () => {
     ["unexpected inference input 'data'", 5],
     ["unable to load model 'm', 'backend' is unknown", 2],
     ["at line 6", 6],
+    ["wrong data type of m", 6],
+    ["model m has kind TYPE_FP32 but none is there", 6],
     ["unable to load model 'm'", null],
   ])("%s", (failure, line) => expect(lineOfCulprit(failure, config)).toBe(line));
 });

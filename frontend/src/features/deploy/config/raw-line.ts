@@ -20,5 +20,17 @@ export function lineOfCulprit(failure: string, config: string): number | null {
     const inner = lines.findIndex((line, index) => index > 0 && line.includes(`name: "${word}"`));
     if (inner > 0) return inner + 1;
   }
+  // Enum values are not quoted: KIND_GPU, TYPE_FP32.
+  for (const [word] of failure.matchAll(/\b[A-Z]+_[A-Z0-9_]+\b/g)) {
+    const at = lines.findIndex((line) => new RegExp(`\\b${word}\\b`).test(line));
+    if (at >= 0) return at + 1;
+  }
+  // Triton writes fields as words: "instance group", "max batch size".
+  const said = failure.toLowerCase();
+  const at = lines.findIndex((line) => {
+    const field = /^\s*([a-z_]+)\s*[:{[]/.exec(line)?.[1];
+    return field !== undefined && field.includes("_") && (said.includes(field) || said.includes(field.replaceAll("_", " ")));
+  });
+  if (at >= 0) return at + 1;
   return null;
 }

@@ -103,8 +103,8 @@ export function useStoredDraft(id: string | undefined): StoredDraftControl {
     discard: async (keepUpload) => {
       autosave?.stop();
       if (id === undefined) return;
+      // The row stays in memory until the page is left: asked for again, it would be a 404.
       await deleteDraft(id, keepUpload);
-      queryClient.removeQueries({ queryKey: keys.drafts.one(id) });
       void queryClient.invalidateQueries({ queryKey: keys.drafts.list });
     },
   };

@@ -33,8 +33,7 @@ export function InspectStep({ upload, source, onBack, onForward, defaults }: Ins
   return (
     <>
       <div
-        className={classes["columns"]}
-        style={{ gridTemplateColumns: upload ? "minmax(0, 1fr) minmax(0, 1.9fr)" : "minmax(0, 1fr)" }}
+        className={`${classes["columns"]} ${upload ? classes["wideRight"] : classes["single"]}`}
       >
         {upload ? (
           <div className={classes["stack"]}>

@@ -1,0 +1,190 @@
+"""Deploying each kind of file, and what the wizard does for people who got something wrong."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.e2e import tiny_model, wizard, wizard_models
+from tests.e2e.accessibility import violations
+from tests.e2e.browser import WatchedPage
+from tests.e2e.product import Product
+
+
+@pytest.fixture
+def watched(product: Product, browser: Browser) -> Iterator[WatchedPage]:
+    """Signed in; at the end nothing may have gone wrong on the browser's console."""
+    opened = WatchedPage(browser, product.url, expected=("/logs?",))
+    try:
+        wizard.sign_in(opened.page, product)
+        yield opened
+    finally:
+        opened.close()
+    assert opened.troubles == []
+
+
+@pytest.fixture
+def page(watched: WatchedPage) -> Page:
+    return watched.page
+
+
+def test_planted_mistakes_are_fixed_with_buttons(page: Page, tmp_path: Path) -> None:
+    wizard.upload(page, wizard_models.one_model(tmp_path, "planted", wizard_models.PLANTED))
+    wizard.to_configuration(page)
+    editor = page.locator(".cm-content")
+    expect(page.get_by_text("64 is larger than max_batch_size (32).").first).to_be_visible()
+    wrong = page.get_by_text("The model's 'scale_0.tmp_1' is FP32; the config says INT64.")
+    expect(wrong.first).to_be_visible()
+    expect(page.get_by_role("button", name="Continue to placement")).to_be_disabled()
+    assert violations(page) == []
+    page.get_by_role("button", name="Remove 64").click()
+    page.get_by_role("button", name="Write TYPE_FP32").click()
+    delay = page.get_by_text("Every request may wait up to 10 ms in the queue.")
+    expect(delay).to_be_visible()
+    page.get_by_role("button", name=re.compile("^Set 1,000")).click()
+    expect(page.get_by_text("No problems. The configuration fits the model.")).to_be_visible()
+    expect(editor).to_contain_text("# ours, from the load test of March")
+    expect(editor).to_contain_text("# three classes")
+    expect(
+        page.get_by_text("1 setting is not shown in the form and stays as written")
+    ).to_be_visible()
+    page.get_by_role("button", name="Try load").click()
+    expect(page.get_by_text(re.compile("^It loads on "))).to_be_visible(timeout=wizard.DEPLOY_MS)
+    wizard.to_placement(page)
+    expect(page.get_by_text("1 replica fits")).to_be_visible()
+    assert violations(page) == []
+    wizard.to_deployment(page)
+    assert violations(page) == []
+    wizard.deploy(page)
+    wizard.must_be_live(page, "planted")
+    assert tiny_model.OUTPUT in wizard.sample(page)
+    assert violations(page) == []
+
+
+def test_text_that_cannot_be_read_freezes_the_form(page: Page, tmp_path: Path) -> None:
+    wizard.upload(page, tiny_model.write(tmp_path / "frozen.onnx"))
+    wizard.to_configuration(page)
+    size = page.get_by_role("textbox", name="Max batch size")
+    expect(size).to_be_enabled()
+    editor = page.locator(".cm-content")
+    editor.click()
+    page.keyboard.press("Control+Home")
+    page.keyboard.type("oops {\n")
+    expect(page.get_by_text(re.compile(r"^Fix line \d+ to use the form$"))).to_be_visible()
+    expect(size).to_be_disabled()
+    page.keyboard.press("Control+Home")
+    page.keyboard.press("Shift+ArrowDown")
+    page.keyboard.press("Delete")
+    expect(size).to_be_enabled()
+
+
+def test_a_torchscript_file(page: Page, tmp_path: Path) -> None:
+    wizard.upload(page, wizard_models.torchscript(tmp_path))
+    wizard.to_configuration(page)
+    # The file does not tell types and shapes: a draft is there to be corrected.
+    expect(page.get_by_label("Inputs 1, shape")).to_have_value("-1")
+    page.get_by_label("Inputs 1, shape").fill("4")
+    page.get_by_label("Outputs 1, shape").fill("4")
+    wizard.to_placement(page)
+    wizard.to_deployment(page)
+    wizard.deploy(page)
+    wizard.must_be_live(page, "double")
+    assert "OUTPUT__0" in wizard.sample(page)
+
+
+def test_a_repository_with_an_ensemble(page: Page, tmp_path: Path) -> None:
+    wizard.upload(page, wizard_models.ensemble(tmp_path))
+    # The ensemble wants larger batches than the models that were completed take.
+    wizard.to_configuration(page)
+    models = page.get_by_role("radiogroup", name="Model of the archive")
+    models.get_by_text("pipeline").click()
+    page.get_by_text("2 steps: prepare → score").click()
+    graph = page.locator("details", has_text="2 steps").get_by_role("listitem")
+    expect(graph).to_have_text(
+        [re.compile("RAW.*prepare.*clean"), re.compile("clean.*score.*SCORES")]
+    )
+    wizard.to_placement(page)
+    wizard.to_deployment(page)
+    wizard.deploy(page)
+    wizard.must_be_live(page, "pipeline")
+    assert "SCORES" in wizard.sample(page)
+
+
+def test_weights_without_a_model_are_told_apart(page: Page, tmp_path: Path) -> None:
+    wizard.upload(page, wizard_models.weights_only(tmp_path))
+    refused = page.get_by_role("alert").filter(has_text="This file holds weights only.")
+    expect(refused).to_be_visible(timeout=wizard.INSPECT_MS)
+    expect(refused).to_contain_text("torch.jit.script")
+    expect(page.get_by_role("button", name="Continue to configuration")).to_be_disabled()
+    assert violations(page) == []
+    page.get_by_role("button", name="Discard draft").click()
+    expect(page.get_by_text("Drop a model here")).to_be_visible()
+
+
+def test_what_only_the_node_finds_out_leads_back_to_its_line(page: Page, tmp_path: Path) -> None:
+    wizard.upload(page, wizard_models.one_model(tmp_path, "gpuonly", wizard_models.NEEDS_GPU))
+    wizard.to_configuration(page)
+    wizard.to_placement(page)
+    expect(page.get_by_text("KIND_GPU but local has no GPU.")).to_be_visible()
+    wizard.to_deployment(page)
+    wizard.deploy(page)
+    expect(page.get_by_role("button", name="Retry")).to_be_visible()
+    assert violations(page) == []
+    page.get_by_role("link", name="Fix line 10").click()
+    expect(page.locator(".cm-activeLine")).to_have_text(re.compile("gpus: "))
+    page.get_by_role("button", name="GPUs is set").or_(
+        page.get_by_role("button", name="0", exact=True)
+    ).first.click()
+    page.get_by_role("radiogroup", name="Run on").get_by_text("CPU").click()
+    wizard.to_placement(page)
+    wizard.to_deployment(page)
+    wizard.deploy(page)
+    wizard.must_be_live(page, "gpuonly")
+    expect(page.get_by_text("version 1, deployed as blue")).to_be_visible()
+
+
+def test_a_second_model_beside_the_first(page: Page, tmp_path: Path) -> None:
+    wizard.upload(page, tiny_model.write(tmp_path / "beside.onnx"))
+    deploy = page.get_by_role("button", name="Deploy with defaults")
+    expect(deploy).to_be_visible(timeout=wizard.INSPECT_MS)
+    deploy.click()
+    wizard.must_be_live(page, "beside")
+    page.goto("/deploy/new?model=beside&version=1&endpoint=beside")
+    page.get_by_role("textbox", name="Max batch size").fill("8")
+    wizard.to_placement(page)
+    wizard.to_deployment(page)
+    expect(page.get_by_label("Deployment name")).to_have_value("green")
+    wizard.deploy(page)
+    wizard.must_be_live(page, "beside")
+    page.get_by_role("button", name="Send 10 % traffic").click()
+    expect(page.get_by_text("Traffic: blue 90 %, green 10 %.")).to_be_visible()
+
+
+def test_a_draft_goes_on_in_another_browser(
+    page: Page, product: Product, browser: Browser, tmp_path: Path
+) -> None:
+    wizard.upload(page, tiny_model.write(tmp_path / "drafted.onnx"))
+    wizard.to_configuration(page)
+    page.get_by_role("textbox", name="Model name").fill("drafted-here")
+    expect(page.get_by_text("Draft saved just now")).to_be_visible()
+    elsewhere = WatchedPage(browser, product.url, expected=("/api/v1/drafts/",))
+    try:
+        other = elsewhere.page
+        wizard.sign_in(other, product)
+        other.goto("/deploy/new")
+        other.get_by_role("link", name=re.compile("drafted-here")).click()
+        wizard.to_configuration(other)
+        name = other.get_by_role("textbox", name="Model name")
+        expect(name).to_have_value("drafted-here")
+        name.fill("drafted-there")
+        expect(other.get_by_text("Draft saved just now")).to_be_visible()
+    finally:
+        elsewhere.close()
+    assert elsewhere.troubles == []
+    page.reload()
+    expect(page.get_by_role("textbox", name="Model name")).to_have_value("drafted-there")
+    page.get_by_role("button", name="Discard draft").click()
+    expect(page.get_by_text("Drop a model here")).to_be_visible()
+    expect(page.get_by_role("link", name=re.compile("drafted-there"))).to_have_count(0)

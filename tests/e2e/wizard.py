@@ -1,0 +1,84 @@
+"""The wizard as a person uses it, in words."""
+
+import base64
+import re
+from pathlib import Path
+
+from playwright.sync_api import Page, expect
+
+from tests.e2e.product import Product
+
+INSPECT_MS = 90_000
+DEPLOY_MS = 180_000
+DROP = """
+({ name, content }) => {
+  const bytes = Uint8Array.from(atob(content), (char) => char.charCodeAt(0));
+  const transfer = new DataTransfer();
+  transfer.items.add(new File([bytes], name));
+  const fire = (kind) => document.body.dispatchEvent(
+    new DragEvent(kind, { dataTransfer: transfer, bubbles: true, cancelable: true }));
+  fire("dragover");
+  fire("drop");
+}
+"""
+
+
+def sign_in(page: Page, product: Product) -> None:
+    page.goto("/")
+    page.get_by_label("User name").fill(product.client["username"])
+    page.get_by_label("Password", exact=True).fill(product.password)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("link", name="Deploy", exact=True)).to_be_visible()
+
+
+def drop(page: Page, path: Path) -> None:
+    """Let go of a file somewhere on the page."""
+    content = base64.b64encode(path.read_bytes()).decode()
+    page.evaluate(DROP, {"name": path.name, "content": content})
+
+
+def upload(page: Page, *paths: Path) -> None:
+    page.goto("/deploy/new")
+    page.get_by_label("Model file").set_input_files(list(paths))
+
+
+def to_configuration(page: Page) -> None:
+    proceed = page.get_by_role("button", name="Continue to configuration")
+    expect(proceed).to_be_enabled(timeout=INSPECT_MS)
+    proceed.click()
+
+
+def to_placement(page: Page) -> None:
+    proceed = page.get_by_role("button", name="Continue to placement")
+    expect(proceed).to_be_enabled(timeout=INSPECT_MS)
+    proceed.click()
+
+
+def to_deployment(page: Page) -> None:
+    proceed = page.get_by_role("button", name="Continue to deployment")
+    expect(proceed).to_be_enabled()
+    proceed.click()
+
+
+def deploy(page: Page) -> None:
+    """Press the button and wait until it has worked or not."""
+    page.get_by_role("button", name=re.compile(r"^Deploy \S+ at \d+ %$")).click()
+    live = page.get_by_role("heading", name=re.compile("is live$"))
+    failed = page.get_by_role("alert")
+    expect(live.or_(failed).first).to_be_visible(timeout=DEPLOY_MS)
+
+
+def must_be_live(page: Page, endpoint: str) -> None:
+    live = page.get_by_role("heading", name=f"{endpoint} is live")
+    failed = page.get_by_role("alert")
+    expect(live.or_(failed).first).to_be_visible(timeout=DEPLOY_MS)
+    assert live.is_visible(), failed.first.inner_text()
+
+
+def sample(page: Page) -> str:
+    """Send the sample request; returns what is shown of the outputs."""
+    page.get_by_role("button", name="Send a sample request").click()
+    outputs = page.get_by_role("list", name="Outputs")
+    expect(outputs.or_(page.get_by_role("alert")).first).to_be_visible(timeout=DEPLOY_MS)
+    assert outputs.is_visible(), page.get_by_role("alert").first.inner_text()
+    return outputs.inner_text()
