@@ -4,6 +4,7 @@ import { ago, endpoints, events, models, nodes, operations, versions } from "./d
 import { drainMoves, eventPage, joinToken, joinTokenState, system } from "./infrastructure";
 import { buckets, history, hour } from "./live";
 import { instanceTypes, people, permissions, role, sessions, tokens } from "./people";
+import { draftChange, draftList, placementPreview } from "./wizard";
 
 export interface MockRequest {
   method: string;
@@ -230,6 +231,15 @@ export function answer({ method, path, query, body }: MockRequest): MockAnswer {
       return first ? ok({ removed: 4 }) : ok({ blobs: 38, bytes: 3_904_112_640, unused_blobs: 6, unused_bytes: 412_042_240 });
     case "instance-types":
       return first ? ok(instanceTypes.find((one) => one.name === first)) : method === "POST" ? ok({ ...instanceTypes[0], ...body }, 201) : list(instanceTypes);
+    case "drafts": {
+      if (!first && method === "GET") return list(draftList());
+      const draft = draftChange(method, first, body);
+      return draft ? ok(draft, method === "POST" ? 201 : 200) : missing("This draft");
+    }
+    case "placement":
+      return ok(placementPreview(body));
+    case "config":
+      return ok({ ok: true, problems: [], config: {}, effective: String(body["text"] ?? "") });
     case "join-tokens":
       return first ? ok(joinTokenState()) : ok(joinToken, 201);
     default:
