@@ -4,7 +4,7 @@ import base64
 import re
 from pathlib import Path
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.e2e.product import Product
 
@@ -60,17 +60,22 @@ def to_deployment(page: Page) -> None:
     proceed.click()
 
 
+def alerts(page: Page) -> Locator:
+    """What the page itself says, not the messages in its corner."""
+    return page.locator("main").get_by_role("alert")
+
+
 def deploy(page: Page) -> None:
     """Press the button and wait until it has worked or not."""
     page.get_by_role("button", name=re.compile(r"^Deploy \S+ at \d+ %$")).click()
     live = page.get_by_role("heading", name=re.compile("is live$"))
-    failed = page.get_by_role("alert")
+    failed = alerts(page)
     expect(live.or_(failed).first).to_be_visible(timeout=DEPLOY_MS)
 
 
 def must_be_live(page: Page, endpoint: str) -> None:
     live = page.get_by_role("heading", name=f"{endpoint} is live")
-    failed = page.get_by_role("alert")
+    failed = alerts(page)
     expect(live.or_(failed).first).to_be_visible(timeout=DEPLOY_MS)
     assert live.is_visible(), failed.first.inner_text()
 
@@ -79,6 +84,6 @@ def sample(page: Page) -> str:
     """Send the sample request; returns what is shown of the outputs."""
     page.get_by_role("button", name="Send a sample request").click()
     outputs = page.get_by_role("list", name="Outputs")
-    expect(outputs.or_(page.get_by_role("alert")).first).to_be_visible(timeout=DEPLOY_MS)
-    assert outputs.is_visible(), page.get_by_role("alert").first.inner_text()
+    expect(outputs.or_(alerts(page)).first).to_be_visible(timeout=DEPLOY_MS)
+    assert outputs.is_visible(), alerts(page).first.inner_text()
     return outputs.inner_text()

@@ -20,6 +20,7 @@ export interface Check {
 }
 
 const DEBOUNCE_MS = 200;
+const RETRY_MS = 4_000;
 
 function syntaxProblem(error: NonNullable<ConfigReading["error"]>): ConfigProblem {
   return {
@@ -45,6 +46,8 @@ export function useChecks(source: DeploySource, texts: readonly string[]): Check
       queryKey: ["config-check", target, model.name, settled[index] ?? ""],
       queryFn: ({ signal }: { signal: AbortSignal }) =>
         validateConfig({ text: settled[index] ?? "", repo_model: model.name, ...target }, signal),
+      // Asked again by itself: one that failed may be of a model that is not shown now.
+      refetchInterval: ({ state }: { state: { status: string } }) => (state.status === "error" ? RETRY_MS : false),
       placeholderData: keepPreviousData,
       staleTime: Number.POSITIVE_INFINITY,
     })),

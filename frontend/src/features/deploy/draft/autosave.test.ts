@@ -92,6 +92,7 @@ describe("saving a draft by itself", () => {
     const { autosave, saved } = setUp();
     autosave.change("a");
     autosave.stop();
+    autosave.change("typed too late");
     await vi.advanceTimersByTimeAsync(5000);
     await autosave.flush();
     expect(saved).toEqual([]);

@@ -26,6 +26,7 @@ export class Autosave<T> {
   private pending: { value: T } | null = null;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private busy = false;
+  private stopped = false;
 
   constructor(private readonly options: AutosaveOptions<T>) {
     this.revision = options.revision;
@@ -38,6 +39,7 @@ export class Autosave<T> {
   snapshot = (): SaveState => this.state;
 
   change(value: T): void {
+    if (this.stopped) return;
     this.pending = { value };
     if (this.state.kind === "conflict") return;
     this.set({ kind: "waiting" });
@@ -59,6 +61,7 @@ export class Autosave<T> {
 
   /** Nothing is sent any more: the draft is gone. */
   stop(): void {
+    this.stopped = true;
     clearTimeout(this.timer);
     this.pending = null;
   }

@@ -2,7 +2,7 @@
 import { useDebouncedValue } from "@mantine/hooks";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { useCallback, useEffect } from "react";
+import { useCallback, useEffect, useMemo } from "react";
 import { endpointsQuery } from "@/api/endpoints";
 import { keys } from "@/api/keys";
 import { modelsQuery } from "@/api/models";
@@ -48,7 +48,7 @@ function useNameNote(name: string, source: DeploySource): string {
 export function LaterSteps({ step, source, upload, stored, mark, onStep, onRestart }: LaterStepsProps) {
   const data = stored.data;
   if (data === null) throw new Error("The steps are shown once their draft is loaded");
-  const form = formOf(source, data);
+  const form = useMemo(() => formOf(source, data), [source, data]);
   const { change: changeDraft, setTitle } = stored;
   const typed = data.form;
   const change = useCallback(

@@ -72,8 +72,10 @@ export function ConfigureStep({ source, form, onForm, nameNote, mark, onBack, on
     nameProblem ??
     (errors > 0
       ? `Fix ${errors} ${errors === 1 ? "error" : "errors"} to continue`
-      : waiting
-        ? "Checking the configuration"
+      : checks.some((one) => one.failure !== null)
+        ? "A check failed. It is tried again in a moment."
+        : waiting
+          ? "Checking the configuration"
         : nameNote);
   // A file's own text is written otherwise than what is completed from the model: both are compared as the runtime
   // would write them.
