@@ -4,6 +4,7 @@ import { lazy, Suspense, useEffect, useState, useSyncExternalStore } from "react
 import { onAsCode, shownAsCode } from "@/components/as-code/as-code-store";
 import type { Toggle } from "@/components/toggle";
 import classes from "./shell.module.css";
+import { DropAnywhere } from "./drop-anywhere";
 import { Sidebar } from "./sidebar";
 import { keyHelp, palette } from "./toggles";
 import { Topbar } from "./topbar";
@@ -46,6 +47,7 @@ export function Shell() {
           <Outlet />
         </main>
       </div>
+      <DropAnywhere />
       <Suspense fallback={null}>
         {everDrawer ? <NavDrawer opened={drawer} onClose={() => setDrawer(false)} /> : null}
         {everPalette ? <CommandPalette /> : null}
