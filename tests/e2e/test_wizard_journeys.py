@@ -96,7 +96,6 @@ def test_a_torchscript_file(page: Page, tmp_path: Path) -> None:
 
 def test_a_repository_with_an_ensemble(page: Page, tmp_path: Path) -> None:
     wizard.upload(page, wizard_models.ensemble(tmp_path))
-    # The ensemble wants larger batches than the models that were completed take.
     wizard.to_configuration(page)
     models = page.get_by_role("radiogroup", name="Model of the archive")
     models.get_by_text("pipeline").click()

@@ -23,7 +23,7 @@ model_transaction_policy { decoupled: false }
 """
 ENSEMBLE = """name: "pipeline"
 platform: "ensemble"
-max_batch_size: 8
+max_batch_size: 4
 input [ { name: "RAW" data_type: TYPE_FP32 dims: [ 4 ] } ]
 output [ { name: "SCORES" data_type: TYPE_FP32 dims: [ 4 ] } ]
 ensemble_scheduling {
