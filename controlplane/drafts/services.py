@@ -48,7 +48,7 @@ def draft_save(
         revision=seen + 1,
         updated_at=timezone.now(),
     )
-    draft.refresh_from_db()
+    draft = draft_get(user, draft_id)  # it may have been discarded meanwhile
     if not won:
         raise DraftChanged(
             f"This draft was saved elsewhere meanwhile: it is at revision {draft.revision}, "

@@ -91,7 +91,7 @@ describe("saving a draft by itself", () => {
   it("sends nothing once the draft is gone", async () => {
     const { autosave, saved } = setUp();
     autosave.change("a");
-    autosave.stop();
+    void autosave.stop();
     autosave.change("typed too late");
     await vi.advanceTimersByTimeAsync(5000);
     await autosave.flush();

@@ -27,6 +27,7 @@ export class Autosave<T> {
   private timer: ReturnType<typeof setTimeout> | undefined;
   private busy = false;
   private stopped = false;
+  private sending: Promise<void> = Promise.resolve();
 
   constructor(private readonly options: AutosaveOptions<T>) {
     this.revision = options.revision;
@@ -59,11 +60,12 @@ export class Autosave<T> {
     if (this.pending !== null && !this.busy) await this.send(this.state.kind === "conflict" ? null : this.revision);
   }
 
-  /** Nothing is sent any more: the draft is gone. */
-  stop(): void {
+  /** Nothing is sent any more: the draft goes. Resolves when what is on its way has arrived. */
+  stop(): Promise<void> {
     this.stopped = true;
     clearTimeout(this.timer);
     this.pending = null;
+    return this.sending;
   }
 
   private schedule(): void {
@@ -71,7 +73,12 @@ export class Autosave<T> {
     this.timer = setTimeout(() => void this.flush(), this.options.delayMs ?? DELAY_MS);
   }
 
-  private async send(revision: number | null): Promise<void> {
+  private send(revision: number | null): Promise<void> {
+    this.sending = this.sendNow(revision);
+    return this.sending;
+  }
+
+  private async sendNow(revision: number | null): Promise<void> {
     const sent = this.pending;
     if (sent === null) return;
     this.busy = true;

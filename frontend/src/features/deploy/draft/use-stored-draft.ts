@@ -96,12 +96,12 @@ export function useStoredDraft(id: string | undefined): StoredDraftControl {
     flush: useCallback(async () => autosave?.flush(), [autosave]),
     retry: () => void autosave?.retry(),
     reload: () => {
-      autosave?.stop();
+      void autosave?.stop();
       setHeld(null);
       void stored.refetch();
     },
     discard: async (keepUpload) => {
-      autosave?.stop();
+      await autosave?.stop();
       if (id === undefined) return;
       // The row stays in memory until the page is left: asked for again, it would be a 404.
       await deleteDraft(id, keepUpload);
