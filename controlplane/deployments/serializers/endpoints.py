@@ -157,6 +157,7 @@ class EndpointSerializer(Fields):
     deployments = DeploymentSerializer(many=True)
 
 
+@extend_schema_serializer(component_name="TrafficAnswer")
 class TrafficAnswerSerializer(EndpointSerializer):
     moved_percent = serializers.IntegerField(
         help_text="how much of the traffic goes elsewhere than before, or begins, or ends"

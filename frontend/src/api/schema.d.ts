@@ -3486,6 +3486,42 @@ export interface components {
             items: components["schemas"]["Token"][];
             next_cursor: string | null;
         };
+        TrafficAnswer: {
+            name: string;
+            description: string;
+            tags: {
+                [key: string]: string;
+            };
+            auth_mode: string;
+            declared: {
+                [key: string]: unknown;
+            };
+            provisioning_state: components["schemas"]["EndpointProvisioningStateEnum"];
+            serving_state: components["schemas"]["ServingStateEnum"];
+            traffic: {
+                [key: string]: number;
+            };
+            mirror_traffic: {
+                [key: string]: number;
+            };
+            scoring_uri: string;
+            /** @description what clients may call, as OpenAPI */
+            openapi_uri: string;
+            grpc_target: string;
+            plain_uri: string;
+            ca_path: string;
+            /** @description every gateway acts on the newest traffic, keys and settings */
+            routed: boolean;
+            models: components["schemas"]["DeployedModel"][];
+            created_by: string;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+            deployments: components["schemas"]["Deployment"][];
+            /** @description how much of the traffic goes elsewhere than before, or begins, or ends */
+            moved_percent: number;
+        };
         TrafficInput: {
             /** @description deployment -> percent; the sum is 100 or 0 */
             traffic: {
@@ -7405,7 +7441,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Endpoint"];
+                    "application/json": components["schemas"]["TrafficAnswer"];
                 };
             };
             /** @description the input breaks a rule; `field` names it */
@@ -7534,7 +7570,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Endpoint"];
+                    "application/json": components["schemas"]["TrafficAnswer"];
                 };
             };
             /** @description the input breaks a rule; `field` names it */
