@@ -86,7 +86,7 @@ def deploy(page: Page, watched: WatchedPage) -> str:
     watched.shoot("wizard-deploy")
     start.click()
     live = page.get_by_role("heading", name=f"{ENDPOINT} is live")
-    failed = page.get_by_role("alert")
+    failed = page.locator("main").get_by_role("alert")
     expect(live.or_(failed)).to_be_visible(timeout=DEPLOY_MS)
     assert live.is_visible(), failed.inner_text()
     expect(page.get_by_role("region", name="curl call")).to_contain_text("curl")
