@@ -2,6 +2,7 @@
 
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -14,9 +15,16 @@ from controlplane.deployments.selectors.overview import operation_state
 from controlplane.deployments.serializers.operations import (
     OperationSerializer,
 )
-from controlplane.deployments.types import ACTIVE
+from controlplane.deployments.types import ACTIVE, OperationState
 
 OperationPageSerializer = page_of(OperationSerializer)
+
+
+class OperationQuery(PageQuery):
+    endpoint = serializers.CharField(required=False, default="", allow_blank=True)
+    state = serializers.ChoiceField(
+        OperationState.choices, required=False, default="", allow_blank=True
+    )
 
 
 class OperationsView(APIView):
@@ -25,12 +33,15 @@ class OperationsView(APIView):
         parameters=[
             *PAGE_PARAMETERS,
             OpenApiParameter("endpoint", str, description="only those of this endpoint"),
+            OpenApiParameter(
+                "state", str, enum=list(OperationState.values), description="only those in it"
+            ),
         ],
         responses=OperationPageSerializer,
     )
     def get(self, request: Request) -> Response:
-        query = form(PageQuery, request.query_params)
-        rows = selectors.operation_list(request.query_params.get("endpoint", ""))
+        query = form(OperationQuery, request.query_params)
+        rows = selectors.operation_list(query["endpoint"], query["state"])
         if query["q"]:
             rows = rows.filter(endpoint__icontains=query["q"])
         page = paginate(

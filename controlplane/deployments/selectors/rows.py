@@ -59,9 +59,10 @@ def revision_list(endpoint: str, name: str) -> list[DeploymentRevision]:
     return found
 
 
-def operation_list(endpoint: str = "") -> QuerySet[Operation]:
-    rows = Operation.objects.all()
-    return rows.filter(endpoint=endpoint) if endpoint else rows
+def operation_list(endpoint: str = "", state: str = "") -> QuerySet[Operation]:
+    """Those of ``endpoint``, in ``state``; an empty text stands for all."""
+    wanted = {"endpoint": endpoint, "state": state}
+    return Operation.objects.filter(**{name: value for name, value in wanted.items() if value})
 
 
 def operation_get(operation_id: str) -> Operation:

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { apiPath, get, onUnauthorized, post, setCsrfToken } from "./client";
+import { apiPath, get, getAll, onUnauthorized, post, setCsrfToken } from "./client";
 import { ApiProblem, toProblem } from "./problem";
 
 const answer = (status: number, body: unknown, type = "application/json") =>
@@ -34,6 +34,13 @@ describe("the door to the API", () => {
     fetched.mockResolvedValue(answer(200, {}));
     await get("/api/v1/x", { query: { q: "", limit: 5, cursor: undefined, after: 0 } });
     expect(fetched.mock.calls[0]?.[0]).toBe("/api/v1/x?limit=5&after=0");
+  });
+
+  test("a whole list is read page after page", async () => {
+    fetched.mockResolvedValueOnce(answer(200, { items: [1, 2], next_cursor: "two" }));
+    fetched.mockResolvedValueOnce(answer(200, { items: [3], next_cursor: null }));
+    expect(await getAll("/api/v1/nodes", { query: { q: "a" } })).toEqual({ items: [1, 2, 3], next_cursor: null });
+    expect(fetched.mock.calls.map((args) => args[0])).toEqual(["/api/v1/nodes?q=a&limit=500", "/api/v1/nodes?q=a&limit=500&cursor=two"]);
   });
 
   test("writes carry the CSRF token, reads do not", async () => {

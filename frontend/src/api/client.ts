@@ -86,6 +86,22 @@ export async function call<T>(method: string, path: string, options: CallOptions
 }
 
 export const get = <T>(path: string, options?: CallOptions) => call<T>("GET", path, options);
+
+/** Of REST's lists: as many as one answer may hold. */
+const PAGE_LIMIT = 500;
+
+/** All items of a list, page after page: for things that an installation has hundreds of, not for what grows for ever. */
+export async function getAll<T>(path: string, { query, ...options }: CallOptions = {}): Promise<{ items: T[]; next_cursor: null }> {
+  const items: T[] = [];
+  let cursor: string | null = "";
+  do {
+    const page: { items: T[]; next_cursor: string | null } = await get(path, { ...options, query: { ...query, limit: PAGE_LIMIT, cursor } });
+    items.push(...page.items);
+    cursor = page.next_cursor;
+  } while (cursor);
+  return { items, next_cursor: null };
+}
+
 export const post = <T>(path: string, body?: unknown, options?: CallOptions) =>
   call<T>("POST", path, { ...options, body: body ?? {} });
 export const put = <T>(path: string, body: unknown) => call<T>("PUT", path, { body });

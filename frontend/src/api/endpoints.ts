@@ -1,6 +1,6 @@
 /** Endpoints, deployments, traffic, keys, logs and snippets. */
 import { queryOptions } from "@tanstack/react-query";
-import { apiPath, del, get, patch, post, put } from "./client";
+import { apiPath, del, get, getAll, patch, post, put } from "./client";
 import { keys } from "./keys";
 import type {
   Deployment,
@@ -13,16 +13,13 @@ import type {
   LogLine,
   MetricColumns,
   Operation,
-  Page,
   Snippets,
 } from "./types";
 
-export type EndpointSearch = { q?: string; limit?: number; cursor?: string };
-
-export const endpointsQuery = (search: EndpointSearch = {}) =>
+export const endpointsQuery = () =>
   queryOptions({
-    queryKey: keys.endpoints.list(search),
-    queryFn: ({ signal }) => get<Page<Endpoint>>(apiPath("endpoints"), { query: search, signal }),
+    queryKey: keys.endpoints.list,
+    queryFn: ({ signal }) => getAll<Endpoint>(apiPath("endpoints"), { signal }),
   });
 
 export const endpointQuery = (name: string) =>

@@ -1,8 +1,8 @@
 /** What belongs to the installation as a whole: its store of files, the kinds of machine that deployments ask for. */
 import { queryOptions } from "@tanstack/react-query";
-import { apiPath, del, get, patch, post } from "./client";
+import { apiPath, del, get, getAll, patch, post } from "./client";
 import { keys } from "./keys";
-import type { InstanceType, InstanceTypeInput, Page, StorageUse } from "./types";
+import type { InstanceType, InstanceTypeInput, StorageUse } from "./types";
 
 export const storageQuery = () =>
   queryOptions({ queryKey: keys.storage, queryFn: ({ signal }) => get<StorageUse>(apiPath("storage"), { signal }) });
@@ -11,7 +11,7 @@ export const collectStorage = () => post<{ removed: number }>(apiPath("storage",
 export const instanceTypesQuery = () =>
   queryOptions({
     queryKey: keys.instanceTypes,
-    queryFn: ({ signal }) => get<Page<InstanceType>>(apiPath("instance-types"), { query: { limit: 500 }, signal }),
+    queryFn: ({ signal }) => getAll<InstanceType>(apiPath("instance-types"), { signal }),
   });
 export const createInstanceType = (body: InstanceTypeInput) => post<InstanceType>(apiPath("instance-types"), body);
 export const updateInstanceType = (name: string, change: Partial<InstanceTypeInput>) =>

@@ -20,13 +20,13 @@ export const keys = {
   },
   endpoints: {
     all: ["endpoints"] as const,
-    list: (search: Record<string, unknown>) => ["endpoints", "list", search] as const,
+    list: ["endpoints", "list"] as const,
     one: (name: string) => ["endpoints", "one", name] as const,
     snippets: (name: string) => ["endpoints", "one", name, "snippets"] as const,
   },
   operations: {
     all: ["operations"] as const,
-    list: (endpoint?: string) => ["operations", "list", endpoint ?? null] as const,
+    list: (search: Record<string, unknown>) => ["operations", "list", search] as const,
     one: (id: string) => ["operations", "one", id] as const,
   },
   activity: (filter: Record<string, unknown>) => ["events", "activity", filter] as const,

@@ -1,6 +1,6 @@
 /** Models, their immutable versions, and the checks of config.pbtxt. */
 import { queryOptions } from "@tanstack/react-query";
-import { apiPath, del, get, patch, post, put } from "./client";
+import { apiPath, del, get, getAll, patch, post, put } from "./client";
 import { keys } from "./keys";
 import type {
   ConfigRevision,
@@ -9,7 +9,6 @@ import type {
   ModelCreate,
   ModelPage,
   ModelVersion,
-  Page,
   RepoModelConfig,
   Usage,
   ValidateRequest,
@@ -40,7 +39,7 @@ export const modelQuery = (name: string) =>
 export const modelVersionsQuery = (name: string) =>
   queryOptions({
     queryKey: keys.models.versions(name),
-    queryFn: ({ signal }) => get<Page<ModelVersion>>(apiPath("models", name, "versions"), { signal }),
+    queryFn: ({ signal }) => getAll<ModelVersion>(apiPath("models", name, "versions"), { signal }),
   });
 
 export const modelVersionQuery = (name: string, version: number | "latest") =>

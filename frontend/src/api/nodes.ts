@@ -1,13 +1,13 @@
 /** Nodes and the single-use tokens with which new ones join. */
 import { queryOptions } from "@tanstack/react-query";
-import { apiPath, del, get, patch, post } from "./client";
+import { apiPath, del, get, getAll, patch, post } from "./client";
 import { keys } from "./keys";
-import type { DrainMove, JoinToken, JoinTokenMade, NodeItem, Page } from "./types";
+import type { DrainMove, JoinToken, JoinTokenMade, NodeItem } from "./types";
 
 export const nodesQuery = () =>
   queryOptions({
     queryKey: keys.nodes.list,
-    queryFn: ({ signal }) => get<Page<NodeItem>>(apiPath("nodes"), { signal }),
+    queryFn: ({ signal }) => getAll<NodeItem>(apiPath("nodes"), { signal }),
     refetchInterval: 5_000,
   });
 

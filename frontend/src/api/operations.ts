@@ -11,10 +11,13 @@ export const overviewQuery = () =>
     refetchInterval: 10_000,
   });
 
-export const operationsQuery = (endpoint?: string) =>
+export type OperationSearch = { state?: Operation["state"]; limit?: number };
+
+/** The latest ones; what is older is in the activity. */
+export const operationsQuery = (search: OperationSearch = {}) =>
   queryOptions({
-    queryKey: keys.operations.list(endpoint),
-    queryFn: ({ signal }) => get<Page<Operation>>(apiPath("operations"), { query: { endpoint }, signal }),
+    queryKey: keys.operations.list(search),
+    queryFn: ({ signal }) => get<Page<Operation>>(apiPath("operations"), { query: search, signal }),
   });
 
 export const operationQuery = (id: string) =>

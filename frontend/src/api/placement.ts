@@ -1,8 +1,7 @@
 /** Where something would run, and what machines can be asked for. */
 import { queryOptions } from "@tanstack/react-query";
-import { apiPath, get, post } from "./client";
+import { apiPath, get, getAll, post } from "./client";
 import type { components } from "./schema";
-import type { Page } from "./types";
 
 type Schemas = components["schemas"];
 export type PlacementPreview = Schemas["PlacementPreview"];
@@ -23,7 +22,7 @@ export const placementPreviewQuery = (ask: PlacementAsk) =>
 export const instanceTypesQuery = () =>
   queryOptions({
     queryKey: ["instance-types"] as const,
-    queryFn: ({ signal }) => get<Page<InstanceType>>(apiPath("instance-types"), { query: { limit: 100 }, signal }),
+    queryFn: ({ signal }) => getAll<InstanceType>(apiPath("instance-types"), { signal }),
     staleTime: 30_000,
   });
 

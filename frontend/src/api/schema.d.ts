@@ -11769,6 +11769,8 @@ export interface operations {
                 limit?: number;
                 /** @description Only items whose name contains this */
                 q?: string;
+                /** @description only those in it */
+                state?: "Canceled" | "Failed" | "Queued" | "Running" | "Succeeded";
             };
             header?: never;
             path?: never;

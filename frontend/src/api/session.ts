@@ -1,8 +1,8 @@
 /** Who is signed in, and the personal API tokens. */
 import { queryOptions } from "@tanstack/react-query";
-import { apiPath, call, del, get, post, setCsrfToken } from "./client";
+import { apiPath, call, del, get, getAll, post, setCsrfToken } from "./client";
 import { keys } from "./keys";
-import type { ApiToken, ApiTokenCreated, BrowserSession, Page, Scope, Session } from "./types";
+import type { ApiToken, ApiTokenCreated, BrowserSession, Scope, Session } from "./types";
 
 async function readSession(signal?: AbortSignal): Promise<Session> {
   const session = await get<Session>(apiPath("session"), signal ? { signal } : {});
@@ -22,7 +22,7 @@ export async function signIn(username: string, password: string): Promise<Sessio
 export const signOut = () => call<unknown>("DELETE", apiPath("session"));
 
 export const tokensQuery = () =>
-  queryOptions({ queryKey: keys.tokens, queryFn: ({ signal }) => get<Page<ApiToken>>(apiPath("tokens"), { signal }) });
+  queryOptions({ queryKey: keys.tokens, queryFn: ({ signal }) => getAll<ApiToken>(apiPath("tokens"), { signal }) });
 export interface NewToken {
   name: string;
   /** Empty: all that one may do oneself. */
@@ -39,6 +39,6 @@ export const changePassword = (current: string, password: string) =>
 export const sessionsQuery = () =>
   queryOptions({
     queryKey: keys.sessions,
-    queryFn: ({ signal }) => get<Page<BrowserSession>>(apiPath("sessions"), { signal }),
+    queryFn: ({ signal }) => getAll<BrowserSession>(apiPath("sessions"), { signal }),
   });
 export const endSession = (id: number) => del<unknown>(apiPath("sessions", id));

@@ -1,13 +1,13 @@
 /** Saved calls of the test console. */
 import { queryOptions } from "@tanstack/react-query";
-import { apiPath, del, get, post, put } from "./client";
+import { apiPath, del, get, getAll, post, put } from "./client";
 import { keys } from "./keys";
-import type { Page, TestCase, TestCaseInput, TestCaseSummary } from "./types";
+import type { TestCase, TestCaseInput, TestCaseSummary } from "./types";
 
 export const testCasesQuery = (model: string) =>
   queryOptions({
     queryKey: keys.testCases.list(model),
-    queryFn: ({ signal }) => get<Page<TestCaseSummary>>(apiPath("test-cases"), { query: { model, limit: 200 }, signal }),
+    queryFn: ({ signal }) => getAll<TestCaseSummary>(apiPath("test-cases"), { query: { model }, signal }),
   });
 
 export const testCaseQuery = (id: string) =>

@@ -1,13 +1,13 @@
 /** People, for administrators. */
 import { queryOptions } from "@tanstack/react-query";
-import { apiPath, get, patch, post } from "./client";
+import { apiPath, getAll, patch, post } from "./client";
 import { keys } from "./keys";
-import type { Page, Person, PersonCreated, Role } from "./types";
+import type { Person, PersonCreated, Role } from "./types";
 
 export const usersQuery = (q: string) =>
   queryOptions({
     queryKey: keys.users.list(q),
-    queryFn: ({ signal }) => get<Page<Person>>(apiPath("users"), { query: { q, limit: 200 }, signal }),
+    queryFn: ({ signal }) => getAll<Person>(apiPath("users"), { query: { q }, signal }),
   });
 
 export const createUser = (username: string, role: Role) => post<PersonCreated>(apiPath("users"), { username, role });

@@ -32,7 +32,7 @@ const RECENT_OPERATIONS = 20;
 function useThings(opened: boolean): SpotlightActionGroupData[] {
   const navigate = useNavigate();
   const models = useQuery({ ...modelsQuery({ limit: 500 }), enabled: opened });
-  const endpoints = useQuery({ ...endpointsQuery({ limit: 500 }), enabled: opened });
+  const endpoints = useQuery({ ...endpointsQuery(), enabled: opened });
   const nodes = useQuery({ ...nodesQuery(), enabled: opened, refetchInterval: false });
   const operations = useQuery({ ...operationsQuery(), enabled: opened });
   return [

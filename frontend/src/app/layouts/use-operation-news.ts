@@ -12,7 +12,7 @@ export function useOperationNews(): void {
   const queryClient = useQueryClient();
   const { data } = useQuery({ ...operationsQuery(), refetchInterval: 15_000 });
   useEvents((event) => {
-    if (event.subject.startsWith("endpoint/")) void queryClient.invalidateQueries({ queryKey: keys.operations.list() });
+    if (event.subject.startsWith("endpoint/")) void queryClient.invalidateQueries({ queryKey: keys.operations.all });
   });
   const seen = useRef<ReturnType<typeof statesOf>>(new Map());
   useEffect(() => {

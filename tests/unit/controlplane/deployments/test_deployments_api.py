@@ -218,6 +218,10 @@ def test_operations_are_listed_and_ended_ones_cannot_be_cancelled_or_retried(
 ) -> None:
     (item,) = api.get("/api/v1/operations?endpoint=digits").json()["items"]
     assert api.get("/api/v1/operations?endpoint=other").json()["items"] == []
+    of_state = f"/api/v1/operations?endpoint=digits&state={item['state']}"
+    assert [found["id"] for found in api.get(of_state).json()["items"]] == [item["id"]]
+    assert api.get("/api/v1/operations?state=Canceled").json()["items"] == []
+    assert problem(api.get("/api/v1/operations?state=lost"), 400) == "BadArgument"
     for verb in ("cancel", "retry"):
         answer = api.post(f"/api/v1/operations/{item['id']}/{verb}")
         assert problem(answer, 409) == "OperationFinished"

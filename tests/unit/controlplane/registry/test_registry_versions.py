@@ -198,8 +198,8 @@ def test_a_list_of_models_costs_the_same_however_long_it_is(
         register(f"digits-{i}", str(i).encode())
     deploy("digits-1", 1)
     api.get("/api/v1/models")  # the token's last use is written once a minute
-    # token, models, newest versions, their repo models and revisions, their endpoints
-    with django_assert_num_queries(8):
+    # token, models and their number, newest versions, their repo models and revisions, endpoints
+    with django_assert_num_queries(9):
         items = api.get("/api/v1/models?q=DIGITS").json()["items"]
     assert [item["name"] for item in items] == ["digits-3", "digits-2", "digits-1", "digits-0"]
     assert [item["used_by"] for item in items] == [[], [], ["shop"], []]

@@ -29,7 +29,7 @@ function StandAlone() {
   const search: { endpoint?: string } = useSearch({ strict: false });
   const navigate = useNavigate();
   usePageTitle(search.endpoint ?? "Test console", "Test");
-  const { data, error, refetch } = useQuery(endpointsQuery({ limit: 200 }));
+  const { data, error, refetch } = useQuery(endpointsQuery());
   const endpoints = data?.items ?? [];
   const only = endpoints.length === 1 ? endpoints[0]?.name : undefined;
   const name = search.endpoint ?? only;

@@ -72,7 +72,7 @@ export function LaterSteps({ step, source, upload, stored, mark, onStep, onResta
   });
   const defaults = useMutation({
     mutationFn: async () => {
-      const taken = (await queryClient.fetchQuery(endpointsQuery({ limit: 200 }))).items.map((one) => one.name);
+      const taken = (await queryClient.fetchQuery(endpointsQuery())).items.map((one) => one.name);
       const endpoint = form.target === "new" ? freeEndpointName(form.endpoint, taken) : form.endpoint;
       return start.mutateAsync({ ...form, endpoint });
     },

@@ -49,7 +49,7 @@ function placeProblem(draft: DraftForm, endpoints: readonly Endpoint[]): string 
 }
 
 export function DeployStep({ source, draft, onDraft, nameNote, busy, failure, onBack, onDeploy }: DeployStepProps) {
-  const listed = useQuery(endpointsQuery({ limit: 200 })).data;
+  const listed = useQuery(endpointsQuery()).data;
   const endpoints = listed?.items ?? [];
   useSuggestions(draft, listed?.items, onDraft);
   const existing =

@@ -19,7 +19,6 @@ import { Time } from "@/components/time";
 import toolbar from "@/components/toolbar.module.css";
 import { TrafficBar } from "@/components/traffic-bar";
 
-const PAGE = 200;
 
 const modelText = (row: Endpoint) => row.models.map((item) => `${item.name} v${item.version}`).join(", ");
 
@@ -55,7 +54,7 @@ export function EndpointsPage() {
   const search = useSearch({ from: "/app/endpoints" });
   const navigate = useNavigate({ from: "/endpoints" });
   const open = useNavigate();
-  const { data, error, isPending, refetch } = useQuery({ ...endpointsQuery({ limit: PAGE }), refetchInterval: 10_000 });
+  const { data, error, isPending, refetch } = useQuery({ ...endpointsQuery(), refetchInterval: 10_000 });
   const query = search.q ?? "";
   const needle = query.trim().toLowerCase();
   const states = [...new Set(data?.items.map((item) => item.serving_state) ?? [])].sort();

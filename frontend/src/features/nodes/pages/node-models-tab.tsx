@@ -14,7 +14,7 @@ import { useNode } from "../hooks/use-node";
 
 export function NodeModelsTab() {
   const node = useNode();
-  const endpoints = useQuery(endpointsQuery({ limit: 500 }));
+  const endpoints = useQuery(endpointsQuery());
   const model = (row: Replica) =>
     endpoints.data?.items.find((item) => item.name === row.endpoint)?.deployments.find((item) => item.name === row.deployment);
   const columns: Column<Replica>[] = [

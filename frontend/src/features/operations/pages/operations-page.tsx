@@ -1,6 +1,6 @@
 /** Every change that took a while, newest first. */
 import { IconHistory } from "@tabler/icons-react";
-import { useQuery } from "@tanstack/react-query";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { operationsQuery } from "@/api/operations";
 import type { Operation } from "@/api/types";
@@ -18,7 +18,8 @@ import { Status } from "@/components/status";
 import { Time } from "@/components/time";
 import toolbar from "@/components/toolbar.module.css";
 
-const STATES = ["All", "Running", "Succeeded", "Failed", "Canceled"] as const;
+const LATEST = 200;
+const STATES = ["Running", "Succeeded", "Failed", "Canceled"] as const;
 
 const COLUMNS: Column<Operation>[] = [
   {
@@ -45,7 +46,11 @@ export function OperationsPage() {
   const search = useSearch({ from: "/app/operations" });
   const navigate = useNavigate({ from: "/operations" });
   const open = useNavigate();
-  const { data, error, isPending, refetch } = useQuery({ ...operationsQuery(), refetchInterval: 5_000 });
+  const { data, error, isPending, refetch } = useQuery({
+    ...operationsQuery({ state: STATES.find((state) => state === search.status), limit: LATEST }),
+    placeholderData: keepPreviousData,
+    refetchInterval: 5_000,
+  });
   const needle = (search.q ?? "").trim().toLowerCase();
   const rows = data?.items.filter(
     (item) => operationTitle(item).toLowerCase().includes(needle) && (!search.status || item.state === search.status),
@@ -66,7 +71,7 @@ export function OperationsPage() {
             <Segmented
               label="Status"
               value={search.status ?? "All"}
-              options={STATES.map((value) => ({ value, label: value }))}
+              options={["All", ...STATES].map((value) => ({ value, label: value }))}
               onChange={(value) =>
                 void navigate({ search: (old) => ({ ...old, status: value === "All" ? undefined : value }), replace: true })
               }
@@ -88,6 +93,11 @@ export function OperationsPage() {
               }
             />
           </Card>
+          {data?.next_cursor ? (
+            <p className="secondary">
+              The latest {LATEST} are shown. <Link {...paths.activity()}>Activity</Link> goes further back.
+            </p>
+          ) : null}
         </>
       )}
     </>
