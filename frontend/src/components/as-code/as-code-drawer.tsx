@@ -38,10 +38,10 @@ function Body({ recipe }: { recipe: Recipe }) {
         <Segmented label="Form" value={form} options={forms.map((value) => ({ value, label: NAMES[value] }))} onChange={choose} />
       ) : null}
       {piecesOf(recipe, form, window.location.origin).map((piece) => (
-        <section key={piece.label} aria-label={piece.label}>
+        <div key={piece.label}>
           {piece.caption ? <p className={`${classes["caption"]} mono`}>{piece.caption}</p> : null}
           <CodeBlock code={piece.code} label={piece.label} />
-        </section>
+        </div>
       ))}
       <p className={classes["help"]}>{HELP[form]}</p>
     </div>
