@@ -167,6 +167,12 @@ def repo_model_get(version: ModelVersion, name: str) -> RepoModel:
     raise ModelNotFound(f"{version} holds no model called {name!r}.")
 
 
+def graph_of_version(version: ModelVersion, repo_model: str) -> dict[str, Any] | None:
+    """The graph of one model in a version. Raises ModelNotFound."""
+    graph: dict[str, Any] | None = repo_model_get(version, repo_model).graph
+    return graph
+
+
 def neighbours(version: ModelVersion, name: str) -> dict[str, str]:
     """What is known of the other models in a version: their complete configurations."""
     latest = max(version.config_revisions.all(), key=lambda row: row.number, default=None)

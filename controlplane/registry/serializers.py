@@ -369,6 +369,12 @@ class ConfigValidateInputSerializer(Fields):
     upload_id = serializers.CharField(required=False, default="")
     model = serializers.CharField(required=False, default="")
     version = serializers.CharField(required=False, default="latest")
+    others = serializers.DictField(
+        child=serializers.CharField(allow_blank=True, max_length=2**20, trim_whitespace=False),
+        required=False,
+        default=dict,
+        help_text="unsaved texts of other models beside it: ensembles are checked against these",
+    )
 
 
 class ConfigProblemSerializer(Fields):

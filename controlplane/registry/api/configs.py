@@ -1,5 +1,8 @@
 """REST of model configurations: check a config.pbtxt against its model, write one from JSON."""
 
+from functools import partial
+from typing import Any
+
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -13,6 +16,13 @@ from controlplane.registry.serializers import (
     ConfigValidateInputSerializer,
     ConfigValidationSerializer,
 )
+from controlplane.registry.services.configs import text_check
+
+
+def _no_graph(model: str) -> dict[str, Any] | None:
+    """The text alone: what only the graph tells stays unsaid."""
+    del model
+    return None
 
 
 class ConfigValidateView(APIView):
@@ -26,21 +36,20 @@ class ConfigValidateView(APIView):
         form = ConfigValidateInputSerializer(data=request.data)
         form.is_valid(raise_exception=True)
         asked = form.validated_data
+        model, graph_of, around = asked["repo_model"], _no_graph, None
         if asked["upload_id"]:
-            graph = selectors.graph_for_upload(asked["upload_id"], asked["repo_model"])
-            around = selectors.neighbours_for_upload(asked["upload_id"], asked["repo_model"])
+            graph_of = partial(selectors.graph_for_upload, asked["upload_id"])
+            around = selectors.neighbours_for_upload(asked["upload_id"], model)
         elif asked["model"]:
             version = selectors.version_get(asked["model"], asked["version"])
-            graph = selectors.repo_model_get(version, asked["repo_model"]).graph
-            around = selectors.neighbours(version, asked["repo_model"])
-        else:
-            graph, around = None, None  # the text alone: what only the graph tells stays unsaid
-        answer = inspector.configs.ask(
-            "validate",
+            graph_of = partial(selectors.graph_of_version, version)
+            around = selectors.neighbours(version, model)
+        answer = text_check(
             text=asked["text"],
-            model=asked["repo_model"],
-            graph=graph,
+            model=model,
+            graph_of=graph_of,
             neighbours=around,
+            others=asked["others"],
         )
         return Response(ConfigValidationSerializer(answer).data)
 

@@ -1,6 +1,6 @@
 """Revisions of configurations: edits over a version that never change it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.db import transaction
@@ -63,6 +63,32 @@ def config_check(version: ModelVersion, model: str, texts: Mapping[str, str]) ->
             extra={"problems": answer["problems"]},
         )
     return answer
+
+
+def text_check(
+    *,
+    text: str,
+    model: str,
+    graph_of: Callable[[str], dict[str, Any] | None],
+    neighbours: Mapping[str, str] | None,
+    others: Mapping[str, str],
+) -> dict[str, Any]:
+    """The validator's answer about an unsaved ``text``.
+
+    ``others``: unsaved texts of its neighbours. An ensemble meets them as the runtime completes
+    them, so that mending a step mends the ensemble. Without ``neighbours`` they do not matter.
+    Raises what ``graph_of`` raises for a name that it does not know.
+    """
+    around = None if neighbours is None else dict(neighbours)
+    for name, edited in others.items():
+        if around is not None and name != model:
+            told = inspector.configs.ask(
+                "validate", text=edited, model=name, graph=graph_of(name), neighbours=around
+            )
+            around[name] = told.get("effective") or edited
+    return inspector.configs.ask(
+        "validate", text=text, model=model, graph=graph_of(model), neighbours=around
+    )
 
 
 @transaction.atomic

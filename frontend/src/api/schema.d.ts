@@ -1699,6 +1699,10 @@ export interface components {
             model?: string;
             /** @default latest */
             version?: string;
+            /** @description unsaved texts of other models beside it: ensembles are checked against these */
+            others?: {
+                [key: string]: string;
+            };
         };
         ConfigValidation: {
             ok: boolean;

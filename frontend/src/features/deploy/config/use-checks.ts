@@ -5,7 +5,7 @@ import { useMemo } from "react";
 import { validateConfig } from "@/api/models";
 import type { ConfigProblem } from "@/api/types";
 import { readConfig, type ConfigReading } from "./config-fields";
-import type { DeploySource } from "./source";
+import type { DeploySource, SourceModel } from "./source";
 
 export interface Check {
   reading: ConfigReading;
@@ -17,6 +17,13 @@ export interface Check {
   checking: boolean;
   failure: unknown;
   retry: () => void;
+}
+
+/** What was changed in the other models: an ensemble is checked beside these, not beside what was uploaded. */
+export function editedOthers(models: readonly SourceModel[], texts: readonly string[], index: number): Record<string, string> {
+  if (models[index]?.platform !== "ensemble") return {};
+  const others = models.map((model, at) => [model, texts[at]] as const).filter((_, at) => at !== index);
+  return Object.fromEntries(others.flatMap(([model, text]) => (text === undefined || text === model.startText ? [] : [[model.name, text]])));
 }
 
 const DEBOUNCE_MS = 200;
@@ -43,9 +50,12 @@ export function useChecks(source: DeploySource, texts: readonly string[]): Check
     : { upload_id: source.uploadId ?? "" };
   const answers = useQueries({
     queries: source.models.map((model, index) => ({
-      queryKey: ["config-check", target, model.name, settled[index] ?? ""],
+      queryKey: ["config-check", target, model.name, settled[index] ?? "", editedOthers(source.models, settled, index)],
       queryFn: ({ signal }: { signal: AbortSignal }) =>
-        validateConfig({ text: settled[index] ?? "", repo_model: model.name, ...target }, signal),
+        validateConfig(
+          { text: settled[index] ?? "", repo_model: model.name, others: editedOthers(source.models, settled, index), ...target },
+          signal,
+        ),
       // Asked again by itself: one that failed may be of a model that is not shown now.
       refetchInterval: ({ state }: { state: { status: string } }) => (state.status === "error" ? RETRY_MS : false),
       placeholderData: keepPreviousData,
