@@ -4,7 +4,7 @@ import { sessionQuery } from "./session";
 import type { Permission, Role } from "./types";
 
 /** The first role that holds it, for the sentence that says so. */
-const LOWEST: Record<Permission, Role> = {
+export const LOWEST: Record<Permission, Role> = {
   read: "viewer",
   account: "viewer",
   invoke: "invoker",
@@ -16,9 +16,12 @@ const LOWEST: Record<Permission, Role> = {
 
 export const refusalText = (needed: Permission): string => `Needs the role ${LOWEST[needed]} or a higher one`;
 
+/** `held` is undefined while the session is being read: nothing is refused before it is known. */
+export const refusalOf = (held: readonly Permission[] | undefined, needed: Permission): string | undefined =>
+  held === undefined || held.includes(needed) ? undefined : refusalText(needed);
+
 /** Why a button is off, for its tooltip; undefined when it may be pressed, and while the session is being read. */
 export function useRefusal(needed: Permission): string | undefined {
   const { data } = useQuery(sessionQuery());
-  const held = data?.user?.permissions;
-  return held === undefined || held.includes(needed) ? undefined : refusalText(needed);
+  return refusalOf(data?.user?.permissions, needed);
 }

@@ -21,6 +21,7 @@ import { endpointsQuery } from "@/api/endpoints";
 import { modelsQuery } from "@/api/models";
 import { nodesQuery } from "@/api/nodes";
 import { operationsQuery } from "@/api/operations";
+import { useRefusal } from "@/api/permissions";
 import { paths } from "@/app/paths";
 import { operationTitle } from "@/components/operation-words";
 import { INFRASTRUCTURE, MAIN } from "./nav";
@@ -96,10 +97,13 @@ function useThings(opened: boolean): SpotlightActionGroupData[] {
 function useActions(): SpotlightActionGroupData[] {
   const navigate = useNavigate();
   const { toggleColorScheme } = useMantineColorScheme();
+  const mayDeploy = useRefusal("deploy") === undefined;
+  const mayJoin = useRefusal("operate") === undefined;
+  const mayManage = useRefusal("administer") === undefined;
   const settings = [
     ["Profile and password", paths.settings()],
     ["API tokens", paths.tokens()],
-    ["Users and roles", paths.users()],
+    ...(mayManage ? [["Users and roles", paths.users()] as const] : []),
     ["Instance types", paths.instanceTypes()],
     ["Storage", paths.storage()],
     ["About", paths.about()],
@@ -108,8 +112,13 @@ function useActions(): SpotlightActionGroupData[] {
     {
       group: "Actions",
       actions: [
-        { id: "deploy", label: "Deploy a model", leftSection: <IconRocket size={SIZE} />, onClick: () => void navigate(paths.deploy()) },
-        { id: "join", label: "Join a node", leftSection: <IconPlus size={SIZE} />, onClick: () => void navigate(paths.joinNode()) },
+        // What the role refuses is left out: there is no tooltip here to say why.
+        ...(mayDeploy
+          ? [{ id: "deploy", label: "Deploy a model", leftSection: <IconRocket size={SIZE} />, onClick: () => void navigate(paths.deploy()) }]
+          : []),
+        ...(mayJoin
+          ? [{ id: "join", label: "Join a node", leftSection: <IconPlus size={SIZE} />, onClick: () => void navigate(paths.joinNode()) }]
+          : []),
         { id: "theme", label: "Switch between light and dark", leftSection: <IconSunMoon size={SIZE} />, onClick: toggleColorScheme },
         { id: "keys", label: "Show the keys", leftSection: <IconKeyboard size={SIZE} />, onClick: keyHelp.open },
       ],

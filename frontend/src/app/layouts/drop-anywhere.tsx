@@ -2,6 +2,7 @@
 import { IconFileUpload } from "@tabler/icons-react";
 import { useNavigate, useRouterState } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
+import { useRefusal } from "@/api/permissions";
 import { offerDropped, readDropped } from "../dropped-files";
 import { paths } from "../paths";
 import classes from "./drop-anywhere.module.css";
@@ -15,6 +16,7 @@ function carriesModel(event: DragEvent): boolean {
 export function DropAnywhere() {
   const [over, setOver] = useState(false);
   const navigate = useNavigate();
+  const refusal = useRefusal("deploy");
   const inWizard = useRouterState({ select: (state) => state.location.pathname === "/deploy/new" });
   useEffect(() => {
     let ending: ReturnType<typeof setTimeout> | undefined;
@@ -30,6 +32,7 @@ export function DropAnywhere() {
       setOver(false);
       if (event.defaultPrevented || !event.dataTransfer || !carriesModel(event)) return;
       event.preventDefault();
+      if (refusal !== undefined) return;
       void readDropped(event.dataTransfer).then(async (files) => {
         if (!inWizard) await navigate(paths.deploy());
         offerDropped(files);
@@ -42,12 +45,12 @@ export function DropAnywhere() {
       window.removeEventListener("dragover", hover);
       window.removeEventListener("drop", drop);
     };
-  }, [inWizard, navigate]);
+  }, [inWizard, navigate, refusal]);
   if (!over || inWizard) return null;
   return (
     <div className={classes["banner"]} role="status">
       <IconFileUpload size={20} stroke={1.7} aria-hidden />
-      Drop to deploy this model
+      {refusal ?? "Drop to deploy this model"}
     </div>
   );
 }

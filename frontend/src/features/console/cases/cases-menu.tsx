@@ -4,12 +4,14 @@ import { IconBookmark, IconChevronDown, IconTrash } from "@tabler/icons-react";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { keys } from "@/api/keys";
+import { useRefusal } from "@/api/permissions";
 import { toProblem } from "@/api/problem";
 import { createTestCase, deleteTestCase, replaceTestCase, testCasesQuery } from "@/api/test-cases";
 import type { TestCase, TestCaseInput } from "@/api/types";
 import { CopyField } from "@/components/copy";
 import { notifyDone, notifyProblem } from "@/components/notify";
 import { ProblemCard } from "@/components/problem-card";
+import { RefusingButton } from "@/components/refusing-button";
 import classes from "../console.module.css";
 
 export interface CasesMenuProps {
@@ -25,6 +27,7 @@ export interface CasesMenuProps {
 export function CasesMenu({ endpoint, model, current, content, onOpen }: CasesMenuProps) {
   const [saving, setSaving] = useState(false);
   const [listed, setListed] = useState(false);
+  const refusal = useRefusal("invoke");
   const queryClient = useQueryClient();
   const { data, error } = useQuery(testCasesQuery(model));
   const remove = useMutation({
@@ -54,7 +57,9 @@ export function CasesMenu({ endpoint, model, current, content, onOpen }: CasesMe
           <Button
             fullWidth
             variant="subtle"
-            disabled={content === null}
+            // A case that is open has a link to copy, which needs no role.
+            disabled={content === null || (refusal !== undefined && current === null)}
+            title={current === null ? refusal : undefined}
             onClick={() => {
               setListed(false);
               setSaving(true);
@@ -81,7 +86,12 @@ export function CasesMenu({ endpoint, model, current, content, onOpen }: CasesMe
                 >
                   {item.name}
                 </button>
-                <ActionIcon aria-label={`Delete the case ${item.name}`} onClick={() => remove.mutate(item.id)}>
+                <ActionIcon
+                  aria-label={`Delete the case ${item.name}`}
+                  disabled={refusal !== undefined}
+                  title={refusal}
+                  onClick={() => remove.mutate(item.id)}
+                >
                   <IconTrash size={15} />
                 </ActionIcon>
               </li>
@@ -154,9 +164,9 @@ function SaveCase({ endpoint, model, current, content, onClose, onSaved }: SaveC
             <Button variant="default" onClick={onClose}>
               Cancel
             </Button>
-            <Button type="submit" loading={save.isPending} disabled={name.trim() === ""}>
+            <RefusingButton needs="invoke" type="submit" loading={save.isPending} disabled={name.trim() === ""}>
               {sameName ? "Replace the saved case" : "Save"}
-            </Button>
+            </RefusingButton>
           </div>
         </div>
       </form>

@@ -1,6 +1,7 @@
 /** Request on the left, result on the right: one model of one target. */
 import { useHotkeys } from "@mantine/hooks";
 import { useCallback, useState } from "react";
+import { refusalText } from "@/api/permissions";
 import type { ConsoleModel, Endpoint, TestCase } from "@/api/types";
 import { caseInputs } from "../cases/case-values";
 import { CasesMenu } from "../cases/cases-menu";
@@ -33,7 +34,7 @@ export interface BenchProps {
 }
 
 const TOO_LARGE = `// The request holds more than ${JSON_LIMIT} values: too many to edit as text. Use the form.`;
-const LOOK_ONLY = "Your role may look here, but not call.";
+const LOOK_ONLY = `Your role may look here, but not call. ${refusalText("invoke")}.`;
 
 export function Bench({ endpoint, deployment, models, model, mayInfer, onModel, opened, onCase, infer }: BenchProps) {
   const calls = useCalls(endpoint.name, model.name, infer);

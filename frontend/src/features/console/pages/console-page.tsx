@@ -11,6 +11,7 @@ import { Card } from "@/components/card";
 import { EmptyState } from "@/components/empty-state";
 import { PageHeader, usePageTitle } from "@/components/page-header";
 import { ProblemCard } from "@/components/problem-card";
+import { RefusingLink } from "@/components/refusing-button";
 import { SkeletonRows } from "@/components/skeleton";
 import { Console } from "./console";
 
@@ -70,7 +71,7 @@ function StandAlone() {
             icon={<IconPlugConnectedX size={26} stroke={1.6} aria-hidden />}
             action={
               endpoints.length === 0 ? (
-                <Button renderRoot={(props) => <Link {...paths.deploy()} {...props} />}>Deploy a model</Button>
+                <RefusingLink needs="deploy" link={paths.deploy()}>Deploy a model</RefusingLink>
               ) : undefined
             }
           />
@@ -167,9 +168,7 @@ function NotReady({ endpoint }: { endpoint: Endpoint }) {
           busy?.operation ? (
             <Progress id={busy.operation} />
           ) : (
-            <Button renderRoot={(props) => <Link {...paths.deploy({ endpoint: endpoint.name })} {...props} />}>
-              Deploy a model
-            </Button>
+            <RefusingLink needs="deploy" link={paths.deploy({ endpoint: endpoint.name })}>Deploy a model</RefusingLink>
           )
         }
       />

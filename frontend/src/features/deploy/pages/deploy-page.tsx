@@ -2,7 +2,9 @@
 import { Button } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
+import { useRefusal } from "@/api/permissions";
 import { DEPLOY_STEPS } from "@/app/search";
+import { Forbidden } from "@/components/forbidden";
 import { bytes } from "@/components/format";
 import { notifyProblem } from "@/components/notify";
 import { PageHeader, usePageTitle } from "@/components/page-header";
@@ -35,6 +37,18 @@ const ENDED = new Set(["idle", "failed", "canceled", "done"]);
 
 export function DeployPage() {
   usePageTitle("Deploy a model");
+  const refusal = useRefusal("deploy");
+  // why not inside: the wizard saves a draft by itself as soon as it is shown.
+  if (refusal === undefined) return <Wizard />;
+  return (
+    <>
+      <PageHeader title="Deploy a model" />
+      <Forbidden needs="deploy" what="The deploy wizard" />
+    </>
+  );
+}
+
+function Wizard() {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const control = useUpload();

@@ -1,5 +1,4 @@
 /** One deploy, running or finished: stages, log, result. */
-import { Button } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { keys } from "@/api/keys";
@@ -10,6 +9,7 @@ import { Card } from "@/components/card";
 import { elapsed } from "@/components/format";
 import { PageHeader, usePageTitle } from "@/components/page-header";
 import { ProblemCard } from "@/components/problem-card";
+import { RefusingButton } from "@/components/refusing-button";
 import { SkeletonRows } from "@/components/skeleton";
 import { Status } from "@/components/status";
 import { Time } from "@/components/time";
@@ -79,9 +79,9 @@ function OperationView({ operation }: { operation: Operation }) {
         beside={<Status state={operation.state} />}
         actions={
           finished ? undefined : (
-            <Button variant="default" onClick={() => cancel.mutate()} loading={cancel.isPending}>
+            <RefusingButton needs="deploy" variant="default" onClick={() => cancel.mutate()} loading={cancel.isPending}>
               Cancel
-            </Button>
+            </RefusingButton>
           )
         }
         subtitle={

@@ -1,8 +1,7 @@
 /** It did not work: our sentence first, the verbatim text second, what to do third. */
-import { Button } from "@mantine/core";
 import { IconArrowBackUp, IconRefresh, IconTool, IconTrash } from "@tabler/icons-react";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { Link, useNavigate } from "@tanstack/react-router";
+import { useNavigate } from "@tanstack/react-router";
 import { deleteDeployment, getDeployment, readLogs, revisionsQuery, rollbackDeployment } from "@/api/endpoints";
 import { keys } from "@/api/keys";
 import { modelVersionQuery } from "@/api/models";
@@ -11,6 +10,7 @@ import { paths } from "@/app/paths";
 import { Card } from "@/components/card";
 import { elapsed } from "@/components/format";
 import { ProblemCard } from "@/components/problem-card";
+import { RefusingButton, RefusingLink } from "@/components/refusing-button";
 import { ToneIcon } from "@/components/status";
 import { lineOfCulprit } from "../config/raw-line";
 import { sourceOfVersion, type DeploySource } from "../config/source";
@@ -62,9 +62,9 @@ export function DeployFailure({ operation, onRetry, retrying, retryFailure }: De
             </div>
             <div className={classes["resultActions"]}>
               {deployment ? <Fix deployment={deployment} error={error} canceled={canceled} /> : null}
-              <Button leftSection={<IconRefresh size={15} aria-hidden />} onClick={onRetry} loading={retrying}>
+              <RefusingButton needs="deploy" leftSection={<IconRefresh size={15} aria-hidden />} onClick={onRetry} loading={retrying}>
                 Retry
-              </Button>
+              </RefusingButton>
             </div>
           </div>
           {late && last ? <Verbatim text={`Last log line: ${last}`} /> : null}
@@ -127,26 +127,24 @@ function Fix({ deployment, error, canceled }: { deployment: Deployment; error: E
   const version = useQuery(modelVersionQuery(deployment.model, deployment.version)).data;
   const place = version && !canceled ? culprit(sourceOfVersion(version), error) : null;
   return (
-    <Button
+    <RefusingLink
+      needs="deploy"
       variant="default"
       leftSection={<IconTool size={15} aria-hidden />}
-      renderRoot={(props) => (
-        <Link
-          to="/deploy/new"
-          search={{
-            model: deployment.model,
-            version: deployment.version,
-            endpoint: deployment.endpoint,
-            deployment: deployment.name,
-            step: "configure",
-            ...place,
-          }}
-          {...props}
-        />
-      )}
+      link={{
+        to: "/deploy/new",
+        search: {
+          model: deployment.model,
+          version: deployment.version,
+          endpoint: deployment.endpoint,
+          deployment: deployment.name,
+          step: "configure",
+          ...place,
+        },
+      }}
     >
       {place ? `Fix line ${place.line}` : "Fix the configuration"}
-    </Button>
+    </RefusingLink>
   );
 }
 
@@ -166,23 +164,25 @@ function Undo({ deployment }: { deployment: Deployment }) {
   return (
     <div className={classes["sampleHead"]}>
       {earlier ? (
-        <Button
+        <RefusingButton
+          needs="deploy"
           variant="default"
           leftSection={<IconArrowBackUp size={15} aria-hidden />}
           onClick={() => back.mutate()}
           loading={back.isPending}
         >
           Roll back to revision {earlier.number}
-        </Button>
+        </RefusingButton>
       ) : (
-        <Button
+        <RefusingButton
+          needs="deploy"
           variant="default"
           leftSection={<IconTrash size={15} aria-hidden />}
           onClick={() => remove.mutate()}
           loading={remove.isPending}
         >
           Remove {name}
-        </Button>
+        </RefusingButton>
       )}
       <span className={classes["hint"]}>
         {earlier

@@ -12,6 +12,7 @@ import { Card } from "@/components/card";
 import { CodeBlock, CopyField } from "@/components/copy";
 import { elapsed } from "@/components/format";
 import { ProblemCard } from "@/components/problem-card";
+import { RefusingButton } from "@/components/refusing-button";
 import { Skeleton } from "@/components/skeleton";
 import { ToneIcon } from "@/components/status";
 import classes from "../deploy.module.css";
@@ -71,14 +72,15 @@ function Key({ endpoint, onShown }: { endpoint: string; onShown: (key: string) =
   if (reveal.data) return <CopyField text={reveal.data.primaryKey} label="primary key" />;
   return (
     <>
-      <Button
+      <RefusingButton
+        needs="keys"
         variant="default"
         leftSection={<IconEye size={15} aria-hidden />}
         onClick={() => reveal.mutate()}
         loading={reveal.isPending}
       >
         Show the primary key
-      </Button>
+      </RefusingButton>
       <span className={classes["hint"]} data-tone={reveal.error ? "error" : undefined}>
         {reveal.error ? problemText(reveal.error) : "who looks at keys is recorded"}
       </span>

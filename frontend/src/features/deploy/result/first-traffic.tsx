@@ -1,9 +1,9 @@
 /** A deployment that is ready without traffic: the next step is to give it some. */
-import { Button } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { endpointQuery, setTraffic } from "@/api/endpoints";
 import { keys } from "@/api/keys";
 import { problemText } from "@/api/problem";
+import { RefusingButton } from "@/components/refusing-button";
 import { ToneIcon } from "@/components/status";
 import classes from "../deploy.module.css";
 import { withShare } from "./share";
@@ -36,9 +36,9 @@ export function FirstTraffic({ endpoint, deployment }: { endpoint: string; deplo
   const next = withShare(data.traffic, deployment, FIRST_SHARE);
   return (
     <div className={classes["sampleHead"]}>
-      <Button variant="default" onClick={() => move.mutate(next)} loading={move.isPending}>
+      <RefusingButton needs="deploy" variant="default" onClick={() => move.mutate(next)} loading={move.isPending}>
         Send {next[deployment]} % traffic
-      </Button>
+      </RefusingButton>
       {move.error ? (
         <span className={classes["verdict"]} role="alert">
           <ToneIcon tone="error" label="Failed" /> {problemText(move.error)}

@@ -1,10 +1,10 @@
 /** A first request from the page itself, with made-up numbers: the endpoint is seen to answer. */
-import { Button } from "@mantine/core";
 import { IconPlayerPlay } from "@tabler/icons-react";
 import { useMutation } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { paths } from "@/app/paths";
 import { duration, shape, significant } from "@/components/format";
+import { RefusingButton } from "@/components/refusing-button";
 import { ToneIcon } from "@/components/status";
 import classes from "../deploy.module.css";
 import { SampleFailed, sendSample, type SampleOutput, type Socket } from "./sample-call";
@@ -24,14 +24,15 @@ export function SampleTest({ endpoint, deployment, model }: { endpoint: string; 
   return (
     <section className={classes["sample"]} aria-label="Test">
       <div className={classes["sampleHead"]}>
-        <Button
+        <RefusingButton
+          needs="invoke"
           variant="default"
           leftSection={<IconPlayerPlay size={15} aria-hidden />}
           onClick={() => test.mutate()}
           loading={test.isPending}
         >
           {data ? "Send another" : "Send a sample request"}
-        </Button>
+        </RefusingButton>
         <span className={classes["hint"]}>
           random values in the model's own shapes, straight to {deployment}.{" "}
           <Link {...paths.endpointTab(endpoint, "test")} className="link">

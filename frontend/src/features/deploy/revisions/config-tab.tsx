@@ -9,10 +9,10 @@ import { useRefusal } from "@/api/permissions";
 import type { ModelVersion } from "@/api/types";
 import { paths } from "@/app/paths";
 import { Card } from "@/components/card";
-import { LinkButton } from "@/components/link-button";
 import { notifyDone } from "@/components/notify";
 import type { PbtxtEditorHandle } from "@/components/pbtxt-editor/pbtxt-editor";
 import { ProblemCard } from "@/components/problem-card";
+import { RefusingLink } from "@/components/refusing-button";
 import { Segmented } from "@/components/segmented";
 import { SkeletonRows } from "@/components/skeleton";
 import { type ConfigFields, NO_FIELDS, readConfig } from "../config/config-fields";
@@ -144,9 +144,9 @@ function Editor({ version, shown, newest, of }: EditorProps) {
         <Button variant="default" disabled={!dirty} onClick={() => setTexts(starts)}>
           Discard
         </Button>
-        <LinkButton variant="default" {...paths.deploy({ model: version.model, version: version.version })} disabled={dirty}>
+        <RefusingLink needs="deploy" variant="default" link={paths.deploy({ model: version.model, version: version.version })} disabled={dirty}>
           Deploy
-        </LinkButton>
+        </RefusingLink>
       </div>
       {save.error ? <ProblemCard error={save.error} title="The revision was not saved" /> : null}
       <div className={classes["columns"]}>

@@ -17,7 +17,8 @@ export function DeploymentMenu({ endpoint, deployment }: { endpoint: Endpoint; d
   const navigate = useNavigate();
   const queryClient = useQueryClient();
   const [dialog, setDialog] = useState<"scale" | "delete" | "pause" | "update" | null>(null);
-  const off = useRefusal("deploy") !== undefined;
+  const refusal = useRefusal("deploy");
+  const off = refusal !== undefined;
   const [instances, setInstances] = useState(deployment.instance_count);
   const share = endpoint.traffic[deployment.name] ?? 0;
   const refresh = () => queryClient.invalidateQueries({ queryKey: keys.endpoints.one(endpoint.name) });
@@ -72,20 +73,20 @@ export function DeploymentMenu({ endpoint, deployment }: { endpoint: Endpoint; d
           >
             Logs
           </Menu.Item>
-          <Menu.Item leftSection={<IconVersions size={16} />} disabled={off} onClick={() => setDialog("update")}>
+          <Menu.Item leftSection={<IconVersions size={16} />} disabled={off} title={refusal} onClick={() => setDialog("update")}>
             Update to another version
           </Menu.Item>
           {deployment.paused ? (
-            <Menu.Item leftSection={<IconPlayerPlay size={16} />} disabled={off} onClick={() => void start()}>
+            <Menu.Item leftSection={<IconPlayerPlay size={16} />} disabled={off} title={refusal} onClick={() => void start()}>
               Start
             </Menu.Item>
           ) : (
-            <Menu.Item leftSection={<IconPlayerPause size={16} />} disabled={off} onClick={() => setDialog("pause")}>
+            <Menu.Item leftSection={<IconPlayerPause size={16} />} disabled={off} title={refusal} onClick={() => setDialog("pause")}>
               Pause
             </Menu.Item>
           )}
           <Menu.Item
-            disabled={off}
+            disabled={off} title={refusal}
             leftSection={<IconArrowsDiff size={16} />}
             onClick={() => {
               setInstances(deployment.instance_count);
@@ -95,7 +96,7 @@ export function DeploymentMenu({ endpoint, deployment }: { endpoint: Endpoint; d
             Scale
           </Menu.Item>
           <Menu.Divider />
-          <Menu.Item color="red" disabled={off} leftSection={<IconTrash size={16} />} onClick={() => setDialog("delete")}>
+          <Menu.Item color="red" disabled={off} title={refusal} leftSection={<IconTrash size={16} />} onClick={() => setDialog("delete")}>
             Delete
           </Menu.Item>
         </Menu.Dropdown>

@@ -7,7 +7,7 @@ import { Card } from "@/components/card";
 import { deploymentStyles } from "@/components/charts/palette";
 import { type Column, DataTable } from "@/components/data-table";
 import { EmptyState } from "@/components/empty-state";
-import { LinkButton } from "@/components/link-button";
+import { RefusingButton, RefusingLink } from "@/components/refusing-button";
 import { Status } from "@/components/status";
 import { TrafficBar } from "@/components/traffic-bar";
 import { splitText } from "../traffic";
@@ -69,9 +69,9 @@ export function DeploymentsCard({ endpoint }: { endpoint: Endpoint }) {
                 Reset
               </Button>
             ) : null}
-            <Button onClick={control.apply} disabled={!control.changed || !control.valid}>
+            <RefusingButton needs="deploy" onClick={control.apply} disabled={!control.changed || !control.valid}>
               Apply {splitText(control.draft, control.names)}
-            </Button>
+            </RefusingButton>
           </>
         ) : undefined
       }
@@ -81,9 +81,9 @@ export function DeploymentsCard({ endpoint }: { endpoint: Endpoint }) {
           title="No deployments yet"
           detail="An endpoint is a stable URL; a deployment is a model version that answers behind it."
           action={
-            <LinkButton {...paths.deploy({ endpoint: endpoint.name })}>
+            <RefusingLink needs="deploy" link={paths.deploy({ endpoint: endpoint.name })}>
               Deploy a model here
-            </LinkButton>
+            </RefusingLink>
           }
         />
       ) : (

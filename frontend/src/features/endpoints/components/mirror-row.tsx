@@ -1,19 +1,22 @@
 /** Copies of requests for one deployment, whose answers are thrown away: how it does under real traffic, at no risk. */
-import { Button, NumberInput, Select } from "@mantine/core";
+import { NumberInput, Select } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { setMirror } from "@/api/endpoints";
 import { keys } from "@/api/keys";
+import { useRefusal } from "@/api/permissions";
 import type { Endpoint } from "@/api/types";
 import { AsCodeButton } from "@/components/as-code";
 import { notifyDone, notifyProblem } from "@/components/notify";
+import { RefusingButton } from "@/components/refusing-button";
 import { mirrorRecipe } from "../recipes";
 import classes from "./mirror-row.module.css";
 
 const MOST = 50;
 const FIRST = 10;
 
-export function MirrorRow({ endpoint, disabled }: { endpoint: Endpoint; disabled: boolean }) {
+export function MirrorRow({ endpoint }: { endpoint: Endpoint }) {
+  const disabled = useRefusal("deploy") !== undefined;
   const queryClient = useQueryClient();
   const [now] = Object.entries(endpoint.mirror_traffic);
   const [target, setTarget] = useState<string | null>(null);
@@ -58,18 +61,19 @@ export function MirrorRow({ endpoint, disabled }: { endpoint: Endpoint; disabled
         disabled={disabled}
         onChange={setTarget}
       />
-      <Button
+      <RefusingButton
+        needs="deploy"
         variant="default"
         loading={apply.isPending}
-        disabled={disabled || (now !== undefined && now[0] === name && now[1] === percent)}
+        disabled={now !== undefined && now[0] === name && now[1] === percent}
         onClick={() => apply.mutate({ [name]: percent })}
       >
         {now ? "Change the mirror" : "Start mirroring"}
-      </Button>
+      </RefusingButton>
       {now ? (
-        <Button variant="subtle" color="gray" disabled={disabled} onClick={() => apply.mutate({})}>
+        <RefusingButton needs="deploy" variant="subtle" color="gray" onClick={() => apply.mutate({})}>
           Stop
-        </Button>
+        </RefusingButton>
       ) : null}
       <AsCodeButton recipe={() => mirrorRecipe(endpoint.name, name, percent)} />
       <span className="secondary">{now ? `${now[0]} gets copies of ${now[1]} % now; its answers are thrown away` : "answers of copies are thrown away"}</span>

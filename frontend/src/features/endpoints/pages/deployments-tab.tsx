@@ -13,6 +13,7 @@ import { type Column, DataTable } from "@/components/data-table";
 import { EmptyState } from "@/components/empty-state";
 import { bytes, seconds } from "@/components/format";
 import { LinkButton } from "@/components/link-button";
+import { RefusingLink } from "@/components/refusing-button";
 import { Status } from "@/components/status";
 import { Time } from "@/components/time";
 import { TrafficBar } from "@/components/traffic-bar";
@@ -140,9 +141,9 @@ export function DeploymentsTab() {
           title="No deployments yet"
           detail="An endpoint is a stable URL; a deployment is a model version that answers behind it."
           action={
-            <LinkButton {...paths.deploy({ endpoint: endpoint.name })} leftSection={<IconPlus size={15} />}>
+            <RefusingLink needs="deploy" link={paths.deploy({ endpoint: endpoint.name })} leftSection={<IconPlus size={15} />}>
               New deployment
-            </LinkButton>
+            </RefusingLink>
           }
         />
       </Card>
@@ -170,7 +171,7 @@ export function DeploymentsTab() {
       >
         <TrafficBar traffic={control.draft} />
         <TrafficEditor control={control} />
-        <MirrorRow endpoint={endpoint} disabled={refusal !== undefined} />
+        <MirrorRow endpoint={endpoint} />
       </Card>
       {endpoint.deployments.map((deployment) => (
         <DeploymentCard key={deployment.name} endpoint={endpoint} deployment={deployment} all={control.names} />

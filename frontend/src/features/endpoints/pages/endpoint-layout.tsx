@@ -10,6 +10,7 @@ import { EmptyState } from "@/components/empty-state";
 import { LinkButton } from "@/components/link-button";
 import { PageHeader, usePageTitle } from "@/components/page-header";
 import { ProblemCard } from "@/components/problem-card";
+import { RefusingLink } from "@/components/refusing-button";
 import { Skeleton } from "@/components/skeleton";
 import { Status } from "@/components/status";
 import { Tabs } from "@/components/tabs";
@@ -63,9 +64,9 @@ export function EndpointLayout() {
             <LinkButton {...paths.endpointTab(name, "test")} variant="default" leftSection={<IconPlayerPlay size={15} />}>
               Test
             </LinkButton>
-            <LinkButton {...paths.deploy({ endpoint: name })} leftSection={<IconPlus size={15} />}>
+            <RefusingLink needs="deploy" link={paths.deploy({ endpoint: name })} leftSection={<IconPlus size={15} />}>
               New deployment
-            </LinkButton>
+            </RefusingLink>
           </>
         }
       />

@@ -9,10 +9,10 @@ import { Card } from "@/components/card";
 import { CopyButton } from "@/components/copy";
 import { type Column, DataTable } from "@/components/data-table";
 import { EmptyState } from "@/components/empty-state";
-import { LinkButton } from "@/components/link-button";
 import { ListFilter } from "@/components/list-filter";
 import { PageHeader, usePageTitle } from "@/components/page-header";
 import { ProblemCard } from "@/components/problem-card";
+import { RefusingLink } from "@/components/refusing-button";
 import { Segmented } from "@/components/segmented";
 import { Status } from "@/components/status";
 import { Time } from "@/components/time";
@@ -64,9 +64,9 @@ export function EndpointsPage() {
       (!search.status || item.serving_state === search.status),
   );
   const deployButton = (
-    <LinkButton {...paths.deploy()} leftSection={<IconRocket size={16} />}>
+    <RefusingLink needs="deploy" link={paths.deploy()} leftSection={<IconRocket size={16} />}>
       Deploy a model
-    </LinkButton>
+    </RefusingLink>
   );
   return (
     <>

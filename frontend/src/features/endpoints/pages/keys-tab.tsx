@@ -52,7 +52,7 @@ export function KeysTab() {
             <span className={`${classes["value"]} mono`}>{keys ? keys[item.field] : "•".repeat(32)}</span>
             <span className={classes["actions"]}>
               {keys ? <CopyButton text={keys[item.field]} label={item.title.toLowerCase()} /> : null}
-              <Button variant="default" leftSection={<IconRefresh size={15} />} disabled={refusal !== undefined} onClick={() => setAsking(item)}>
+              <Button variant="default" leftSection={<IconRefresh size={15} />} disabled={refusal !== undefined} title={refusal} onClick={() => setAsking(item)}>
                 Regenerate
               </Button>
             </span>

@@ -1,5 +1,5 @@
 /** Words, access, request settings and deletion of an endpoint. */
-import { Button, Radio, Textarea } from "@mantine/core";
+import { Radio, Textarea } from "@mantine/core";
 import { IconTrash } from "@tabler/icons-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
@@ -11,6 +11,7 @@ import { paths } from "@/app/paths";
 import { Card } from "@/components/card";
 import { ConfirmModal } from "@/components/confirm-modal";
 import { notifyDone, notifyProblem } from "@/components/notify";
+import { RefusingButton } from "@/components/refusing-button";
 import { RequestSettings } from "../components/request-settings";
 import { useEndpoint } from "../hooks/use-endpoint";
 import classes from "./settings-tab.module.css";
@@ -46,9 +47,9 @@ export function SettingsTab() {
           onChange={(event) => setDescription(event.currentTarget.value)}
         />
         <div className={classes["actions"]}>
-          <Button disabled={description === endpoint.description} loading={save.isPending} onClick={() => save.mutate()}>
+          <RefusingButton needs="deploy" disabled={description === endpoint.description} loading={save.isPending} onClick={() => save.mutate()}>
             Save the description
-          </Button>
+          </RefusingButton>
         </div>
       </Card>
       <Card title="Access" hint="how callers show that they may">
@@ -94,9 +95,9 @@ export function SettingsTab() {
           The URL, the keys and all {endpoint.deployments.length} deployments go; models stay registered. This cannot be undone.
         </p>
         <div className={classes["actions"]}>
-          <Button color="red" variant="outline" leftSection={<IconTrash size={15} />} onClick={() => setDeleting(true)}>
+          <RefusingButton needs="deploy" color="red" variant="outline" leftSection={<IconTrash size={15} />} onClick={() => setDeleting(true)}>
             Delete {endpoint.name}
-          </Button>
+          </RefusingButton>
         </div>
       </Card>
       <ConfirmModal

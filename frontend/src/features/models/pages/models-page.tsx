@@ -13,10 +13,10 @@ import { Card } from "@/components/card";
 import { type Column, DataTable } from "@/components/data-table";
 import { EmptyState } from "@/components/empty-state";
 import { bytes, count } from "@/components/format";
-import { LinkButton } from "@/components/link-button";
 import { ListFilter } from "@/components/list-filter";
 import { PageHeader, usePageTitle } from "@/components/page-header";
 import { ProblemCard } from "@/components/problem-card";
+import { RefusingLink } from "@/components/refusing-button";
 import { Chip } from "@/components/status";
 import { Time } from "@/components/time";
 import toolbar from "@/components/toolbar.module.css";
@@ -170,9 +170,9 @@ export function ModelsPage() {
   const page = search.page ?? 1;
   const first = (page - 1) * PAGE + 1;
   const deployButton = (
-    <LinkButton {...paths.deploy()} leftSection={<IconRocket size={16} />}>
+    <RefusingLink needs="deploy" link={paths.deploy()} leftSection={<IconRocket size={16} />}>
       Deploy a model
-    </LinkButton>
+    </RefusingLink>
   );
   return (
     <>

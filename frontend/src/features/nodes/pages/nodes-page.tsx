@@ -13,10 +13,10 @@ import { EmptyState } from "@/components/empty-state";
 import { LoadProblem } from "@/components/forbidden";
 import { ageText, bytes } from "@/components/format";
 import { HeatStrip } from "@/components/heat-strip";
-import { LinkButton } from "@/components/link-button";
 import { ListFilter } from "@/components/list-filter";
 import { Meter } from "@/components/meter";
 import { PageHeader, usePageTitle } from "@/components/page-header";
+import { RefusingLink } from "@/components/refusing-button";
 import { Segmented } from "@/components/segmented";
 import { Chip } from "@/components/status";
 import toolbar from "@/components/toolbar.module.css";
@@ -118,9 +118,9 @@ export function NodesPage() {
   const skewed = data?.items.some((node) => version !== "" && node.info.agent_version !== version) ?? false;
   const columns = [...COLUMNS, ...(skewed ? [versionColumn(version)] : []), ...(refusal ? [] : [MENU])];
   const join = (
-    <LinkButton {...paths.joinNode()} leftSection={<IconPlus size={16} />}>
+    <RefusingLink needs="operate" link={paths.joinNode()} leftSection={<IconPlus size={16} />}>
       Join a node
-    </LinkButton>
+    </RefusingLink>
   );
   return (
     <>

@@ -5,8 +5,8 @@ import { Link } from "@tanstack/react-router";
 import { systemQuery } from "@/api/system";
 import type { Overview } from "@/api/types";
 import { paths } from "@/app/paths";
-import { LinkButton } from "@/components/link-button";
 import { Logo } from "@/components/logo";
+import { RefusingLink } from "@/components/refusing-button";
 import { Status } from "@/components/status";
 import classes from "./first-steps.module.css";
 
@@ -66,12 +66,12 @@ export function FirstSteps({ overview }: { overview: Overview }) {
         <h2>From a model file to a live endpoint</h2>
         <p>Nothing is deployed yet. It takes about two minutes.</p>
         <div className={classes["buttons"]}>
-          <LinkButton {...paths.deploy()} size="sm" leftSection={<IconRocket size={17} />}>
+          <RefusingLink needs="deploy" link={paths.deploy()} size="sm" leftSection={<IconRocket size={17} />}>
             Deploy a model
-          </LinkButton>
-          <LinkButton {...paths.joinNode()} size="sm" variant="default">
+          </RefusingLink>
+          <RefusingLink needs="operate" link={paths.joinNode()} size="sm" variant="default">
             Join a node
-          </LinkButton>
+          </RefusingLink>
         </div>
         <Installation />
       </div>

@@ -8,9 +8,9 @@ import { paths } from "@/app/paths";
 import { Card } from "@/components/card";
 import { EventList } from "@/components/event-list";
 import { HeatStrip } from "@/components/heat-strip";
-import { LinkButton } from "@/components/link-button";
 import { PageHeader, usePageTitle } from "@/components/page-header";
 import { ProblemCard } from "@/components/problem-card";
+import { RefusingLink } from "@/components/refusing-button";
 import { Skeleton } from "@/components/skeleton";
 import { useEvents } from "@/live/hooks";
 import { useLiveOverview } from "@/live/overview";
@@ -68,9 +68,9 @@ export function OverviewPage() {
         title="Overview"
         actions={
           isEmpty ? null : (
-            <LinkButton {...paths.deploy()} leftSection={<IconRocket size={16} />}>
+            <RefusingLink needs="deploy" link={paths.deploy()} leftSection={<IconRocket size={16} />}>
               Deploy a model
-            </LinkButton>
+            </RefusingLink>
           )
         }
       />

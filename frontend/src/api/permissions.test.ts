@@ -1,0 +1,39 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import { LOWEST, refusalOf } from "./permissions";
+import type { Permission, Role } from "./types";
+
+// The server's own stair, so that the sentence names the role that the server would let through.
+const POLICY = readFileSync(fileURLToPath(new URL("../../../controlplane/accounts/policy.py", import.meta.url)), "utf8");
+const STAIR = [...POLICY.matchAll(/\(Role\.([A-Z]+), frozenset\(\{([^}]*)\}\)\)/g)].map(([, role = "", more = ""]) => ({
+  role: role.toLowerCase() as Role,
+  more: [...more.matchAll(/Permission\.([A-Z]+)/g)].map(([, name = ""]) => name.toLowerCase() as Permission),
+}));
+const heldBy = (role: Role): Permission[] =>
+  STAIR.slice(0, STAIR.findIndex((step) => step.role === role) + 1).flatMap((step) => step.more);
+
+test("the lowest role of each permission is the server's", () => {
+  const server = STAIR.flatMap(({ role, more }) => more.map((permission) => [permission, role]));
+  expect(server).not.toEqual([]);
+  expect(LOWEST).toEqual(Object.fromEntries(server));
+});
+
+/** What is greyed out for each role. */
+const REFUSED: Record<Role, Permission[]> = {
+  viewer: ["invoke", "keys", "deploy", "operate", "administer"],
+  invoker: ["keys", "deploy", "operate", "administer"],
+  deployer: ["operate", "administer"],
+  operator: ["administer"],
+  admin: [],
+};
+
+describe("refusals", () => {
+  test.each(Object.entries(REFUSED) as [Role, Permission[]][])("of %s are %j", (role, refused) => {
+    const all = Object.keys(LOWEST) as Permission[];
+    expect(all.filter((needed) => refusalOf(heldBy(role), needed) !== undefined)).toEqual(refused);
+  });
+  test("name the role that may", () =>
+    expect(refusalOf(heldBy("viewer"), "keys")).toBe("Needs the role deployer or a higher one"));
+  test("wait for the session to be read", () => expect(refusalOf(undefined, "administer")).toBeUndefined());
+});
