@@ -43,7 +43,14 @@ EXAMPLES: Final[dict[str, Any]] = {
     "DraftInputRequest": {"title": "digits", "upload_id": UPLOAD, "data": {"step": "model"}},
     "DraftSaveRequest": {"title": "digits", "data": {"step": "review"}, "revision": 2},
     "DrainInputRequest": {"deadline_s": 600, "dry_run": True},
-    "EndpointInputRequest": {"name": "digits", "auth_mode": "key", **WORDS},
+    "EndpointInputRequest": {
+        "name": "digits",
+        "auth_mode": "key",
+        "cors_origins": ["https://shop.example"],
+        "max_request_bytes": 16_777_216,
+        "rate_limit": {"requests_per_second": 100, "burst": 200, "per": "key"},
+        **WORDS,
+    },
     "InstanceTypeInputRequest": {
         "name": "t4",
         "aliases": ["Standard_NC4as_T4_v3"],

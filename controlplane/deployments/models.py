@@ -26,6 +26,10 @@ class Endpoint(Stamped):
     traffic = models.JSONField(default=dict)
     mirror_traffic = models.JSONField(default=dict)
     token_epoch = models.PositiveIntegerField(default=0)  # raised: older tokens are worthless
+    # What gateways hold callers to; see serializers.limits for the shapes.
+    cors_origins = models.JSONField(default=list, blank=True)
+    max_request_bytes = models.PositiveBigIntegerField(null=True, blank=True)
+    rate_limit = models.JSONField(null=True, blank=True)
     # What a client declared that we keep and give back, but do not act on (Azure's identity, ...).
     declared = models.JSONField(default=dict, blank=True)
     provisioning_state = models.CharField(

@@ -19,6 +19,13 @@ class AuthMode(TextChoices):
     TOKEN = "aml_token"  # noqa: S105 - as Azure calls it: short-lived, from the control plane
 
 
+class RateLimitPer(TextChoices):
+    """What has a count of its own."""
+
+    ENDPOINT = "endpoint"
+    KEY = "key"
+
+
 class EndpointState(TextChoices):
     CREATING = "Creating"
     UPDATING = "Updating"

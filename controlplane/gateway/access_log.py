@@ -19,6 +19,8 @@ MAX_READ_BYTES = 16 << 20  # of one poll: after a long stop the rest comes with 
 
 SCORING_SUFFIXES = ("/infer", "/generate", "/generate_stream", "/score", "/ModelInfer")
 STREAM_PATH = "/inference.GRPCInferenceService/ModelStreamInfer"
+# By the key check, by the endpoint's limits of pace and of size: no replica has seen these.
+REFUSED = frozenset({"lua_response", "local_rate_limited", "request_payload_too_large"})
 GRPC_OK = 0
 # Canceled, InvalidArgument, NotFound, AlreadyExists, PermissionDenied, FailedPrecondition,
 # OutOfRange, Unimplemented, Unauthenticated: the caller's side; all other gRPC codes are ours.
@@ -27,7 +29,7 @@ GRPC_CALLER_ERRORS = frozenset({1, 3, 5, 6, 7, 9, 11, 12, 16})
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One request. ``duration_us`` is None for streams and refused keys: no latency of a model."""
+    """One request. ``duration_us`` is None for streams and refusals: no latency of a model."""
 
     endpoint: str
     deployment: str  # empty when the gateway answered by itself
@@ -65,13 +67,13 @@ def parse(line: str) -> Entry | None:
     ) = columns
     if endpoint == "-" or not _is_scoring(path, endpoint):
         return None
-    refused = details == "lua_response"  # by the key check
+    refused = details in REFUSED
     untimed = refused or duration == "-" or path == STREAM_PATH
     try:
         return Entry(
             endpoint=endpoint,
             deployment="" if refused else deployment_of(cluster),
-            status_class=_status_class(status, grpc_status),
+            status_class="4xx" if refused else _status_class(status, grpc_status),
             duration_us=None if untimed else float(duration),
             request_bytes=int(received),
             response_bytes=int(sent),

@@ -24,8 +24,13 @@ def answer(match: dict[str, Any], status: int, text: str, **more: Any) -> dict[s
     return {"match": match, "direct_response": reply, **more}
 
 
-def route_config(routes: list[dict[str, Any]]) -> dict[str, Any]:
-    """``routes`` and, behind them, what all other requests get."""
+def route_config(
+    routes: list[dict[str, Any]], filters: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """``routes`` and, behind them, what all other requests get.
+
+    ``filters``: what filters are told for all routes together.
+    """
     unknown = [
         answer(
             {"prefix": "/", "grpc": {}},
@@ -48,6 +53,7 @@ def route_config(routes: list[dict[str, Any]]) -> dict[str, Any]:
                 "request_headers_to_remove": ["authorization"],
                 "response_headers_to_add": [CALLERS_ID],
                 "routes": [*routes, *unknown],
+                **({"typed_per_filter_config": filters} if filters else {}),
             }
         ],
     }

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from controlplane.gateway.fallback import ROUTE_CONFIG
+from controlplane.gateway.filters import after_key_check, before_key_check
 from controlplane.gateway.timing import timing
 
 TYPE = "type.googleapis.com/"
@@ -36,6 +37,17 @@ RETRY_AFTER = {
 }
 UNANSWERED_TIMING = {
     "header": {"key": "server-timing", "value": timing(answered=False)},
+    "append_action": "OVERWRITE_IF_EXISTS_OR_ADD",
+}
+
+TOO_LARGE = (
+    "The request is larger than the %METADATA(ROUTE:shoal:max_request_bytes)% bytes "
+    "that this endpoint takes."
+)
+TOO_FAST = "More requests per second than this endpoint allows. Try again later."
+# why: Envoy's own choice for 413 is UNKNOWN.
+GRPC_EXHAUSTED = {
+    "header": {"key": "grpc-status", "value": "8"},
     "append_action": "OVERWRITE_IF_EXISTS_OR_ADD",
 }
 
@@ -140,7 +152,7 @@ def _http(name: str, *, access_log: str, xds: str) -> dict[str, Any]:
                 "resource_api_version": "V3",
             },
         },
-        "http_filters": [_key_check(), _router()],
+        "http_filters": [*before_key_check(), _key_check(), *after_key_check(), _router()],
         "access_log": [_access_log(access_log)],
         "local_reply_config": local_replies(),
     }
@@ -209,21 +221,40 @@ def local_replies() -> dict[str, Any]:
         }
         for flag, _, text in texts
     ]
+    # Limits of an endpoint set no flag; what a replica answers is never mapped.
+    limits = ((413, TOO_LARGE), (429, TOO_FAST))
+    mappers += [
+        {
+            "filter": {"and_filter": {"filters": [grpc, _status("EQ", status)]}},
+            "headers_to_add": [GRPC_EXHAUSTED],
+            "body_format_override": _plain(text),
+        }
+        for status, text in limits
+    ]
     mappers.append({"filter": grpc, "body_format_override": _plain("%LOCAL_REPLY_BODY%")})
     mappers += [
         {"filter": _flag(flag), "status_code": status, "body": {"inline_string": text}}
         for flag, status, text in texts
     ]
-    mappers.append({"filter": _at_least(400)})
+    mappers += [
+        {
+            "filter": _status("EQ", status),
+            "status_code": status,
+            "body_format_override": _json(text),
+        }
+        for status, text in limits
+    ]
+    mappers.append({"filter": _status("GE", 400)})
     for mapper in mappers:
         waits = mapper.get("status_code") == 429
-        mapper["headers_to_add"] = [UNANSWERED_TIMING, *([RETRY_AFTER] if waits else [])]
+        mapper["headers_to_add"] = [
+            *mapper.get("headers_to_add", []),
+            UNANSWERED_TIMING,
+            *([RETRY_AFTER] if waits else []),
+        ]
     return {
         "mappers": mappers,
-        "body_format": {
-            "json_format": {"error": "%LOCAL_REPLY_BODY%"},
-            "content_type": "application/json",
-        },
+        "body_format": _json("%LOCAL_REPLY_BODY%"),
     }
 
 
@@ -231,9 +262,13 @@ def _flag(flag: str) -> dict[str, Any]:
     return {"response_flag_filter": {"flags": [flag]}}
 
 
-def _at_least(status: int) -> dict[str, Any]:
-    value = {"default_value": status, "runtime_key": "shoal.local_reply_status"}
-    return {"status_code_filter": {"comparison": {"op": "GE", "value": value}}}
+def _status(comparison: str, status: int) -> dict[str, Any]:
+    value = {"default_value": status, "runtime_key": f"shoal.local_reply_status_{status}"}
+    return {"status_code_filter": {"comparison": {"op": comparison, "value": value}}}
+
+
+def _json(text: str) -> dict[str, Any]:
+    return {"json_format": {"error": text}, "content_type": "application/json"}
 
 
 def _plain(text: str) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from controlplane.deployments.selectors import RoutingView
 from controlplane.gateway.clusters import GRPC, HTTP, cluster, endpoints
 from controlplane.gateway.fallback import ROUTE_CONFIG, route_config
 from controlplane.gateway.names import cluster_name
+from controlplane.gateway.policies import paces
 from controlplane.gateway.routes import routes
 from wire.messages import GatewaySnapshot
 
@@ -26,7 +27,7 @@ def render(view: RoutingView) -> GatewaySnapshot:
                 )
                 found_endpoints[name] = endpoints(name, protocol, deployment)
         found_routes += routes(endpoint)
-    table = {ROUTE_CONFIG: route_config(found_routes)}
+    table = {ROUTE_CONFIG: route_config(found_routes, paces(view.endpoints))}
     content = json.dumps([found_clusters, found_endpoints, table], sort_keys=True)
     return GatewaySnapshot(
         version=hashlib.sha256(content.encode()).hexdigest()[:32],

@@ -12,6 +12,7 @@ from controlplane.deployments.selectors import RoutedDeployment, RoutedEndpoint
 from controlplane.gateway.clusters import GRPC, HTTP
 from controlplane.gateway.fallback import answer
 from controlplane.gateway.names import cluster_name
+from controlplane.gateway.policies import preflights, with_policies
 from controlplane.gateway.timing import timing
 
 Match = dict[str, Any]
@@ -57,7 +58,10 @@ def routes(endpoint: RoutedEndpoint) -> list[dict[str, Any]]:
         found += [_pinned(endpoint, deployment, action) for deployment in endpoint.deployments]
         found.append(_weighted(endpoint, action))
     found += _left_over(endpoint.name, guard)
-    return found
+    return [
+        *preflights(endpoint, guard),
+        *(with_policies(route, endpoint) for route in found),
+    ]
 
 
 def _metadata(endpoint: RoutedEndpoint) -> dict[str, Any]:

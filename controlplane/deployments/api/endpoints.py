@@ -1,6 +1,7 @@
 """REST of endpoints: themselves, traffic, keys, snippets, series."""
 
 import time
+from typing import Any
 
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
@@ -33,6 +34,7 @@ from controlplane.deployments.serializers.endpoints import (
     SnippetsSerializer,
 )
 from controlplane.deployments.serializers.operations import OperationSerializer
+from controlplane.deployments.services.limits import LIMITS
 from controlplane.metrics.selectors import endpoint_history, live_series
 from controlplane.metrics.serializers import (
     EndpointMetricsQuery,
@@ -69,7 +71,10 @@ class EndpointsView(APIView):
     )
     def post(self, request: Request) -> Response:
         values = form(EndpointInputSerializer, request.data)
-        endpoint = services.endpoint_create(**values, actor=actor(request), now=timezone.now())
+        limits = _limits(values)
+        endpoint = services.endpoint_create(
+            **values, limits=limits, actor=actor(request), now=timezone.now()
+        )
         return Response(endpoint_body(endpoint), status=status.HTTP_201_CREATED)
 
 
@@ -88,8 +93,11 @@ class EndpointView(APIView):
     )
     def patch(self, request: Request, endpoint: str) -> Response:
         values = form(EndpointPatchSerializer, request.data)
+        limits = _limits(values)
         with endpoint_unchanged(request, endpoint):
-            row = services.endpoint_update(name=endpoint, actor=actor(request), **values)
+            row = services.endpoint_update(
+                name=endpoint, actor=actor(request), limits=limits, **values
+            )
         body = endpoint_body(row)
         return Response(body, headers={"ETag": endpoint_etag(body)})
 
@@ -158,6 +166,11 @@ class TokensRevokeView(APIView):
         """All tokens of before stop working, within seconds."""
         services.endpoint_tokens_revoke(name=endpoint, actor=actor(request))
         return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+def _limits(values: dict[str, Any]) -> dict[str, Any]:
+    """Taken out of ``values``: null means "no limit" there, and left out "as it is"."""
+    return {name: values.pop(name) for name in LIMITS if name in values}
 
 
 def _keys_body(keys: dict[str, str]) -> dict[str, str]:

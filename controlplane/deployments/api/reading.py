@@ -60,7 +60,10 @@ def accepted(operation: Operation) -> Response:
     )
 
 
-ENDPOINT_TAG = ("description", "tags", "declared", "auth_mode", "traffic", "mirror_traffic")
+ENDPOINT_TAG = (
+    "description", "tags", "declared", "auth_mode", "traffic", "mirror_traffic",
+    "cors_origins", "max_request_bytes", "rate_limit",
+)  # fmt: skip
 DEPLOYMENT_TAG = (
     "description", "tags", "declared", "instance_count", "request_timeout_ms", "retries",
     "max_concurrent_requests_per_instance",

@@ -2,6 +2,7 @@
 
 from controlplane.deployments.selectors.routing import (
     KeyHash,
+    RateLimit,
     RoutedDeployment,
     RoutedEndpoint,
     RoutedReplica,
@@ -27,6 +28,7 @@ from controlplane.deployments.selectors.shown import (
 
 __all__ = [
     "KeyHash",
+    "RateLimit",
     "RoutedDeployment",
     "RoutedEndpoint",
     "RoutedReplica",

@@ -50,11 +50,21 @@ class KeyHash:
 
 
 @dataclass(frozen=True, slots=True)
+class RateLimit:
+    requests_per_second: int
+    burst: int  # how many may come at once after a pause
+    per: str  # deployments.types.RateLimitPer: what has a count of its own
+
+
+@dataclass(frozen=True, slots=True)
 class RoutedEndpoint:
     name: str
     generation: int  # confirm this number once every gateway has applied the view
     keys: tuple[KeyHash, ...]
     deployments: tuple[RoutedDeployment, ...]  # sorted by name
+    cors_origins: tuple[str, ...] = ()  # exact, or "*" alone; none: browsers' pages may not call
+    max_request_bytes: int | None = None  # of a body; None: no limit but the runtime's own
+    rate_limit: RateLimit | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +105,9 @@ def _endpoint(endpoint: Endpoint, now: datetime) -> RoutedEndpoint:
         deployments=()
         if deleting
         else tuple(_deployment(endpoint, deployment) for deployment in endpoint.deployments.all()),
+        cors_origins=tuple(endpoint.cors_origins),
+        max_request_bytes=endpoint.max_request_bytes,
+        rate_limit=RateLimit(**endpoint.rate_limit) if endpoint.rate_limit else None,
     )
 
 

@@ -8,6 +8,12 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field, extend_schema_serializer
 from rest_framework import serializers
 
+from controlplane.deployments.serializers.limits import (
+    LimitsFields,
+    MaxRequestBytesField,
+    OriginsField,
+    RateLimitSerializer,
+)
 from controlplane.deployments.serializers.placement import LIMIT_REPLICAS, PlacementFields
 from controlplane.deployments.serializers.probes import ProbeFields, ProbeSerializer
 from controlplane.deployments.types import (
@@ -137,6 +143,9 @@ class EndpointSerializer(Fields):
     description = serializers.CharField(allow_blank=True)
     tags = serializers.DictField(child=serializers.CharField())
     auth_mode = serializers.CharField()
+    cors_origins = OriginsField()
+    max_request_bytes = MaxRequestBytesField()
+    rate_limit = RateLimitSerializer(allow_null=True)
     declared = DeclaredField()
     provisioning_state = serializers.ChoiceField(choices=EndpointState.choices)
     serving_state = serializers.ChoiceField(choices=ServingState.choices)
@@ -164,7 +173,7 @@ class TrafficAnswerSerializer(EndpointSerializer):
     )
 
 
-class EndpointInputSerializer(Fields):
+class EndpointInputSerializer(LimitsFields):
     name = serializers.CharField(max_length=32)
     description = serializers.CharField(required=False, default="", allow_blank=True)
     tags = serializers.DictField(
@@ -176,7 +185,7 @@ class EndpointInputSerializer(Fields):
     )
 
 
-class EndpointPatchSerializer(Fields):
+class EndpointPatchSerializer(LimitsFields):
     auth_mode = serializers.ChoiceField(choices=AuthMode.choices, required=False)
     description = serializers.CharField(required=False, allow_blank=True)
     tags = serializers.DictField(child=serializers.CharField(allow_blank=True), required=False)

@@ -1,5 +1,6 @@
 """Endpoints: made, described, given traffic, deleted."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -14,6 +15,7 @@ from controlplane.deployments.selectors import endpoint_get, operations_active
 from controlplane.deployments.services import endings
 from controlplane.deployments.services.advance import operation_advance, traffic_text
 from controlplane.deployments.services.keys import keys_create
+from controlplane.deployments.services.limits import limits_change
 from controlplane.deployments.services.operations import describe, operation_open
 from controlplane.deployments.traffic import mirror_check, traffic_check
 from controlplane.deployments.types import (
@@ -36,6 +38,7 @@ def endpoint_create(
     tags: dict[str, str] | None = None,
     declared: dict[str, Any] | None = None,
     auth_mode: str = AuthMode.KEY,
+    limits: Mapping[str, Any] | None = None,
 ) -> Endpoint:
     """An endpoint with two keys and no deployment yet. Raises NameInvalid, NameTaken."""
     name_check(name, field="name")
@@ -47,6 +50,7 @@ def endpoint_create(
         tags=tags or {},
         declared=declared or {},
         auth_mode=auth_mode,
+        **(limits or {}),
         generation=int(now.timestamp() * 1000),
         created_by=actor,
     )
@@ -69,8 +73,9 @@ def endpoint_update(
     tags: dict[str, str] | None = None,
     declared: dict[str, Any] | None = None,
     auth_mode: str | None = None,
+    limits: Mapping[str, Any] | None = None,
 ) -> Endpoint:
-    """Change the words about it, and what opens it. Raises EndpointNotFound."""
+    """Change the words about it, what opens it and its limits. Raises EndpointNotFound."""
     endpoint = endpoint_get(name)
     if auth_mode is not None and auth_mode != endpoint.auth_mode:
         Endpoint.objects.filter(pk=endpoint.pk).update(
@@ -84,6 +89,7 @@ def endpoint_update(
             data={"auth_mode": auth_mode, "before": endpoint.auth_mode},
         )
         endpoint.refresh_from_db(fields=["auth_mode", "generation"])
+    limits_change(endpoint=endpoint, limits=limits or {}, actor=actor)
     words = {"description": description, "tags": tags, "declared": declared}
     after = {k: v for k, v in words.items() if v is not None and v != getattr(endpoint, k)}
     before = {key: getattr(endpoint, key) for key in after}

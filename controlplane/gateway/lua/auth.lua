@@ -2,7 +2,7 @@
 -- A route without "keys" (nobody's endpoint) answers by itself. `sha256` is joined in front of this file.
 local MAX_TOKEN_BYTES = 1024
 
--- The reason why the request is refused, or nil.
+-- The reason why the request is refused, or nil; and the slot of the key that opened the endpoint.
 local function check(handle, headers)
   local pinned = headers:get("azureml-model-deployment")
   if pinned ~= nil and headers:get("x-shoal-deployment") == nil then
@@ -22,9 +22,10 @@ local function check(handle, headers)
   if token == nil or string.lower(scheme) ~= "bearer" or #token > MAX_TOKEN_BYTES then
     return "The Authorization header must read 'Bearer <key of this endpoint>'."
   end
-  if keys[sha256(token)] == nil then
+  local slot = keys[sha256(token)]
+  if slot == nil then
     return "This key does not open this endpoint."
   end
   headers:remove("authorization")
-  return nil
+  return nil, slot
 end

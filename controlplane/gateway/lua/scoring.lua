@@ -22,8 +22,12 @@ function envoy_on_request(handle)
   if id ~= nil and (#id > MAX_ID_CHARS or string.match(id, "^[%w_-]+$") == nil) then
     headers:remove("x-ms-client-request-id")
   end
-  local refusal = check(handle, headers)
-  handle:streamInfo():dynamicMetadata():set("shoal", "auth_us", string.format("%d", now_us() - begun))
+  local refusal, slot = check(handle, headers)
+  local metadata = handle:streamInfo():dynamicMetadata()
+  metadata:set("shoal", "auth_us", string.format("%d", now_us() - begun))
+  if slot ~= nil then
+    metadata:set("shoal", "slot", slot) -- limits per key count by it
+  end
   if refusal ~= nil then
     handle:respond({ [":status"] = "401", ["www-authenticate"] = 'Bearer realm="shoal"' }, refusal)
   end

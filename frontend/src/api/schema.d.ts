@@ -2100,6 +2100,11 @@ export interface components {
                 [key: string]: string;
             };
             auth_mode: string;
+            /** @description pages of these origins may call it from a browser: exact (`https://shop.example`), or `["*"]`; empty: none */
+            cors_origins: string[];
+            /** @description bytes of a request's body, more get 413; null: no limit but the runtime's */
+            max_request_bytes: number | null;
+            rate_limit: components["schemas"]["RateLimit"] | null;
             declared: {
                 [key: string]: unknown;
             };
@@ -2128,9 +2133,19 @@ export interface components {
             deployments: components["schemas"]["Deployment"][];
         };
         /**
+         * @description Of an endpoint that is made or changed; what is left out stays as it is.
          * @example {
          *       "name": "digits",
          *       "auth_mode": "key",
+         *       "cors_origins": [
+         *         "https://shop.example"
+         *       ],
+         *       "max_request_bytes": 16777216,
+         *       "rate_limit": {
+         *         "requests_per_second": 100,
+         *         "burst": 200,
+         *         "per": "key"
+         *       },
          *       "description": "Handwritten digits",
          *       "tags": {
          *         "team": "vision"
@@ -2138,6 +2153,11 @@ export interface components {
          *     }
          */
         EndpointInputRequest: {
+            /** @description pages of these origins may call it from a browser: exact (`https://shop.example`), or `["*"]`; empty: none */
+            cors_origins?: string[];
+            /** @description bytes of a request's body, more get 413; null: no limit but the runtime's */
+            max_request_bytes?: number | null;
+            rate_limit?: components["schemas"]["RateLimitRequest"] | null;
             name: string;
             /** @default  */
             description?: string;
@@ -2729,6 +2749,11 @@ export interface components {
                 [key: string]: string;
             };
             auth_mode: string;
+            /** @description pages of these origins may call it from a browser: exact (`https://shop.example`), or `["*"]`; empty: none */
+            cors_origins: string[];
+            /** @description bytes of a request's body, more get 413; null: no limit but the runtime's */
+            max_request_bytes: number | null;
+            rate_limit: components["schemas"]["RateLimit"] | null;
             declared: {
                 [key: string]: unknown;
             };
@@ -2802,6 +2827,7 @@ export interface components {
             retries?: boolean;
         };
         /**
+         * @description Of an endpoint that is made or changed; what is left out stays as it is.
          * @example {
          *       "description": "Handwritten digits",
          *       "tags": {
@@ -2810,6 +2836,11 @@ export interface components {
          *     }
          */
         PatchedEndpointPatchRequest: {
+            /** @description pages of these origins may call it from a browser: exact (`https://shop.example`), or `["*"]`; empty: none */
+            cors_origins?: string[];
+            /** @description bytes of a request's body, more get 413; null: no limit but the runtime's */
+            max_request_bytes?: number | null;
+            rate_limit?: components["schemas"]["RateLimitRequest"] | null;
             auth_mode?: components["schemas"]["AuthModeEnum"];
             description?: string;
             tags?: {
@@ -2922,6 +2953,12 @@ export interface components {
             role?: components["schemas"]["RoleEnum"];
             active?: boolean;
         };
+        /**
+         * @description * `endpoint` - Endpoint
+         *     * `key` - Key
+         * @enum {string}
+         */
+        PerEnum: "endpoint" | "key";
         /**
          * @description * `read` - read
          *     * `account` - account
@@ -3075,6 +3112,34 @@ export interface components {
          * @enum {string}
          */
         ProtocolEnum: "http" | "grpc";
+        /** @description At each gateway; more get 429 with `Retry-After`. */
+        RateLimit: {
+            requests_per_second: number;
+            /** @description how many may come at once after a pause; default: requests_per_second */
+            burst?: number;
+            /**
+             * @description key: each of the endpoint's keys has a count of its own (all tokens share one)
+             *
+             *     * `endpoint` - Endpoint
+             *     * `key` - Key
+             * @default endpoint
+             */
+            per?: components["schemas"]["PerEnum"];
+        };
+        /** @description At each gateway; more get 429 with `Retry-After`. */
+        RateLimitRequest: {
+            requests_per_second: number;
+            /** @description how many may come at once after a pause; default: requests_per_second */
+            burst?: number;
+            /**
+             * @description key: each of the endpoint's keys has a count of its own (all tokens share one)
+             *
+             *     * `endpoint` - Endpoint
+             *     * `key` - Key
+             * @default endpoint
+             */
+            per?: components["schemas"]["PerEnum"];
+        };
         Replica: {
             id: string;
             ordinal: number;
@@ -3497,6 +3562,11 @@ export interface components {
                 [key: string]: string;
             };
             auth_mode: string;
+            /** @description pages of these origins may call it from a browser: exact (`https://shop.example`), or `["*"]`; empty: none */
+            cors_origins: string[];
+            /** @description bytes of a request's body, more get 413; null: no limit but the runtime's */
+            max_request_bytes: number | null;
+            rate_limit: components["schemas"]["RateLimit"] | null;
             declared: {
                 [key: string]: unknown;
             };

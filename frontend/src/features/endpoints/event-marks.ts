@@ -7,6 +7,7 @@ const EXPLAINS: ReadonlySet<string> = new Set([
   "endpoint.traffic_changed",
   "endpoint.mirror_changed",
   "endpoint.auth_mode_changed",
+  "endpoint.limits_changed",
   "operation.started",
   "operation.succeeded",
   "operation.failed",
