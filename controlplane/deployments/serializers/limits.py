@@ -61,12 +61,28 @@ class OriginsField(serializers.ListField):
         return origins
 
 
-class MaxRequestBytesField(serializers.IntegerField):
+class RangeField(serializers.IntegerField):
+    """A whole number of a range; a refusal says which came, and what was expected."""
+
+    def __init__(self, *, least: int, most: int, **options: Any) -> None:
+        super().__init__(min_value=least, max_value=most, **options)
+        self._least, self._most = least, most
+
+    def to_internal_value(self, data: Any) -> int:
+        value = int(super().to_internal_value(data))
+        if not self._least <= value <= self._most:
+            raise serializers.ValidationError(
+                f"{value} is out of range: expected {self._least} to {self._most}."
+            )
+        return value
+
+
+class MaxRequestBytesField(RangeField):
     def __init__(self, **options: Any) -> None:
         super().__init__(
             allow_null=True,
-            min_value=1,
-            max_value=LIMIT_BODY_BYTES,
+            least=1,
+            most=LIMIT_BODY_BYTES,
             help_text="bytes of a request's body, more get 413; null: no limit but the runtime's",
             **options,
         )
@@ -76,11 +92,11 @@ class MaxRequestBytesField(serializers.IntegerField):
 class RateLimitSerializer(Fields):
     """At each gateway; more get 429 with `Retry-After`."""
 
-    requests_per_second = serializers.IntegerField(min_value=1, max_value=LIMIT_PER_SECOND)
-    burst = serializers.IntegerField(
+    requests_per_second = RangeField(least=1, most=LIMIT_PER_SECOND)
+    burst = RangeField(
         required=False,
-        min_value=1,
-        max_value=LIMIT_PER_SECOND,
+        least=1,
+        most=LIMIT_PER_SECOND,
         help_text="how many may come at once after a pause; default: requests_per_second",
     )
     per = serializers.ChoiceField(
