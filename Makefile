@@ -100,7 +100,8 @@ test-postgres: $(STAMPS)/dev install ## the control plane's tests on PostgreSQL
 
 e2e: $(STAMPS)/dev install studio ## the whole product with a real browser
 	@echo "== end to end"
-	@$(PYTEST) -q tests/e2e
+	@# why two: each has a product of its own, and mostly waits for it
+	@$(PYTEST) -q -n 2 --dist loadfile tests/e2e
 
 ui-budgets: $(STAMPS)/dev ## what the studio costs: size, time per tick, long logs and lists, memory over hours
 	@deploy/build-studio --budgets

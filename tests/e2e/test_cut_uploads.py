@@ -1,8 +1,10 @@
 """Connections that break in the middle of an upload, between the SDK and the real studio."""
 
+import asyncio
 import hashlib
 import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -58,9 +60,15 @@ def test_every_file_arrives_whole(product: Product, proxy: CuttingProxy, folder:
     assert proxy.done == CUTS
 
 
-async def test_in_an_event_loop_too(product: Product, proxy: CuttingProxy, folder: Path) -> None:
+def test_in_an_event_loop_too(product: Product, proxy: CuttingProxy, folder: Path) -> None:
     where = Installation(proxy.url, product.client["token"])
-    async with aio.MLClient(installation=where) as ml_client:
-        made = await ml_client.models.create_or_update(Model(name="cut-aio", path=folder))
+
+    async def register() -> Model:
+        async with aio.MLClient(installation=where) as ml_client:
+            return await ml_client.models.create_or_update(Model(name="cut-aio", path=folder))
+
+    # why a thread: where a browser was used before, its event loop still runs in this one
+    with ThreadPoolExecutor(1) as pool:
+        made = pool.submit(lambda: asyncio.run(register())).result()
     assert registered(made) == expected(folder)
     assert proxy.done == CUTS

@@ -5,6 +5,7 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
@@ -31,14 +32,23 @@ def pack(path: Path, *, batch: int, labels: str = "cat\ndog\n") -> Path:
     return path
 
 
-@pytest.fixture(scope="module")
-def client(product: Product, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    folder = tmp_path_factory.mktemp("versions")
+@pytest.fixture
+def client(product: Product, tmp_path: Path) -> Iterator[Client]:
+    """Two versions of a model, anew for each test: some edit them, one deletes them."""
     with client_of(product) as client:
         for number, labels in enumerate(("cat\ndog\n", "cat\ndog\nfish\n")):
-            upload = client.upload(pack(folder / f"{number}.zip", batch=0, labels=labels))
+            upload = client.upload(pack(tmp_path / f"{number}.zip", batch=0, labels=labels))
             client.register_model(MODEL, upload["id"])
-        yield client
+        try:
+            yield client
+        finally:
+            delete_model(product, MODEL)
+
+
+def delete_model(product: Product, name: str) -> None:
+    url = f"{product.url}/api/v1/models/{name}"
+    answer = httpx.delete(url, headers={"Authorization": f"Bearer {product.client['token']}"})
+    assert answer.status_code == 204, answer.text
 
 
 @pytest.fixture

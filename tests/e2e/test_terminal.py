@@ -46,6 +46,8 @@ class Running:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "shoal", *words],
             env=environment(product), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            # why: what a shell starts in the background ignores Ctrl-C, and so its children
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )  # fmt: skip
         self.lines: Queue[str] = Queue()
         threading.Thread(target=self._read, daemon=True).start()

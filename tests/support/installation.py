@@ -117,6 +117,11 @@ class Installation:
             os.killpg(process.pid, signal.SIGKILL)
         process.wait(STOP_S)
 
+    def nobody_listens(self) -> bool:
+        """Redis has noticed that workers are gone: it would still hand them what is sent next."""
+        with redis.Redis(port=self.redis_port) as client:
+            return int(client.info("clients")["blocked_clients"]) == 0
+
     def stop(self) -> None:
         for name in reversed(list(self.processes)):
             process = self.processes[name]

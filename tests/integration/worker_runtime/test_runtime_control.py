@@ -289,7 +289,8 @@ def test_several_repositories(tmp_path: Path) -> None:
     om.save(other, "there", om.add_sub())
     flags = (f"--model-repository={other}", "--exit-on-error=false")
     with runtime(root, *flags, ready=False) as server:
-        wait_until(lambda: server.call("v2/models/there/ready")[0] == 200, "the second repository")
+        for name in ("here", "there"):
+            wait_until(lambda name=name: server.call(f"v2/models/{name}/ready")[0] == 200, name)
         assert server.json("v2/repository/index", {})[1] == [
             {
                 "name": "both",

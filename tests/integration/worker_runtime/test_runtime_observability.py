@@ -97,7 +97,7 @@ def test_traces_over_http_and_grpc_land_in_numbered_files(tmp_path: Path, reposi
         ):
             infer(server, kind, name=f"id-{kind}")
             path = Path(f"{file}.{index}")
-            wait_until(path.exists, "the trace file")
+            wait_until(lambda path=path: path.exists() and path.read_text(), "the trace file")
             found = json.loads(path.read_text())
             times = {
                 item["timestamps"][0]["name"]: item["timestamps"][0]["ns"]
@@ -118,7 +118,7 @@ def test_traces_over_http_and_grpc_land_in_numbered_files(tmp_path: Path, reposi
             )
         infer(server, "http", "whole")
         path = Path(f"{file}.2")
-        wait_until(path.exists, "the trace of the ensemble")
+        wait_until(lambda: path.exists() and path.read_text(), "the trace of the ensemble")
         heads = [item for item in json.loads(path.read_text()) if "model_name" in item]
         assert [(h["model_name"], h.get("parent_id")) for h in heads] == [
             ("whole", None),
