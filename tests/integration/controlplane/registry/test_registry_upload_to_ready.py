@@ -184,6 +184,6 @@ def test_uploads_go_on_while_redis_is_away(installation: Installation) -> None:
         )
         installation.python(script)
         assert finished(client, upload_id)["state"] == "ready"
-    # why: this web rests from Redis for some seconds, and other tests have no beat to make that good
+    # why: this web rests from Redis for some seconds, and here is no beat to make that good
     installation.kill("web")
     installation.start_web()
