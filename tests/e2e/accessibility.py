@@ -15,8 +15,11 @@ async (tags) => {
     `${one.id}: ${one.nodes.slice(0, 3).map((node) => node.target.join(" ")).join(", ")}`);
 }
 """
-# Colours between two themes are of neither.
-SETTLED = "() => document.getAnimations().every((one) => one.playState !== 'running')"
+# Colours between two themes are of neither: the page follows the system's a moment later.
+SETTLED = """
+(scheme) => document.documentElement.dataset.mantineColorScheme === scheme &&
+  document.getAnimations().every((one) => one.playState !== "running")
+"""
 NARROW = {"width": 360, "height": 740}
 WIDE = {"width": 1440, "height": 900}
 SIDEWAYS = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
@@ -32,7 +35,7 @@ def violations(page: Page, *, narrow: bool = True) -> list[str]:
     found = []
     for scheme in ("dark", "light"):
         page.emulate_media(color_scheme=scheme)
-        page.wait_for_function(SETTLED)
+        page.wait_for_function(SETTLED, arg=scheme)
         page.evaluate(axe())
         found += [f"{scheme}: {one}" for one in page.evaluate(RUN, TAGS)]
     if narrow:
