@@ -80,7 +80,7 @@ export function BatchPanel({ series, dimmed }: { series: Series; dimmed: boolean
         ))}
       </div>
       <p ref={idle} className={charts["idle"]} hidden>
-        Nothing was executed in the last minute
+        No execution was counted in the last minute
       </p>
       <p className={charts["foot"]}>
         mean batch <b ref={mean}>–</b>
