@@ -15,9 +15,8 @@ import { JSON_LIMIT, requestJson } from "../request/request-json";
 import { RequestPanel, type RequestView } from "../request/request-panel";
 import { DifferenceCard } from "../results/difference-card";
 import { LatencyStrip } from "../results/latency-strip";
-import type { CallRecord } from "../results/outcome";
+import { contentOf, type CallRecord } from "../results/outcome";
 import { ResultPanel } from "../results/result-panel";
-import { wireData } from "../tensor/raw-bytes";
 import { buildAll, builtFromJson, opening, warmupDrafts } from "./bench-state";
 import { useCalls, type Infer } from "./use-calls";
 
@@ -60,30 +59,15 @@ export function Bench({ endpoint, deployment, models, model, mayInfer, onModel, 
 
   const send = useCallback(async () => {
     if (busy || problem !== null) return;
-    const inputs = built.inputs.map(({ name, datatype, shape, elements }) => ({
-      name,
-      datatype,
-      shape,
-      data: wireData(datatype, elements),
-    }));
-    const done = sendCall(
-      {
-        deployment,
-        model: model.name,
-        options: { ...options, protocol },
-        batchSize: batch.on ? (built.inputs[0]?.shape[0] ?? size) : 1,
-        drafts,
-        sent: built.inputs.map(({ name, datatype, shape, bytes }) => ({ name, datatype, shape, bytes })),
-      },
-      {
-        model: model.name,
-        protocol,
-        inputs,
-        parameters,
-        ...(deployment ? { deployment } : {}),
-        ...(options.version ? { version: options.version } : {}),
-      },
-    );
+    const done = sendCall({
+      deployment,
+      model: model.name,
+      options: { ...options, protocol },
+      batchSize: batch.on ? (built.inputs[0]?.shape[0] ?? size) : 1,
+      drafts,
+      sent: built.inputs,
+      parameters,
+    });
     if (model.sequence) setOptions(afterCall);
     await done;
   }, [batch.on, built, busy, deployment, drafts, model, options, parameters, problem, protocol, sendCall, size]);
@@ -168,7 +152,7 @@ export function Bench({ endpoint, deployment, models, model, mayInfer, onModel, 
         onStop={calls.stop}
       />
       <div className={classes["stack"]}>
-        <ResultPanel record={shown} model={model} onRetry={() => void send()} />
+        <ResultPanel record={shown} model={model} onRetry={(record) => void sendCall(contentOf(record))} />
         {shown && outcome?.kind === "result" ? (
           <LatencyStrip timing={outcome.timing} roundTripUs={outcome.roundTripUs} first={shown.first} />
         ) : null}

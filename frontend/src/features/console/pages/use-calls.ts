@@ -1,7 +1,7 @@
 /** Calls of the bench: sending, what comes back, stopping, and the history they make. */
 import { useCallback, useEffect, useRef, useState } from "react";
 import { nextCallId, useHistory } from "../history/store";
-import type { CallRecord } from "../results/outcome";
+import { callOf, type CallContent, type CallRecord } from "../results/outcome";
 import type { InferCall, Sent, StreamPart } from "../socket/console-socket";
 
 export type Infer = (call: InferCall, onPart: (part: StreamPart) => void) => Sent;
@@ -14,7 +14,7 @@ export interface Calls {
   shown: CallRecord | null;
   show: (id: number | null) => void;
   busy: boolean;
-  send: (record: Omit<CallRecord, "id" | "at" | "outcome" | "parts" | "first">, call: InferCall) => Promise<void>;
+  send: (what: CallContent) => Promise<void>;
   stop: () => void;
 }
 
@@ -27,7 +27,7 @@ export function useCalls(endpoint: string, model: string, infer: Infer): Calls {
   useEffect(() => () => window.clearTimeout(timer.current), []);
 
   const send = useCallback<Calls["send"]>(
-    async (what, call) => {
+    async (what) => {
       if (sent.current !== null) return;
       const parts: StreamPart[] = [];
       const record: CallRecord = {
@@ -51,7 +51,7 @@ export function useCalls(endpoint: string, model: string, infer: Infer): Calls {
           remember({ ...record, parts: [...parts] });
         }, PARTS_MS);
       };
-      sent.current = infer(call, onPart);
+      sent.current = infer(callOf(what), onPart);
       const outcome = await sent.current.outcome;
       window.clearTimeout(timer.current);
       sent.current = null;

@@ -1,7 +1,8 @@
 /** What one call of the history holds. */
 import type { CallOptions } from "../request/options";
 import type { BuiltInput, InputDraft } from "../request/input-draft";
-import type { Outcome, StreamPart } from "../socket/console-socket";
+import type { InferCall, Outcome, Parameters, StreamPart } from "../socket/console-socket";
+import { wireData } from "../tensor/raw-bytes";
 
 export interface CallRecord {
   id: number;
@@ -11,14 +12,41 @@ export interface CallRecord {
   options: CallOptions;
   batchSize: number;
   drafts: InputDraft[];
-  /** Shape, type and bytes of what was sent. */
-  sent: Pick<BuiltInput, "name" | "datatype" | "shape" | "bytes">[];
+  /** The tensors as they were sent: a form that was changed since does not change them. */
+  sent: readonly BuiltInput[];
+  parameters: Parameters;
   outcome: Outcome | null;
   /** Responses of a stream, as far as they came. */
   parts: readonly StreamPart[];
   /** The first call of a connection also warms caches. */
   first: boolean;
 }
+
+/** What the answer, the time and the number are not yet known of. */
+export type CallContent = Omit<CallRecord, "id" | "at" | "outcome" | "parts" | "first">;
+
+/** The message of a call, the same one however often it is sent. */
+export function callOf({ model, deployment, options, parameters, sent }: CallContent): InferCall {
+  return {
+    model,
+    protocol: options.protocol,
+    parameters,
+    inputs: sent.map(({ name, datatype, shape, elements }) => ({ name, datatype, shape, data: wireData(datatype, elements) })),
+    ...(deployment ? { deployment } : {}),
+    ...(options.version ? { version: options.version } : {}),
+  };
+}
+
+/** What a call of the history holds, without its answer: to be sent once more. */
+export const contentOf = ({ deployment, model, options, batchSize, drafts, sent, parameters }: CallRecord): CallContent => ({
+  deployment,
+  model,
+  options,
+  batchSize,
+  drafts,
+  sent,
+  parameters,
+});
 
 export const HISTORY_LIMIT = 50;
 

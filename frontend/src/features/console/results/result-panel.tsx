@@ -15,7 +15,8 @@ import { StreamView } from "./stream-view";
 export interface ResultPanelProps {
   record: CallRecord | null;
   model: ConsoleModel | null;
-  onRetry: () => void;
+  /** Sends what that call sent once more. */
+  onRetry: (record: CallRecord) => void;
 }
 
 function sentLine({ sent }: CallRecord): string {
@@ -63,7 +64,7 @@ export function ResultPanel({ record, model, onRetry }: ResultPanelProps) {
             />
           ))
         : null}
-      {outcome && outcome.kind !== "result" ? (
+      {record && outcome && outcome.kind !== "result" ? (
         <div className={classes["problem"]} role="alert">
           <ToneIcon
             tone={outcome.kind === "error" ? "error" : outcome.kind === "lost" ? "warn" : "idle"}
@@ -93,7 +94,7 @@ export function ResultPanel({ record, model, onRetry }: ResultPanelProps) {
               </p>
             </div>
           )}
-          <Button variant="default" leftSection={<IconRefresh size={15} aria-hidden />} onClick={onRetry}>
+          <Button variant="default" leftSection={<IconRefresh size={15} aria-hidden />} onClick={() => onRetry(record)}>
             Send again
           </Button>
           {outcome.kind === "error" && outcome.triton !== null && outcome.triton !== outcome.message ? (
