@@ -10,7 +10,9 @@ BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 # Tests and type checks import the settings without an installation.
 TEST_ENV := SHOAL_SECRET_KEY=test-only SHOAL_GATEWAY_TOKEN=test-only
-PYTEST := $(BIN)/python -m pytest
+PYTEST := $(BIN)/python -m tests.support.second_look
+# Where fuzzing starts; empty is anywhere.
+SEED ?=
 # How long `make fuzz` looks, in all.
 FUZZ_SECONDS ?= 600
 # How long `make api-fuzz` asks, in all.
@@ -79,19 +81,19 @@ test-load: $(STAMPS)/dev install ## thousands of connections and requests, a hun
 
 chaos: $(STAMPS)/dev install ## hurt the whole product: nodes, broker, database, disks, networks; prints a table
 	@echo "== chaos (about half an hour)"
-	@$(PYTEST) -q -p no:randomly tests/chaos
+	@$(PYTEST) -q --randomly-dont-reorganize tests/chaos
 
 test-chaos: $(STAMPS)/dev install ## the most valuable cases of make chaos, in a few minutes
 	@echo "== chaos, the short share"
-	@$(PYTEST) -q -p no:randomly tests/chaos -m quick
+	@$(PYTEST) -q --randomly-dont-reorganize tests/chaos -m quick
 
 fuzz: $(STAMPS)/dev install ## fuzz the runtime's parsers and doors; FUZZ_SECONDS=600 in all
 	@echo "== fuzzing"
-	@$(BIN)/python -m tests.fuzz --seconds $(FUZZ_SECONDS)
+	@$(BIN)/python -m tests.fuzz --seconds $(FUZZ_SECONDS) $(if $(SEED),--seed $(SEED))
 
 api-fuzz: $(STAMPS)/dev install ## Schemathesis against the REST API with each role; API_FUZZ_SECONDS=600 in all
 	@echo "== fuzzing the API"
-	@$(BIN)/python -m tests.api_fuzz --seconds $(API_FUZZ_SECONDS)
+	@$(BIN)/python -m tests.api_fuzz --seconds $(API_FUZZ_SECONDS) $(if $(SEED),--seed $(SEED))
 
 test-postgres: $(STAMPS)/dev install ## the control plane's tests on PostgreSQL
 	@echo "== control plane on PostgreSQL"

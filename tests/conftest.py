@@ -1,13 +1,18 @@
-"""What holds for every test: marks by folder, and databases that can be dropped."""
+"""What holds for every test: marks by folder, patience, and databases that can be dropped."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from django.db import connections
+from hypothesis import settings
 from pytest_django import DjangoDbBlocker
 
 HERE = Path(__file__).parent
+
+# A busy machine is slow, which says nothing about an example.
+settings.register_profile("shoal", deadline=None)
+settings.load_profile("shoal")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

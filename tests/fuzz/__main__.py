@@ -1,6 +1,6 @@
 """Fuzzing: every target for a share of the time, then its inputs again, counting what grows.
 
-    python -m tests.fuzz [--seconds 120] [--keep FOLDER] [TARGET...]
+    python -m tests.fuzz [--seconds 120] [--seed N] [--keep FOLDER] [TARGET...]
 
 Crashes, hangs, surprises in the log, answers that are not well formed and leaks are findings; the
 exit code is 1 when there are any. What makes one is kept below .build/fuzz, and
@@ -33,13 +33,14 @@ def prepared(name: str, root: Path) -> Path:
     return home
 
 
-def fuzzed(name: str, seconds: int, root: Path) -> bool:
+def fuzzed(name: str, seconds: int, root: Path, seed: int) -> bool:
     """True when nothing was found."""
     home = prepared(name, root)
     arguments = [
         str(home / "corpus"),
         str(home / "seeds"),
         f"-max_total_time={seconds}",
+        f"-seed={seed}",
         f"-timeout={_ONE_INPUT_S}",
         f"-rss_limit_mb={_MEMORY_MIB}",
         f"-artifact_prefix={home / 'findings'}/",
@@ -79,6 +80,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=int, default=120, help="in all")
     parser.add_argument("--keep", type=Path, default=ROOT, help="where inputs and findings stay")
+    parser.add_argument("--seed", type=int, default=0, help="where to start; 0 is anywhere")
     parser.add_argument("targets", nargs="*", choices=[*TARGETS, []], metavar="TARGET")
     options = parser.parse_args()
     if importlib.util.find_spec("atheris") is None:
@@ -86,7 +88,7 @@ def main() -> int:
         return 0
     names = options.targets or list(TARGETS)
     share = max(1, options.seconds // len(names))
-    good = [fuzzed(name, share, options.keep) for name in names]
+    good = [fuzzed(name, share, options.keep, options.seed) for name in names]
     return 0 if all(good) else 1
 
 
