@@ -51,6 +51,8 @@ const ROUTES = {
   about: "/settings/about",
   login: "/login",
   missing: "/nothing/here",
+  "missing-tab": "/endpoints/resnet50-prod/nothing",
+  "missing-thing": "/endpoints/gone/overview",
 };
 const AXE_TAGS = ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-practice"];
 

@@ -36,7 +36,7 @@ export interface RouterContext {
   queryClient: QueryClient;
 }
 
-const root = createRootRouteWithContext<RouterContext>()({ component: RootLayout, notFoundComponent: NotFoundPage });
+const root = createRootRouteWithContext<RouterContext>()({ component: RootLayout });
 
 const login = createRoute({
   getParentRoute: () => root,
@@ -321,6 +321,9 @@ const settingsAbout = createRoute({
   component: lazyRouteComponent(() => import("@/features/settings/pages/about-page"), "AboutPage"),
 });
 
+/** Whatever no other route takes: a page of the frame like any other, also for deeper addresses (`/endpoints/x/nothing`). */
+const missing = createRoute({ getParentRoute: () => app, path: "$", component: NotFoundPage });
+
 const routeTree = root.addChildren([
   login,
   app.addChildren([
@@ -367,6 +370,7 @@ const routeTree = root.addChildren([
       settingsStorage,
       settingsAbout,
     ]),
+    missing,
   ]),
 ]);
 

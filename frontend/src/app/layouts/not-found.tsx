@@ -1,25 +1,38 @@
-/** No such page, or no such thing. */
-import { IconMapQuestion } from "@tabler/icons-react";
+/** No page at this address. Stands inside the frame, so that the side bar and the search stay at hand. */
+import { Button } from "@mantine/core";
+import { IconMapQuestion, IconSearch } from "@tabler/icons-react";
+import { useRouterState } from "@tanstack/react-router";
 import { paths } from "@/app/paths";
 import { EmptyState } from "@/components/empty-state";
 import { LinkButton } from "@/components/link-button";
 import { usePageTitle } from "@/components/page-header";
+import { palette } from "./toggles";
 
 export function NotFoundPage() {
   usePageTitle("Not found");
+  const asked = useRouterState({ select: (state) => state.location.pathname });
   return (
-    <main style={{ paddingTop: 60 }}>
+    <>
       <h1 className="sr-only">Not found</h1>
       <EmptyState
         icon={<IconMapQuestion size={34} stroke={1.4} />}
         title="There is no page here"
-        detail="The link may be old, or what it named was deleted. Press Ctrl K to search for a model, an endpoint or a node."
+        detail={
+          <>
+            Nothing is at <code className="mono">{asked}</code>. The link may be old, or what it named was deleted.
+          </>
+        }
         action={
-          <LinkButton {...paths.overview()} variant="default">
-            Go to the overview
-          </LinkButton>
+          <>
+            <Button leftSection={<IconSearch size={16} />} onClick={palette.open}>
+              Search
+            </Button>{" "}
+            <LinkButton {...paths.overview()} variant="default">
+              Go to the overview
+            </LinkButton>
+          </>
         }
       />
-    </main>
+    </>
   );
 }

@@ -1,11 +1,14 @@
 /** A page that could not be drawn: the rest of the studio stays usable. */
 import { type ErrorComponentProps, useRouter } from "@tanstack/react-router";
+import { usePageTitle } from "@/components/page-header";
 import { ProblemCard } from "@/components/problem-card";
 
 export function PageError({ error, reset }: ErrorComponentProps) {
   const router = useRouter();
+  usePageTitle("Error");
   return (
     <div style={{ padding: 20, maxWidth: 720, marginInline: "auto" }}>
+      <h1 className="sr-only">Error</h1>
       <ProblemCard
         error={error}
         title="This page could not be shown"

@@ -36,15 +36,18 @@ export function EndpointLayout() {
     if (!error) return <Waiting name={name} />;
     if (toProblem(error).status === 404) {
       return (
-        <EmptyState
-          title={`There is no endpoint ${name}`}
-          detail="It may have been deleted."
-          action={
-            <LinkButton {...paths.endpoints()} variant="default">
-              All endpoints
-            </LinkButton>
-          }
-        />
+        <>
+          <PageHeader title={name} />
+          <EmptyState
+            title={`There is no endpoint ${name}`}
+            detail="It may have been deleted."
+            action={
+              <LinkButton {...paths.endpoints()} variant="default">
+                All endpoints
+              </LinkButton>
+            }
+          />
+        </>
       );
     }
     return <ProblemCard error={error} title="The endpoint could not be loaded" onRetry={() => void refetch()} />;

@@ -43,15 +43,18 @@ export function VersionLayout() {
   const error = version.error ?? model.error;
   if (error && toProblem(error).status === 404) {
     return (
-      <EmptyState
-        title={`${name} has no version ${number}`}
-        detail="It may have been deleted."
-        action={
-          <LinkButton {...paths.models()} variant="default">
-            All models
-          </LinkButton>
-        }
-      />
+      <>
+        <PageHeader title={name} />
+        <EmptyState
+          title={`${name} has no version ${number}`}
+          detail="It may have been deleted."
+          action={
+            <LinkButton {...paths.models()} variant="default">
+              All models
+            </LinkButton>
+          }
+        />
+      </>
     );
   }
   if (error) {
