@@ -118,8 +118,7 @@ def test_weights_without_a_model_are_told_apart(page: Page, tmp_path: Path) -> N
     expect(refused).to_contain_text("torch.jit.script")
     expect(page.get_by_role("button", name="Continue to configuration")).to_be_disabled()
     assert violations(page) == []
-    page.get_by_role("button", name="Discard draft").click()
-    expect(page.get_by_text("Drop a model here")).to_be_visible()
+    wizard.discard(page)
 
 
 def test_what_only_the_node_finds_out_leads_back_to_its_line(page: Page, tmp_path: Path) -> None:
@@ -184,6 +183,5 @@ def test_a_draft_goes_on_in_another_browser(
     assert elsewhere.troubles == []
     page.reload()
     expect(page.get_by_role("textbox", name="Model name")).to_have_value("drafted-there")
-    page.get_by_role("button", name="Discard draft").click()
-    expect(page.get_by_text("Drop a model here")).to_be_visible()
+    wizard.discard(page)
     expect(page.get_by_role("link", name=re.compile("drafted-there"))).to_have_count(0)

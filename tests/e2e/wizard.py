@@ -4,7 +4,7 @@ import base64
 import re
 from pathlib import Path
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Response, expect
 
 from tests.e2e.product import Product
 
@@ -58,6 +58,18 @@ def to_deployment(page: Page) -> None:
     proceed = page.get_by_role("button", name="Continue to deployment")
     expect(proceed).to_be_enabled()
     proceed.click()
+
+
+def discard(page: Page) -> None:
+    """Returns when the server has answered: a page that is closed before has no answer to check."""
+    with page.expect_response(_discards) as answered:
+        page.get_by_role("button", name="Discard draft").click()
+    assert answered.value.ok
+    expect(page.get_by_text("Drop a model here")).to_be_visible()
+
+
+def _discards(response: Response) -> bool:
+    return response.request.method == "DELETE" and "/api/v1/drafts/" in response.url
 
 
 def alerts(page: Page) -> Locator:

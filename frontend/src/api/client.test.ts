@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { apiPath, get, getAll, onUnauthorized, post, setCsrfToken } from "./client";
+import { apiPath, get, getAll, onUnauthorized, post, put, del, setCsrfToken } from "./client";
 import { ApiProblem, toProblem } from "./problem";
 
 const answer = (status: number, body: unknown, type = "application/json") =>
@@ -80,6 +80,24 @@ describe("the door to the API", () => {
     await problemOf(get("/api/v1/models"));
     expect(ended).toHaveBeenCalledTimes(1);
     stop();
+  });
+
+  test("a write may outlive its page, as long as the browser allows for so many bytes", async () => {
+    let answerAll: (response: Response) => void = () => undefined;
+    fetched.mockImplementation(() => new Promise((resolve) => (answerAll = resolve)));
+    const outlives = () => (fetched.mock.lastCall?.[1] as RequestInit | undefined)?.keepalive ?? false;
+    const first = put("/api/v1/x", "a".repeat(40_000), { outlive: true });
+    expect(outlives()).toBe(true);
+    void put("/api/v1/x", "b".repeat(40_000), { outlive: true });
+    expect(outlives()).toBe(false);
+    void del("/api/v1/x", undefined, { outlive: true });
+    expect(outlives()).toBe(true);
+    void put("/api/v1/x", "c");
+    expect(outlives()).toBe(false);
+    fetched.mockReset();
+    fetched.mockImplementation(() => Promise.resolve(answer(200, {})));
+    answerAll(answer(200, {}));
+    void first;
   });
 
   test("an empty answer is no error", async () => {

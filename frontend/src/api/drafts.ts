@@ -28,8 +28,11 @@ export const draftQuery = (id: string) =>
     queryFn: ({ signal }) => get<StoredDraft>(apiPath("drafts", id), { signal }),
   });
 
-export const createDraft = (body: DraftBody) => post<StoredDraft>(apiPath("drafts"), body);
+// Whoever types and leaves at once has typed all the same.
+const OUTLIVE = { outlive: true };
+
+export const createDraft = (body: DraftBody) => post<StoredDraft>(apiPath("drafts"), body, OUTLIVE);
 export const saveDraft = (id: string, body: DraftBody & { revision?: number }) =>
-  put<StoredDraft>(apiPath("drafts", id), body);
+  put<StoredDraft>(apiPath("drafts", id), body, OUTLIVE);
 export const deleteDraft = (id: string, keepUpload = false) =>
-  del<unknown>(apiPath("drafts", id), keepUpload ? { keep_upload: true } : undefined);
+  del<unknown>(apiPath("drafts", id), keepUpload ? { keep_upload: true } : undefined, OUTLIVE);

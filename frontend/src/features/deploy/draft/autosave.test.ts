@@ -88,6 +88,30 @@ describe("saving a draft by itself", () => {
     expect(autosave.state.kind).toBe("saved");
   });
 
+  it("sends what is pending when the page goes, beside an earlier save that has no answer yet", async () => {
+    const { autosave, saved } = setUp([new Promise<number>(() => undefined), 3]);
+    autosave.change("a");
+    void autosave.flush();
+    autosave.leave();
+    expect(saved).toEqual([["a", 1]]);
+    autosave.change("ab");
+    autosave.leave();
+    expect(saved).toEqual([
+      ["a", 1],
+      ["ab", null],
+    ]);
+    await vi.advanceTimersByTimeAsync(5000);
+    expect(saved).toHaveLength(2);
+    expect(autosave.state.kind).toBe("saved");
+  });
+
+  it("does not wait out its moment when the page goes", () => {
+    const { autosave, saved } = setUp();
+    autosave.change("a");
+    autosave.leave();
+    expect(saved).toEqual([["a", 1]]);
+  });
+
   it("sends nothing once the draft is gone", async () => {
     const { autosave, saved } = setUp();
     autosave.change("a");

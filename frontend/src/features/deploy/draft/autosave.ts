@@ -26,6 +26,7 @@ export class Autosave<T> {
   private pending: { value: T } | null = null;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private busy = false;
+  private sent: { value: T } | null = null;
   private stopped = false;
   private sending: Promise<void> = Promise.resolve();
 
@@ -52,6 +53,20 @@ export class Autosave<T> {
     clearTimeout(this.timer);
     if (this.pending === null || this.busy || this.state.kind === "conflict") return;
     await this.send(this.revision);
+  }
+
+  /**
+   * The page goes: what is pending is sent although an earlier save may still be on its way. The two may arrive in
+   * either order, so this one is not held to a revision: the older then loses, first or last.
+   */
+  leave(): void {
+    const left = this.pending;
+    if (!this.busy || left === null || left === this.sent || this.state.kind === "conflict") return void this.flush();
+    clearTimeout(this.timer);
+    this.options.save(left.value, null).then(
+      (revision) => this.arrived(left, revision),
+      (error: unknown) => this.set({ kind: "failed", error }),
+    );
   }
 
   /** Saves again after a failure; after a conflict, over what the other browser saved. */
@@ -82,15 +97,20 @@ export class Autosave<T> {
     const sent = this.pending;
     if (sent === null) return;
     this.busy = true;
+    this.sent = sent;
     this.set({ kind: "saving" });
     try {
-      this.revision = await this.options.save(sent.value, revision);
-      this.settle(sent);
+      this.arrived(sent, await this.options.save(sent.value, revision));
     } catch (error) {
       this.set(this.options.isConflict(error) ? { kind: "conflict" } : { kind: "failed", error });
     } finally {
       this.busy = false;
     }
+  }
+
+  private arrived(sent: { value: T }, revision: number): void {
+    this.revision = Math.max(this.revision, revision);
+    this.settle(sent);
   }
 
   /** What was typed while it was being sent goes next. */

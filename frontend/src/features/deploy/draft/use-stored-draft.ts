@@ -29,6 +29,8 @@ interface Held {
 
 const SAVED: SaveState = { kind: "saved", at: null };
 const nothing = () => () => undefined;
+const pageLeft = () =>
+  new Promise<void>((resolve) => window.addEventListener("pagehide", () => resolve(), { once: true }));
 
 export function useStoredDraft(id: string | undefined): StoredDraftControl {
   const queryClient = useQueryClient();
@@ -65,11 +67,11 @@ export function useStoredDraft(id: string | undefined): StoredDraftControl {
   const save = useSyncExternalStore(autosave?.subscribe ?? nothing, () => autosave?.state ?? SAVED);
 
   useEffect(() => {
-    const leave = () => void autosave?.flush();
+    const leave = () => autosave?.leave();
     window.addEventListener("pagehide", leave);
     return () => {
       window.removeEventListener("pagehide", leave);
-      leave();
+      void autosave?.flush();
     };
   }, [autosave]);
 
@@ -101,7 +103,8 @@ export function useStoredDraft(id: string | undefined): StoredDraftControl {
       void stored.refetch();
     },
     discard: async (keepUpload) => {
-      await autosave?.stop();
+      // A save that arrives later would find nothing; but a page that is left waits for nothing.
+      await Promise.race([autosave?.stop(), pageLeft()]);
       if (id === undefined) return;
       // The row stays in memory until the page is left: asked for again, it would be a 404.
       await deleteDraft(id, keepUpload);
