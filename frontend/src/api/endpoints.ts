@@ -22,6 +22,9 @@ export const endpointsQuery = () =>
     queryFn: ({ signal }) => getAll<Endpoint>(apiPath("endpoints"), { signal }),
   });
 
+/** The same list as the server has it now, whatever is held: for names that must be free. */
+export const endpointsNowQuery = () => ({ ...endpointsQuery(), staleTime: 0, refetchOnMount: "always" as const });
+
 export const endpointQuery = (name: string) =>
   queryOptions({
     queryKey: keys.endpoints.one(name),

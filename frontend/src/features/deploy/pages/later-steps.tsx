@@ -3,7 +3,7 @@ import { useDebouncedValue } from "@mantine/hooks";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useCallback, useEffect, useMemo } from "react";
-import { endpointsQuery } from "@/api/endpoints";
+import { endpointsNowQuery } from "@/api/endpoints";
 import { keys } from "@/api/keys";
 import { modelsQuery } from "@/api/models";
 import type { Upload } from "@/api/types";
@@ -72,7 +72,7 @@ export function LaterSteps({ step, source, upload, stored, mark, onStep, onResta
   });
   const defaults = useMutation({
     mutationFn: async () => {
-      const taken = (await queryClient.fetchQuery(endpointsQuery())).items.map((one) => one.name);
+      const taken = (await queryClient.fetchQuery(endpointsNowQuery())).items.map((one) => one.name);
       const endpoint = form.target === "new" ? freeEndpointName(form.endpoint, taken) : form.endpoint;
       return start.mutateAsync({ ...form, endpoint });
     },

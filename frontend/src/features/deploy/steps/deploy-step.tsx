@@ -2,7 +2,7 @@
 import { SegmentedControl, Select, Switch, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useEffect } from "react";
-import { endpointsQuery } from "@/api/endpoints";
+import { endpointsNowQuery } from "@/api/endpoints";
 import type { Endpoint } from "@/api/types";
 import { AsCodeButton } from "@/components/as-code";
 import { Card } from "@/components/card";
@@ -10,8 +10,9 @@ import { bytes } from "@/components/format";
 import { ProblemCard } from "@/components/problem-card";
 import { Chip } from "@/components/status";
 import { TrafficBar } from "@/components/traffic-bar";
-import { endpointNameProblem, freeEndpointName, suggestDeployment } from "../config/names";
+import { endpointNameProblem, suggestDeployment } from "../config/names";
 import { changedConfigs, type DeploySource } from "../config/source";
+import { namesTaken, placeProblem, suggestion } from "../config/suggestions";
 import classes from "../deploy.module.css";
 import type { DraftForm } from "../draft/draft";
 import { deployRecipe } from "../draft/recipe";
@@ -28,30 +29,11 @@ export interface DeployStepProps {
   onDeploy: () => void;
 }
 
-/** One that failed or was canceled and answers nobody: its name is free for the next try. */
-const mayBeReplaced = (deployment: Endpoint["deployments"][number], endpoint: Endpoint): boolean =>
-  ["Failed", "Canceled"].includes(deployment.provisioning_state) && !endpoint.traffic[deployment.name];
-
-const namesTaken = (endpoint: Endpoint | undefined): string[] =>
-  (endpoint?.deployments ?? []).filter((one) => !endpoint || !mayBeReplaced(one, endpoint)).map((one) => one.name);
-
-function placeProblem(draft: DraftForm, endpoints: readonly Endpoint[]): string | null {
-  const existing = endpoints.find((endpoint) => endpoint.name === draft.endpoint);
-  if (draft.target === "existing") {
-    if (!existing) return "Choose an endpoint.";
-    return existing.deployments.some((one) => one.name === draft.deployment && !mayBeReplaced(one, existing))
-      ? `${draft.endpoint} has a deployment ${draft.deployment} already. Choose another name.`
-      : null;
-  }
-  return existing
-    ? `An endpoint ${draft.endpoint} exists already. Choose another name, or deploy to it.`
-    : endpointNameProblem(draft.endpoint);
-}
-
 export function DeployStep({ source, draft, onDraft, nameNote, busy, failure, onBack, onDeploy }: DeployStepProps) {
-  const listed = useQuery(endpointsQuery()).data;
-  const endpoints = listed?.items ?? [];
-  useSuggestions(draft, listed?.items, onDraft);
+  const listed = useQuery(endpointsNowQuery());
+  const endpoints = listed.data?.items ?? [];
+  // A deployment under way takes its own names.
+  useSuggestions(draft, listed.isFetchedAfterMount && !busy ? listed.data?.items : undefined, onDraft);
   const existing =
     draft.target === "existing" ? endpoints.find((endpoint) => endpoint.name === draft.endpoint) : undefined;
   const problem = placeProblem(draft, endpoints);
@@ -214,23 +196,12 @@ function trafficNote(draft: DraftForm, existing: Endpoint | undefined): string {
     : "The endpoint answers as soon as every replica is ready.";
 }
 
-/** Until a name is typed: a free endpoint name, and the slot beside what serves. */
-function useSuggestions(
-  draft: DraftForm,
-  endpoints: readonly Endpoint[] | undefined,
-  onDraft: (part: Partial<DraftForm>) => void,
-): void {
-  const open = !draft.named && endpoints !== undefined;
-  const existing = endpoints?.find((endpoint) => endpoint.name === draft.endpoint);
-  const free = freeEndpointName(
-    draft.endpoint,
-    (endpoints ?? []).map((endpoint) => endpoint.name),
-  );
-  const slot = suggestDeployment(namesTaken(existing));
+/** Until a name is typed; `now` is known once the server has answered anew. */
+function useSuggestions(draft: DraftForm, now: readonly Endpoint[] | undefined, onDraft: (part: Partial<DraftForm>) => void): void {
+  const suggested = now === undefined ? null : suggestion(draft, now);
+  const text = JSON.stringify(suggested);
   useEffect(() => {
-    if (!open) return;
-    if (draft.target === "new" && free !== draft.endpoint) onDraft({ endpoint: free, named: true });
-    else if (draft.target === "existing" && existing && namesTaken(existing).includes(draft.deployment))
-      onDraft({ deployment: slot, named: true });
-  }, [draft.deployment, draft.endpoint, draft.target, existing, free, onDraft, open, slot]);
+    const names = JSON.parse(text) as Partial<DraftForm> | null;
+    if (names !== null) onDraft(names);
+  }, [onDraft, text]);
 }
