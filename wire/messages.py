@@ -213,6 +213,7 @@ class ReplicaSample:
     models: tuple[ModelCounters, ...] = ()
     memory_bytes: int = 0
     cpu_seconds: float = 0.0
+    started_at: float = 0.0  # of its process; 0 where the agent does not say
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from controlplane.metrics.types import SAMPLE_INTERVAL_S
+
 STALE_S: Final = 6.0  # a replica not sampled for this long shows a gap
+FRESH_S: Final = 2 * SAMPLE_INTERVAL_S  # a younger process was not sampled before
+START: Final = -1  # index of the moment at which a fresh process began, with nothing counted
 Sample = Mapping[str, Any]  # wire.messages.ReplicaSample as parsed JSON
 # Name of a sum -> field of wire.messages.ModelCounters.
 REQUESTS: Final = {
@@ -51,23 +55,31 @@ def _values(model: Mapping[str, Any], *, composed: bool) -> dict[str, float]:
 
 @dataclass(slots=True)
 class Track:
-    """One replica over time. ``sums`` only ever rise: a counter that fell has started from zero."""
+    """One replica over time. ``sums`` only ever rise: a counter that fell has started from zero.
+
+    ``began`` is when its process was started, where the first sample saw it fresh: what that sample
+    counted came since then. None where counting begins with the first sample.
+    """
 
     at: list[float] = field(default_factory=list)
     sums: list[dict[str, float]] = field(default_factory=list)
     gauges: list[dict[str, float]] = field(default_factory=list)
+    began: float | None = None
+
+    def before(self, t: float) -> int:
+        """Index of the last sample up to ``t`` to count from: the first, or ``START``, at least."""
+        return max(bisect_right(self.at, t) - 1, START if self.began is not None else 0)
 
     def window(self, t: float, width_s: float) -> tuple[int, int] | None:
         """Indices of the sample valid at ``t`` and of the one ``width_s`` before it.
 
-        None when there is none, when it is stale, or when it is the only one.
+        None when there is none, when it is stale, or when it is the only one of an old process.
         """
         last = bisect_right(self.at, t) - 1
-        if last < 1 or t - self.at[last] > max(STALE_S, width_s):
+        if last < (1 if self.began is None else 0) or t - self.at[last] > max(STALE_S, width_s):
             return None
         # why the tolerance: timers are not exact, and the sample meant is the one a tick earlier
-        base = bisect_right(self.at, self.at[last] - 0.9 * width_s) - 1
-        return (max(base, 0), last)
+        return (self.before(self.at[last] - 0.9 * width_s), last)
 
     def latest(self, t: float) -> int | None:
         last = bisect_right(self.at, t) - 1
@@ -75,10 +87,13 @@ class Track:
 
     def increase(self, name: str, span: tuple[int, int]) -> float:
         base, last = span
-        return self.sums[last].get(name, 0.0) - self.sums[base].get(name, 0.0)
+        counted = 0.0 if base == START else self.sums[base].get(name, 0.0)
+        return self.sums[last].get(name, 0.0) - counted
 
     def seconds(self, span: tuple[int, int]) -> float:
-        return self.at[span[1]] - self.at[span[0]]
+        base, last = span
+        began = self.began if base == START and self.began is not None else self.at[base]
+        return self.at[last] - began
 
 
 def track(samples: Iterable[Sample], only: str = "") -> Track:
@@ -87,17 +102,20 @@ def track(samples: Iterable[Sample], only: str = "") -> Track:
     before: dict[tuple[str, str], dict[str, float]] = {}
     sums: dict[str, float] = {}
     for sample in samples:
+        if not made.at:
+            made.began = _began(sample)
+        whole = made.began is not None
         sums = dict(sums)
         gauges = {"memory_bytes": float(sample.get("memory_bytes", 0))}
         models = sample["models"]
         composed = not only and any(model.get("step") for model in models)
-        _rise(sums, before, ("", ""), {"cpu_s": float(sample.get("cpu_seconds", 0.0))})
+        _rise(sums, before, ("", ""), {"cpu_s": float(sample.get("cpu_seconds", 0.0))}, whole)
         for model in models:
             if only and model["model"] != only:
                 continue
             seen = {**model, "step": False} if only else model
             key = (model["model"], model["version"])
-            _rise(sums, before, key, _values(seen, composed=composed))
+            _rise(sums, before, key, _values(seen, composed=composed), whole)
             gauges["pending"] = gauges.get("pending", 0.0) + model.get("pending_request_count", 0.0)
             gauges["instances"] = gauges.get("instances", 0.0) + model.get("instances", 0.0)
             load = float(model.get("load_seconds", 0.0))
@@ -108,16 +126,27 @@ def track(samples: Iterable[Sample], only: str = "") -> Track:
     return made
 
 
+def _began(first: Sample) -> float | None:
+    """When the process of a replica's first sample was started, if nobody can have sampled it
+    before. Older agents do not say."""
+    began = float(first.get("started_at", 0.0))
+    return began if 0 < float(first["at"]) - began <= FRESH_S else None
+
+
 def _rise(
     sums: dict[str, float],
     before: dict[tuple[str, str], dict[str, float]],
     key: tuple[str, str],
     now: dict[str, float],
+    whole: bool,
 ) -> None:
-    """Add what came since ``before``; what fell has started from zero."""
+    """Add what came since ``before``; what fell has started from zero.
+
+    ``whole``: the process has been seen since it began, so what is new has started from zero too.
+    """
     old = before.get(key)
     for name, value in now.items():
-        # the first sample is where counting begins: what came before is nobody's window
-        was = value if old is None else old.get(name, 0.0)
+        # why else its own value: what an old process counted before is nobody's window
+        was = old.get(name, 0.0) if old is not None else (0.0 if whole else value)
         sums[name] = sums.get(name, 0.0) + (value - was if value >= was else value)
     before[key] = now

@@ -201,6 +201,7 @@ class Agent:
                         models=models,
                         memory_bytes=memory,
                         cpu_seconds=seconds,
+                        started_at=seen.started_at,
                     )
                 )
         node = None

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controlplane.metrics import series
+from controlplane.metrics import series, stored
 from controlplane.metrics.counters import track
 from controlplane.metrics.histogram import FIRST_US, GROWTH, merged, quantile_us
 
@@ -169,3 +169,42 @@ def test_a_model_that_appears_later_counts_from_its_first_sample() -> None:
     second["models"].append({"model": "late", "version": "1", "request_success": 50.0})
     made = track([first, second])
     assert made.increase("success", (0, 1)) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("age", "expected"),
+    [
+        pytest.param(1.0, 30.0, id="started a second ago: all 30 came in that second"),
+        pytest.param(4.0, 7.5, id="as old as a fresh one may be"),
+        pytest.param(4.1, None, id="older: it may have been sampled before"),
+        pytest.param(0.0, None, id="its clock says that it starts now"),
+        pytest.param(-1.0, None, id="its clock is wrong"),
+    ],
+)
+def test_the_first_sample_of_a_fresh_replica_counts(age: float, expected: float | None) -> None:
+    first = sample(100.0, request_success=30) | {"started_at": 100.0 - age}
+    found = value("request_rate.blue", [first], [], 100.0)
+    assert found == (pytest.approx(expected) if expected is not None else None)
+
+
+def test_a_fresh_replica_goes_on_from_its_first_sample() -> None:
+    samples = [
+        sample(at, request_success=count) | {"started_at": 99.0}
+        for at, count in ((100.0, 30), (102.0, 40), (104.0, 60))
+    ]
+    assert value("request_rate.blue", samples, [], 102.0) == pytest.approx(5)
+    assert value("request_rate.blue", samples, [], 104.0) == pytest.approx(10)
+    assert value("memory_bytes.blue", samples, [], 99.5) is None
+    samples[2]["models"].append({"model": "late", "version": "1", "request_success": 8.0})
+    made = track(samples)
+    assert made.increase("success", (1, 2)) == 28.0
+    assert made.increase("success", made.window(104.0, 60.0) or (0, 0)) == 68.0
+
+
+def test_the_minute_of_a_fresh_replica_holds_its_first_sample() -> None:
+    samples = [sample(59.0, request_success=30) | {"started_at": 57.0}]
+    of = series.source([track(samples)])
+    assert stored.rolled(of, 0.0, 60.0)["sums"] == {"success": 30.0}
+    samples.append(sample(61.0, request_success=40) | {"started_at": 57.0})
+    of = series.source([track(samples)])
+    assert stored.rolled(of, 60.0, 120.0)["sums"] == {"success": 10.0}
