@@ -115,12 +115,22 @@ function metrics(name: string, query: URLSearchParams): unknown {
   return buckets(name, from, to, STEPS.find((step) => (to - from) / step <= 600) ?? 7200);
 }
 
+/** Refuses a body limit of zero, in the server's words. */
+function endpointChange(found: (typeof endpoints)[number], body: Record<string, unknown>): MockAnswer {
+  if (body["max_request_bytes"] === 0) {
+    const said = "0 is out of range: expected 1 to 2147483647.";
+    return { status: 400, body: { title: "Bad argument", status: 400, code: "BadArgument", detail: said, field: "max_request_bytes", errors: { max_request_bytes: [said] } } };
+  }
+  Object.assign(found, body);
+  return ok({ ...found });
+}
+
 function endpointRoute(method: string, path: string[], query: URLSearchParams, body: Record<string, unknown>): MockAnswer {
   const [name, section, item, leaf] = path;
   if (!name) return list(state.empty ? [] : endpoints);
   const found = endpoints.find((one) => one.name === name);
   if (!found) return missing(`Endpoint ${name}`);
-  if (!section) return method === "DELETE" ? ok(operations[0], 202) : ok(found);
+  if (!section) return method === "DELETE" ? ok(operations[0], 202) : method === "PATCH" ? endpointChange(found, body) : ok(found);
   if (section === "traffic") {
     found.traffic = body["traffic"] as Record<string, number>;
     return ok({ ...found });

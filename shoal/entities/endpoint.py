@@ -30,7 +30,10 @@ class IdentityConfiguration(Block):
 
 @dataclass(kw_only=True)
 class OnlineEndpoint(Entity):
-    """``traffic`` maps deployments to percent; the sum is 100, or 0 to answer nobody."""
+    """``traffic`` maps deployments to percent; the sum is 100, or 0 to answer nobody.
+
+    Limits that are None stay as they are; ``[]``, 0 and ``{}`` take them away.
+    """
 
     auth_mode: str = "key"
     location: str | None = None
@@ -40,6 +43,9 @@ class OnlineEndpoint(Entity):
     kind: str | None = None
     public_network_access: str | None = None
     compute: str | None = None
+    cors_origins: list[str] | None = None
+    max_request_bytes: int | None = None
+    rate_limit: dict[str, Any] | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -39,11 +39,20 @@ IDENTITY: Final[Table] = {
     "tenant_id": Key(text),
 }
 
+RATE_LIMIT: Final[Table] = {
+    "requests_per_second": Key(integer),
+    "burst": Key(integer),
+    "per": Key(choice("endpoint", "key")),
+}
+
 ENDPOINT: Final[Table] = {
     **COMMON,
     "auth_mode": Key(choice(*AUTH_MODES)),
     "traffic": Key(shares),
     "mirror_traffic": Key(shares),
+    "cors_origins": Key(listing(text)),
+    "max_request_bytes": Key(integer),
+    "rate_limit": Key(block(RATE_LIMIT)),
     "public_network_access": Key(
         choice("enabled", "disabled"),
         Use.KEEP,

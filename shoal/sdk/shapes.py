@@ -23,7 +23,10 @@ WORKSPACE: Final = (
 )
 OWN_ID: Final = "azureml.onlineendpointid"  # a property that scripts read
 # What REST has fields of its own for; the rest of an entity is declared.
-ENDPOINT_FIELDS: Final = frozenset({"name", "description", "tags", "traffic", "mirror_traffic"})
+LIMITS: Final = ("cors_origins", "max_request_bytes", "rate_limit")
+ENDPOINT_FIELDS: Final = frozenset(
+    {"name", "description", "tags", "traffic", "mirror_traffic", *LIMITS}
+)
 DEPLOYMENT_FIELDS: Final = frozenset(
     {
         "name",
@@ -69,6 +72,17 @@ def endpoint_body(endpoint: OnlineEndpoint) -> Values:
         "tags": texts(endpoint.tags),
         "auth_mode": "key" if endpoint.auth_mode == "key" else "aml_token",
         "declared": {name: value for name, value in said.items() if value != {}},
+        **_limits(endpoint),
+    }
+
+
+def _limits(endpoint: OnlineEndpoint) -> Values:
+    """Those that the entity names; one that is empty is taken away."""
+    named = {name: getattr(endpoint, name) for name in LIMITS}
+    return {
+        name: value or ([] if isinstance(value, list) else None)
+        for name, value in named.items()
+        if value is not None
     }
 
 
@@ -89,6 +103,7 @@ def endpoint_of(shown: Endpoint) -> OnlineEndpoint:
         "auth_mode": said.get("auth_mode") or shown.get("auth_mode") or "key",
         "traffic": shown.get("traffic"),
         "mirror_traffic": shown.get("mirror_traffic"),
+        **{name: shown.get(name) for name in LIMITS},
     }
     endpoint = kind(**values)
     endpoint.id = identity

@@ -9,6 +9,7 @@ import type {
   DeployRequest,
   Endpoint,
   EndpointKeys,
+  EndpointLimits,
   EndpointToken,
   LogLine,
   MetricColumns,
@@ -41,7 +42,7 @@ export const createEndpoint = (body: { name: string; description?: string; auth_
   post<Endpoint>(apiPath("endpoints"), body);
 export const updateEndpoint = (
   name: string,
-  body: { description?: string; tags?: Record<string, string>; auth_mode?: Endpoint["auth_mode"] },
+  body: { description?: string; tags?: Record<string, string>; auth_mode?: Endpoint["auth_mode"] } & Partial<EndpointLimits>,
 ) =>
   patch<Endpoint>(apiPath("endpoints", name), body);
 export const deleteEndpoint = (name: string) => del<Operation>(apiPath("endpoints", name));

@@ -61,6 +61,7 @@ export type Replica = Schemas["Replica"];
 export type Deployment = Schemas["Deployment"];
 export type DeploymentRevision = Schemas["DeploymentRevision"];
 export type Endpoint = Schemas["Endpoint"];
+export type EndpointLimits = Pick<Schemas["PatchedEndpointPatchRequest"], "cors_origins" | "max_request_bytes" | "rate_limit">;
 export type EndpointModel = Schemas["DeployedModel"];
 export type EndpointToken = Schemas["EndpointToken"];
 export type EndpointKeys = Schemas["EndpointKeys"];

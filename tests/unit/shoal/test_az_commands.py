@@ -158,6 +158,30 @@ def test_traffic_is_given_in_one_text_or_several(
     assert az(*update, "--traffic", "blue=half") == 2
 
 
+@pytest.mark.parametrize(
+    ("setting", "field", "expected"),
+    [
+        ('cors_origins=["https://a.example"]', "cors_origins", ["https://a.example"]),
+        ("max_request_bytes=1024", "max_request_bytes", 1024),
+        ('rate_limit={"requests_per_second":5,"per":"key"}', "rate_limit",
+         {"requests_per_second": 5, "per": "key"}),
+        ("cors_origins=[]", "cors_origins", []),
+        ("max_request_bytes=0", "max_request_bytes", None),
+        ("rate_limit={}", "rate_limit", None),
+    ],
+)  # fmt: skip
+def test_limits_are_set_and_taken_away(
+    az: Az, installed: FakeServer, setting: str, field: str, expected: object
+) -> None:
+    az("ml", "online-endpoint", "create", "-n", "ep-1", "--set", "max_request_bytes=7")
+    update = ("ml", "online-endpoint", "update", "--name", "ep-1")
+    assert az(*update, "--set", 'cors_origins=["http://old"]', "rate_limit.burst=9") == 0
+    assert az(*update, "--set", setting) == 0
+    row = installed.endpoints["ep-1"]
+    old = {"cors_origins": ["http://old"], "max_request_bytes": 7, "rate_limit": {"burst": 9}}
+    assert {name: row[name] for name in old} == {**old, field: expected}
+
+
 def test_a_token_endpoint_gives_tokens(az: Az, capsys: Capture) -> None:
     az("ml", "online-endpoint", "create", "-n", "ep-1", "--auth-mode", "aml_token", "-o", "none")
     assert az("ml", "online-endpoint", "get-credentials", "-n", "ep-1") == 0

@@ -1,6 +1,7 @@
 /** The endpoint's actions in other words: commands, calls, files. */
 import { apiPath } from "@/api/client";
 import type { Recipe } from "@/components/as-code";
+import type { LimitsBody } from "./limits/limits";
 import { type Split, splitText } from "./traffic";
 
 const pairs = (split: Split): string[] => Object.entries(split).map(([name, share]) => `${name}=${share}`);
@@ -38,5 +39,22 @@ export function updateRecipe(endpoint: string, deployment: string, body: Record<
   return {
     title: `Update ${deployment}`,
     api: [{ method: "POST", path: apiPath("endpoints", endpoint, "deployments", deployment, "update"), body }],
+  };
+}
+
+/** In a file and for `--set`, 0 and {} take a limit away: what is left out stays as it is. */
+export function limitsRecipe(endpoint: string, body: LimitsBody): Recipe {
+  const values = { cors_origins: body.cors_origins, max_request_bytes: body.max_request_bytes ?? 0, rate_limit: body.rate_limit ?? {} };
+  return {
+    title: `Set the limits of ${endpoint}`,
+    cli: [["shoal", "online-endpoint", "update", "--name", endpoint, "--set", ...Object.entries(values).map(([name, value]) => `${name}=${JSON.stringify(value)}`)]],
+    api: [{ method: "PATCH", path: apiPath("endpoints", endpoint), body }],
+    yaml: [
+      {
+        name: `${endpoint}.yml`,
+        document: { name: endpoint, ...values },
+        command: ["shoal", "online-endpoint", "update", "--file", `${endpoint}.yml`],
+      },
+    ],
   };
 }

@@ -13,6 +13,7 @@ import { ConfirmModal } from "@/components/confirm-modal";
 import { notifyDone, notifyProblem } from "@/components/notify";
 import { RefusingButton } from "@/components/refusing-button";
 import { RequestSettings } from "../components/request-settings";
+import { LimitsCard } from "../limits/limits-card";
 import { useEndpoint } from "../hooks/use-endpoint";
 import classes from "./settings-tab.module.css";
 
@@ -69,6 +70,7 @@ export function SettingsTab() {
         </Radio.Group>
         <p className={classes["text"]}>Both are checked at the gateway by their hash, and act within five seconds.</p>
       </Card>
+      <LimitsCard endpoint={endpoint} />
       {endpoint.deployments.length > 0 ? (
         <Card title="Requests" hint="by deployment; in force within seconds, no replica restarts">
           {endpoint.deployments.map((deployment) => (
