@@ -52,3 +52,10 @@ def colour_for(
             if colour in candidates:
                 return colour
     return None
+
+
+def variable_problem(name: str) -> str | None:
+    """Why no process can have an environment variable of this name; None when one can."""
+    if not name or "=" in name or not name.isprintable():
+        return f"{name!r} cannot be a variable: expected printable characters without '='."
+    return None

@@ -15,7 +15,14 @@ from controlplane.deployments.serializers.limits import (
     RateLimitSerializer,
 )
 from controlplane.deployments.serializers.placement import LIMIT_REPLICAS, PlacementFields
-from controlplane.deployments.serializers.probes import ProbeFields, ProbeSerializer
+from controlplane.deployments.serializers.probes import ProbeSerializer
+from controlplane.deployments.serializers.settings import (
+    ConcurrencyField,
+    SecretsField,
+    SettingsFields,
+    TimeoutField,
+    VariablesField,
+)
 from controlplane.deployments.types import (
     AntiAffinity,
     AuthMode,
@@ -26,7 +33,6 @@ from controlplane.deployments.types import (
 )
 
 Fields = serializers.Serializer[Any]
-LIMIT_CONCURRENCY = 10_000
 LIMIT_DECLARED_CHARS = 65_536
 
 
@@ -41,20 +47,6 @@ class DeclaredField(serializers.DictField):
         if value and len(json.dumps(value)) > LIMIT_DECLARED_CHARS:
             raise serializers.ValidationError(f"More than {LIMIT_DECLARED_CHARS} characters.")
         return value
-
-
-class ConcurrencyField(serializers.IntegerField):
-    """How many requests one replica works on at a time; as many again may wait for it."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(
-            required=False,
-            allow_null=True,
-            min_value=1,
-            max_value=LIMIT_CONCURRENCY,
-            help_text="as many again may wait, more get 429; null: no limit but the gateway's own",
-            **options,
-        )
 
 
 class ProblemSerializer(Fields):
@@ -271,14 +263,10 @@ class DeploymentRollSerializer(Fields):
     model = serializers.CharField(required=False, default="", allow_blank=True, max_length=255)
     version = serializers.CharField(required=False, default="", allow_blank=True, max_length=70)
     config_revision = serializers.IntegerField(required=False, default=None, allow_null=True)
-    environment = serializers.DictField(
+    environment = VariablesField(
         child=serializers.CharField(), required=False, default=None, allow_null=True
     )
-    secret_environment = serializers.DictField(
-        child=serializers.CharField(allow_null=True, max_length=65_536, trim_whitespace=False),
-        required=False,
-        default=dict,
-    )
+    secret_environment = SecretsField()
 
 
 class RollbackSerializer(Fields):
@@ -295,7 +283,7 @@ class KeyRegenerateSerializer(Fields):
     key_type = serializers.ChoiceField(choices=["primary", "secondary"])
 
 
-class DeploymentInputSerializer(PlacementFields, ProbeFields):
+class DeploymentInputSerializer(PlacementFields, SettingsFields):
     name = serializers.CharField(required=False, default="", allow_blank=True, max_length=32)
     model = serializers.CharField(max_length=255)
     version = serializers.CharField(
@@ -313,18 +301,6 @@ class DeploymentInputSerializer(PlacementFields, ProbeFields):
     instance_count = serializers.IntegerField(
         required=False, default=1, min_value=1, max_value=LIMIT_REPLICAS
     )
-    environment = serializers.DictField(child=serializers.CharField(), required=False, default=dict)
-    secret_environment = serializers.DictField(
-        child=serializers.CharField(allow_null=True, max_length=65_536, trim_whitespace=False),
-        required=False,
-        default=dict,
-        help_text="kept encrypted, never shown; those that are not named stay, null removes one",
-    )
-    request_timeout_ms = serializers.IntegerField(
-        required=False, default=60_000, min_value=1, max_value=3_600_000
-    )
-    max_concurrent_requests_per_instance = ConcurrencyField(default=None)
-    retries = serializers.BooleanField(required=False, default=True)
     traffic = serializers.IntegerField(required=False, default=0, min_value=0, max_value=100)
 
 
@@ -335,12 +311,12 @@ class DeploymentPatchSerializer(Fields):
     description = serializers.CharField(required=False, allow_blank=True)
     tags = serializers.DictField(child=serializers.CharField(allow_blank=True), required=False)
     declared = DeclaredField(required=False)
-    request_timeout_ms = serializers.IntegerField(required=False, min_value=1, max_value=3_600_000)
+    request_timeout_ms = TimeoutField()
     max_concurrent_requests_per_instance = ConcurrencyField()
     retries = serializers.BooleanField(required=False)
 
 
-class DeployInputSerializer(PlacementFields):
+class DeployInputSerializer(PlacementFields, SettingsFields):
     model = serializers.CharField(max_length=255)
     version = serializers.CharField(
         required=False, default="latest", help_text="a number, or an alias: @latest, @champion"

@@ -5,19 +5,21 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
 
+from controlplane.deployments.serializers.limits import RangeField
+
 Fields = serializers.Serializer[Any]
 LONGEST_S = 3600
 
 
 def _seconds(default: int, help_text: str, *, least: int = 1) -> serializers.IntegerField:
-    return serializers.IntegerField(
-        required=False, default=default, min_value=least, max_value=LONGEST_S, help_text=help_text
+    return RangeField(
+        required=False, default=default, least=least, most=LONGEST_S, help_text=help_text
     )
 
 
 def _times(default: int) -> serializers.IntegerField:
-    return serializers.IntegerField(
-        required=False, default=default, min_value=1, max_value=1000, help_text="answers in a row"
+    return RangeField(
+        required=False, default=default, least=1, most=1000, help_text="answers in a row"
     )
 
 

@@ -73,11 +73,11 @@ def deploy(*, spec: Spec, endpoint: str, deployment: str, actor: str, now: datet
         row = locked(name) or endpoint_create(name=name, actor=actor, now=now)
         not_deleting(row)
         for running in operations_active(name):
-            if is_same(running, row, deployment, version, revision):
+            if is_same(running, row, deployment, spec, version, revision):
                 return running
         if spec.traffic:
             nothing_active(name)
-        existing = running_as_asked(row, deployment, version, revision)
+        existing = running_as_asked(row, deployment, spec, version, revision)
         if existing is not None:
             # the same model runs there already: only the difference is made up
             operation = scaling_open(

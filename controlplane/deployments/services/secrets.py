@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from controlplane.core import vault
 from controlplane.core.errors import Invalid
+from controlplane.deployments.naming import variable_problem
 from controlplane.deployments.selectors.desired import SECRETS
 
 
@@ -13,8 +14,8 @@ def secrets_merged(
     """Sealed values by name: those of ``old``, changed; None takes one away. Raises Invalid."""
     found = dict(old)
     for name, clear in (changes or {}).items():
-        if not name or "=" in name or "\0" in name or not name.isprintable():
-            raise Invalid(f"{name!r} cannot be a variable.", field="secret_environment")
+        if why := variable_problem(name):
+            raise Invalid(why, field="secret_environment")
         if clear is None:
             found.pop(name, None)
         else:

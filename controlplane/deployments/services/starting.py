@@ -1,6 +1,6 @@
 """What every change of a deployment begins with: the row, held and checked, and its operation."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
 
@@ -119,22 +119,44 @@ def instance_type_of(spec: Spec) -> InstanceType | None:
     return match(declared, instance_type_list()) if isinstance(declared, str) else None
 
 
+# What may be said beside the model; what is left at its default is not asked for.
+SETTINGS = (
+    "environment", "request_timeout_ms", "max_concurrent_requests_per_instance", "retries",
+    "liveness_probe", "readiness_probe",
+)  # fmt: skip
+PLAIN = {field.name: field.default for field in fields(Spec)}
+
+
+def _set_as_asked(row: Deployment, spec: Spec) -> bool:
+    """Whether a deployment has the settings that were asked for; secrets cannot be compared."""
+    asked = {name: getattr(spec, name) for name in SETTINGS}
+    return not spec.secret_environment and all(
+        value in ({}, PLAIN[name]) or getattr(row, name) == value for name, value in asked.items()
+    )
+
+
 def is_same(
     operation: Operation,
     endpoint: Endpoint,
     deployment: str,
+    spec: Spec,
     version: ModelVersion,
     revision: ConfigRevision | None,
 ) -> bool:
     if operation.kind != OperationKind.DEPLOY or deployment not in ("", operation.deployment):
         return False
-    return endpoint.deployments.filter(
+    rows = endpoint.deployments.filter(
         name=operation.deployment, model_version=version, config_revision=revision
-    ).exists()
+    )
+    return any(_set_as_asked(row, spec) for row in rows)
 
 
 def running_as_asked(
-    endpoint: Endpoint, name: str, version: ModelVersion, revision: ConfigRevision | None
+    endpoint: Endpoint,
+    name: str,
+    spec: Spec,
+    version: ModelVersion,
+    revision: ConfigRevision | None,
 ) -> Deployment | None:
     rows = endpoint.deployments.filter(
         model_version=version,
@@ -143,7 +165,8 @@ def running_as_asked(
     )
     if name:
         rows = rows.filter(name=name)
-    found = sorted(rows, key=lambda row: -endpoint.traffic.get(row.name, 0))
+    rows_set = [row for row in rows if _set_as_asked(row, spec)]
+    found = sorted(rows_set, key=lambda row: -endpoint.traffic.get(row.name, 0))
     free = [row for row in found if not operations_active(endpoint.name, row.name).exists()]
     return free[0] if free else None
 

@@ -1758,6 +1758,23 @@ export interface components {
              * @default preferred
              */
             anti_affinity?: components["schemas"]["StrictnessEnum"];
+            /** @description a runtime that fails it is ended and started again */
+            liveness_probe?: components["schemas"]["ProbeRequest"] | null;
+            /** @description a replica that fails it gets no requests */
+            readiness_probe?: components["schemas"]["ProbeRequest"] | null;
+            environment?: {
+                [key: string]: string;
+            };
+            /** @description kept encrypted, never shown; those that are not named stay, null removes one */
+            secret_environment?: {
+                [key: string]: string | null;
+            };
+            /** @default 60000 */
+            request_timeout_ms?: number;
+            /** @description as many again may wait, more get 429; null: no limit but the gateway's own */
+            max_concurrent_requests_per_instance?: number | null;
+            /** @default true */
+            retries?: boolean;
             model: string;
             /**
              * @description a number, or an alias: @latest, @champion
@@ -1884,6 +1901,19 @@ export interface components {
             liveness_probe?: components["schemas"]["ProbeRequest"] | null;
             /** @description a replica that fails it gets no requests */
             readiness_probe?: components["schemas"]["ProbeRequest"] | null;
+            environment?: {
+                [key: string]: string;
+            };
+            /** @description kept encrypted, never shown; those that are not named stay, null removes one */
+            secret_environment?: {
+                [key: string]: string | null;
+            };
+            /** @default 60000 */
+            request_timeout_ms?: number;
+            /** @description as many again may wait, more get 429; null: no limit but the gateway's own */
+            max_concurrent_requests_per_instance?: number | null;
+            /** @default true */
+            retries?: boolean;
             /** @default  */
             name?: string;
             model: string;
@@ -1908,19 +1938,6 @@ export interface components {
             replace?: boolean;
             /** @default 1 */
             instance_count?: number;
-            environment?: {
-                [key: string]: string;
-            };
-            /** @description kept encrypted, never shown; those that are not named stay, null removes one */
-            secret_environment?: {
-                [key: string]: string | null;
-            };
-            /** @default 60000 */
-            request_timeout_ms?: number;
-            /** @description as many again may wait, more get 429; null: no limit but the gateway's own */
-            max_concurrent_requests_per_instance?: number | null;
-            /** @default true */
-            retries?: boolean;
             /** @default 0 */
             traffic?: number;
         };
