@@ -1,5 +1,6 @@
 /** A `WebSocket` that talks like `/ws/v1`: a snapshot, then made-up ticks at 2 Hz. */
 import { batchKey, batchTimeKey, hostKey, metricKey, type Metric } from "../src/live/metric-keys";
+import { consoleAnswer } from "./console";
 import { endpoints } from "./db";
 
 const HZ = 2;
@@ -135,12 +136,18 @@ export class MockSocket {
 
   private ahead = 0;
 
-  constructor() {
+  constructor(private readonly url: string | URL = "") {
     (window as unknown as { mockTicks: (count: number) => void }).mockTicks = (count) => this.burst(count);
     setTimeout(() => this.onopen?.(new Event("open")), 30);
   }
 
-  send(text: string): void {
+  send(text: string | Uint8Array): void {
+    // Tensors come as bytes; what they hold changes no answer.
+    if (typeof text !== "string") return;
+    if (String(this.url).includes("/ws/v1/console/")) {
+      consoleAnswer(text, (message) => this.emit(message));
+      return;
+    }
     const message = JSON.parse(text) as { op: string; topic: string; range?: number };
     if (message.op === "unsub") {
       clearInterval(this.timers.get(message.topic));

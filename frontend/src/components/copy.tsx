@@ -20,12 +20,12 @@ async function writeClipboard(text: string): Promise<void> {
   area.remove();
 }
 
-function useCopied(): [boolean, (text: string) => void] {
+function useCopied(): [boolean, (text: CopyButtonProps["text"]) => void] {
   const [copied, setCopied] = useState(false);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   useEffect(() => () => clearTimeout(timer.current), []);
-  const copy = (text: string) => {
-    void writeClipboard(text).then(() => {
+  const copy = (text: CopyButtonProps["text"]) => {
+    void writeClipboard(typeof text === "string" ? text : text()).then(() => {
       setCopied(true);
       clearTimeout(timer.current);
       timer.current = setTimeout(() => setCopied(false), 1500);
@@ -35,7 +35,8 @@ function useCopied(): [boolean, (text: string) => void] {
 }
 
 export interface CopyButtonProps {
-  text: string;
+  /** A function where the text is long: it is written when it is asked for. */
+  text: string | (() => string);
   /** What is copied, for the accessible name: "scoring URL". */
   label: string;
   /** With words beside the icon. */

@@ -1,5 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { areProbabilities, barLengths, classRow, isClassTensor, softmax, topClasses } from "./class-scores";
+import {
+  areProbabilities,
+  barLength,
+  barRange,
+  bestClasses,
+  foundClasses,
+  isClassTensor,
+  rankedClasses,
+  softmax,
+  topClasses,
+} from "./class-scores";
 
 describe("softmax", () => {
   it("sums to one and survives large scores", () => {
@@ -29,11 +39,6 @@ describe("class tensors", () => {
     expect(areProbabilities([-0.5, 1.5])).toBe(false);
     expect(areProbabilities([NaN, 1])).toBe(false);
   });
-
-  it("give up one row", () => {
-    expect(classRow([1, 2, 3, 4, 5, 6], [2, 3], 1)).toEqual([4, 5, 6]);
-    expect(classRow([1, 2], [2], 0)).toEqual([1, 2]);
-  });
 });
 
 describe("bars", () => {
@@ -42,9 +47,41 @@ describe("bars", () => {
     expect(top.map(({ label }) => label)).toEqual(["c", "3", "a", "b"]);
   });
 
-  it("scale probabilities as they are and raw scores by their range", () => {
-    expect(barLengths(topClasses([0.2, 0.8], null, 2), true)).toEqual([0.8, 0.2]);
-    expect(barLengths(topClasses([-1, 3], null, 2), false)).toEqual([1, 0]);
-    expect(barLengths(topClasses([0, 0], null, 2), false)).toEqual([0, 0]);
+  it.each<[string, number[], boolean, number[]]>([
+    ["probabilities as they are", [0.8, 0.2], true, [0.8, 0.2]],
+    ["raw scores by their range", [3, -1], false, [1, 0]],
+    ["nothing where all are the same", [0, 0], false, [0, 0]],
+    ["what is no number", [1, NaN, Infinity], false, [1, 0, 0]],
+  ])("scale %s", (_, values, probabilities, lengths) => {
+    const range = barRange(values, probabilities);
+    expect(values.map((value) => barLength(value, range))).toEqual(lengths);
+  });
+});
+
+describe("many classes", () => {
+  const MANY = 200_000;
+  const values = Float64Array.from({ length: MANY }, (_, index) => (index * 7919) % MANY);
+  const labels = Array.from(values, (_, index) => `class number ${index}`);
+
+  it("are ranked like the best few of them", () => {
+    const order = rankedClasses(values);
+    expect(Array.from(order.subarray(0, 10))).toEqual(bestClasses(values, 10));
+    expect(values[order[0] ?? -1]).toBe(MANY - 1);
+    expect(values[order.at(-1) ?? -1]).toBe(0);
+  });
+
+  it("are found by name and by number, in their order", () => {
+    const order = rankedClasses(values);
+    expect(foundClasses(order, labels, " ")).toBe(order);
+    expect(Array.from(foundClasses(order, null, "17"))).toEqual([17]);
+    expect(Array.from(foundClasses(order, labels, "NUMBER 19999"))).toEqual(
+      Array.from(order).filter((index) => String(index).startsWith("19999")),
+    );
+    expect(foundClasses(order, labels, "cat")).toHaveLength(0);
+  });
+
+  it("have probabilities", () => {
+    expect(areProbabilities(softmax(values))).toBe(true);
+    expect(barRange(values, false)).toEqual({ low: 0, high: MANY - 1 });
   });
 });

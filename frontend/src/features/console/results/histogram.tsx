@@ -1,11 +1,12 @@
 /** How the values of a tensor are spread. */
+import { useMemo } from "react";
 import { significant } from "@/components/format";
 import classes from "../console.module.css";
 import { binned } from "./bins";
 import { numbersOf, type OutputTensor } from "./output-tensor";
 
 export function Histogram({ tensor }: { tensor: OutputTensor }) {
-  const bins = binned(numbersOf(tensor.elements));
+  const bins = useMemo(() => binned(numbersOf(tensor.elements)), [tensor]);
   if (bins === null) return null;
   const highest = Math.max(...bins.counts);
   return (

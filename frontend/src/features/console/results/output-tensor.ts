@@ -54,6 +54,10 @@ export function numbersOf(elements: Elements, from = 0, count = elements.length)
   return result;
 }
 
+/** The first values, without a copy of all. */
+export const firstOf = (elements: Elements, count: number): (Element | bigint)[] =>
+  Array.from({ length: Math.min(count, elements.length) }, (_, index) => elements[index] ?? Number.NaN);
+
 /** Comma-separated, a line per row of the last axis. Texts are quoted where they must be. */
 export function csvOf(tensor: OutputTensor): string {
   const columns = tensor.shape.length > 1 ? (tensor.shape.at(-1) ?? 1) : 1;

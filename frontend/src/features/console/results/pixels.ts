@@ -37,6 +37,9 @@ export function finiteRange(values: ArrayLike<number>): Range | null {
   return low <= high ? { low, high } : null;
 }
 
+const HEAT_STEPS = 256;
+const HEAT = Array.from({ length: HEAT_STEPS }, (_, index) => heatColour(index / (HEAT_STEPS - 1)));
+
 /** One pixel per value; what is not finite stays see-through. */
 export function heatPixels(values: ArrayLike<number>, range: Range): Uint8ClampedArray<ArrayBuffer> {
   const pixels = new Uint8ClampedArray(values.length * 4);
@@ -44,7 +47,11 @@ export function heatPixels(values: ArrayLike<number>, range: Range): Uint8Clampe
   for (let index = 0; index < values.length; index += 1) {
     const value = values[index] ?? NaN;
     if (!Number.isFinite(value)) continue;
-    pixels.set([...heatColour((value - range.low) / width), 255], index * 4);
+    const [red, green, blue] = HEAT[Math.round(((value - range.low) / width) * (HEAT_STEPS - 1))] ?? [0, 0, 0];
+    pixels[index * 4] = red;
+    pixels[index * 4 + 1] = green;
+    pixels[index * 4 + 2] = blue;
+    pixels[index * 4 + 3] = 255;
   }
   return pixels;
 }

@@ -1,6 +1,6 @@
 /** Responses of a stream as they come; one of them in full. */
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import type { ConsoleModel } from "@/api/types";
 import { count, duration, significant } from "@/components/format";
 import type { StreamPart } from "../socket/console-socket";
@@ -30,8 +30,8 @@ export function StreamView({ parts, model, running }: StreamViewProps) {
     // The newest stays in view while responses come and nothing was picked.
     if (running && picked === null && parts.length > 0) rows.scrollToIndex(parts.length - 1);
   }, [running, picked, parts.length, rows]);
-  const figures = streamFigures(parts);
-  const text = streamedText(parts);
+  const figures = useMemo(() => streamFigures(parts), [parts]);
+  const text = useMemo(() => streamedText(parts), [parts]);
   const shown = parts[picked ?? parts.length - 1];
   return (
     <>

@@ -1,7 +1,7 @@
 /** Figures of a stream of responses. Pure. */
 import { elementText } from "../tensor/datatypes";
 import type { StreamPart } from "../socket/console-socket";
-import { outputTensor } from "./output-tensor";
+import { firstOf, outputTensor } from "./output-tensor";
 
 export interface StreamFigures {
   count: number;
@@ -46,8 +46,9 @@ export function partSummary(part: StreamPart): string {
   if (part.outputs.length === 0) return "no outputs";
   return part.outputs
     .map((output) => {
-      const values = Array.from(outputTensor(output).elements).slice(0, SHOWN_VALUES).map(elementText).join(", ");
-      return `${output.name} = ${values}${output.data.length > SHOWN_VALUES ? ", …" : ""}`;
+      const { elements } = outputTensor(output);
+      const values = firstOf(elements, SHOWN_VALUES).map(elementText).join(", ");
+      return `${output.name} = ${values}${elements.length > SHOWN_VALUES ? ", …" : ""}`;
     })
     .join(" · ");
 }

@@ -11,8 +11,9 @@ import classes from "../console.module.css";
 import { CanvasView } from "./canvas-view";
 import { DownloadButton } from "./download-button";
 import { Histogram } from "./histogram";
-import { csvOf, isNumeric, numbersOf, type OutputTensor } from "./output-tensor";
+import { csvOf, firstOf, isNumeric, numbersOf, type OutputTensor } from "./output-tensor";
 import { npyBytes } from "../tensor/npy";
+import { picturesOf } from "./views";
 import { finiteRange, heatPixels, picturePixels, pictureScale, pictureShape, pictureType } from "./pixels";
 
 export function Stats({ tensor }: { tensor: OutputTensor }) {
@@ -40,7 +41,7 @@ export function Stats({ tensor }: { tensor: OutputTensor }) {
       </span>
       {tensor.complete ? null : <span>the first {count(tensor.elements.length)} were sent here</span>}
       <span className={classes["tools"]}>
-        <CopyButton text={csvOf(tensor)} label={`${tensor.name} as CSV`} />
+        <CopyButton text={() => csvOf(tensor)} label={`${tensor.name} as CSV`} />
         <DownloadButton label="CSV" name={`${tensor.name}.csv`} type="text/csv" content={() => csvOf(tensor)} />
         {npy && tensor.datatype !== "BYTES" ? (
           <DownloadButton label=".npy" name={`${tensor.name}.npy`} type="application/octet-stream" content={npy} />
@@ -148,14 +149,6 @@ function DrawnPicture({ tensor }: { tensor: OutputTensor }) {
   );
 }
 
-/** Encoded pictures among the items of a BYTES tensor. */
-export const picturesOf = (tensor: OutputTensor): Uint8Array<ArrayBuffer>[] =>
-  tensor.datatype === "BYTES"
-    ? Array.from(tensor.elements).filter(
-        (value): value is Uint8Array<ArrayBuffer> => value instanceof Uint8Array && pictureType(value) !== null,
-      )
-    : [];
-
 function EncodedPictures({ tensor }: { tensor: OutputTensor }) {
   const [urls, setUrls] = useState<string[]>([]);
   useEffect(() => {
@@ -177,7 +170,7 @@ function EncodedPictures({ tensor }: { tensor: OutputTensor }) {
 const TEXT_LIMIT = 200;
 
 export function TextOf({ tensor }: { tensor: OutputTensor }) {
-  const texts = Array.from(tensor.elements).slice(0, TEXT_LIMIT);
+  const texts = firstOf(tensor.elements, TEXT_LIMIT);
   return (
     <div className={classes["texts"]} tabIndex={0} role="region" aria-label={`Texts of ${tensor.name}`}>
       {texts.map((text, index) => (

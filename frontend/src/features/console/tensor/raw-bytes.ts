@@ -130,7 +130,9 @@ export function readRaw(datatype: string, bytes: Uint8Array): Element[] {
   if (read === undefined) return readStrings(bytes, view);
   const { width } = datatypeInfo(datatype);
   if (bytes.length % width !== 0) throw new RangeError(`${bytes.length} bytes are no whole number of ${datatype} values`);
-  return Array.from({ length: bytes.length / width }, (_, index) => read(view, index * width));
+  const found: Element[] = [];
+  for (let at = 0; at < bytes.length; at += width) found.push(read(view, at));
+  return found;
 }
 
 function readStrings(bytes: Uint8Array, view: DataView): Element[] {
@@ -164,7 +166,11 @@ export function base64(bytes: Uint8Array): string {
 
 /** Throws when the text is not base64. */
 export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
-  return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+  const binary = atob(text);
+  // A loop: an iterator over the characters takes a second where this takes 20 ms.
+  const bytes = new Uint8Array(binary.length);
+  for (let index = 0; index < bytes.length; index += 1) bytes[index] = binary.charCodeAt(index);
+  return bytes;
 }
 
 /** As the console's socket takes it: readable values, or the raw bytes. */

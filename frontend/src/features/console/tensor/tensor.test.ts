@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { parseExactly } from "../socket/exact-json";
 import { parseElement } from "./datatypes";
 import { readPasted } from "./pasted-data";
 import { base64, bfloatBits, fromBase64, halfBits, halfValue, rawBytes, readRaw, tensorBytes, wireData } from "./raw-bytes";
@@ -195,5 +196,18 @@ describe("samples", () => {
     expect(mean).toBeGreaterThan(9.8);
     expect(mean).toBeLessThan(10.2);
     expect(fillElements("INT8", 200, { kind: "count", a: 0, b: 0, seed: 1 }).at(-1)).toBe(127);
+  });
+});
+
+describe("megabytes of a raw output", () => {
+  const COUNT = 1_000_000;
+  const values = Float32Array.from({ length: COUNT }, (_, index) => (index % 3 === 0 ? NaN : index));
+
+  it("are read exactly, also beside values that are no numbers", () => {
+    const raw = base64(new Uint8Array(values.buffer));
+    const message = parseExactly(`{"data": ["NaN", 9007199254740993], "raw": "${raw}"}`) as { data: unknown[]; raw: string };
+    expect(message.data).toEqual(["NaN", "9007199254740993"]);
+    const read = readRaw("FP32", fromBase64(message.raw));
+    expect([read.length, read[0], read.at(-2)]).toEqual([COUNT, NaN, values.at(-2)]);
   });
 });
