@@ -139,13 +139,17 @@ class EventsFeed(Feed):
         self._told: set[int] = set()  # numbers near the newest that followers know
 
     async def greet(self, outbox: Outbox, request: frames.Subscribe) -> None:
-        newest = await self._start()
-        if request.after_seq is None:
-            return
-        for event in await database_sync_to_async(reads.events_after)(request.after_seq):
-            # why not all: what no follower was told yet comes to this one, too, with the next beat
-            if event["seq"] in self._told or event["seq"] <= newest - reads.EVENTS_OVERLAP:
-                outbox.put(self._frame(event))
+        newest, complete = await self._start(), True
+        if request.after_seq is not None:
+            missed, complete = await database_sync_to_async(reads.events_missed)(request.after_seq)
+            for event in missed:
+                # why not all: what no follower was told yet comes to this one, too, with the
+                # next beat
+                if event["seq"] in self._told or event["seq"] <= newest - reads.EVENTS_OVERLAP:
+                    outbox.put(self._frame(event))
+        # why last: a socket cut before it resumes from the last event that it got
+        position = {"type": "position", "topic": self.topic, "seq": newest, "complete": complete}
+        outbox.put(frames.dump(position))
 
     async def beat(self) -> None:
         newest = await self._start()

@@ -1,6 +1,7 @@
 """What feeds read, as plain data. Synchronous: feeds call these in database threads."""
 
 import time
+from collections.abc import Iterable
 from typing import Any
 
 from django.db.models import Max
@@ -17,7 +18,7 @@ from controlplane.metrics import selectors as metrics
 from controlplane.metrics.services import watch
 
 EVENTS_OVERLAP = 64  # numbers below the newest that a late transaction may still bring
-EVENTS_LIMIT = 1000
+EVENTS_LIMIT = 200  # frames of one greeting: far below what an outbox holds for a slow browser
 
 
 def endpoint_state(name: str) -> dict[str, Any]:
@@ -55,9 +56,23 @@ def events_newest() -> int:
 
 
 def events_after(seq: int) -> list[dict[str, Any]]:
-    """The newest events behind ``seq``, oldest first, at most EVENTS_LIMIT."""
-    rows = Event.objects.filter(seq__gt=seq).order_by("-seq")[:EVENTS_LIMIT]
-    return [EventSerializer().to_representation(row) for row in reversed(rows)]
+    """The events next behind ``seq``, oldest first, at most EVENTS_LIMIT."""
+    return _shown(Event.objects.filter(seq__gt=seq).order_by("seq")[:EVENTS_LIMIT])
+
+
+def events_missed(seq: int) -> tuple[list[dict[str, Any]], bool]:
+    """All events behind ``seq``, and True; the newest EVENTS_LIMIT and False when there are more.
+
+    A number beyond the newest is from another database: nothing that its holder knows continues.
+    """
+    known = seq <= events_newest()
+    rows = Event.objects.filter(seq__gt=seq if known else 0).order_by("-seq")[: EVENTS_LIMIT + 1]
+    newest = list(rows)[:EVENTS_LIMIT]
+    return _shown(reversed(newest)), known and len(rows) <= EVENTS_LIMIT
+
+
+def _shown(rows: Iterable[Event]) -> list[dict[str, Any]]:
+    return [EventSerializer().to_representation(row) for row in rows]
 
 
 def overview_state() -> dict[str, Any]:

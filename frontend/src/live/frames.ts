@@ -23,13 +23,20 @@ export interface EventFrame {
   topic: string;
   data: unknown;
 }
+/** Where the log of events stands for us; not `complete` when more was missed than is told again. */
+export interface PositionFrame {
+  type: "position";
+  topic: string;
+  seq: number;
+  complete: boolean;
+}
 export interface ErrorFrame {
   type: "error";
   topic: string;
   code: string;
   message: string;
 }
-export type Frame = SnapshotFrame | TickFrame | StateFrame | EventFrame | ErrorFrame;
+export type Frame = SnapshotFrame | TickFrame | StateFrame | EventFrame | PositionFrame | ErrorFrame;
 
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
 
@@ -52,9 +59,19 @@ export function parseFrame(text: string): Frame | null {
     case "state":
     case "event":
       return "data" in raw ? (raw as unknown as StateFrame | EventFrame) : null;
+    case "position":
+      return typeof raw["seq"] === "number" && typeof raw["complete"] === "boolean" ? (raw as unknown as PositionFrame) : null;
     case "error":
       return raw as unknown as ErrorFrame;
     default:
       return null;
   }
+}
+
+/** The number up to which the log of events is known once this frame was heard; null for all other frames. */
+export function positionOf(frame: Frame): number | null {
+  if (frame.type === "position") return frame.seq;
+  if (frame.type !== "event" || !isRecord(frame.data)) return null;
+  const seq = frame.data["seq"];
+  return typeof seq === "number" ? seq : null;
 }

@@ -79,10 +79,12 @@ export function useOperationUpdates(id: string | null): void {
   });
 }
 
-/** Hears new events of the whole installation. */
+/** Hears new events of the whole installation; after a break that lasted too long, all is read anew. */
 export function useEvents(onEvent: (event: EventItem) => void): void {
+  const queryClient = useQueryClient();
   useTopic("events", (frame) => {
     if (frame.type === "event") onEvent(frame.data as EventItem);
+    else if (frame.type === "position" && !frame.complete) void queryClient.invalidateQueries();
   });
 }
 

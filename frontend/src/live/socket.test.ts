@@ -113,6 +113,7 @@ describe("the tab's one socket", () => {
     newest().receive("not json");
     newest().receive({ type: "tick", topic: "events" });
     newest().receive({ type: "surprise", topic: "events" });
+    newest().receive({ type: "position", topic: "events", seq: "7", complete: true });
     newest().receive({ type: "snapshot", topic: "events", keys: 3 });
     expect(frames).toHaveLength(0);
   });
@@ -134,6 +135,25 @@ describe("the tab's one socket", () => {
     newest().open();
     expect(live.state).toBe("live");
     expect(newest().sent).toEqual([{ op: "sub", topic: "endpoint:a", range: 60 }]);
+  });
+
+  test("after a break it asks for the events behind the last one that it heard", () => {
+    live.subscribe("events", {}, keep);
+    newest().open();
+    newest().receive({ type: "position", topic: "events", seq: 7, complete: true });
+    newest().receive({ type: "event", topic: "events", data: { seq: 9 } });
+    newest().receive({ type: "event", topic: "events", data: { seq: 8 } });
+    newest().drop();
+    clock.advance(500);
+    newest().open();
+    expect(newest().sent).toEqual([{ op: "sub", topic: "events", after_seq: 9 }]);
+    // Another database: what was known does not continue, the new place counts.
+    newest().receive({ type: "position", topic: "events", seq: 3, complete: false });
+    newest().drop();
+    clock.advance(500);
+    newest().open();
+    expect(newest().sent).toEqual([{ op: "sub", topic: "events", after_seq: 3 }]);
+    expect(frames.map((frame) => frame.type)).toEqual(["position", "event", "event", "position"]);
   });
 
   test("a success starts the waiting times over", () => {

@@ -3,7 +3,7 @@
  * Time, randomness and the socket itself are passed in, so that the state machine is tested without waiting.
  */
 import { backoffMs } from "./backoff";
-import { parseFrame, type Frame } from "./frames";
+import { parseFrame, positionOf, type Frame } from "./frames";
 
 export type LiveState = "idle" | "connecting" | "live" | "polling" | "reconnecting" | "offline" | "signed-out";
 
@@ -32,6 +32,8 @@ export type FrameListener = (frame: Frame) => void;
 interface Topic {
   listeners: Set<FrameListener>;
   options: SubscribeOptions;
+  /** Up to where events were heard: a lost connection goes on from there. */
+  seq: number | null;
 }
 
 /** No frame for this long, although something is subscribed, counts as stale. */
@@ -82,7 +84,7 @@ export class LiveSocket {
     let topic = this.topics.get(name);
     const fresh = topic === undefined;
     if (!topic) {
-      topic = { listeners: new Set(), options };
+      topic = { listeners: new Set(), options, seq: null };
       this.topics.set(name, topic);
     }
     const changed = !fresh && JSON.stringify(topic.options) !== JSON.stringify(options);
@@ -154,7 +156,11 @@ export class LiveSocket {
     if (this.current !== "live") this.setState("live");
     this.watchStale();
     const topic = this.topics.get(frame.topic);
-    if (topic) for (const listener of [...topic.listeners]) listener(frame);
+    if (!topic) return;
+    const seq = positionOf(frame);
+    // why also backwards: a position that is not complete may belong to another database.
+    if (seq !== null) topic.seq = frame.type === "event" ? Math.max(topic.seq ?? 0, seq) : seq;
+    for (const listener of [...topic.listeners]) listener(frame);
   }
 
   private closed(code: number): void {
@@ -188,7 +194,7 @@ export class LiveSocket {
   }
 
   private sendSubscription(name: string, topic: Topic): void {
-    this.send({ op: "sub", topic: name, ...topic.options });
+    this.send({ op: "sub", topic: name, ...topic.options, ...(topic.seq === null ? {} : { after_seq: topic.seq }) });
   }
 
   private send(message: unknown): void {

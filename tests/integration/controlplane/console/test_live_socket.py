@@ -133,11 +133,89 @@ async def test_events_come_once_and_from_where_one_left_off(transactional_db: No
     browser = await live()
     await browser.say({"op": "sub", "topic": "events", "after_seq": seen.seq})
     assert (await browser.hear())["data"]["seq"] == missed.seq
+    assert (await browser.hear())["type"] == "position"
     for number in (3, 4):
         await record(number)
     told = [(await browser.hear())["data"]["message"] for _ in range(2)]
     assert told == ["number 3", "number 4"]
     await browser.leave()
+
+
+@pytest.mark.parametrize("another", [True, False])
+async def test_a_connection_that_was_lost_goes_on_with_exactly_what_it_missed(
+    transactional_db: None, another: bool
+) -> None:
+    """Whether or not somebody else kept the feed alive meanwhile."""
+    person = await database_sync_to_async(user)()
+    browser = await Browser.open("/ws/v1", person)
+    position = await browser.ask({"op": "sub", "topic": "events"})
+    assert position == {"type": "position", "topic": "events", "seq": 0, "complete": True}
+    first = await record(1)
+    last = (await browser.hear())["data"]["seq"]
+    assert last == first.seq
+    other = await Browser.open("/ws/v1", person) if another else None
+    if other is not None:
+        await other.ask({"op": "sub", "topic": "events"})
+    await browser.leave()
+    missed = [(await record(number)).seq for number in (2, 3, 4)]
+    if other is not None:  # these have been told
+        assert [(await other.hear())["data"]["seq"] for _ in missed] == missed
+    browser = await Browser.open("/ws/v1", person)
+    await browser.say({"op": "sub", "topic": "events", "after_seq": last})
+    missed.append((await record(5)).seq)
+    frames = [await browser.hear() for _ in range(5)]
+    assert [frame["data"]["seq"] for frame in frames if frame["type"] == "event"] == missed
+    (position,) = [frame for frame in frames if frame["type"] == "position"]
+    assert position["complete"] is True
+    await browser.leave()
+    if other is not None:
+        await other.leave()
+
+
+@pytest.mark.parametrize("after", ["too long ago", "another database"])
+async def test_a_gap_that_cannot_be_filled_is_told(
+    transactional_db: None, monkeypatch: pytest.MonkeyPatch, after: str
+) -> None:
+    """Then the newest follow, and the client reads all else anew over REST."""
+    from controlplane.console import reads
+
+    monkeypatch.setattr(reads, "EVENTS_LIMIT", 3)
+    monkeypatch.setattr(reads, "EVENTS_OVERLAP", 2)
+    seqs = [(await record(number)).seq for number in range(5)]
+    browser = await live()
+    last = seqs[0] if after == "too long ago" else seqs[-1] + 1000
+    await browser.say({"op": "sub", "topic": "events", "after_seq": last})
+    assert [(await browser.hear())["data"]["seq"] for _ in range(3)] == seqs[-3:]
+    position = {"type": "position", "topic": "events", "seq": seqs[-1], "complete": False}
+    assert await browser.hear() == position
+    await browser.leave()
+
+
+async def test_many_events_at_once_all_arrive(
+    transactional_db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More than one look takes."""
+    from controlplane.console import reads
+
+    monkeypatch.setattr(reads, "EVENTS_LIMIT", 7)
+    monkeypatch.setattr(reads, "EVENTS_OVERLAP", 2)
+    browser = await live()
+    await browser.ask({"op": "sub", "topic": "events"})
+    seqs = [(await record(number)).seq for number in range(20)]
+    assert [(await browser.hear())["data"]["seq"] for _ in seqs] == seqs
+    await browser.leave()
+
+
+async def test_coming_back_to_an_endpoint_brings_it_as_it_is_now(transactional_db: None) -> None:
+    await rows()
+    person = await database_sync_to_async(user)()
+    for description in ("", "changed meanwhile"):
+        browser = await Browser.open("/ws/v1", person)
+        state = await browser.ask({"op": "sub", "topic": TOPIC})
+        assert (state["type"], state["data"]["description"]) == ("state", description)
+        assert (await browser.hear())["type"] == "snapshot"
+        await browser.leave()
+        await Endpoint.objects.filter(name="digits").aupdate(description="changed meanwhile")
 
 
 async def test_an_event_that_commits_late_is_not_lost(transactional_db: None) -> None:
@@ -147,6 +225,7 @@ async def test_an_event_that_commits_late_is_not_lost(transactional_db: None) ->
     await Event.objects.filter(pk=first.seq).aupdate(seq=first.seq + 10)
     await browser.say({"op": "sub", "topic": "events", "after_seq": 0})
     assert (await browser.hear())["data"]["message"] == "number 1"
+    assert (await browser.hear())["type"] == "position"
     await Event.objects.acreate(
         seq=first.seq + 5, actor="ada", verb="late", subject="x", message="late"
     )
