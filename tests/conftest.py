@@ -1,5 +1,6 @@
-"""What holds for every test: marks by folder, patience, and databases that can be dropped."""
+"""What holds for every test: marks by folder, a leash, patience, and databases to be dropped."""
 
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,7 +9,14 @@ from django.db import connections
 from hypothesis import settings
 from pytest_django import DjangoDbBlocker
 
+from tests.support import leash
+
 HERE = Path(__file__).parent
+LEASH = pytest.StashKey[subprocess.Popen[bytes] | None]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[LEASH] = leash.hold()
 
 # A busy machine is slow, which says nothing about an example.
 settings.register_profile("shoal", deadline=None)

@@ -1,11 +1,13 @@
 """Checks before anything is started: clear words now instead of a stack trace later."""
 
+import contextlib
+import errno
 import shutil
-import socket
 from dataclasses import dataclass
 from pathlib import Path
 
-HOST = "127.0.0.1"
+from shoal.local import ports
+
 MINIMUM_FREE_BYTES = 512 * 2**20
 
 
@@ -23,8 +25,11 @@ class WantedPort:
     port: int  # 0: any free one
 
 
-def check(home: Path, wanted: list[WantedPort]) -> dict[str, int]:
-    """Variable -> the port to use. Raises PreflightFailed with every problem at once."""
+def check(home: Path, wanted: list[WantedPort], held: contextlib.ExitStack) -> dict[str, int]:
+    """Variable -> the port to use. Raises PreflightFailed with every problem at once.
+
+    The ports stay reserved until ``held`` is closed: what is started later finds them free.
+    """
     problems: list[str] = []
     free = shutil.disk_usage(_existing(home)).free
     if free < MINIMUM_FREE_BYTES:
@@ -40,33 +45,21 @@ def check(home: Path, wanted: list[WantedPort]) -> dict[str, int]:
                 f"{item.variable}={item.port} is used twice. Choose another port, or 0."
             )
             continue
-        port = _bindable(item.port, avoid=set(chosen.values()))
-        if port is None:
-            problems.append(
-                f"Port {item.port} is in use. "
-                f"Set {item.variable} to another port, or 0 for a free one."
-            )
-        else:
-            chosen[item.variable] = port
+        try:
+            chosen[item.variable] = ports.reserve(item.port, held)
+        except OSError as error:
+            problems.append(_why_not(item, error))
     if problems:
         raise PreflightFailed(problems)
     return chosen
 
 
-def _bindable(port: int, *, avoid: set[int]) -> int | None:
-    """`port`, or a free one for 0; None when it is taken."""
-    while True:
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind((HOST, port))
-                # why: with SO_REUSEADDR Linux lets two sockets bind, but not two listen.
-                probe.listen(1)
-            except OSError:
-                return None
-            found = int(probe.getsockname()[1])
-        if found not in avoid:
-            return found
+def _why_not(item: WantedPort, error: OSError) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return (
+            f"Port {item.port} is in use. Set {item.variable} to another port, or 0 for a free one."
+        )
+    return f"Port {item.port} ({item.variable}) cannot be used: {error.strerror}."
 
 
 def _existing(path: Path) -> Path:

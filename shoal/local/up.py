@@ -49,21 +49,22 @@ def main(argv: list[str]) -> int:
         screen.problem(str(error))
         return 2
     home = Home(chosen.home)
-    try:
-        home.prepare()
-        ports = preflight.check(home.path, _wanted(chosen))
-        _raise_file_limit()
-        screen.opening(home.path)
-        return asyncio.run(_run(programs.plan(chosen, home, ports), screen))
-    except HomeInUse as error:
-        screen.problem(str(error))
-    except PreflightFailed as error:
-        for problem in error.problems:
-            screen.problem(problem)
-    except OSError as error:
-        screen.problem(f"{home.path} cannot be used: {error}")
-    finally:
-        home.release()
+    # why for the whole run: a program that is started again finds its port free, too
+    with contextlib.ExitStack() as held:
+        held.callback(home.release)
+        try:
+            home.prepare()
+            ports = preflight.check(home.path, _wanted(chosen), held)
+            _raise_file_limit()
+            screen.opening(home.path)
+            return asyncio.run(_run(programs.plan(chosen, home, ports), screen))
+        except HomeInUse as error:
+            screen.problem(str(error))
+        except PreflightFailed as error:
+            for problem in error.problems:
+                screen.problem(problem)
+        except OSError as error:
+            screen.problem(f"{home.path} cannot be used: {error}")
     return 1
 
 

@@ -6,13 +6,15 @@ import signal
 import socket
 import subprocess
 import sys
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import httpx
 import redis
 
+from shoal.local import ports
+from tests.support.leash import leashed
 from tests.support.runtime_process import wait_until
 
 ROOT = Path(__file__).parents[2]
@@ -26,6 +28,7 @@ class Installation:
     environment: dict[str, str] = field(default_factory=dict)
     processes: dict[str, "subprocess.Popen[bytes]"] = field(default_factory=dict)
     redis_port: int = 0
+    held: ExitStack = field(default_factory=ExitStack)  # what keeps the port of Redis ours
     url: str = ""
     token: str = ""
     admin_password: str = ""
@@ -34,9 +37,7 @@ class Installation:
         """Start Redis, migrate, make the administrator."""
         (self.home / "db").mkdir(parents=True)
         (self.home / "logs").mkdir()
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        port = ports.reserve(0, self.held)
         self.environment = {
             **os.environ,
             "DJANGO_SETTINGS_MODULE": "controlplane.config.settings",
@@ -57,7 +58,7 @@ class Installation:
 
     def start_redis(self) -> None:
         command = [str(BIN / "redis-server"), "--port", str(self.redis_port), "--save", ""]
-        self.spawn("redis", [*command, "--bind", "127.0.0.1", "--dir", str(self.home)])
+        self.spawn("redis", leashed(*command, "--bind", "127.0.0.1", "--dir", str(self.home)))
         with redis.Redis(port=self.redis_port) as client:
             wait_until(lambda: _answers(client), "Redis")
 
@@ -129,6 +130,7 @@ class Installation:
             with suppress(subprocess.TimeoutExpired):  # then it is killed
                 process.wait(STOP_S)
             self.kill(name)
+        self.held.close()
 
     def client(self) -> httpx.Client:
         headers = {"Authorization": f"Bearer {self.token}"}

