@@ -17,6 +17,7 @@ from controlplane.accounts.policy import Permission
 from controlplane.console import cases
 from controlplane.console.models import SavedCase
 from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
+from controlplane.core.requests import read_body, read_only, read_query
 
 Fields = serializers.Serializer[Any]
 
@@ -77,6 +78,7 @@ class TestCaseInputSerializer(Fields):
 
 
 TestCasePageSerializer = page_of(TestCaseSummarySerializer)
+SHOWN_ONLY = read_only(TestCaseSerializer, TestCaseInputSerializer)
 
 
 class TestCasesQuery(PageQuery):
@@ -98,9 +100,7 @@ class TestCasesView(APIView):
     )
     def get(self, request: Request) -> Response:
         """Without their data, the latest first."""
-        query = TestCasesQuery(data=request.query_params)
-        query.is_valid(raise_exception=True)
-        asked = query.validated_data
+        asked = read_query(TestCasesQuery, request)
         page = paginate(
             cases.case_list(q=asked["q"], model=asked["model"], endpoint=asked["endpoint"]),
             limit=asked["limit"],
@@ -120,7 +120,9 @@ class TestCasesView(APIView):
     )
     def post(self, request: Request) -> Response:
         """Keep a call under a name. `/test?endpoint=…&preset=<id>` opens it in the console."""
-        case = cases.case_save(**_form(request), actor=request.user.get_username())
+        case = cases.case_save(
+            **read_body(TestCaseInputSerializer, request), actor=request.user.get_username()
+        )
         return Response(TestCaseSerializer(case).data, status=status.HTTP_201_CREATED)
 
 
@@ -139,7 +141,7 @@ class TestCaseView(APIView):
     )
     def put(self, request: Request, case_id: str) -> Response:
         case = cases.case_save(
-            **_form(request),
+            **read_body(TestCaseInputSerializer, request, ignored=SHOWN_ONLY),
             actor=request.user.get_username(),
             replace=cases.case_get(case_id),
         )
@@ -149,9 +151,3 @@ class TestCaseView(APIView):
     def delete(self, request: Request, case_id: str) -> Response:
         cases.case_delete(case_id=case_id, actor=request.user.get_username())
         return Response(status=status.HTTP_204_NO_CONTENT)
-
-
-def _form(request: Request) -> dict[str, Any]:
-    form = TestCaseInputSerializer(data=request.data)
-    form.is_valid(raise_exception=True)
-    return dict(form.validated_data)

@@ -21,10 +21,12 @@ PROTOCOLS = ("http", "grpc")
 
 class CaseNotFound(NotFound):
     code = "TestCaseNotFound"
+    tries = ("`GET /api/v1/test-cases` lists those that are kept.",)
 
 
 class NameTaken(Conflict):
     code = "NameTaken"
+    tries = ("Choose another name, or replace the one that has it.",)
 
 
 def case_list(*, q: str = "", model: str = "", endpoint: str = "") -> QuerySet[SavedCase]:

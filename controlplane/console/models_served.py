@@ -35,7 +35,11 @@ def served(endpoint: str, deployment: str) -> Served:
     else:
         rows = list(row.deployments.all())
         if not rows:
-            raise NotFound(f"Endpoint {endpoint} has no deployment yet.", code="NoDeployment")
+            raise NotFound(
+                f"Endpoint {endpoint} has no deployment yet.",
+                code="NoDeployment",
+                hints=("Deploy a model to it first.",),
+            )
         chosen = max(rows, key=lambda item: row.traffic.get(item.name, 0))
         alone = sum(bool(row.traffic.get(item.name, 0)) for item in rows) == 1
     models = models_called(chosen.model_version)

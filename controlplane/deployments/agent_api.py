@@ -32,7 +32,11 @@ class BlobDoor(NodeDoor):
         size = store.size(sha256) if node_may_read(caller(request), sha256) else None
         # why one answer for both: a node learns nothing about blobs that are none of its business
         if size is None:
-            raise NotFound("This node needs no such blob.", code="BlobNotFound")
+            raise NotFound(
+                "This node needs no such blob.",
+                code="BlobNotFound",
+                hints=("Fetch the desired state again: it names what is needed.",),
+            )
         if address := store.address(sha256):
             return HttpResponse(status=307, headers={"Location": address})
         return bytes_response(size, partial(store.open, sha256), request.headers.get("Range", ""))

@@ -5,93 +5,116 @@ from controlplane.core.errors import Conflict, Invalid, NotFound
 
 class EndpointNotFound(NotFound):
     code = "EndpointNotFound"
+    tries = ("`GET /api/v1/endpoints` lists those that there are.",)
 
 
 class DeploymentNotFound(NotFound):
     code = "DeploymentNotFound"
+    tries = ("`GET /api/v1/endpoints/{endpoint}` lists its deployments.",)
 
 
 class OperationNotFound(NotFound):
     code = "OperationNotFound"
+    tries = ("`GET /api/v1/operations` lists those that are kept.",)
 
 
 class NameInvalid(Invalid):
     code = "NameInvalid"
+    tries = ("Begin with a letter; then letters, digits and hyphens, 32 characters at most.",)
 
 
 class NameTaken(Conflict):
     code = "NameTaken"
+    tries = ("Choose another name, or change the one that is there.",)
 
 
 class TrafficInvalid(Invalid):
     code = "TrafficInvalid"
+    tries = ("Send whole percents that add up to 100, or to 0, of deployments that are ready.",)
 
 
 class MirrorInvalid(Invalid):
     code = "MirrorInvalid"
+    tries = ("Name one deployment without traffic, with 1 to 50 percent; {} ends it.",)
 
 
 class DeploymentHasTraffic(Conflict):
     code = "DeploymentHasTraffic"
+    tries = ("Give its traffic to another deployment first.",)
 
 
 class OperationInProgress(Conflict):
     """``extra["operation"]`` is the id of the one that is running."""
 
     code = "OperationInProgress"
+    tries = ("Wait for it, or cancel it.",)
 
 
 class OperationFinished(Conflict):
     code = "OperationFinished"
+    tries = ("Read it for its outcome; a new change makes a new operation.",)
 
 
 class ModelNotDeployable(Invalid):
     code = "ModelNotDeployable"
+    tries = ("Choose another version: `GET /api/v1/models/{name}/versions` lists them.",)
 
 
 class DrainImpossible(Conflict):
     code = "OutOfCapacity"
+    tries = ("Make room on other nodes, or let it happen with `force`.",)
 
 
 class RevisionNotFound(NotFound):
     code = "RevisionNotFound"
+    tries = ("`GET .../revisions` lists those of this deployment.",)
 
 
 class ProbeInvalid(Invalid):
     code = "BadArgument"
+    tries = ("Send whole seconds and counts, as in /api/v1/openapi.json.",)
 
 
 class InstanceTypeUnknown(Invalid):
     code = "InstanceTypeUnknown"
+    tries = ("`GET /api/v1/instance-types` lists names and aliases.",)
 
 
 class InstanceTypeNotFound(NotFound):
     code = "InstanceTypeNotFound"
+    tries = ("`GET /api/v1/instance-types` lists names and aliases.",)
 
 
 class InstanceTypeInUse(Conflict):
     code = "InUse"
+    tries = ("Let its deployments ask for another one first.",)
 
 
 class TrialNotFound(NotFound):
     code = "TrialNotFound"
+    tries = ("They are kept for a day: start another.",)
 
 
 class TrialFinished(Conflict):
     code = "OperationFinished"
+    tries = ("Read it for its outcome, or start another.",)
 
 
 class TrialImpossible(Conflict):
     code = "OutOfCapacity"
+    tries = ("Make room on a node, or add one; `POST /api/v1/placement/preview` says why not.",)
 
 
 class TooManyTrials(Conflict):
     code = "TooManyTrials"
+    tries = ("Wait until one has ended, or cancel one.",)
 
 
 class AuthModeMismatch(Conflict):
     code = "AuthModeMismatch"
+    tries = ("Change `auth_mode` of the endpoint, or ask for what goes with it.",)
 
 
 class NodeInUse(Conflict):
     code = "InUse"
+    tries = ("Drain the node first, or remove it with `force`.",)

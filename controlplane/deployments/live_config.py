@@ -30,7 +30,9 @@ def config_served(deployment: Deployment, model: str, *, client: httpx.Client | 
         found = answer.json()
     except (httpx.HTTPError, ValueError) as error:
         raise Unavailable(
-            f"The replica on {replica.node.name} cannot be asked: {error}", code="ResourceNotReady"
+            f"The replica on {replica.node.name} cannot be asked: {error}",
+            code="ResourceNotReady",
+            hints=("Look at the replica's log, and whether its node reports.",),
         ) from error
     if answer.status_code != httpx.codes.OK or len(answer.content) > LARGEST_ANSWER:
         said = found.get("error") if isinstance(found, dict) else None

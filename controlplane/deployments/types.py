@@ -12,6 +12,7 @@ class IllegalTransition(Conflict):
     """A state change that the tables below do not know."""
 
     code = "IllegalTransition"
+    tries = ("Read it again: something else changed it meanwhile.",)
 
 
 class AuthMode(TextChoices):

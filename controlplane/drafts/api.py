@@ -1,6 +1,6 @@
 """REST of drafts: the caller's own deployments that are not sent yet."""
 
-from typing import Any, cast
+from typing import cast
 
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework import status
@@ -10,6 +10,7 @@ from rest_framework.views import APIView
 
 from controlplane.accounts.models import User
 from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
+from controlplane.core.requests import flag, read_body, read_only, read_query
 from controlplane.drafts import selectors, services
 from controlplane.drafts.serializers import (
     DraftInputSerializer,
@@ -19,12 +20,7 @@ from controlplane.drafts.serializers import (
 )
 
 DraftPageSerializer = page_of(DraftSummarySerializer)
-
-
-def form(kind: type[DraftInputSerializer], request: Request) -> dict[str, Any]:
-    serializer = kind(data=request.data)
-    serializer.is_valid(raise_exception=True)
-    return dict(serializer.validated_data)
+SHOWN_ONLY = read_only(DraftSerializer, DraftSaveSerializer)
 
 
 class DraftsView(APIView):
@@ -33,9 +29,7 @@ class DraftsView(APIView):
     )
     def get(self, request: Request) -> Response:
         """Your own, the last saved first."""
-        query = PageQuery(data=request.query_params)
-        query.is_valid(raise_exception=True)
-        asked = query.validated_data
+        asked = read_query(PageQuery, request)
         rows = selectors.draft_list(cast(User, request.user)).filter(title__icontains=asked["q"])
         page = paginate(
             rows, limit=asked["limit"], cursor=asked["cursor"], order=["-updated_at", "id"]
@@ -51,7 +45,7 @@ class DraftsView(APIView):
     def post(self, request: Request) -> Response:
         """It keeps the upload that it names from expiring."""
         draft = services.draft_create(
-            user=cast(User, request.user), **form(DraftInputSerializer, request)
+            user=cast(User, request.user), **read_body(DraftInputSerializer, request)
         )
         return Response(DraftSerializer(draft).data, status=status.HTTP_201_CREATED)
 
@@ -75,7 +69,7 @@ class DraftView(APIView):
         draft = services.draft_save(
             user=cast(User, request.user),
             draft_id=draft_id,
-            **form(DraftSaveSerializer, request),
+            **read_body(DraftSaveSerializer, request, ignored=SHOWN_ONLY),
         )
         return Response(DraftSerializer(draft).data)
 
@@ -89,6 +83,6 @@ class DraftView(APIView):
         services.draft_delete(
             user=cast(User, request.user),
             draft_id=draft_id,
-            keep_upload=request.query_params.get("keep_upload", "").lower() in ("true", "1"),
+            keep_upload=flag(request, "keep_upload"),
         )
         return Response(status=status.HTTP_204_NO_CONTENT)

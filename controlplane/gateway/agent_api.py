@@ -31,7 +31,11 @@ def gateway_only(view: View) -> View:
         try:
             return view(request)
         except codec.WireError as error:
-            raise Invalid(str(error), code="MessageInvalid") from error
+            raise Invalid(
+                str(error),
+                code="MessageInvalid",
+                hints=("Let gateway agent and control plane have the same version.",),
+            ) from error
 
     return guarded
 

@@ -7,6 +7,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from controlplane.core.requests import read_query
 from controlplane.metrics.selectors import scope_history
 from controlplane.metrics.serializers import (
     MetricsQuery,
@@ -29,9 +30,7 @@ class QueryView(APIView):
     def get(self, request: Request) -> Response:
         """Series of up to 12 endpoints, deployments, models or nodes, up to 30 days back. Keys are
         `<metric>.<kind>/<id>`."""
-        query = MetricsQuery(data=request.query_params)
-        query.is_valid(raise_exception=True)
-        values = query.validated_data
+        values = read_query(MetricsQuery, request)
         scopes = [scope_of(values["by"], one) for one in values["ids"]]
         now = time.time()
         found = scope_history(scopes, values["metrics"], query_of(values, now), now=now)

@@ -11,6 +11,7 @@ from rest_framework.views import APIView
 
 from controlplane.accounts.policy import Permission
 from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
+from controlplane.core.requests import read_query
 from controlplane.nodes import selectors, services
 from controlplane.nodes.serializers import JoinTokenSerializer, NewJoinTokenSerializer
 
@@ -34,12 +35,11 @@ class JoinTokensView(APIView):
     )
     def get(self, request: Request) -> Response:
         """Which tokens were made, and the node that each let in. The tokens themselves are gone."""
-        query = PageQuery(data=request.query_params)
-        query.is_valid(raise_exception=True)
+        query = read_query(PageQuery, request)
         page = paginate(
-            selectors.join_token_list().filter(created_by__icontains=query.validated_data["q"]),
-            limit=query.validated_data["limit"],
-            cursor=query.validated_data["cursor"],
+            selectors.join_token_list().filter(created_by__icontains=query["q"]),
+            limit=query["limit"],
+            cursor=query["cursor"],
             order=["-created_at", "-id"],
         )
         return Response(JoinTokenPageSerializer(page).data)

@@ -5,23 +5,28 @@ from controlplane.core.errors import Conflict, Invalid, NotFound, Unauthenticate
 
 class NodeNotFound(NotFound):
     code = "NodeNotFound"
+    tries = ("`GET /api/v1/nodes` lists those that there are.",)
 
 
 class NodeNameTaken(Conflict):
     """Another machine joined under this name, and is alive."""
 
     code = "NodeNameTaken"
+    tries = ("Give this machine another name (SHOAL_NODE_NAME), or stop the other one.",)
 
 
 class JoinTokenNotFound(NotFound):
     code = "JoinTokenNotFound"
+    tries = ("`GET /api/v1/join-tokens` lists them.",)
 
 
 class JoinTokenRefused(Unauthenticated):
     code = "JoinTokenRefused"
+    tries = ("Make a new token; each lets one node in, within the hour.",)
 
 
 class BadMessage(Invalid):
     """A body that is not the message which this door expects."""
 
     code = "BadMessage"
+    tries = ("Let agent and control plane have the same version.",)

@@ -5,36 +5,44 @@ from controlplane.core.errors import Conflict, Invalid, NotFound, PayloadTooLarg
 
 class UploadNotFound(NotFound):
     code = "UploadNotFound"
+    tries = ("It has expired or was deleted: upload again.",)
 
 
 class FileNotAnnounced(NotFound):
     code = "FileNotAnnounced"
+    tries = ("Only files of the list that the upload was created with can be sent.",)
 
 
 class UploadOffsetConflict(Conflict):
     code = "UploadOffsetConflict"
+    tries = ("Continue from `offset`.",)
 
 
 class UploadIncomplete(Conflict):
     code = "UploadIncomplete"
+    tries = ("Send the rest from `offset`, then complete again.",)
 
 
 class UploadStateConflict(Conflict):
     code = "UploadStateConflict"
+    tries = ("Read the upload: its `state` says what can follow.",)
 
 
 class UploadTooLarge(PayloadTooLarge):
     code = "UploadTooLarge"
+    tries = ("Send chunks of at most 16 MiB; SHOAL_MAX_UPLOAD_BYTES limits the whole.",)
 
 
 class ChecksumMismatch(Invalid):
     code = "ChecksumMismatch"
+    tries = ("Send the bytes again.",)
 
 
 class IngestFailed(Invalid):
     """Ingest ends here; ``code`` says why, ``detail`` holds verbatim evidence."""
 
     code = "IngestFailed"
+    tries = ("Mend what `detail` says, then upload again.",)
 
     def __init__(
         self, message: str, *, code: str, detail: str = "", hints: tuple[str, ...] = ()
@@ -45,43 +53,54 @@ class IngestFailed(Invalid):
 
 class InspectorUnavailable(Unavailable):
     code = "InspectorUnavailable"
+    tries = ("Send the request again in a moment; the log of the worker has the cause.",)
 
 
 class ModelNotFound(NotFound):
     code = "ModelNotFound"
+    tries = ("`GET /api/v1/models?archived=all` lists those that there are.",)
 
 
 class NameInvalid(Invalid):
     code = "NameInvalid"
+    tries = ("Begin with a letter or a digit; then also `.`, `_` and `-`.",)
 
 
 class ModelArchived(Conflict):
     code = "ModelArchived"
+    tries = ("Restore it first.",)
 
 
 class ModelVersionImmutable(Conflict):
     code = "ModelVersionImmutable"
+    tries = ("Register it as the next version.",)
 
 
 class AliasInvalid(Invalid):
     code = "AliasInvalid"
+    tries = ("Begin with a letter; `latest` and numbers stand for themselves.",)
 
 
 class AliasNotFound(NotFound):
     code = "AliasNotFound"
+    tries = ("`GET /api/v1/models/{name}` lists its aliases.",)
 
 
 class RevisionNotFound(NotFound):
     code = "ConfigRevisionNotFound"
+    tries = ("`GET .../config-revisions` lists those of this version.",)
 
 
 class FileMissing(NotFound):
     code = "FileNotFound"
+    tries = ("`GET .../files` lists those of this version.",)
 
 
 class ConfigInvalid(Invalid):
     code = "ConfigInvalid"
+    tries = ("Mend the `problems`; some bring a `fix` with the whole corrected text.",)
 
 
 class InUse(Conflict):
     code = "InUse"
+    tries = ("Delete what uses it first; `used_by` names it.",)

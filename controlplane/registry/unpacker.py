@@ -34,7 +34,9 @@ def unpack(archive: Path, folder: Path, *, tick: Callable[[], None]) -> list[str
         done = run_limited(command, timeout_s=TIMEOUT_S, limits=limits, tick=tick)
     except TimedOut as late:
         raise IngestFailed(
-            f"Unpacking took longer than {TIMEOUT_S} s.", code="UnpackTimeout"
+            f"Unpacking took longer than {TIMEOUT_S} s.",
+            code="UnpackTimeout",
+            hints=("Send a folder instead: its files are not packed.",),
         ) from late
     if done.returncode != 0:
         raise IngestFailed(

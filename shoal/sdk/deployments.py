@@ -1,6 +1,7 @@
 """Online deployments: brought up, changed, scaled, read, deleted."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from typing import Any
 
 from shoal.client.client import Client
@@ -9,12 +10,14 @@ from shoal.client.types import Deployment, ModelVersion, Operation
 from shoal.display.watcher import Watcher
 from shoal.entities import Model, OnlineDeployment
 from shoal.entities.model import REGISTRY_PREFIX, model_reference
+from shoal.entities.settings import ProbeSettings
 from shoal.sdk.endpoints import OnlineEndpointOperations
 from shoal.sdk.models import ModelOperations
 from shoal.sdk.poller import LROPoller, Work
 from shoal.sdk.shapes import REQUEST_SETTINGS, deployment_body, deployment_of
 
 BROKEN = frozenset({"Failed", "Canceled"})
+PROBE_SETTINGS = frozenset(field.name for field in fields(ProbeSettings))
 CONTAINERS = ("inference-server", "storage-initializer")
 
 
@@ -161,7 +164,9 @@ def _other_probes(
     """Those that are said and differ from what runs; a probe that is left out stays."""
     found: dict[str, Mapping[str, Any]] = {}
     for name in ("liveness_probe", "readiness_probe"):
-        said, runs = declared.get(name), current.get(name) or {}
+        # REST refuses names that it does not know; what else a file says stays declared
+        said = {k: v for k, v in (declared.get(name) or {}).items() if k in PROBE_SETTINGS}
+        runs = current.get(name) or {}
         if said and any(runs.get(key) != value for key, value in said.items()):
             found[name] = {**runs, **said}
     return found

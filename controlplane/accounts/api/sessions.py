@@ -24,6 +24,7 @@ from controlplane.accounts.serializers import (
     SessionSerializer,
 )
 from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
+from controlplane.core.requests import read_body, read_query
 
 BrowserSessionPageSerializer = page_of(BrowserSessionSerializer)
 
@@ -75,9 +76,8 @@ class SessionView(APIView):
     )
     def post(self, request: Request) -> Response:
         """Sign in. JSON only, which a foreign page cannot send: no CSRF token is needed here."""
-        form = CredentialsSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
-        user = services.session_open(**form.validated_data, address=address_of(request))
+        values = read_body(CredentialsSerializer, request)
+        user = services.session_open(**values, address=address_of(request))
         login(request._request, user)
         remember_browser(request, user)
         request.user = user
@@ -105,12 +105,11 @@ class PasswordView(APIView):
     )
     def post(self, request: Request) -> Response:
         """Change one's own password; all other browsers are signed out."""
-        form = PasswordChangeSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
+        values = read_body(PasswordChangeSerializer, request)
         user = cast(User, request.user)
         services.password_change(
             user=user,
-            **form.validated_data,
+            **values,
             address=address_of(request),
         )
         if request.auth is None:
@@ -129,13 +128,12 @@ class BrowserSessionsView(APIView):
     )
     def get(self, request: Request) -> Response:
         """The browsers in which one is signed in."""
-        query = PageQuery(data=request.query_params)
-        query.is_valid(raise_exception=True)
+        query = read_query(PageQuery, request)
         rows = selectors.session_list_for(cast(User, request.user), timezone.now())
         page = paginate(
-            rows.filter(agent__icontains=query.validated_data["q"]),
-            limit=query.validated_data["limit"],
-            cursor=query.validated_data["cursor"],
+            rows.filter(agent__icontains=query["q"]),
+            limit=query["limit"],
+            cursor=query["cursor"],
             order=["-last_seen_at", "id"],
         )
         context = {"session_key": request._request.session.session_key}

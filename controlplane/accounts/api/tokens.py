@@ -17,6 +17,7 @@ from controlplane.accounts.serializers import (
     TokenSerializer,
 )
 from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
+from controlplane.core.requests import read_body, read_query
 
 TokenPageSerializer = page_of(TokenSerializer)
 
@@ -28,13 +29,12 @@ class TokensView(APIView):
         operation_id="tokens_list", parameters=PAGE_PARAMETERS, responses=TokenPageSerializer
     )
     def get(self, request: Request) -> Response:
-        query = PageQuery(data=request.query_params)
-        query.is_valid(raise_exception=True)
+        query = read_query(PageQuery, request)
         rows = selectors.token_list_for(cast(User, request.user))
         page = paginate(
-            rows.filter(name__icontains=query.validated_data["q"]),
-            limit=query.validated_data["limit"],
-            cursor=query.validated_data["cursor"],
+            rows.filter(name__icontains=query["q"]),
+            limit=query["limit"],
+            cursor=query["cursor"],
             order=["-created_at", "id"],
         )
         return Response(TokenPageSerializer(page).data)
@@ -46,10 +46,9 @@ class TokensView(APIView):
     )
     def post(self, request: Request) -> Response:
         """A token that acts for you, within ``scopes`` and until ``expires_at``."""
-        form = TokenInputSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
+        values = read_body(TokenInputSerializer, request)
         user = cast(User, request.user)
-        token, clear = services.token_create(user=user, actor=user.username, **form.validated_data)
+        token, clear = services.token_create(user=user, actor=user.username, **values)
         body = {**TokenSerializer(token).data, "token": clear}
         return Response(body, status=status.HTTP_201_CREATED)
 

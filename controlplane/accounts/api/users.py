@@ -20,8 +20,10 @@ from controlplane.accounts.serializers import (
     UserSerializer,
 )
 from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
+from controlplane.core.requests import read_body, read_only, read_query
 
 UserPageSerializer = page_of(UserSerializer)
+SHOWN_ONLY = read_only(UserSerializer, UserInputSerializer, UserPatchSerializer)
 
 
 def actor(request: Request) -> str:
@@ -35,12 +37,11 @@ class UsersView(APIView):
         operation_id="users_list", parameters=PAGE_PARAMETERS, responses=UserPageSerializer
     )
     def get(self, request: Request) -> Response:
-        query = PageQuery(data=request.query_params)
-        query.is_valid(raise_exception=True)
+        query = read_query(PageQuery, request)
         page = paginate(
-            selectors.user_list().filter(username__icontains=query.validated_data["q"]),
-            limit=query.validated_data["limit"],
-            cursor=query.validated_data["cursor"],
+            selectors.user_list().filter(username__icontains=query["q"]),
+            limit=query["limit"],
+            cursor=query["cursor"],
             order=["username"],
         )
         return Response(UserPageSerializer(page).data)
@@ -56,9 +57,8 @@ class UsersView(APIView):
     )
     def post(self, request: Request) -> Response:
         """Let somebody in. Without ``password`` one is made up and shown in this answer only."""
-        form = UserInputSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
-        user, password = services.user_create(actor=actor(request), **form.validated_data)
+        values = read_body(UserInputSerializer, request)
+        user, password = services.user_create(actor=actor(request), **values)
         body = {**UserSerializer(user).data, "password": password}
         return Response(body, status=status.HTTP_201_CREATED)
 
@@ -78,9 +78,10 @@ class UserView(APIView):
     )
     def patch(self, request: Request, username: str) -> Response:
         """Another role, or ``active: false``: sessions and tokens end at once."""
-        form = UserPatchSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
-        user = services.user_update(username=username, actor=actor(request), **form.validated_data)
+        values = read_body(
+            UserPatchSerializer, request, ignored=SHOWN_ONLY, fixed={"username": username}
+        )
+        user = services.user_update(username=username, actor=actor(request), **values)
         return Response(UserSerializer(user).data)
 
 
@@ -94,7 +95,6 @@ class UserPasswordView(APIView):
     )
     def post(self, request: Request, username: str) -> Response:
         """A new password for somebody who forgot theirs; their sessions end, tokens stay."""
-        form = PasswordSetSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
-        made = services.password_set(username=username, actor=actor(request), **form.validated_data)
+        values = read_body(PasswordSetSerializer, request)
+        made = services.password_set(username=username, actor=actor(request), **values)
         return Response(PasswordMadeSerializer({"password": made}).data)

@@ -7,13 +7,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from controlplane.core.requests import flag, read_body
 from controlplane.deployments import selectors, services
 from controlplane.deployments.api.reading import (
     IF_MATCH,
     accepted,
     actor,
     deployment_unchanged,
-    form,
 )
 from controlplane.deployments.live_config import config_served
 from controlplane.deployments.serializers.endpoints import (
@@ -62,7 +62,7 @@ class RollbackView(APIView):
     )
     def post(self, request: Request, endpoint: str, deployment: str) -> Response:
         """Run an earlier revision again. What serves now serves until that one is ready."""
-        values = form(RollbackSerializer, request.data)
+        values = read_body(RollbackSerializer, request)
         operation = services.deployment_rollback(
             endpoint=endpoint,
             name=deployment,
@@ -83,7 +83,7 @@ class UpdateView(APIView):
     def post(self, request: Request, endpoint: str, deployment: str) -> Response:
         """Another version, configuration or environment, without a gap: the new replicas must
         answer before the old ones go. If they never do, the old ones stay."""
-        values = form(DeploymentRollSerializer, request.data)
+        values = read_body(DeploymentRollSerializer, request)
         with deployment_unchanged(request, endpoint, deployment):
             operation = services.deployment_roll(
                 endpoint=endpoint,
@@ -122,7 +122,7 @@ class StopView(APIView):
         operation = services.deployment_pause(
             endpoint=endpoint,
             name=deployment,
-            force=request.query_params.get("force", "").lower() in ("true", "1"),
+            force=flag(request, "force"),
             actor=actor(request),
             now=timezone.now(),
         )

@@ -10,6 +10,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
+from controlplane.core.requests import flag, read_body, read_query
 from controlplane.deployments import selectors, services
 from controlplane.deployments.api.reading import (
     IF_MATCH,
@@ -17,7 +18,6 @@ from controlplane.deployments.api.reading import (
     actor,
     deployment_etag,
     deployment_unchanged,
-    form,
 )
 from controlplane.deployments.selectors.shown import deployment_shown, latest_operations
 from controlplane.deployments.serializers.endpoints import (
@@ -53,7 +53,7 @@ class DeployView(APIView):
     )
     def post(self, request: Request) -> Response:
         """From a registered model to an answering endpoint; asking twice is harmless."""
-        values = form(DeployInputSerializer, request.data)
+        values = read_body(DeployInputSerializer, request)
         endpoint, deployment = values.pop("endpoint"), values.pop("deployment")
         operation = services.deploy(
             spec=services.Spec(**values),
@@ -72,7 +72,7 @@ class DeploymentsView(APIView):
         responses=DeploymentPageSerializer,
     )
     def get(self, request: Request, endpoint: str) -> Response:
-        query = form(PageQuery, request.query_params)
+        query = read_query(PageQuery, request)
         row = selectors.endpoint_get(endpoint)
         rows = row.deployments.filter(name__icontains=query["q"])
         page = paginate(rows, limit=query["limit"], cursor=query["cursor"], order=["name"])
@@ -94,7 +94,7 @@ class DeploymentsView(APIView):
     )
     def post(self, request: Request, endpoint: str) -> Response:
         """A further deployment; it gets no traffic unless ``traffic`` says so."""
-        values = form(DeploymentInputSerializer, request.data)
+        values = read_body(DeploymentInputSerializer, request)
         name, replace = values.pop("name"), values.pop("replace")
         operation = services.deployment_create(
             endpoint=endpoint,
@@ -126,7 +126,7 @@ class DeploymentView(APIView):
     )
     def patch(self, request: Request, endpoint: str, deployment: str) -> Response:
         """Scale it, or change the words about it and its request settings."""
-        values = form(DeploymentPatchSerializer, request.data)
+        values = read_body(DeploymentPatchSerializer, request)
         with deployment_unchanged(request, endpoint, deployment):
             return self._patch(request, endpoint, deployment, values)
 
@@ -163,7 +163,7 @@ class DeploymentView(APIView):
         operation = services.deployment_delete(
             endpoint=endpoint,
             name=deployment,
-            force=request.query_params.get("force", "").lower() in ("true", "1"),
+            force=flag(request, "force"),
             actor=actor(request),
             now=timezone.now(),
         )
@@ -177,7 +177,7 @@ class LogsView(APIView):
     def get(self, request: Request, endpoint: str, deployment: str) -> Response:
         """The last lines, in order; with ``after`` those behind that id, to follow along; with
         ``before`` the last ones before it, to look back."""
-        query = form(LogsQuery, request.query_params)
+        query = read_query(LogsQuery, request)
         selectors.deployment_get(endpoint, deployment)
         lines = log_lines(
             endpoint=endpoint,

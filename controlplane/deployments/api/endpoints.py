@@ -13,6 +13,7 @@ from rest_framework.views import APIView
 
 from controlplane.accounts.policy import Permission
 from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
+from controlplane.core.requests import read_body, read_query
 from controlplane.deployments import selectors, services
 from controlplane.deployments.api.reading import (
     IF_MATCH,
@@ -21,7 +22,6 @@ from controlplane.deployments.api.reading import (
     endpoint_body,
     endpoint_etag,
     endpoint_unchanged,
-    form,
 )
 from controlplane.deployments.selectors.consume import endpoint_openapi, endpoint_snippets
 from controlplane.deployments.serializers.endpoints import (
@@ -53,7 +53,7 @@ class EndpointsView(APIView):
         operation_id="endpoints_list", parameters=PAGE_PARAMETERS, responses=EndpointPageSerializer
     )
     def get(self, request: Request) -> Response:
-        query = form(PageQuery, request.query_params)
+        query = read_query(PageQuery, request)
         page = paginate(
             selectors.endpoint_list().filter(name__icontains=query["q"]),
             limit=query["limit"],
@@ -70,7 +70,7 @@ class EndpointsView(APIView):
         responses={201: EndpointSerializer},
     )
     def post(self, request: Request) -> Response:
-        values = form(EndpointInputSerializer, request.data)
+        values = read_body(EndpointInputSerializer, request)
         limits = _limits(values)
         endpoint = services.endpoint_create(
             **values, limits=limits, actor=actor(request), now=timezone.now()
@@ -92,7 +92,7 @@ class EndpointView(APIView):
         responses=EndpointSerializer,
     )
     def patch(self, request: Request, endpoint: str) -> Response:
-        values = form(EndpointPatchSerializer, request.data)
+        values = read_body(EndpointPatchSerializer, request)
         limits = _limits(values)
         with endpoint_unchanged(request, endpoint):
             row = services.endpoint_update(
@@ -134,7 +134,7 @@ class KeysRegenerateView(APIView):
     )
     def post(self, request: Request, endpoint: str) -> Response:
         """A new key in one slot; the other keeps working."""
-        values = form(KeyRegenerateSerializer, request.data)
+        values = read_body(KeyRegenerateSerializer, request)
         keys = services.endpoint_key_regenerate(
             name=endpoint, slot=values["key_type"], actor=actor(request)
         )
@@ -209,7 +209,7 @@ class MetricsView(APIView):
         """The series of the panels, columnar: the live ones (every half second) for a `range` of
         at most 900 s and nothing else, otherwise buckets with their lowest and highest value."""
         selectors.endpoint_get(endpoint)
-        values = form(EndpointMetricsQuery, request.query_params)
+        values = read_query(EndpointMetricsQuery, request)
         live = {"range"}.issuperset(request.query_params)
         if live and values["range"] <= LONGEST_LIVE_S:
             return Response(live_body(live_series(endpoint, float(values["range"]))))

@@ -17,7 +17,8 @@ from controlplane.accounts.policy import Permission
 from controlplane.core import audit, events
 from controlplane.core.models import Event
 from controlplane.core.pagination import page_of
-from controlplane.deployments.api.reading import actor, form
+from controlplane.core.requests import read_query
+from controlplane.deployments.api.reading import actor
 from controlplane.deployments.selectors.overview import EventFilter, events_list
 from controlplane.deployments.serializers.events import (
     AuditVerificationSerializer,
@@ -42,7 +43,7 @@ class EventsView(APIView):
     def get(self, request: Request) -> Response:
         """With ``after_seq`` what came behind it, in order; without it the latest, newest first,
         page by page."""
-        query = form(EventsQuery, request.query_params)
+        query = read_query(EventsQuery, request)
         limit, after_seq = query.pop("limit"), query.pop("after_seq")
         before_seq = query.pop("cursor")
         items = events_list(
@@ -73,7 +74,7 @@ class EventsExportView(APIView):
     )
     def get(self, request: Request) -> HttpResponseBase:
         """All of it, oldest first, with each event's place in the chain. Being audited itself."""
-        query = form(EventsExportQuery, request.query_params)
+        query = read_query(EventsExportQuery, request)
         kind = query.pop("file_format")
         content_type, lines = FORMATS[kind]
         audit.seal()

@@ -12,8 +12,9 @@ from rest_framework.views import APIView
 
 from controlplane.accounts.policy import Permission
 from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
+from controlplane.core.requests import flag, read_body, read_only, read_query
 from controlplane.deployments import services
-from controlplane.deployments.api.reading import actor, form
+from controlplane.deployments.api.reading import actor
 from controlplane.deployments.selectors.overview import nodes_shown, overview
 from controlplane.deployments.serializers.overview import (
     DrainInputSerializer,
@@ -27,6 +28,7 @@ from controlplane.nodes.selectors import node_get, node_list
 from controlplane.nodes.services import node_cordon, node_labels_set
 
 NodePageSerializer = page_of(NodeSerializer)
+SHOWN_ONLY = read_only(NodeSerializer, NodePatchSerializer) - {"name"}
 
 
 def node_body(node: Node) -> Any:
@@ -38,7 +40,7 @@ class NodesView(APIView):
         operation_id="nodes_list", parameters=PAGE_PARAMETERS, responses=NodePageSerializer
     )
     def get(self, request: Request) -> Response:
-        query = form(PageQuery, request.query_params)
+        query = read_query(PageQuery, request)
         rows = node_list().filter(name__icontains=query["q"])
         page = paginate(rows, limit=query["limit"], cursor=query["cursor"], order=["name"])
         items = nodes_shown(list(page.items), timezone.now())
@@ -58,7 +60,7 @@ class NodeView(APIView):
     )
     def patch(self, request: Request, node: str) -> Response:
         """Its labels, which deployments may ask for."""
-        values = form(NodePatchSerializer, request.data)
+        values = read_body(NodePatchSerializer, request, ignored=SHOWN_ONLY, fixed={"name": node})
         row = node_labels_set(name=node, labels=values["labels"], actor=actor(request))
         return Response(node_body(row))
 
@@ -71,7 +73,7 @@ class NodeView(APIView):
     def delete(self, request: Request, node: str) -> Response:
         services.node_delete(
             name=node,
-            force=request.query_params.get("force", "").lower() in ("true", "1"),
+            force=flag(request, "force"),
             actor=actor(request),
             now=timezone.now(),
         )
@@ -109,7 +111,7 @@ class NodeDrainView(APIView):
     )
     def post(self, request: Request, node: str) -> Response:
         """Empty it: what runs there answers elsewhere before it goes. Cordons it as well."""
-        values = form(DrainInputSerializer, request.data)
+        values = read_body(DrainInputSerializer, request)
         now = timezone.now()
         if values["dry_run"]:
             moves = services.drain_preview(name=node, now=now)

@@ -8,8 +8,9 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
+from controlplane.core.requests import read_query
 from controlplane.deployments import selectors, services
-from controlplane.deployments.api.reading import accepted, actor, form, operation_body
+from controlplane.deployments.api.reading import accepted, actor, operation_body
 from controlplane.deployments.api.waiting import WAIT, or_wait
 from controlplane.deployments.selectors.overview import operation_state
 from controlplane.deployments.serializers.operations import (
@@ -40,7 +41,7 @@ class OperationsView(APIView):
         responses=OperationPageSerializer,
     )
     def get(self, request: Request) -> Response:
-        query = form(OperationQuery, request.query_params)
+        query = read_query(OperationQuery, request)
         rows = selectors.operation_list(query["endpoint"], query["state"])
         if query["q"]:
             rows = rows.filter(endpoint__icontains=query["q"])

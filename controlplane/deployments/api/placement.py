@@ -12,8 +12,9 @@ from rest_framework.views import APIView
 
 from controlplane.accounts.policy import Permission
 from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
+from controlplane.core.requests import read_body, read_only, read_query
 from controlplane.deployments import services
-from controlplane.deployments.api.reading import actor, form
+from controlplane.deployments.api.reading import actor
 from controlplane.deployments.models import InstanceType
 from controlplane.deployments.selectors.instance_types import (
     instance_type_get,
@@ -30,6 +31,7 @@ from controlplane.deployments.serializers.placement import (
 )
 
 InstanceTypePageSerializer = page_of(InstanceTypeSerializer)
+SHOWN_ONLY = read_only(InstanceTypeSerializer, InstanceTypeInputSerializer)
 
 
 def instance_types_shown(rows: list[InstanceType]) -> list[dict[str, Any]]:
@@ -70,7 +72,7 @@ class PlacementPreviewView(APIView):
     )
     def post(self, request: Request) -> Response:
         """Where a deployment would run that does not exist yet. Nothing is written or reserved."""
-        values = form(PlacementPreviewInputSerializer, request.data)
+        values = read_body(PlacementPreviewInputSerializer, request)
         found = services.placement_preview(**values, now=timezone.now())
         return Response(PlacementPreviewSerializer(found).data)
 
@@ -85,7 +87,7 @@ class InstanceTypesView(APIView):
     )
     def get(self, request: Request) -> Response:
         """What a deployment may ask for, each with the nodes that would take it now."""
-        query = form(PageQuery, request.query_params)
+        query = read_query(PageQuery, request)
         rows = instance_type_list().filter(name__icontains=query["q"])
         page = paginate(rows, limit=query["limit"], cursor=query["cursor"], order=["name"])
         body = {"items": instance_types_shown(list(page.items)), "next_cursor": page.next_cursor}
@@ -100,7 +102,7 @@ class InstanceTypesView(APIView):
         },
     )
     def post(self, request: Request) -> Response:
-        values = form(InstanceTypeInputSerializer, request.data)
+        values = read_body(InstanceTypeInputSerializer, request)
         row = services.instance_type_create(**values, actor=actor(request))
         return Response(instance_type_body(row), status=status.HTTP_201_CREATED)
 
@@ -121,7 +123,9 @@ class InstanceTypeView(APIView):
     )
     def patch(self, request: Request, name: str) -> Response:
         """What runs stays where it is; the next placement goes by the new values."""
-        values = form(InstanceTypePatchSerializer, request.data)
+        values = read_body(
+            InstanceTypePatchSerializer, request, ignored=SHOWN_ONLY, fixed={"name": name}
+        )
         row = services.instance_type_update(name=name, actor=actor(request), **values)
         return Response(instance_type_body(row))
 

@@ -1,4 +1,4 @@
-"""What the views share: the caller's name, and a checked form."""
+"""What the views share: the caller's name, answers, and what the caller has seen."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db import transaction
 from drf_spectacular.utils import OpenApiParameter
-from rest_framework import serializers, status
+from rest_framework import status
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -33,13 +33,6 @@ IF_MATCH = OpenApiParameter(
 
 def actor(request: Request) -> str:
     return request.user.get_username()
-
-
-def form(kind: type[serializers.Serializer[Any]], data: Any) -> dict[str, Any]:
-    """The validated data. Raises DRF's ValidationError."""
-    serializer = kind(data=data)
-    serializer.is_valid(raise_exception=True)
-    return dict(serializer.validated_data)
 
 
 def endpoint_body(endpoint: Endpoint) -> Any:

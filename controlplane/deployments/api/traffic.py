@@ -9,6 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from controlplane.core.requests import read_body
 from controlplane.deployments import selectors, services
 from controlplane.deployments.api.reading import (
     IF_MATCH,
@@ -16,7 +17,6 @@ from controlplane.deployments.api.reading import (
     endpoint_body,
     endpoint_etag,
     endpoint_unchanged,
-    form,
 )
 from controlplane.deployments.models import Endpoint
 from controlplane.deployments.serializers.endpoints import (
@@ -83,7 +83,7 @@ class TrafficView(APIView):
 
         The answer says how much moved; `routed` whether gateways have confirmed it already.
         """
-        wanted = form(TrafficInputSerializer, request.data)["traffic"]
+        wanted = read_body(TrafficInputSerializer, request)["traffic"]
         return moving(request, endpoint, lambda: set_traffic(request, endpoint, wanted))
 
     @extend_schema(
@@ -94,7 +94,7 @@ class TrafficView(APIView):
     )
     def patch(self, request: Request, endpoint: str) -> Response:
         """Change the shares that are named, leave the others; the sum must again be 100, or 0."""
-        wanted = form(TrafficInputSerializer, request.data)["traffic"]
+        wanted = read_body(TrafficInputSerializer, request)["traffic"]
 
         def merge() -> Endpoint:
             before: dict[str, Any] = selectors.endpoint_get(endpoint).traffic
@@ -119,5 +119,5 @@ class MirrorView(APIView):
     )
     def put(self, request: Request, endpoint: str) -> Response:
         """Replace the map; the copies' answers are thrown away."""
-        wanted = form(MirrorInputSerializer, request.data)["mirror_traffic"]
+        wanted = read_body(MirrorInputSerializer, request)["mirror_traffic"]
         return changed(request, endpoint, lambda: set_mirror(request, endpoint, wanted))

@@ -8,8 +8,9 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
+from controlplane.core.requests import read_body, read_query
 from controlplane.deployments import services
-from controlplane.deployments.api.reading import actor, form
+from controlplane.deployments.api.reading import actor
 from controlplane.deployments.api.waiting import WAIT, or_wait
 from controlplane.deployments.selectors.trials import (
     trial_get,
@@ -34,7 +35,7 @@ class TryLoadsView(APIView):
     )
     def get(self, request: Request) -> Response:
         """The newest first; they are kept for a day."""
-        query = form(PageQuery, request.query_params)
+        query = read_query(PageQuery, request)
         rows = trial_list()
         if model := request.query_params.get("model", ""):
             rows = rows.filter(model_version__model__name=model)
@@ -56,7 +57,7 @@ class TryLoadsView(APIView):
     )
     def post(self, request: Request) -> Response:
         """Load it on a node and unload it again. Nothing that serves is touched."""
-        values = form(TryLoadInputSerializer, request.data)
+        values = read_body(TryLoadInputSerializer, request)
         row = services.trial_start(**values, actor=actor(request), now=timezone.now())
         place = f"/api/v1/try-loads/{row.pk}"
         return Response(

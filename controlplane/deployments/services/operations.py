@@ -101,7 +101,11 @@ def cancel_request(*, operation_id: str, actor: str) -> None:
     """Note the wish; the next step heeds it. Raises OperationNotFound, OperationFinished."""
     operation = operation_get(operation_id)
     if operation.kind in DELETIONS:
-        raise OperationFinished("A deletion cannot be taken back.", code="NotCancelable")
+        raise OperationFinished(
+            "A deletion cannot be taken back.",
+            code="NotCancelable",
+            hints=("Wait for its end, then make it anew.",),
+        )
     asked = Operation.objects.filter(pk=operation.pk, state__in=ACTIVE).update(
         cancel_requested=True
     )

@@ -9,6 +9,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from controlplane.core.errors import Invalid
+from controlplane.core.requests import read_body
 from controlplane.registry import inspector, selectors
 from controlplane.registry.serializers import (
     ConfigRenderInputSerializer,
@@ -33,9 +34,7 @@ class ConfigValidateView(APIView):
     )
     def post(self, request: Request) -> Response:
         """What is wrong with `text`, where, how to mend it; and the completed configuration."""
-        form = ConfigValidateInputSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
-        asked = form.validated_data
+        asked = read_body(ConfigValidateInputSerializer, request)
         model, graph_of, around = asked["repo_model"], _no_graph, None
         if asked["upload_id"]:
             graph_of = partial(selectors.graph_for_upload, asked["upload_id"])
@@ -62,9 +61,8 @@ class ConfigRenderView(APIView):
     )
     def post(self, request: Request) -> Response:
         """The config.pbtxt text of a configuration given as JSON."""
-        form = ConfigRenderInputSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
-        answer = inspector.configs.ask("render", config=form.validated_data["config"])
+        values = read_body(ConfigRenderInputSerializer, request)
+        answer = inspector.configs.ask("render", config=values["config"])
         if "text" not in answer:
             raise Invalid(
                 str(answer.get("message") or "This configuration cannot be written as text."),

@@ -14,6 +14,7 @@ from rest_framework.views import APIView
 
 from controlplane.accounts.policy import Permission
 from controlplane.core.errors import Invalid
+from controlplane.core.requests import read_body
 from controlplane.core.sending import bytes_response
 from controlplane.registry import selectors
 from controlplane.registry.downloads import zip_pieces
@@ -51,12 +52,11 @@ class AliasView(APIView):
     )
     def put(self, request: Request, name: str, alias: str) -> Response:
         """Point the alias at a version. What was deployed by it before stays what it is."""
-        form = AliasInputSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
+        values = read_body(AliasInputSerializer, request)
         version = aliases.alias_set(
             model=name,
             alias=alias,
-            version=form.validated_data["version"],
+            version=values["version"],
             actor=request.user.get_username(),
         )
         return Response(ModelVersionSerializer(version).data)

@@ -21,6 +21,7 @@ from controlplane.core.pagination import (
     page_of,
     paginate,
 )
+from controlplane.core.requests import flag, read_body, read_only, read_query
 from controlplane.registry import selectors
 from controlplane.registry.serializers import (
     ModelInputSerializer,
@@ -43,6 +44,8 @@ class ModelPageSerializer(ModelItemsSerializer):  # type: ignore[misc, valid-typ
 
 
 TAG = "tag."
+MODEL_SHOWN_ONLY = read_only(ModelSerializer, ModelPatchSerializer) - {"name"}
+VERSION_SHOWN_ONLY = read_only(ModelVersionSerializer, ModelVersionPatchSerializer) - {"model"}
 
 
 class ModelsQuery(PageQuery):
@@ -67,12 +70,6 @@ def tags_of(request: Request) -> dict[str, str]:
     }
 
 
-def query_of(request: Request, form: type[serializers.Serializer[Any]]) -> dict[str, Any]:
-    query = form(data=request.query_params)
-    query.is_valid(raise_exception=True)
-    return dict(query.validated_data)
-
-
 class ModelsView(APIView):
     @extend_schema(
         operation_id="models_list",
@@ -90,7 +87,7 @@ class ModelsView(APIView):
         responses=ModelPageSerializer,
     )
     def get(self, request: Request) -> Response:
-        query = query_of(request, ModelsQuery)
+        query = read_query(ModelsQuery, request)
         rows = selectors.model_list(
             q=query["q"],
             archived=query["archived"],
@@ -123,10 +120,9 @@ class ModelsView(APIView):
     )
     def post(self, request: Request) -> Response:
         """Register a ready upload as a new model, or as the next version of one."""
-        form = ModelInputSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
+        values = read_body(ModelInputSerializer, request)
         version, created = versions.model_version_register(
-            **form.validated_data, actor=request.user.get_username()
+            **values, actor=request.user.get_username()
         )
         code = status.HTTP_201_CREATED if created else status.HTTP_200_OK
         return Response(ModelVersionSerializer(version).data, status=code)
@@ -151,12 +147,11 @@ class ModelView(APIView):
     )
     def patch(self, request: Request, name: str) -> Response:
         """Its description and tags."""
-        form = ModelPatchSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
-        if_match_check(request, model_etag(ModelSerializer(selectors.model_get(name)).data))
-        model = versions.model_update(
-            name=name, actor=request.user.get_username(), **form.validated_data
+        values = read_body(
+            ModelPatchSerializer, request, ignored=MODEL_SHOWN_ONLY, fixed={"name": name}
         )
+        if_match_check(request, model_etag(ModelSerializer(selectors.model_get(name)).data))
+        model = versions.model_update(name=name, actor=request.user.get_username(), **values)
         return Response(ModelSerializer(model).data)
 
     @extend_schema(
@@ -192,7 +187,7 @@ class ModelVersionsView(APIView):
     )
     def get(self, request: Request, name: str) -> Response:
         """The newest first."""
-        query = query_of(request, PageQuery)
+        query = read_query(PageQuery, request)
         selectors.model_get(name)
         page = paginate(
             selectors.version_list(name),
@@ -218,10 +213,11 @@ class ModelVersionView(APIView):
     )
     def patch(self, request: Request, name: str, version: str) -> Response:
         """Its words; the content of a version never changes."""
-        form = ModelVersionPatchSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
+        values = read_body(
+            ModelVersionPatchSerializer, request, ignored=VERSION_SHOWN_ONLY, fixed={"model": name}
+        )
         row = versions.version_update(
-            name=name, version=version, actor=request.user.get_username(), **form.validated_data
+            name=name, version=version, actor=request.user.get_username(), **values
         )
         return Response(ModelVersionSerializer(row).data)
 
@@ -236,7 +232,7 @@ class ModelVersionView(APIView):
         versions.version_delete(
             name=name,
             version=version,
-            force=request.query_params.get("force", "").lower() in ("true", "1"),
+            force=flag(request, "force"),
             actor=request.user.get_username(),
         )
         return Response(status=status.HTTP_204_NO_CONTENT)

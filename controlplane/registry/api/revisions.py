@@ -7,6 +7,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from controlplane.core.errors import Invalid
+from controlplane.core.requests import read_body
 from controlplane.registry import inspector, selectors
 from controlplane.registry.api.contents import REVISION, revision_of
 from controlplane.registry.diffs import config_diffs
@@ -39,13 +40,12 @@ class ConfigRevisionsView(APIView):
     )
     def post(self, request: Request, name: str, version: str) -> Response:
         """An edit over the version, which never changes; deploy it by its number."""
-        form = ConfigRevisionInputSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
+        values = read_body(ConfigRevisionInputSerializer, request)
         revision = configs.revision_create(
             name=name,
             version=version,
             actor=request.user.get_username(),
-            **form.validated_data,
+            **values,
         )
         return Response(ConfigRevisionSerializer(revision).data, status=status.HTTP_201_CREATED)
 

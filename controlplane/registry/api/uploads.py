@@ -7,13 +7,15 @@ from typing import cast
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework import status
-from rest_framework.parsers import BaseParser, JSONParser
+from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from controlplane.accounts.models import User
 from controlplane.core.errors import Invalid
+from controlplane.core.parsers import SafeJSONParser
+from controlplane.core.requests import read_body
 from controlplane.registry import selectors
 from controlplane.registry.serializers import (
     UploadCompleteSerializer,
@@ -66,9 +68,7 @@ class UploadsView(APIView):
 
         Of a list only those in `files` of the upload: what is here already is not sent again.
         """
-        form = UploadInputSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
-        values, user = form.validated_data, cast(User, request.user)
+        values, user = read_body(UploadInputSerializer, request), cast(User, request.user)
         upload = (
             file_lists.file_list_create(
                 filename=values["filename"], files=values["files"], user=user
@@ -125,7 +125,7 @@ class UploadView(APIView):
 
 
 class UploadCompleteView(APIView):
-    parser_classes = [JSONParser]
+    parser_classes = [SafeJSONParser]
 
     @extend_schema(
         operation_id="uploads_complete",
@@ -137,9 +137,8 @@ class UploadCompleteView(APIView):
     )
     def post(self, request: Request, upload_id: str) -> Response:
         """All bytes are sent: check, unpack and inspect them. Watch `state` and `steps`."""
-        form = UploadCompleteSerializer(data=request.data)
-        form.is_valid(raise_exception=True)
+        values = read_body(UploadCompleteSerializer, request)
         upload = uploads.upload_complete(
-            upload_id=upload_id, actor=request.user.get_username(), **form.validated_data
+            upload_id=upload_id, actor=request.user.get_username(), **values
         )
         return Response(UploadSerializer(upload).data, status=status.HTTP_202_ACCEPTED)

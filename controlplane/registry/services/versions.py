@@ -66,6 +66,7 @@ def model_version_register(
         raise UploadStateConflict(
             f"The upload is {upload.state}; only a ready one can be registered.",
             code="UploadNotReady",
+            hints=("Wait until its `state` is ready; when it failed, upload again.",),
             extra={"state": upload.state},
         )
     edits = configs_edited(upload.inspection, configs, apply_fixes=apply_fixes)

@@ -1,0 +1,80 @@
+"""JSON whose texts every database can keep, and which nothing overflows on."""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import IO, Any, Final
+
+from rest_framework import exceptions, parsers, renderers
+from rest_framework.utils import json as strict_json
+
+from controlplane.core.errors import Invalid
+
+DEEPEST: Final = 100
+# In the text of a JSON document: what may become U+0000 or half of a pair of surrogates.
+SUSPICIOUS: Final = re.compile(r"\\u(?:0000|[dD][89a-fA-F])|[\ud800-\udfff]")
+NUL: Final = "\0"
+
+
+class SafeJSONParser(parsers.JSONParser):
+    """Raises ParseError for what is no JSON, Invalid for what is and cannot be kept."""
+
+    media_type = "application/json"
+    renderer_class = renderers.JSONRenderer
+
+    def parse(
+        self,
+        stream: IO[Any],
+        media_type: str | None = None,
+        parser_context: Mapping[str, Any] | None = None,
+    ) -> Any:
+        del media_type
+        encoding = str((parser_context or {}).get("encoding") or "utf-8")
+        try:
+            text = stream.read().decode(encoding)
+            data = json.loads(text, parse_constant=strict_json.strict_constant)
+        except RecursionError as error:
+            raise _too_deep() from error
+        except (ValueError, LookupError) as error:
+            raise exceptions.ParseError(f"JSON parse error - {error}") from error
+        # why not always: a tensor of millions of numbers can hide neither
+        if SUSPICIOUS.search(text) or text.count("[") + text.count("{") > DEEPEST:
+            check_texts(data)
+        return data
+
+
+def check_texts(data: Any) -> None:
+    """Raises Invalid for a text that no database keeps, and for what is nested too deeply."""
+    waiting: list[tuple[Any, tuple[str, ...]]] = [(data, ())]
+    while waiting:
+        value, path = waiting.pop()
+        if len(path) > DEEPEST:
+            raise _too_deep()
+        if isinstance(value, str):
+            check_text(value, ".".join(path))
+        elif isinstance(value, dict):
+            for key in value:
+                check_text(key, ".".join(path), what="a name")
+            waiting += [(item, (*path, key)) for key, item in value.items()]
+        elif isinstance(value, list):
+            waiting += [(item, (*path, str(index))) for index, item in enumerate(value)]
+
+
+def check_text(text: str, field: str, *, what: str = "a text") -> None:
+    """Raises Invalid for U+0000 and for half of a surrogate pair, naming the field."""
+    wrong = next((char for char in text if char == NUL or "\ud800" <= char <= "\udfff"), None)
+    if wrong is None:
+        return
+    place = field or "the body"
+    raise Invalid(
+        f"{place}: {what} has the character U+{ord(wrong):04X}, which cannot be kept.",
+        field=field or None,
+        hints=("Leave this character out.",),
+    )
+
+
+def _too_deep() -> Invalid:
+    return Invalid(
+        f"The body is nested too deeply: expected {DEEPEST} levels at most.",
+        hints=("Send it flatter; what is only kept can be sent as one text.",),
+    )

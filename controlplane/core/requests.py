@@ -1,0 +1,153 @@
+"""What a request brings: a body and a query that are checked, and texts that can be kept.
+
+``read_body`` and ``read_query`` are how every view reads; ``core.parsers`` and the middleware stand
+before them.
+"""
+
+import difflib
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+from urllib.parse import unquote_to_bytes
+
+from django.http import HttpRequest, HttpResponse
+from rest_framework import serializers
+from rest_framework.request import Request
+
+from controlplane.core.errors import Invalid
+from controlplane.core.http import domain_problem
+from controlplane.core.parsers import NUL, check_text
+
+Kind = type[serializers.Serializer[Any]]
+Path = tuple[str, ...]
+
+MOST_NAMES: Final = 40  # of a hint that lists what is known
+
+
+class PlainTextMiddleware:
+    """Refuses a path or a query with U+0000, and a query that is no UTF-8, before anything reads
+    them: what would be a database's or a file system's own failure is a 400 that says where."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        try:
+            check_text(request.path, "path")
+            for name, value in _query_parts(request.META.get("QUERY_STRING", "")):
+                check_text(name, "query", what="a name")
+                check_text(value, name)
+        except Invalid as error:
+            return domain_problem(error, request.path.replace(NUL, "%00"))
+        return self.get_response(request)
+
+
+def _query_parts(query: str) -> Iterator[tuple[str, str]]:
+    if "%" not in query and NUL not in query:
+        return
+    for part in query.split("&"):
+        name, _, value = part.partition("=")
+        yield _decoded(name, "query"), _decoded(value, name)
+
+
+def _decoded(text: str, field: str) -> str:
+    try:
+        return unquote_to_bytes(text).decode()
+    except UnicodeDecodeError as error:
+        raise Invalid(
+            f"{field}: not UTF-8: {error.reason}.",
+            field=field,
+            hints=("Escape the bytes of its UTF-8 text, as in `?q=%C3%A9`.",),
+        ) from error
+
+
+def read_query(kind: Kind, request: Request) -> dict[str, Any]:
+    """The checked query string; what it does not know is ignored. Raises ValidationError."""
+    form = kind(data=request.query_params)
+    form.is_valid(raise_exception=True)
+    return dict(form.validated_data)
+
+
+def flag(request: Request, name: str) -> bool:
+    """``?name=true``."""
+    return request.query_params.get(name, "").lower() in ("true", "1")
+
+
+def read_body(
+    kind: Kind,
+    request: Request,
+    *,
+    ignored: frozenset[str] = frozenset(),
+    fixed: Mapping[str, object] | None = None,
+) -> dict[str, Any]:
+    """The checked body. Raises ValidationError, and Invalid for a name that ``kind`` lacks.
+
+    ``ignored``: names that the resource shows and nobody sets (``read_only``), so that what was
+    read can be sent back. ``fixed``: names that may be there with just this value, as the path has
+    it.
+    """
+    data = request.data
+    form = kind()
+    fixed = {name: value for name, value in (fixed or {}).items() if name not in form.fields}
+    if isinstance(data, Mapping):
+        _check_fixed(data, fixed)
+        data = {k: v for k, v in data.items() if k not in fixed and k not in ignored}
+    for path, known in strangers(form, data):
+        raise _unknown(path, known)
+    form = kind(data=data)
+    form.is_valid(raise_exception=True)
+    return dict(form.validated_data)
+
+
+def read_only(shown: Kind, *settings: Kind) -> frozenset[str]:
+    """What a resource shows as ``shown`` and none of ``settings`` takes."""
+    taken: set[str] = set().union(*(kind().fields for kind in settings))
+    return frozenset(shown().fields) - taken
+
+
+def strangers(
+    field: serializers.Field[Any, Any, Any, Any], data: Any, path: Path = ()
+) -> Iterator[tuple[Path, list[str]]]:
+    """The paths of names that ``field`` does not know, each with the names that it does."""
+    if isinstance(field, serializers.Serializer) and isinstance(data, Mapping):
+        for key, value in data.items():
+            if key in field.fields:
+                yield from strangers(field.fields[key], value, (*path, key))
+            else:
+                yield (*path, str(key)), list(field.fields)
+    child = getattr(field, "child", None)
+    if not isinstance(child, _CONTAINERS):
+        return
+    if isinstance(data, list):
+        for index, value in enumerate(data):
+            yield from strangers(child, value, (*path, str(index)))
+    elif isinstance(data, Mapping):
+        for key, value in data.items():
+            yield from strangers(child, value, (*path, str(key)))
+
+
+_CONTAINERS = (
+    serializers.BaseSerializer,
+    serializers.ListField,
+    serializers.DictField,
+)
+
+
+def _unknown(path: Path, known: list[str]) -> Invalid:
+    close = difflib.get_close_matches(path[-1], known, n=1)
+    if close:
+        hint = f"Did you mean `{close[0]}`?"
+    elif len(known) <= MOST_NAMES:
+        hint = f"Known here: {', '.join(sorted(known))}."
+    else:
+        hint = "/api/v1/openapi.json lists the names that are known here."
+    return Invalid(f"{'.'.join(path)} is not known here.", field=".".join(path), hints=(hint,))
+
+
+def _check_fixed(data: Mapping[str, Any], fixed: Mapping[str, object]) -> None:
+    for name, value in fixed.items():
+        if name in data and data[name] != value:
+            raise Invalid(
+                f"{name}: {data[name]!r} in the body, expected {value!r} as in the path.",
+                field=name,
+                hints=(f"Leave `{name}` out, or send it as the path has it.",),
+            )
