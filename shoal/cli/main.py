@@ -10,6 +10,7 @@ from shoal import __version__
 from shoal.cli import az
 from shoal.cli.apply import apply, diff, export
 from shoal.cli.audit import audit
+from shoal.cli.backup import backup, restore
 from shoal.cli.completion import completion
 from shoal.cli.config import config
 from shoal.cli.deploy import deploy
@@ -54,7 +55,7 @@ def cli() -> None:
 COMMANDS = (
     *(up, deploy, endpoint, traffic, logs, proxy, model, online_endpoint, online_deployment),
     *(apply, diff, export, config, operation, op, node, audit, login, logout),
-    *(instance_type, user, doctor, completion, version),
+    *(instance_type, user, backup, restore, doctor, completion, version),
 )
 for command in COMMANDS:
     cli.add_command(command)

@@ -24,6 +24,11 @@ class LocalSettings:
     node_name: str
     inherited: dict[str, str]  # the whole environment, for the children
 
+    @property
+    def blobs(self) -> Path:
+        """Where model files lie, unless in a bucket."""
+        return Path(self.inherited.get("SHOAL_BLOB_DIR") or self.home / "blobs")
+
 
 def load() -> LocalSettings:
     """Read the environment. Raises SettingsError."""
