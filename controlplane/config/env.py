@@ -26,14 +26,17 @@ def flag(name: str, *, default: bool) -> bool:
     raise ImproperlyConfigured(f"{name}={value!r}: expected true or false")
 
 
-def integer(name: str, default: int) -> int:
+def integer(name: str, default: int, *, least: int | None = None) -> int:
     value = os.environ.get(name)
     if value is None:
         return default
     try:
-        return int(value)
+        number = int(value)
     except ValueError as error:
         raise ImproperlyConfigured(f"{name}={value!r}: expected a whole number") from error
+    if least is not None and number < least:
+        raise ImproperlyConfigured(f"{name}={value!r}: expected {least} or more")
+    return number
 
 
 def secret(name: str, *, file: Path | None = None) -> str:

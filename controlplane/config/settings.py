@@ -43,6 +43,8 @@ SHOAL_REDIS_URL = env.text("SHOAL_REDIS_URL", "redis://127.0.0.1:6379/0")
 SHOAL_NODE_BROKER_URL = env.text("SHOAL_NODE_BROKER_URL", SHOAL_REDIS_URL)
 # A node silent for longer has lost its replicas: they are placed on others.
 SHOAL_NODE_LOST_AFTER_S = env.integer("SHOAL_NODE_LOST_AFTER_S", 120)
+# Replicas of one operation that are fetched and started at a time; 0: all.
+SHOAL_WAVE_REPLICAS = env.integer("SHOAL_WAVE_REPLICAS", 50, least=0)
 
 ALLOWED_HOSTS = env.text("SHOAL_ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]").split(",")
 CSRF_TRUSTED_ORIGINS = [SHOAL_PUBLIC_URL]

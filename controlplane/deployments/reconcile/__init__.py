@@ -28,6 +28,7 @@ from controlplane.deployments.reconcile.values import (
     failure_data,
     missing_ordinals,
 )
+from controlplane.deployments.reconcile.waves import Wave, wave_of, waves
 
 __all__ = [
     "DELETIONS",
@@ -50,10 +51,13 @@ __all__ = [
     "Step",
     "Stop",
     "Upkeep",
+    "Wave",
     "failure_data",
     "missing_ordinals",
     "operation_step",
     "revive_after",
     "stages_new",
     "upkeep",
+    "wave_of",
+    "waves",
 ]

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import datetime
 
-from controlplane.deployments.reconcile.stages import HANDLERS, TITLES, Verdict
+from controlplane.deployments.reconcile.stages import TITLES, Verdict, examine
 from controlplane.deployments.reconcile.values import (
     DELETIONS,
     Cancel,
@@ -15,6 +15,7 @@ from controlplane.deployments.reconcile.values import (
     Step,
     Stop,
 )
+from controlplane.deployments.reconcile.waves import wave_of
 from controlplane.deployments.types import ReplicaState, StageName, StageStatus
 
 
@@ -35,7 +36,7 @@ def operation_step(case: Case) -> Step:
             continue
         if stage.started_at is None:
             stage = replace(stage, status=StageStatus.RUNNING, started_at=case.now)
-        verdict = HANDLERS[stage.name](case, stage)
+        verdict = examine(case, stage)
         if deletion and case.now >= case.deadline_at and not verdict.actions:
             verdict = Verdict(done=True, detail=verdict.detail)
         if verdict.failure is not None:
@@ -44,6 +45,8 @@ def operation_step(case: Case) -> Step:
         if not verdict.done or verdict.actions:
             stages[index] = replace(stage, detail=verdict.detail, progress=verdict.progress)
             return Step(tuple(stages), verdict.actions)
+        if stage.name == StageName.WARM and (onward := _next_wave(case)) is not None:
+            return onward
         stages[index] = _ended(stage, StageStatus.SUCCEEDED, case.now, verdict.detail)
     return Step(tuple(stages), (Finish(),))
 
@@ -105,9 +108,20 @@ def _lost(case: Case) -> Step | None:
     if not lost:
         return None
     names = sorted({replica.node for replica in case.own() if replica.lost})
-    detail = f"{', '.join(names)} fell silent; choosing again."
-    again = StageName.PLACE
-    start = next((i for i, stage in enumerate(case.stages) if stage.name == again), 0)
-    fresh = [replace(Stage(stage.name)) for stage in case.stages[start:]]
-    fresh[0] = Stage(again, StageStatus.RUNNING, started_at=case.now, detail=detail)
-    return Step((*case.stages[:start], *fresh), (Stop(lost),))
+    return Step(_again(case, f"{', '.join(names)} fell silent; choosing again."), (Stop(lost),))
+
+
+def _next_wave(case: Case) -> Step | None:
+    """All that was placed is ready; what waits is placed next."""
+    wave = wave_of(case)
+    if wave.of == 1 or not wave.left:
+        return None
+    return Step(_again(case, f"{wave.text} is next"))
+
+
+def _again(case: Case, detail: str) -> tuple[Stage, ...]:
+    """The stages of an operation that goes back to placing."""
+    start = next((i for i, stage in enumerate(case.stages) if stage.name == StageName.PLACE), 0)
+    fresh = [Stage(stage.name) for stage in case.stages[start:]]
+    fresh[0] = Stage(StageName.PLACE, StageStatus.RUNNING, started_at=case.now, detail=detail)
+    return (*case.stages[:start], *fresh)

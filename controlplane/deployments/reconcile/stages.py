@@ -1,7 +1,7 @@
 """Pure: when each stage of an operation is done, what it waits for, what must happen first."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
@@ -17,13 +17,16 @@ from controlplane.deployments.reconcile.values import (
     Route,
     Stage,
     Stop,
-    missing_ordinals,
 )
+from controlplane.deployments.reconcile.waves import wave_of
 from controlplane.deployments.types import OperationKind, StageName, size_text
 
 PLACE_PATIENCE: Final = timedelta(seconds=20)  # a node may just be (re)starting
 UNROUTE_PATIENCE: Final = timedelta(seconds=10)  # a deletion does not wait for a dead gateway
 STOP_PATIENCE: Final = timedelta(seconds=60)  # more than an agent needs to drain and stop
+
+NAMED_NODES: Final = 8  # more are counted, not listed
+IN_WAVES: Final = (StageName.PLACE, StageName.DOWNLOAD, StageName.LOAD, StageName.WARM)
 
 TITLES: Final = {
     StageName.VALIDATE: "Validate",
@@ -83,11 +86,11 @@ def _place(case: Case, stage: Stage) -> Verdict:
     )
     if extra:
         return Verdict(detail=f"Stopping {len(extra)} more than asked for.", actions=(Stop(extra),))
-    if not missing_ordinals(case.replicas, case.instance_count):
-        nodes = sorted({replica.node for replica in case.own()})
-        return Verdict(done=True, detail=f"on {', '.join(nodes)}" if nodes else "nothing to place")
+    wave = wave_of(case)
+    if not wave.left or not wave.room:
+        return Verdict(done=True, detail=_on_nodes(case.own()))
     if not case.chosen.unplaced:
-        return Verdict(actions=(Place(case.chosen.assigned),))
+        return Verdict(actions=(Place(case.chosen.assigned[: wave.room]),))
     if stage.started_at is None or case.now - stage.started_at < PLACE_PATIENCE:
         return Verdict(detail=f"No node can take it yet. {case.chosen.why_not}")
     count = len(case.chosen.unplaced)
@@ -99,6 +102,13 @@ def _place(case: Case, stage: Stage) -> Verdict:
             hints=("Add a node, or bring one of these back, then retry.",),
         )
     )
+
+
+def _on_nodes(replicas: list[ReplicaFacts]) -> str:
+    nodes = sorted({replica.node for replica in replicas})
+    if len(nodes) > NAMED_NODES:
+        return f"on {len(nodes)} nodes"
+    return f"on {', '.join(nodes)}" if nodes else "nothing to place"
 
 
 def _download(case: Case, stage: Stage) -> Verdict:
@@ -160,6 +170,13 @@ def _stop(case: Case, stage: Stage) -> Verdict:
     if case.now - (stage.started_at or case.now) >= STOP_PATIENCE:
         return Verdict(done=True, detail=f"{', '.join(nodes)} will stop the rest by itself")
     return Verdict(detail=f"draining on {', '.join(nodes)}")
+
+
+def examine(case: Case, stage: Stage) -> Verdict:
+    """What its handler says, with the wave that it speaks of."""
+    verdict = HANDLERS[stage.name](case, stage)
+    text = wave_of(case).text if stage.name in IN_WAVES else ""
+    return replace(verdict, detail=f"{text}: {verdict.detail}") if text else verdict
 
 
 HANDLERS: Final[dict[StageName, Callable[[Case, Stage], Verdict]]] = {

@@ -54,6 +54,7 @@ def case_load(operation: Operation, now: datetime) -> Case:
         chosen=choose(deployment, replicas, now) if deployment and placing else Chosen(),
         route_generation=operation.parameters.get("route_generation"),
         confirmed_generation=endpoint.confirmed_generation if endpoint else 0,
+        wave_size=settings.SHOAL_WAVE_REPLICAS,
     )
 
 

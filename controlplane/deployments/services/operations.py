@@ -4,12 +4,13 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 from uuid import uuid4
 
+from django.conf import settings
 from django.db import transaction
 
 from controlplane.core import events
 from controlplane.deployments.errors import OperationFinished, OperationInProgress
 from controlplane.deployments.models import Deployment, Endpoint, Operation
-from controlplane.deployments.reconcile import DELETIONS, TITLES, Stage, stages_new
+from controlplane.deployments.reconcile import DELETIONS, TITLES, Stage, stages_new, waves
 from controlplane.deployments.selectors import operation_get, operations_active
 from controlplane.deployments.types import ACTIVE, EndpointState, OperationKind
 
@@ -20,11 +21,12 @@ DELETE_DEADLINE: Final = timedelta(minutes=2)
 
 
 def deadline_for(kind: OperationKind, deployment: Deployment | None) -> timedelta:
-    """How long an operation may take: loading, and downloading over a slow line."""
+    """How long an operation may take: loading, and downloading over a slow line, wave by wave."""
     if kind in DELETIONS or deployment is None:
         return DELETE_DEADLINE
     download = timedelta(seconds=deployment.model_version.size / SLOWEST_DOWNLOAD)
-    return max(SHORTEST_DEADLINE, LOAD_ALLOWANCE + download)
+    rounds = waves(deployment.instance_count, settings.SHOAL_WAVE_REPLICAS)
+    return max(SHORTEST_DEADLINE, LOAD_ALLOWANCE + download) * rounds
 
 
 def stage_data(stage: Stage) -> dict[str, Any]:
