@@ -54,16 +54,18 @@ export function joinTokenState() {
   return looks > 2 ? { ...row, used_at: ago(0), node: "node-a1" } : row;
 }
 
-export function drainMoves(name: string): DrainMove[] {
-  const replicas = nodes.find((node) => node.name === name)?.replicas ?? [];
-  return replicas.map((replica, index) => ({
+export function drainMoves(names: readonly string[]): DrainMove[] {
+  const leaving = nodes.filter((node) => names.includes(node.name));
+  return leaving.flatMap((node) => node.replicas.map((replica) => ({ node, replica }))).map(({ node, replica }, index) => ({
     replica: replica.id,
+    node: node.name,
     endpoint: replica.endpoint,
     deployment: replica.deployment,
     ordinal: replica.ordinal,
     traffic: replica.deployment === "blue" ? 80 : 20,
-    to: index === 3 ? null : "node-a2",
-    why_not: index === 3 ? "no GPU with 8 GiB free" : "",
+    to: index === 3 || names.includes("node-a2") ? null : "node-a2",
+    why_not: index === 3 || names.includes("node-a2") ? "node-a2: has not 1 GPU with 8 GiB free" : "",
+    waits_for: index === 1 ? `${replica.deployment} is Updating` : "",
   }));
 }
 

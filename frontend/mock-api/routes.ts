@@ -205,13 +205,19 @@ export function answer({ method, path, query, body }: MockRequest): MockAnswer {
       return endpointRoute(method, rest, query, body);
     case "models":
       return modelRoute(method, rest, query);
+    case "drains": {
+      const names = (body["nodes"] ?? []) as string[];
+      const drain = { started_at: ago(0), deadline_at: ago(-600), done: false };
+      if (!body["dry_run"]) nodes.filter((one) => names.includes(one.name)).forEach((one) => Object.assign(one, { cordoned: true, drain }));
+      return ok({ dry_run: Boolean(body["dry_run"]), moves: drainMoves(names) });
+    }
     case "nodes": {
       if (!first) return list(nodes);
       const node = nodes.find((one) => one.name === first);
       if (!node) return missing(`Node ${first}`);
       if (second === "drain") {
         if (!body["dry_run"]) Object.assign(node, { cordoned: true, drain: { started_at: ago(0), deadline_at: ago(-600), done: false } });
-        return ok({ dry_run: Boolean(body["dry_run"]), moves: drainMoves(first) });
+        return ok({ dry_run: Boolean(body["dry_run"]), moves: drainMoves([first]) });
       }
       if (method === "PATCH") node.labels = body["labels"] as Record<string, string>;
       if (second === "uncordon") node.drain = null;

@@ -1,6 +1,6 @@
 """The client's calls that look after an installation: people, nodes, instance types, the log."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast
 from urllib.parse import quote
 
@@ -36,6 +36,36 @@ class Administration:
         body = {"dry_run": dry_run, "force": force, "deadline_s": deadline_s}
         path = f"/nodes/{quoted(node)}/drain"
         return cast(dict[str, Any], self._transport.json("POST", path, json=body))
+
+    def drain_nodes(
+        self,
+        nodes: Iterable[str],
+        *,
+        dry_run: bool = False,
+        force: bool = False,
+        deadline_s: int = 600,
+    ) -> dict[str, Any]:
+        """Several at once, all or none: what leaves one of them goes to none of the others."""
+        body = {
+            "nodes": list(nodes),
+            "dry_run": dry_run,
+            "force": force,
+            "deadline_s": deadline_s,
+        }
+        return cast(dict[str, Any], self._transport.json("POST", "/drains", json=body))
+
+    def get_node(self, node: str) -> Node:
+        return cast(Node, self._get(f"/nodes/{quoted(node)}"))
+
+    def set_labels(self, node: str, labels: Mapping[str, str]) -> Node:
+        """They replace those that were set before; what the node says of itself stays."""
+        body = {"labels": dict(labels)}
+        return cast(Node, self._transport.json("PATCH", f"/nodes/{quoted(node)}", json=body))
+
+    def remove_node(self, node: str, *, force: bool = False) -> None:
+        """Its credential stops working. With ``force`` even while replicas run there."""
+        path = f"/nodes/{quoted(node)}" + ("?force=true" if force else "")
+        self._transport.json("DELETE", path)
 
     def create_join_token(self) -> dict[str, Any]:
         return cast(dict[str, Any], self._transport.json("POST", "/join-tokens", json={}))

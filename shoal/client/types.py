@@ -184,6 +184,7 @@ class Node(TypedDict):
     name: str
     state: str
     cordoned: bool
+    labels: dict[str, str]
     info: dict[str, Any]
     last_seen_at: str | None
     age_s: float | None

@@ -19,6 +19,7 @@ from controlplane.deployments.selectors.overview import nodes_shown, overview
 from controlplane.deployments.serializers.overview import (
     DrainInputSerializer,
     DrainSerializer,
+    DrainsInputSerializer,
     NodePatchSerializer,
     NodeSerializer,
     OverviewSerializer,
@@ -111,21 +112,41 @@ class NodeDrainView(APIView):
     )
     def post(self, request: Request, node: str) -> Response:
         """Empty it: what runs there answers elsewhere before it goes. Cordons it as well."""
-        values = read_body(DrainInputSerializer, request)
-        now = timezone.now()
-        if values["dry_run"]:
-            moves = services.drain_preview(name=node, now=now)
-        else:
-            moves = services.node_drain(
-                name=node,
-                deadline=timedelta(seconds=values["deadline_s"]),
-                force=values["force"],
-                actor=actor(request),
-                now=now,
-            )
-        code = status.HTTP_200_OK if values["dry_run"] else status.HTTP_202_ACCEPTED
-        body = {"dry_run": values["dry_run"], "moves": moves}
-        return Response(DrainSerializer(body).data, status=code)
+        return _drain(request, [node], read_body(DrainInputSerializer, request))
+
+
+class DrainsView(APIView):
+    write_permission = Permission.OPERATE
+
+    @extend_schema(
+        operation_id="drains_create",
+        request=DrainsInputSerializer,
+        responses={
+            200: OpenApiResponse(DrainSerializer, description="what would happen (`dry_run`)"),
+            202: DrainSerializer,
+            409: OpenApiResponse(description="`OutOfCapacity` with `stuck`"),
+        },
+    )
+    def post(self, request: Request) -> Response:
+        """Empty several nodes at once, all or none of them."""
+        values = read_body(DrainsInputSerializer, request)
+        return _drain(request, list(dict.fromkeys(values["nodes"])), values)
+
+
+def _drain(request: Request, names: list[str], values: dict[str, Any]) -> Response:
+    now = timezone.now()
+    if values["dry_run"]:
+        moves = services.drain_preview(names=names, now=now)
+    else:
+        moves = services.nodes_drain(
+            names=names,
+            deadline=timedelta(seconds=values["deadline_s"]),
+            force=values["force"],
+            actor=actor(request),
+            now=now,
+        )
+    code = status.HTTP_200_OK if values["dry_run"] else status.HTTP_202_ACCEPTED
+    return Response(DrainSerializer({"dry_run": values["dry_run"], "moves": moves}).data, code)
 
 
 class OverviewView(APIView):

@@ -137,8 +137,12 @@ def _disk(need: Need, offer: Offer) -> Check | None:
     size = size_text(need.size_bytes)
     if offer.holds_model:
         return Check("disk", True, f"the model ({size}) is there already")
-    room = offer.disk_free_bytes + offer.cache_bytes
+    if offer.expects_model:
+        return Check("disk", True, f"the model ({size}) is on its way there already")
+    room = offer.disk_room_bytes
     detail = f"{size_text(room)} of disk are free, the model has {size}"
+    if offer.disk_promised_bytes:
+        detail += f"; {size_text(offer.disk_promised_bytes)} more are promised to other downloads"
     return Check("disk", room >= need.size_bytes, detail)
 
 

@@ -50,12 +50,15 @@ def taken(need: Need, offer: Offer) -> Offer:
         else gpu
         for gpu in offer.gpus
     )
+    # why only once: replicas of one model share its files on a node
+    fetched = 0 if offer.holds_model or offer.expects_model else need.size_bytes
     return replace(
         offer,
         replicas=offer.replicas + 1,
         siblings=offer.siblings + 1,
         twins=offer.twins + 1,
-        holds_model=True,
+        disk_promised_bytes=offer.disk_promised_bytes + fetched,
+        expects_model=True,
         gpus=gpus,
     )
 
@@ -82,6 +85,8 @@ def _welcome(need: Need, offer: Offer, rank: int) -> Verdict:
     )
     if offer.holds_model:
         because += ", the model is there already"
+    elif offer.expects_model:
+        because += ", the model is on its way there"
     gpus = tuple(gpu.uuid for gpu in gpus_for(need.gpu, offer))
     return Verdict(offer.name, None, rank, because, examine(need, offer), gpus)
 
@@ -95,7 +100,7 @@ def _rank(need: Need, offer: Offer) -> Rank:
         offer.siblings,
         wasteful,
         offer.replicas,
-        not offer.holds_model,
-        -offer.disk_free_bytes,
+        not (offer.holds_model or offer.expects_model),
+        offer.disk_promised_bytes - offer.disk_free_bytes,
         offer.name,
     )

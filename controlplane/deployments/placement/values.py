@@ -31,7 +31,7 @@ class Offer:
     backends: frozenset[str]  # empty: the node did not say
     disk_total_bytes: int
     disk_free_bytes: int
-    cache_bytes: int  # can be freed, or holds the model already
+    cache_bytes: int  # of the cache, what can be freed
     replicas: int  # running there, of all deployments
     siblings: int  # of them, of this deployment
     twins: int = 0  # of the siblings, those of the same revision: what anti-affinity keeps apart
@@ -40,7 +40,14 @@ class Offer:
     memory_total_bytes: int = 0
     gpus: tuple[Gpu, ...] = ()
     disk_pressure: bool = False
+    disk_promised_bytes: int = 0  # of what is free, to downloads that are not there yet
     holds_model: bool = False  # the files are in its cache
+    expects_model: bool = False  # a replica of the same version is fetching them
+
+    @property
+    def disk_room_bytes(self) -> int:
+        """What another model may take."""
+        return max(0, self.disk_free_bytes + self.cache_bytes - self.disk_promised_bytes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,14 +80,25 @@ class DrainInputSerializer(Fields):
     )
 
 
+class DrainsInputSerializer(DrainInputSerializer):
+    nodes = serializers.ListField(
+        child=serializers.CharField(max_length=100), min_length=1, max_length=1000,
+        help_text="names; what leaves one of them does not go to another",
+    )  # fmt: skip
+
+
 class MoveSerializer(Fields):
     replica = serializers.CharField()
+    node = serializers.CharField(help_text="name of the node that it leaves")
     endpoint = serializers.CharField()
     deployment = serializers.CharField()
     ordinal = serializers.IntegerField()
     traffic = serializers.IntegerField(help_text="percent of the endpoint's")
     to = serializers.CharField(allow_null=True, help_text="name of a node")
     why_not = serializers.CharField(allow_blank=True)
+    waits_for = serializers.CharField(
+        allow_blank=True, help_text="the operation that must end before it moves; empty: nothing"
+    )
 
 
 class DrainSerializer(Fields):

@@ -18,7 +18,7 @@ from controlplane.deployments.services.deployments import (
 from controlplane.deployments.services.draining import (
     drain_preview,
     drains_advance,
-    node_drain,
+    nodes_drain,
 )
 from controlplane.deployments.services.endpoints import (
     endpoint_create,
@@ -70,8 +70,8 @@ __all__ = [
     "instance_type_update",
     "mirror_set",
     "node_delete",
-    "node_drain",
     "node_report",
+    "nodes_drain",
     "nodes_fitting",
     "operation_cancel",
     "operation_retry",

@@ -1,52 +1,17 @@
 """Rows made into what ``placement`` looks at: what a deployment needs, what every node offers."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 
 from controlplane.deployments import placement
 from controlplane.deployments.models import Deployment, InstanceType, Replica
 from controlplane.deployments.reconcile import Chosen, ReplicaFacts, missing_ordinals
 from controlplane.deployments.selectors import deployment_get
-from controlplane.deployments.types import AntiAffinity, Desired, GpuPolicy, ReplicaState
+from controlplane.deployments.types import AntiAffinity, Desired, GpuPolicy
 from controlplane.nodes.models import Node
 from controlplane.nodes.selectors import labels_of, node_age_s, node_list, node_state
-
-# Of the repository's size: weights, and what computing with them takes besides.
-GPU_MEMORY_FACTOR: Final = 1.5
-# In these states the files are on the node.
-DOWNLOADED: Final = frozenset(
-    {ReplicaState.STARTING, ReplicaState.LOADING, ReplicaState.WARMING, ReplicaState.READY}
-)
-# In these the node's own report does not count the memory yet that the replica will take.
-COMING: Final = frozenset(
-    {
-        ReplicaState.PENDING,
-        ReplicaState.DOWNLOADING,
-        ReplicaState.STARTING,
-        ReplicaState.LOADING,
-        ReplicaState.WARMING,
-    }
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Tenant:
-    """A replica that runs somewhere, as far as it matters to those that are to come."""
-
-    node_id: str
-    deployment_id: int
-    revision_id: int | None
-    version_id: int
-    state: str
-    gpus: tuple[str, ...]
-    gpu_bytes: int  # that it is thought to take of each of its GPUs
-
-
-def gpu_estimate(size_bytes: int, gpu_count: int) -> int:
-    """Bytes that a model is thought to take of each of its GPUs."""
-    return int(size_bytes * GPU_MEMORY_FACTOR / max(gpu_count, 1))
 
 
 def need_of(deployment: Deployment, ordinals: tuple[int, ...]) -> placement.Need:
@@ -89,84 +54,77 @@ def _gpu_need(kind: InstanceType, size_bytes: int) -> placement.GpuNeed:
         required=kind.gpu_policy == GpuPolicy.REQUIRED,
         model=kind.gpu_model,
         least_total_bytes=kind.gpu_memory_bytes,
-        estimate_bytes=gpu_estimate(size_bytes, kind.gpu_count),
+        estimate_bytes=placement.gpu_estimate(size_bytes, kind.gpu_count),
     )
+
+
+def subject_of(deployment: Deployment) -> placement.Subject:
+    """What its next replica runs; the row need not be saved yet."""
+    return placement.Subject(deployment.pk, deployment.revision_id, deployment.model_version_id)
 
 
 def offers(deployment: Deployment, now: datetime) -> list[placement.Offer]:
     """What every node has to give to this deployment, which need not be saved yet."""
-    found = tenants()
-    return [_offer(node, deployment, found, now) for node in node_list()]
+    return placement.offers_of(fleet(now), subject_of(deployment))
 
 
-def tenants() -> list[Tenant]:
-    """Everything that runs or is about to, in one query."""
+def fleet(now: datetime) -> placement.Fleet:
+    """Every node, and everything that runs or is about to, in two queries."""
+    return placement.Fleet(tuple(_machine(node, now) for node in node_list()), _tenants())
+
+
+def _tenants() -> tuple[placement.Tenant, ...]:
     rows = Replica.objects.filter(desired=Desired.RUNNING).values_list(
         "node_id", "deployment_id", "revision_id", "state", "gpus",
+        "observed__downloaded_bytes", "observed__cached_bytes",
         "revision__model_version_id", "revision__model_version__size",
         "deployment__model_version_id", "deployment__model_version__size",
     )  # fmt: skip
-    return [_tenant(*row) for row in rows]
+    return tuple(_tenant(*row) for row in rows)
 
 
 def _tenant(
     node_id: str, deployment_id: int, revision_id: int | None, state: str, gpus: list[str] | None,
+    downloaded: int | None, cached: int | None,
     revised: int | None, revised_size: int | None, version_id: int, size: int,
-) -> Tenant:  # fmt: skip
-    return Tenant(
+) -> placement.Tenant:  # fmt: skip
+    version = version_id if revised is None else revised
+    return placement.Tenant(
         node_id=node_id,
-        deployment_id=deployment_id,
-        revision_id=revision_id,
-        version_id=version_id if revised is None else revised,
+        subject=placement.Subject(deployment_id, revision_id, version),
         state=state,
+        size_bytes=size if revised_size is None else revised_size,
+        fetched_bytes=(downloaded or 0) + (cached or 0),
         gpus=tuple(gpus or ()),
-        gpu_bytes=gpu_estimate(size if revised_size is None else revised_size, len(gpus or ())),
     )
 
 
-def _offer(
-    node: Node, deployment: Deployment, found: list[Tenant], now: datetime
-) -> placement.Offer:
+def _machine(node: Node, now: datetime) -> placement.Machine:
     info = node.info
-    here = [tenant for tenant in found if tenant.node_id == node.pk]
-    siblings = [tenant for tenant in here if tenant.deployment_id == deployment.pk]
-    total, free = int(info.get("disk_total_bytes", 0)), int(info.get("disk_free_bytes", 0))
-    pressed = bool(info.get("disk_pressure")) or placement.disk_pressure(total, free)
-    return placement.Offer(
+    return placement.Machine(
         node_id=node.id,
         name=node.name,
         state=node_state(node, now),
         age_s=node_age_s(node, now),
         cordoned=node.cordoned,
         backends=frozenset(info.get("backends", [])),
-        disk_total_bytes=total,
-        disk_free_bytes=free,
+        disk_total_bytes=int(info.get("disk_total_bytes", 0)),
+        disk_free_bytes=int(info.get("disk_free_bytes", 0)),
+        disk_pressure=bool(info.get("disk_pressure")),
         cache_bytes=int(info.get("cache_bytes", 0)),
-        replicas=len(here),
-        siblings=len(siblings),
-        twins=sum(tenant.revision_id == deployment.revision_id for tenant in siblings),
         labels=labels_of(node),
         cpu_count=int(info.get("cpu_count", 0)),
         memory_total_bytes=int(info.get("memory_total_bytes", 0)),
-        gpus=tuple(_gpu(data, here) for data in info.get("gpus", [])),
-        disk_pressure=pressed,
-        holds_model=any(
-            tenant.version_id == deployment.model_version_id and tenant.state in DOWNLOADED
-            for tenant in here
-        ),
+        cards=tuple(_card(data) for data in info.get("gpus", [])),
     )
 
 
-def _gpu(data: dict[str, Any], here: list[Tenant]) -> placement.Gpu:
-    given = [tenant for tenant in here if data["uuid"] in tenant.gpus]
-    promised = sum(tenant.gpu_bytes for tenant in given if tenant.state in COMING)
-    total = int(data["memory_total_bytes"])
-    return placement.Gpu(
+def _card(data: dict[str, Any]) -> placement.Card:
+    return placement.Card(
         uuid=data["uuid"],
         name=data["name"],
-        memory_total_bytes=total,
-        memory_free_bytes=total - int(data.get("memory_used_bytes", 0)) - promised,
-        replicas=len(given),
+        memory_total_bytes=int(data["memory_total_bytes"]),
+        memory_used_bytes=int(data.get("memory_used_bytes", 0)),
     )
 
 

@@ -1,9 +1,11 @@
 """Emptying a node: everything that runs there gets a twin elsewhere first, then goes."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from controlplane.core import events
 from controlplane.core.models import Event
@@ -23,85 +25,146 @@ class Move:
     """What draining would do to one replica: to which node it goes, or why to none."""
 
     replica: str
+    node: str
     endpoint: str
     deployment: str
     ordinal: int
     traffic: int
     to: str | None
     why_not: str
+    waits_for: str = ""
 
 
-def drain_preview(*, name: str, now: datetime) -> list[Move]:
-    """Where each replica on the node would go. Raises NodeNotFound."""
-    node = node_get(name)
-    rows = (
-        Replica.objects.filter(node=node, desired=Desired.RUNNING)
-        .select_related(
-            "deployment__endpoint", "deployment__model_version", "deployment__instance_type"
-        )
-        .order_by("deployment_id", "ordinal")
-    )
-    by_deployment: dict[int, list[Replica]] = {}
-    for row in rows:
-        by_deployment.setdefault(row.deployment_id, []).append(row)
-    return [move for found in by_deployment.values() for move in _moves(node, found, now)]
+@dataclass(frozen=True, slots=True)
+class Exodus:
+    """What of one deployment has to leave; ``twins`` are those that run elsewhere, by ordinal."""
+
+    deployment: Deployment
+    going: tuple[Replica, ...]
+    twins: Mapping[int, Replica]
+
+    def departure(self) -> placement.Departure:
+        """Those without a twin, whichever nodes they leave, need a new place."""
+        wanted = tuple(sorted({row.ordinal for row in self.going} - set(self.twins)))
+        need = capacity.need_of(self.deployment, wanted)
+        return placement.Departure(capacity.subject_of(self.deployment), need)
 
 
-def _moves(node: Node, rows: list[Replica], now: datetime) -> list[Move]:
-    deployment = rows[0].deployment
-    offers = [offer for offer in capacity.offers(deployment, now) if offer.node_id != node.id]
-    need = capacity.need_of(deployment, tuple(sorted({row.ordinal for row in rows})))
-    placed = placement.place(need, offers)
-    names = {offer.node_id: offer.name for offer in offers}
-    targets = {ordinal: names[node_id] for ordinal, node_id in placed.assigned}
+def drain_preview(*, names: Iterable[str], now: datetime) -> list[Move]:
+    """Where each replica on these nodes would go if they were drained now. Raises NodeNotFound.
+
+    It asks ``placement.relocate``, as the drain itself does, about everything that then leaves:
+    what runs on nodes that are drained already is part of it.
+    """
+    chosen = {node_get(name).pk for name in names}
+    leaving = chosen | _drained_ids()
+    deployments = _deployments(Replica.objects.filter(node__in=leaving, desired=Desired.RUNNING))
+    exoduses = [_exodus(deployment, leaving, now) for deployment in deployments]
+    # why those that wait last: until their operation has ended the others take their places
+    exoduses.sort(key=lambda exodus: _busy(exodus.deployment))
+    fleet = capacity.fleet(now).closed(leaving)
+    placed, _ = placement.relocate(fleet, [exodus.departure() for exodus in exoduses])
+    names_of = {machine.node_id: machine.name for machine in fleet.machines}
     return [
-        Move(
-            replica=row.pk,
-            endpoint=deployment.endpoint.name,
-            deployment=deployment.name,
-            ordinal=row.ordinal,
-            traffic=int(deployment.endpoint.traffic.get(deployment.name, 0)),
-            to=targets.get(row.ordinal),
-            why_not="" if row.ordinal in targets else placed.why_not() or "There is no other node.",
-        )
-        for row in rows
+        _move(row, exodus, where, names_of)
+        for exodus, where in zip(exoduses, placed, strict=True)
+        for row in exodus.going
+        if row.node_id in chosen
     ]
 
 
-def node_drain(
-    *, name: str, deadline: timedelta, force: bool, actor: str, now: datetime
+def _drained_ids() -> set[str]:
+    return set(Node.objects.filter(drain_started_at__isnull=False).values_list("pk", flat=True))
+
+
+def _deployments(replicas: QuerySet[Replica]) -> list[Deployment]:
+    """Theirs, in the order in which they are taken away."""
+    return list(
+        Deployment.objects.filter(pk__in=replicas.values("deployment_id"))
+        .select_related("endpoint", "model_version", "instance_type")
+        .order_by("pk")
+    )
+
+
+def _busy(deployment: Deployment) -> bool:
+    """An operation works on it, which must end before anything of it moves."""
+    return deployment.provisioning_state != DeploymentState.SUCCEEDED
+
+
+def _exodus(deployment: Deployment, leaving: set[str], now: datetime) -> Exodus:
+    rows = list(
+        deployment.replicas.filter(desired=Desired.RUNNING)
+        .select_related("node", "deployment__endpoint")
+        .order_by("ordinal", "id")
+    )
+    staying = [row for row in rows if row.node_id not in leaving]
+    # why: what is on a node that fell silent for good holds no place
+    lost = {fact.id for fact in facts.replica_facts(staying, now=now) if fact.lost}
+    return Exodus(
+        deployment,
+        going=tuple(row for row in rows if row.node_id in leaving),
+        twins={row.ordinal: row for row in staying if row.pk not in lost},
+    )
+
+
+def _move(
+    row: Replica, exodus: Exodus, placed: placement.Placement, names: Mapping[str, str]
+) -> Move:
+    deployment = exodus.deployment
+    twin = exodus.twins.get(row.ordinal)
+    targets = {ordinal: names[node_id] for ordinal, node_id in placed.assigned}
+    to = twin.node.name if twin else targets.get(row.ordinal)
+    busy = _busy(deployment)
+    return Move(
+        replica=row.pk,
+        node=row.node.name,
+        endpoint=deployment.endpoint.name,
+        deployment=deployment.name,
+        ordinal=row.ordinal,
+        traffic=int(deployment.endpoint.traffic.get(deployment.name, 0)),
+        to=to,
+        why_not="" if to else placed.why_not() or "There is no other node.",
+        waits_for=f"{deployment.name} is {deployment.provisioning_state}" if busy else "",
+    )
+
+
+def nodes_drain(
+    *, names: Iterable[str], deadline: timedelta, force: bool, actor: str, now: datetime
 ) -> list[Move]:
-    """Begin to empty a node; returns what will happen. Raises NodeNotFound, DrainImpossible."""
-    moves = drain_preview(name=name, now=now)
-    stuck = [move for move in moves if move.to is None]
-    if stuck and not force:
-        raise DrainImpossible(
-            f"{len(stuck)} of {len(moves)} replica(s) have nowhere to go.",
-            hints=(
-                "Add a node, or stop these deployments.",
-                "With force they are stopped when the time is up.",
-            ),
-            extra={
-                "stuck": [
-                    {"deployment": f"{m.endpoint}/{m.deployment}", "why_not": m.why_not}
-                    for m in stuck
-                ]
-            },
-        )
-    nodes.node_drain(name=name, deadline_at=now + deadline, actor=actor, now=now)
+    """Begin to empty nodes; returns what will happen. Raises NodeNotFound, DrainImpossible.
+
+    All or none: nodes that are emptied together are no places for what leaves the others.
+    """
+    names = list(names)
+    with transaction.atomic():
+        moves = drain_preview(names=names, now=now)
+        stuck = [move for move in moves if move.to is None]
+        if stuck and not force:
+            raise DrainImpossible(
+                f"{len(stuck)} of {len(moves)} replica(s) have nowhere to go.",
+                hints=(
+                    "Add a node, or stop these deployments.",
+                    "With force they are stopped when the time is up.",
+                ),
+                extra={
+                    "stuck": [
+                        {"deployment": f"{m.endpoint}/{m.deployment}", "why_not": m.why_not}
+                        for m in stuck
+                    ]
+                },
+            )
+        for name in names:
+            nodes.node_drain(name=name, deadline_at=now + deadline, actor=actor, now=now)
     drains_advance(now=now)
     return moves
 
 
 def drains_advance(*, now: datetime) -> None:
     """Take the next step for everything that runs on nodes that are being drained."""
-    leaving = Replica.objects.filter(
-        desired=Desired.RUNNING,
-        node__drain_started_at__isnull=False,
-        deployment__provisioning_state=DeploymentState.SUCCEEDED,
-    )
-    for deployment_id in sorted(set(leaving.values_list("deployment_id", flat=True))):
-        _deployment_leave(deployment_id, now)
+    leaving = Replica.objects.filter(desired=Desired.RUNNING, node__drain_started_at__isnull=False)
+    for deployment in _deployments(leaving):
+        if not _busy(deployment):
+            _deployment_leave(deployment.pk, now)
     for node in Node.objects.filter(drain_started_at__isnull=False):
         _finished(node, now)
 
@@ -117,21 +180,17 @@ def _deployment_leave(deployment_id: int, now: datetime) -> None:
     )
     if deployment is None:
         return
-    rows = list(
-        deployment.replicas.filter(desired=Desired.RUNNING)
-        .select_related("node")
-        .order_by("ordinal", "id")
-    )
-    staying = [row for row in rows if row.node.drain_started_at is None]
-    twins = {row.ordinal: row for row in staying}
-    going = [row for row in rows if row.node.drain_started_at is not None]
-    done = [row for row in going if _may_go(row, twins.get(row.ordinal), now)]
+    leaving = _drained_ids()
+    exodus = _exodus(deployment, leaving, now)
+    done = [row for row in exodus.going if _may_go(row, exodus.twins.get(row.ordinal), now)]
     replicas_retire([row.pk for row in done], now)
     for row in done:
-        _say(row, "goes" if row.ordinal in twins else "is stopped: the time to drain is up")
-    chosen = capacity.choose(deployment, facts.replica_facts(staying, now=now), now)
-    wanted = {row.ordinal for row in going if row not in done}
-    replicas_place(deployment, [pair for pair in chosen.assigned if pair[0] in wanted], now)
+        _say(row, "goes" if row.ordinal in exodus.twins else "is stopped: the time to drain is up")
+    left = replace(exodus, going=tuple(row for row in exodus.going if row not in done))
+    departure = left.departure()
+    if departure.need.ordinals:
+        (placed,), _ = placement.relocate(capacity.fleet(now).closed(leaving), [departure])
+        replicas_place(deployment, placed.assigned, now)
 
 
 def _may_go(row: Replica, twin: Replica | None, now: datetime) -> bool:

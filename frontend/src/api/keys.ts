@@ -35,7 +35,7 @@ export const keys = {
     all: ["nodes"] as const,
     list: ["nodes", "list"] as const,
     one: (name: string) => ["nodes", "one", name] as const,
-    drain: (name: string) => ["nodes", "drain", name] as const,
+    drain: (names: readonly string[]) => ["nodes", "drain", ...names] as const,
   },
   joinToken: (id: number) => ["join-token", id] as const,
   drafts: {

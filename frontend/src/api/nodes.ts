@@ -30,14 +30,22 @@ export interface DrainRequest {
   force?: boolean;
   deadline_s?: number;
 }
-export const drainNode = (name: string, body: DrainRequest) =>
-  post<{ dry_run: boolean; moves: DrainMove[] }>(apiPath("nodes", name, "drain"), body);
+interface Drained {
+  dry_run: boolean;
+  moves: DrainMove[];
+}
+/** Several are emptied together: what leaves one of them does not go to another. */
+export const drainNodes = (names: readonly string[], body: DrainRequest) => {
+  const [only, ...more] = names;
+  if (only !== undefined && more.length === 0) return post<Drained>(apiPath("nodes", only, "drain"), body);
+  return post<Drained>(apiPath("drains"), { ...body, nodes: names });
+};
 
 /** What draining would do, asked anew each time somebody thinks of it. */
-export const drainPreviewQuery = (name: string) =>
+export const drainPreviewQuery = (names: readonly string[]) =>
   queryOptions({
-    queryKey: keys.nodes.drain(name),
-    queryFn: () => drainNode(name, { dry_run: true }),
+    queryKey: keys.nodes.drain(names),
+    queryFn: () => drainNodes(names, { dry_run: true }),
     staleTime: 0,
     gcTime: 0,
   });

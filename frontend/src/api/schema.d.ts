@@ -90,6 +90,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/drains": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Empty several nodes at once, all or none of them. */
+        post: operations["drains_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/endpoints": {
         parameters: {
             query?: never;
@@ -2110,6 +2127,19 @@ export interface components {
             /** @description nothing runs there any more */
             done: boolean;
         };
+        DrainsInputRequest: {
+            /** @default 600 */
+            deadline_s?: number;
+            /** @default false */
+            dry_run?: boolean;
+            /**
+             * @description even if something has nowhere to go
+             * @default false
+             */
+            force?: boolean;
+            /** @description names; what leaves one of them does not go to another */
+            nodes: string[];
+        };
         Endpoint: {
             name: string;
             description: string;
@@ -2586,6 +2616,8 @@ export interface components {
         };
         Move: {
             replica: string;
+            /** @description name of the node that it leaves */
+            node: string;
             endpoint: string;
             deployment: string;
             ordinal: number;
@@ -2594,6 +2626,8 @@ export interface components {
             /** @description name of a node */
             to: string | null;
             why_not: string;
+            /** @description the operation that must end before it moves; empty: nothing */
+            waits_for: string;
         };
         NewJoinToken: {
             readonly id: number;
@@ -4687,6 +4721,131 @@ export interface operations {
             };
             /** @description it exists already, or its state forbids this */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description `IdempotencyKeyReused`: this key was used for another request */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description a neighbour cannot be reached now; nothing was changed */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    drains_create: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description the same request sent twice under one key is done once, and answered twice */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DrainsInputRequest"];
+            };
+        };
+        responses: {
+            /** @description what would happen (`dry_run`) */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Drain"];
+                };
+            };
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Drain"];
+                };
+            };
+            /** @description the input breaks a rule; `field` names it */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description no credentials, or none that are valid any more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description the role, or the token's scopes, do not allow this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description what the path or the body names does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description only JSON can be had here */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description `OutOfCapacity` with `stuck` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description the body is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description the body is of another type than the one documented */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -9,13 +9,18 @@ export interface DrainSummary {
 
 const replicas = (count: number) => (count === 1 ? "1 replica" : `${count} replicas`);
 
-export function drainSummary(name: string, moves: readonly DrainMove[]): DrainSummary {
+export function drainSummary(names: readonly string[], moves: readonly DrainMove[]): DrainSummary {
   const stuck = moves.filter((move) => move.to === null);
-  if (moves.length === 0) return { sentence: `Nothing runs on ${name}: it only stops taking anything new.`, stuck };
+  if (moves.length === 0) {
+    const only = names.length === 1 ? "it only stops" : "they only stop";
+    return { sentence: `Nothing runs on ${names.join(", ")}: ${only} taking anything new.`, stuck };
+  }
   const targets = [...new Set(moves.flatMap((move) => (move.to === null ? [] : [move.to])))].sort();
   const moving = moves.length - stuck.length;
   const parts = [];
   if (moving > 0) parts.push(`${replicas(moving)} will answer on ${targets.join(", ")} before ${moving === 1 ? "it goes" : "they go"} here`);
   if (stuck.length > 0) parts.push(`${replicas(stuck.length)} ${stuck.length === 1 ? "has" : "have"} nowhere to go`);
+  const waiting = moves.filter((move) => move.waits_for !== "").length;
+  if (waiting > 0) parts.push(`${waiting} ${waiting === 1 ? "waits" : "wait"} for an operation to end first`);
   return { sentence: `${parts.join("; ")}.`, stuck };
 }

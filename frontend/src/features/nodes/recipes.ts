@@ -9,21 +9,29 @@ export const cordonRecipe = (name: string, verb: "cordon" | "uncordon"): Recipe 
   api: [{ method: "POST", path: apiPath("nodes", name, verb) }],
 });
 
-export const drainRecipe = (name: string, options: DrainRequest): Recipe => ({
-  title: `Drain ${name}`,
+/** Where a drain is asked for, and with what. */
+function drainCall(names: readonly string[], options: DrainRequest) {
+  const [only, ...more] = names;
+  return only !== undefined && more.length === 0
+    ? { path: apiPath("nodes", only, "drain"), body: options }
+    : { path: apiPath("drains"), body: { ...options, nodes: names } };
+}
+
+export const drainRecipe = (names: readonly string[], options: DrainRequest): Recipe => ({
+  title: `Drain ${names.join(", ")}`,
   cli: [
     [
       "shoal",
       "node",
       "drain",
-      name,
+      ...names,
       ...(options.force ? ["--force"] : []),
       ...(options.deadline_s === undefined ? [] : ["--deadline", String(options.deadline_s)]),
     ],
   ],
   api: [
-    { method: "POST", path: apiPath("nodes", name, "drain"), body: { dry_run: true }, note: "What would move, and to where" },
-    { method: "POST", path: apiPath("nodes", name, "drain"), body: options, note: "Do it" },
+    { method: "POST", ...drainCall(names, { dry_run: true }), note: "What would move, and to where" },
+    { method: "POST", ...drainCall(names, options), note: "Do it" },
   ],
 });
 

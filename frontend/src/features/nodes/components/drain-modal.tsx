@@ -3,7 +3,7 @@ import { Button, Checkbox, Modal, Select } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { keys } from "@/api/keys";
-import { drainNode, drainPreviewQuery, type DrainRequest } from "@/api/nodes";
+import { drainNodes, drainPreviewQuery, type DrainRequest } from "@/api/nodes";
 import type { DrainMove } from "@/api/types";
 import { AsCodeButton } from "@/components/as-code";
 import { type Column, DataTable } from "@/components/data-table";
@@ -28,30 +28,41 @@ const COLUMNS: Column<DrainMove>[] = [
   {
     id: "to",
     header: "Goes to",
-    cell: (row) => (row.to === null ? <Status plain state={row.why_not || "nowhere"} tone="error" /> : row.to),
+    cell: (row) => (
+      <>
+        {row.to === null ? <Status plain state={row.why_not || "nowhere"} tone="error" /> : row.to}
+        {row.waits_for ? <div className="secondary">{`when ${row.waits_for} no more`}</div> : null}
+      </>
+    ),
   },
 ];
 
+const FROM: Column<DrainMove> = { id: "from", header: "Leaves", cell: (row) => row.node };
+
+const NAMED = 3;
+/** As it stands in a title or on a button. */
+const called = (names: readonly string[]) => (names.length > NAMED ? `${names.length} nodes` : names.join(", "));
+
 /** Mounted when it is opened, so that the preview is of that moment. */
-export function DrainModal({ name, onClose }: { name: string; onClose: () => void }) {
+export function DrainModal({ names, onClose }: { names: readonly string[]; onClose: () => void }) {
   const queryClient = useQueryClient();
-  const preview = useQuery(drainPreviewQuery(name));
+  const preview = useQuery(drainPreviewQuery(names));
   const [force, setForce] = useState(false);
   const [deadline, setDeadline] = useState("600");
   const options: DrainRequest = { deadline_s: Number(deadline), ...(force ? { force } : {}) };
   const drain = useMutation({
-    mutationFn: () => drainNode(name, options),
+    mutationFn: () => drainNodes(names, options),
     onSuccess: async () => {
       await queryClient.invalidateQueries({ queryKey: keys.nodes.all });
-      notifyDone(`${name} is being emptied`);
+      notifyDone(`${called(names)} ${names.length === 1 ? "is" : "are"} being emptied`);
       onClose();
     },
   });
   const moves = preview.data?.moves;
-  const summary = moves ? drainSummary(name, moves) : null;
+  const summary = moves ? drainSummary(names, moves) : null;
   const stuck = (summary?.stuck.length ?? 0) > 0;
   return (
-    <Modal opened onClose={onClose} title={`Drain ${name}`} size={640} closeButtonProps={{ "aria-label": "Close" }}>
+    <Modal opened onClose={onClose} title={`Drain ${called(names)}`} size={640} closeButtonProps={{ "aria-label": "Close" }}>
       {preview.error ? <ProblemCard error={preview.error} title="What would move is not known" onRetry={() => void preview.refetch()} /> : null}
       {preview.isPending ? <SkeletonRows label="Looking where everything would go" /> : null}
       {summary && moves ? (
@@ -61,7 +72,7 @@ export function DrainModal({ name, onClose }: { name: string; onClose: () => voi
           </p>
           {moves.length > 0 ? (
             <div className={classes["moves"]} tabIndex={0} role="region" aria-label="What moves">
-              <DataTable label="What moves" columns={COLUMNS} rows={moves} rowKey={(row) => row.replica} compact />
+              <DataTable label="What moves" columns={names.length > 1 ? [FROM, ...COLUMNS] : COLUMNS} rows={moves} rowKey={(row) => row.replica} compact />
             </div>
           ) : null}
           {stuck ? (
@@ -80,14 +91,14 @@ export function DrainModal({ name, onClose }: { name: string; onClose: () => voi
           />
         </>
       ) : null}
-      {drain.error ? <ProblemCard error={drain.error} title={`${name} is not drained`} /> : null}
+      {drain.error ? <ProblemCard error={drain.error} title={`${called(names)} ${names.length === 1 ? "is" : "are"} not drained`} /> : null}
       <div className={classes["actions"]}>
-        <AsCodeButton recipe={() => drainRecipe(name, options)} />
+        <AsCodeButton recipe={() => drainRecipe(names, options)} />
         <Button variant="default" onClick={onClose}>
           Cancel
         </Button>
         <Button disabled={!summary || (stuck && !force)} loading={drain.isPending} onClick={() => drain.mutate()}>
-          Drain {name}
+          Drain {called(names)}
         </Button>
       </div>
     </Modal>

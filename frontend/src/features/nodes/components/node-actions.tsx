@@ -87,7 +87,7 @@ export function NodeActions({ node }: { node: NodeItem }) {
       <Button variant="default" leftSection={<IconTrash size={15} />} disabled={off} title={refusal} onClick={() => setRemoving(true)}>
         Remove
       </Button>
-      {draining ? <DrainModal name={node.name} onClose={() => setDraining(false)} /> : null}
+      {draining ? <DrainModal names={[node.name]} onClose={() => setDraining(false)} /> : null}
       <RemoveModal node={node} opened={removing} onClose={() => setRemoving(false)} />
     </>
   );
@@ -112,7 +112,7 @@ export function NodeMenu({ node }: { node: NodeItem }) {
           <Menu.Item onClick={() => setRemoving(true)}>Remove</Menu.Item>
         </Menu.Dropdown>
       </Menu>
-      {draining ? <DrainModal name={node.name} onClose={() => setDraining(false)} /> : null}
+      {draining ? <DrainModal names={[node.name]} onClose={() => setDraining(false)} /> : null}
       <RemoveModal node={node} opened={removing} onClose={() => setRemoving(false)} />
     </>
   );
