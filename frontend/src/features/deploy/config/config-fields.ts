@@ -36,6 +36,8 @@ export interface ConfigFields {
   preferredBatchSizes: number[];
   maxQueueDelayMicroseconds: number | null;
   preserveOrdering: boolean;
+  /** How long a request waits at most, and how many may wait. */
+  queue: { timeoutMicroseconds: number | null; size: number | null } | null;
   responseCache: boolean;
   versionPolicy: VersionPolicy | null;
   graphLevel: number | null;
@@ -115,6 +117,12 @@ function policyOf(fields: FieldNode[]): VersionPolicy | null {
   return { kind: "latest", count: integer(inside(policy.fields, "latest"), "num_versions") ?? 1 };
 }
 
+function queueOf(policy: FieldNode[]): ConfigFields["queue"] {
+  const timeoutMicroseconds = integer(policy, "default_timeout_microseconds");
+  const size = integer(policy, "max_queue_size");
+  return timeoutMicroseconds === null && size === null ? null : { timeoutMicroseconds, size };
+}
+
 function sequenceOf(fields: FieldNode[]): ConfigFields["sequence"] {
   const sequence = messagesOf(fields, "sequence_batching").at(-1);
   if (!sequence) return null;
@@ -158,6 +166,7 @@ function fieldsOf(document: FieldNode[]): ConfigFields {
     preferredBatchSizes: integers(batching ?? [], "preferred_batch_size"),
     maxQueueDelayMicroseconds: integer(batching ?? [], "max_queue_delay_microseconds"),
     preserveOrdering: isTrue(batching ?? [], "preserve_ordering"),
+    queue: queueOf(inside(batching ?? [], "default_queue_policy")),
     responseCache: isTrue(inside(document, "response_cache"), "enable"),
     versionPolicy: policyOf(document),
     graphLevel: integer(inside(document, "optimization", "graph"), "level"),

@@ -79,6 +79,7 @@ optimization { graph { level: 1 } execution_accelerators { gpu_execution_acceler
 model_warmup [ { name: "w" batch_size: 4 inputs { key: "a" value { } } } ]
 ensemble_scheduling { step [ { model_name: "p" input_map { key: "x" value: "RAW" } output_map { key: "y" value: "z" } } ] }
 instance_group [ { kind: KIND_GPU gpus: [ 0, 1 ] } ]
+dynamic_batching { default_queue_policy { default_timeout_microseconds: 5000 } }
 model_transaction_policy { decoupled: true }
 `);
     expect(fields).toMatchObject({
@@ -86,6 +87,7 @@ model_transaction_policy { decoupled: true }
       responseCache: true,
       sequence: { strategy: "oldest", maxIdleMicroseconds: 5_000_000 },
       graphLevel: 1,
+      queue: { timeoutMicroseconds: 5000, size: null },
       accelerators: ["tensorrt"],
       warmups: [{ name: "w", batchSize: 4, inputs: 1 }],
       ensemble: [{ model: "p", inputs: [["x", "RAW"]], outputs: [["y", "z"]] }],

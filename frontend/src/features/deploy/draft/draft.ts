@@ -2,6 +2,7 @@
 import { suggestEndpoint } from "../config/names";
 import type { DeploySource } from "../config/source";
 import { modelNameFrom } from "../upload/accepted-files";
+import { DEFAULT_SETTINGS, type RunSettings } from "./settings";
 
 /** Where the model comes from. */
 export type DraftOrigin = { kind: "upload"; upload: string } | { kind: "version"; model: string; version: number };
@@ -27,6 +28,7 @@ export interface DraftForm {
   tryAnyway: boolean;
   /** Send all traffic to it once it is ready. */
   takeTraffic: boolean;
+  settings: RunSettings;
   /** Registered by an earlier try of the last step. */
   registered: { model: string; version: number; revision: number | null } | null;
 }
@@ -65,6 +67,7 @@ export function firstForm(source: DeploySource, { endpoint, deployment }: Pick<D
     antiAffinity: "preferred",
     nodeLabels: {},
     tryAnyway: false,
+    settings: DEFAULT_SETTINGS,
     takeTraffic: endpoint === null,
     registered: source.registered ? { ...source.registered, revision: source.registered.revision } : null,
   };
@@ -74,7 +77,7 @@ export function firstForm(source: DeploySource, { endpoint, deployment }: Pick<D
 export function formOf(source: DeploySource, data: DraftData): DraftForm {
   const first = firstForm(source, data);
   const texts = data.form.texts?.length === first.texts.length ? data.form.texts : first.texts;
-  return { ...first, ...data.form, texts };
+  return { ...first, ...data.form, texts, settings: { ...first.settings, ...data.form.settings } };
 }
 
 export function titleOf(source: DeploySource | null, form: Partial<DraftForm>, filename: string): string {

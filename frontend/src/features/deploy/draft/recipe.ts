@@ -3,6 +3,7 @@ import { apiPath } from "@/api/client";
 import type { Recipe } from "@/components/as-code";
 import { changedConfigs, type DeploySource } from "../config/source";
 import type { DraftForm } from "./draft";
+import { secretBlanks, settingsFile } from "./settings";
 import { deployBody } from "./start-deploy";
 
 function deploymentFile(form: DraftForm, version: number | null): Record<string, unknown> {
@@ -12,6 +13,7 @@ function deploymentFile(form: DraftForm, version: number | null): Record<string,
     model: version === null ? `azureml:${form.modelName}@latest` : `azureml:${form.modelName}:${version}`,
     instance_type: form.instanceType || undefined,
     instance_count: form.instanceCount,
+    ...settingsFile(form.settings),
   };
 }
 
@@ -62,7 +64,7 @@ export function deployRecipe(source: DeploySource, form: DraftForm): Recipe {
             },
           ]
         : []),
-      { method: "POST", path: apiPath("deploy"), note: "Deploy it", body: deployBody(form, registered) },
+      { method: "POST", path: apiPath("deploy"), note: "Deploy it", body: deployBody(form, registered, secretBlanks(form.settings)) },
     ],
     yaml: [
       ...(endpoint ? [{ name: "endpoint.yml", document: { name: form.endpoint, auth_mode: form.authMode } }] : []),

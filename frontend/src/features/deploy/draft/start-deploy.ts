@@ -4,6 +4,7 @@ import { createConfigRevision, createModel } from "@/api/models";
 import type { Operation } from "@/api/types";
 import { changedConfigs, type DeploySource } from "../config/source";
 import type { DraftForm } from "./draft";
+import { settingsBody, type Secrets } from "./settings";
 
 type Registered = NonNullable<DraftForm["registered"]>;
 
@@ -29,17 +30,18 @@ async function register(source: DeploySource, form: DraftForm): Promise<Register
 export async function startDeploy(
   source: DeploySource,
   form: DraftForm,
+  secrets: Secrets,
   onRegistered: (registered: Registered) => void,
 ): Promise<Operation> {
   const registered = await register(source, form);
   onRegistered(registered);
   if (form.target === "new" && form.authMode !== "key")
     await createEndpoint({ name: form.endpoint, auth_mode: form.authMode });
-  return deploy(deployBody(form, registered));
+  return deploy(deployBody(form, registered, secrets));
 }
 
 /** What `POST /deploy` is sent. */
-export function deployBody(form: DraftForm, registered: Registered) {
+export function deployBody(form: DraftForm, registered: Registered, secrets: Secrets) {
   return {
     model: registered.model,
     version: registered.version,
@@ -50,6 +52,7 @@ export function deployBody(form: DraftForm, registered: Registered) {
     ...(form.instanceType ? { instance_type: form.instanceType } : {}),
     ...(form.antiAffinity === "preferred" ? {} : { anti_affinity: form.antiAffinity }),
     ...(Object.keys(form.nodeLabels).length > 0 ? { node_labels: form.nodeLabels } : {}),
+    ...settingsBody(form.settings, secrets),
     traffic: form.takeTraffic ? 100 : 0,
   };
 }

@@ -2,7 +2,7 @@
 import { useDebouncedValue } from "@mantine/hooks";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { useCallback, useEffect, useMemo } from "react";
+import { useCallback, useEffect, useMemo, useState } from "react";
 import { endpointsNowQuery } from "@/api/endpoints";
 import { keys } from "@/api/keys";
 import { modelsQuery } from "@/api/models";
@@ -12,6 +12,7 @@ import { notifyProblem } from "@/components/notify";
 import { freeEndpointName } from "../config/names";
 import type { DeploySource } from "../config/source";
 import { formOf, type DraftForm } from "../draft/draft";
+import type { Secrets } from "../draft/settings";
 import { startDeploy } from "../draft/start-deploy";
 import type { StoredDraftControl } from "../draft/use-stored-draft";
 import { ConfigureStep } from "../steps/configure-step";
@@ -59,8 +60,10 @@ export function LaterSteps({ step, source, upload, stored, mark, onStep, onResta
   const nameNote = useNameNote(form.modelName, source);
   const navigate = useNavigate();
   const queryClient = useQueryClient();
+  // Here and nowhere else: a draft is stored.
+  const [secrets, setSecrets] = useState<Secrets>({});
   const start = useMutation({
-    mutationFn: async (wanted: DraftForm) => startDeploy(source, wanted, (registered) => change({ ...wanted, registered })),
+    mutationFn: async (wanted: DraftForm) => startDeploy(source, wanted, secrets, (registered) => change({ ...wanted, registered })),
     onSuccess: (operation) => {
       queryClient.setQueryData(keys.operations.one(operation.id), operation);
       void queryClient.invalidateQueries({ queryKey: keys.models.all });
@@ -126,6 +129,9 @@ export function LaterSteps({ step, source, upload, stored, mark, onStep, onResta
       nameNote={nameNote}
       busy={busy}
       failure={start.error}
+      refused={start.variables?.settings}
+      secrets={secrets}
+      onSecrets={setSecrets}
       onBack={() => onStep("placement")}
       onDeploy={() => start.mutate(form)}
     />

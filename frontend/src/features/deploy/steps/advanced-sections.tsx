@@ -4,34 +4,17 @@ import { IconArrowRight, IconPlus, IconTrash } from "@tabler/icons-react";
 import { addMessage, quoted, removeAt, removeMessage, setAt } from "../config/pbtxt-edit";
 import { setWarmup } from "../config/warmup";
 import classes from "../deploy.module.css";
+import { FoldedSection } from "./folded-section";
 import { originOf, type FormContext } from "./form-context";
 import { OriginBadge } from "./form-field";
 import { ListInput } from "./list-input";
-
-interface SectionProps {
-  title: string;
-  state: string;
-  badge?: React.ReactNode;
-  children: React.ReactNode;
-}
-
-function Section({ title, state, badge, children }: SectionProps) {
-  return (
-    <details className={classes["advanced"]}>
-      <summary>
-        <span className={classes["advancedTitle"]}>{title}</span>
-        <span className="secondary">{state}</span>
-        {badge}
-      </summary>
-      <div className={classes["advancedBody"]}>{children}</div>
-    </details>
-  );
-}
+import { QueueSection } from "./queue-section";
 
 export function AdvancedSections({ form }: { form: FormContext }) {
   return (
     <>
       {form.fields.ensemble ? <EnsembleGraph form={form} /> : null}
+      <QueueSection form={form} />
       <Optimization form={form} />
       <Warmup form={form} />
       <VersionPolicySection form={form} />
@@ -64,7 +47,7 @@ function Optimization({ form }: { form: FormContext }) {
   };
   const state = [graphLevel === null ? null : `graph level ${graphLevel}`, ...accelerators].filter(Boolean).join(", ");
   return (
-    <Section title="Optimisation" state={state || "the backend's own"}>
+    <FoldedSection title="Optimisation" state={state || "the backend's own"}>
       <div className={classes["fields"]}>
         <Select
           label="Graph optimisation level"
@@ -85,7 +68,7 @@ function Optimization({ form }: { form: FormContext }) {
           onChange={(name) => accelerate(name ?? "none")}
         />
       </div>
-    </Section>
+    </FoldedSection>
   );
 }
 
@@ -94,7 +77,7 @@ function Warmup({ form }: { form: FormContext }) {
   const fixed = inputs.every((input) => input.dims.every((dim) => dim > 0));
   const add = () => form.onChange(setWarmup(form.text, inputs, Math.max(1, maxBatchSize ?? 0)));
   return (
-    <Section title="Warm-up" state={warmups.length === 0 ? "none: the first requests are slower" : `${warmups.length} of zeros or data`}>
+    <FoldedSection title="Warm-up" state={warmups.length === 0 ? "none: the first requests are slower" : `${warmups.length} of zeros or data`}>
       {warmups.map((warmup, index) => (
         <div key={index} className={classes["pair"]}>
           <span className="mono truncate">{warmup.name || "without a name"}</span>
@@ -113,7 +96,7 @@ function Warmup({ form }: { form: FormContext }) {
         Add one with zeros
       </Button>
       {fixed ? null : <p className={classes["hint"]}>Variable axes get the size 1; change it in the text.</p>}
-    </Section>
+    </FoldedSection>
   );
 }
 
@@ -140,7 +123,7 @@ function VersionPolicySection({ form }: { form: FormContext }) {
           ? `the newest ${policy.count}`
           : `versions ${policy.versions.join(", ")}`;
   return (
-    <Section
+    <FoldedSection
       title="Version policy"
       state={words}
       badge={<OriginBadge origin={originOf(form, "versionPolicy", "version_policy")} what="Version policy" />}
@@ -182,14 +165,14 @@ function VersionPolicySection({ form }: { form: FormContext }) {
           }
         />
       ) : null}
-    </Section>
+    </FoldedSection>
   );
 }
 
 function ResponseCache({ form }: { form: FormContext }) {
   const on = form.fields.responseCache;
   return (
-    <Section
+    <FoldedSection
       title="Response cache"
       state={on ? "on" : "off"}
       badge={<OriginBadge origin={originOf(form, "responseCache", "response_cache")} what="Response cache" />}
@@ -206,7 +189,7 @@ function ResponseCache({ form }: { form: FormContext }) {
         }
       />
       <p className={classes["hint"]}>It takes a cache of the server, and does not work with sequences or decoupled models.</p>
-    </Section>
+    </FoldedSection>
   );
 }
 
@@ -218,7 +201,7 @@ function SequenceBatching({ form }: { form: FormContext }) {
     form.onChange(`${bare.trimEnd()}\n\nsequence_batching {\n  ${next} { }\n}\n`);
   };
   return (
-    <Section title="Sequence batching" state={sequence ? sequence.strategy : "off"}>
+    <FoldedSection title="Sequence batching" state={sequence ? sequence.strategy : "off"}>
       <SegmentedControl
         aria-label="Sequence batching"
         style={{ justifySelf: "start" }}
@@ -250,14 +233,14 @@ function SequenceBatching({ form }: { form: FormContext }) {
         />
       ) : null}
       <p className={classes["hint"]}>For models that keep state between requests. It takes the place of dynamic batching.</p>
-    </Section>
+    </FoldedSection>
   );
 }
 
 function Parameters({ form }: { form: FormContext }) {
   const { parameters } = form.fields;
   return (
-    <Section title="Parameters" state={parameters.length === 0 ? "none" : parameters.map((one) => one.key).join(", ")}>
+    <FoldedSection title="Parameters" state={parameters.length === 0 ? "none" : parameters.map((one) => one.key).join(", ")}>
       {parameters.map((parameter, index) => (
         <div key={index} className={classes["pair"]}>
           <TextInput
@@ -289,7 +272,7 @@ function Parameters({ form }: { form: FormContext }) {
       >
         Add a parameter
       </Button>
-    </Section>
+    </FoldedSection>
   );
 }
 
@@ -297,7 +280,7 @@ function Parameters({ form }: { form: FormContext }) {
 function EnsembleGraph({ form }: { form: FormContext }) {
   const steps = form.fields.ensemble ?? [];
   return (
-    <Section title="Ensemble" state={`${steps.length} steps: ${steps.map((step) => step.model).join(" → ")}`}>
+    <FoldedSection title="Ensemble" state={`${steps.length} steps: ${steps.map((step) => step.model).join(" → ")}`}>
       <ol className={classes["graph"]}>
         {steps.map((step, index) => (
           <li key={index}>
@@ -322,6 +305,6 @@ function EnsembleGraph({ form }: { form: FormContext }) {
         ))}
       </ol>
       <p className={classes["hint"]}>Steps are edited in the text; what does not fit together is said under it.</p>
-    </Section>
+    </FoldedSection>
   );
 }

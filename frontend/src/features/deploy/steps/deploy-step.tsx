@@ -7,6 +7,7 @@ import type { Endpoint } from "@/api/types";
 import { AsCodeButton } from "@/components/as-code";
 import { Card } from "@/components/card";
 import { bytes } from "@/components/format";
+import { labelText } from "@/components/labels";
 import { ProblemCard } from "@/components/problem-card";
 import { Chip } from "@/components/status";
 import { TrafficBar } from "@/components/traffic-bar";
@@ -16,7 +17,9 @@ import { namesTaken, placeProblem, suggestion } from "../config/suggestions";
 import classes from "../deploy.module.css";
 import type { DraftForm } from "../draft/draft";
 import { deployRecipe } from "../draft/recipe";
+import { refusedSettings, settingsProblems, type Problems, type RunSettings, type Secrets } from "../draft/settings";
 import { Footer } from "./footer";
+import { RunSettingsSections } from "./run-settings";
 
 export interface DeployStepProps {
   source: DeploySource;
@@ -25,11 +28,16 @@ export interface DeployStepProps {
   nameNote: string;
   busy: boolean;
   failure: unknown;
+  /** The settings that `failure` is an answer to. */
+  refused: RunSettings | undefined;
+  secrets: Secrets;
+  onSecrets: (secrets: Secrets) => void;
   onBack: () => void;
   onDeploy: () => void;
 }
 
-export function DeployStep({ source, draft, onDraft, nameNote, busy, failure, onBack, onDeploy }: DeployStepProps) {
+export function DeployStep(props: DeployStepProps) {
+  const { source, draft, onDraft, nameNote, busy, failure, onBack, onDeploy } = props;
   const listed = useQuery(endpointsNowQuery());
   const endpoints = listed.data?.items ?? [];
   // A deployment under way takes its own names.
@@ -38,6 +46,7 @@ export function DeployStep({ source, draft, onDraft, nameNote, busy, failure, on
     draft.target === "existing" ? endpoints.find((endpoint) => endpoint.name === draft.endpoint) : undefined;
   const problem = placeProblem(draft, endpoints);
   const deploymentProblem = endpointNameProblem(draft.deployment);
+  const settings = settingsView(props);
   const nothingServes = !existing || Object.values(existing.traffic).every((share) => share === 0);
   const choose = (name: string) => {
     const taken = namesTaken(endpoints.find((endpoint) => endpoint.name === name));
@@ -131,6 +140,13 @@ export function DeployStep({ source, draft, onDraft, nameNote, busy, failure, on
             <p className={classes["note"]}>{trafficNote(draft, existing)}</p>
             {existing ? <TrafficBar traffic={existing.traffic} /> : null}
           </div>
+          <RunSettingsSections
+            settings={draft.settings}
+            onSettings={(next) => onDraft({ settings: next })}
+            secrets={props.secrets}
+            onSecrets={props.onSecrets}
+            problems={settings.shown}
+          />
         </Card>
         <div className={classes["stack"]}>
           <Card title="Summary" actions={<AsCodeButton recipe={() => deployRecipe(source, draft)} />}>
@@ -153,6 +169,7 @@ export function DeployStep({ source, draft, onDraft, nameNote, busy, failure, on
               <dd>
                 {draft.instanceType || "any node"}
                 {draft.antiAffinity === "required" ? ", one replica per node" : ""}
+                {Object.keys(draft.nodeLabels).length > 0 ? `, only with ${labelText(draft.nodeLabels)}` : ""}
               </dd>
               <dt>Endpoint</dt>
               <dd>
@@ -173,15 +190,24 @@ export function DeployStep({ source, draft, onDraft, nameNote, busy, failure, on
       </div>
       <Footer
         onBack={onBack}
-        message={problem ?? deploymentProblem ?? ""}
-        tone={problem || deploymentProblem ? "error" : undefined}
+        message={problem ?? deploymentProblem ?? settings.message}
+        tone={problem || deploymentProblem || settings.message ? "error" : undefined}
         forward={`Deploy ${draft.deployment || "it"} at ${draft.takeTraffic ? 100 : 0} %`}
         onForward={onDeploy}
-        blocked={problem !== null || deploymentProblem !== null}
+        blocked={problem !== null || deploymentProblem !== null || settings.message !== ""}
         busy={busy}
       />
     </>
   );
+}
+
+/** Problems of the settings: ours at once, the server's until something is changed. */
+function settingsView({ draft, secrets, failure, refused }: DeployStepProps): { shown: Problems; message: string } {
+  const own = settingsProblems(draft.settings, secrets);
+  const answered = failure && refused === draft.settings ? refusedSettings(failure, draft.settings) : {};
+  const wrong = Object.keys(own).length;
+  const message = wrong === 0 ? "" : wrong === 1 ? "A setting above is marked." : `${wrong} settings above are marked.`;
+  return { shown: { ...answered, ...own }, message };
 }
 
 function trafficNote(draft: DraftForm, existing: Endpoint | undefined): string {

@@ -1,14 +1,15 @@
 /** Step 4: how many replicas, on what kind of machine, and where they would go as things are now. */
-import { NumberInput, SegmentedControl, Select, Switch } from "@mantine/core";
+import { NumberInput, SegmentedControl, Select, Switch, TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { useMemo } from "react";
+import { useMemo, useState } from "react";
 import { nodesQuery } from "@/api/nodes";
 import { instanceTypesQuery, type InstanceType, type PlacementAsk, placementPreviewQuery } from "@/api/placement";
 import { paths } from "@/app/paths";
 import { Card } from "@/components/card";
 import { bytes } from "@/components/format";
+import { badLabel, labelsOf, labelText } from "@/components/labels";
 import { ProblemCard } from "@/components/problem-card";
 import { SkeletonRows } from "@/components/skeleton";
 import { ToneIcon } from "@/components/status";
@@ -48,6 +49,12 @@ export function PlacementStep({ source, form, onForm, onBack, onForward }: Place
   const nodes = useQuery(nodesQuery());
   const types = useQuery(instanceTypesQuery());
   const texts = useMemo(() => form.texts.map((text) => readConfig(text).fields), [form.texts]);
+  // Half a label is no label: the text is kept as it is typed.
+  const [labels, setLabels] = useState(() => labelText(form.nodeLabels));
+  const typeLabels = (text: string) => {
+    setLabels(text);
+    if (badLabel(text) === null) onForm({ nodeLabels: labelsOf(text) });
+  };
   const found = preview.data;
   const cards = found && nodes.data ? nodeCards(found, nodes.data.items, texts) : null;
   const fits = found !== undefined && found.placeable >= found.instance_count;
@@ -117,6 +124,7 @@ export function PlacementStep({ source, form, onForm, onBack, onForward }: Place
                 error={types.error ? "The instance types could not be read." : undefined}
               />
               <p className={classes["note"]}>{chosen ? chosen.description || typeWords(chosen) : "Nothing is asked of the machine."}</p>
+              <NodeLabels text={labels} onText={typeLabels} />
             </div>
             {found ? (
               <div className={classes["section"]}>
@@ -191,9 +199,24 @@ export function PlacementStep({ source, form, onForm, onBack, onForward }: Place
         tone={found && !fits ? "error" : undefined}
         forward="Continue to deployment"
         onForward={onForward}
-        blocked={!fits && !form.tryAnyway}
+        blocked={(!fits && !form.tryAnyway) || badLabel(labels) !== null}
       />
     </>
+  );
+}
+
+function NodeLabels({ text, onText }: { text: string; onText: (text: string) => void }) {
+  const bad = badLabel(text);
+  return (
+    <TextInput
+      label="Only on nodes with"
+      placeholder="zone=a, disk=fast"
+      classNames={{ input: "mono" }}
+      mt={10}
+      value={text}
+      onChange={(event) => onText(event.currentTarget.value)}
+      error={bad === null ? undefined : `"${bad}" is no label: write key=value.`}
+    />
   );
 }
 

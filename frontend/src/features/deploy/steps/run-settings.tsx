@@ -1,0 +1,273 @@
+/** The folded part of the last step: limits of requests, variables of the processes, probes. */
+import { ActionIcon, Button, Checkbox, NumberInput, PasswordInput, Switch, TextInput } from "@mantine/core";
+import { IconPlus, IconTrash } from "@tabler/icons-react";
+import classes from "../deploy.module.css";
+import {
+  DEFAULT_TIMEOUT_MS,
+  nextId,
+  PROBE_DEFAULTS,
+  type Probe,
+  type ProbeKind,
+  type ProbePart,
+  type Problems,
+  type RunSettings,
+  type Secrets,
+  type Variable,
+} from "../draft/settings";
+import { FoldedSection } from "./folded-section";
+
+export interface RunSettingsProps {
+  settings: RunSettings;
+  onSettings: (settings: RunSettings) => void;
+  secrets: Secrets;
+  onSecrets: (secrets: Secrets) => void;
+  problems: Problems;
+}
+
+export function RunSettingsSections(props: RunSettingsProps) {
+  return (
+    <>
+      <Requests {...props} />
+      <Variables {...props} />
+      <Probes {...props} />
+    </>
+  );
+}
+
+const touches = (problems: Problems, ...starts: string[]): boolean =>
+  Object.keys(problems).some((field) => starts.some((start) => field.startsWith(start)));
+
+interface NumberProps {
+  label: string;
+  field: string;
+  value: number | null;
+  placeholder: string;
+  suffix?: string;
+  problems: Problems;
+  onValue: (value: number | null) => void;
+}
+
+function OptionalNumber({ label, field, value, placeholder, suffix, problems, onValue }: NumberProps) {
+  return (
+    <NumberInput
+      label={label}
+      value={value ?? ""}
+      placeholder={placeholder}
+      thousandSeparator=","
+      allowDecimal={false}
+      // A number that is out of range stays as typed, with the reason beside it.
+      clampBehavior="none"
+      onChange={(next) => onValue(typeof next === "number" ? next : null)}
+      error={problems[field]}
+      {...(suffix ? { suffix: `\u00a0${suffix}` } : {})}
+    />
+  );
+}
+
+function Requests({ settings, onSettings, problems }: RunSettingsProps) {
+  const { request_timeout_ms: timeout, max_concurrent_requests_per_instance: most, retries } = settings;
+  const words = [
+    `${(timeout ?? DEFAULT_TIMEOUT_MS).toLocaleString("en")} ms each`,
+    most === null ? "any number at a time" : `${most.toLocaleString("en")} at a time`,
+    retries ? "" : "no second try",
+  ];
+  return (
+    <FoldedSection
+      title="Requests"
+      state={words.filter(Boolean).join(", ")}
+      wrong={touches(problems, "request_timeout_ms", "max_concurrent", "retries")}
+    >
+      <div className={classes["fields"]}>
+        <OptionalNumber
+          label="Time-out"
+          field="request_timeout_ms"
+          value={timeout}
+          placeholder="60,000 ms"
+          suffix="ms"
+          problems={problems}
+          onValue={(value) => onSettings({ ...settings, request_timeout_ms: value })}
+        />
+        <OptionalNumber
+          label="At a time, for each replica"
+          field="max_concurrent_requests_per_instance"
+          value={most}
+          placeholder="any number"
+          problems={problems}
+          onValue={(value) => onSettings({ ...settings, max_concurrent_requests_per_instance: value })}
+        />
+      </div>
+      <Switch
+        label="Try another replica when one does not answer"
+        checked={retries}
+        onChange={(event) => onSettings({ ...settings, retries: event.currentTarget.checked })}
+      />
+      <p className={classes["hint"]}>
+        As many again may wait for a replica; more get 429. How long a request waits in a model&apos;s queue is part of its
+        configuration: step 3, Queue.
+      </p>
+    </FoldedSection>
+  );
+}
+
+function Variables(props: RunSettingsProps) {
+  const { settings, onSettings, problems } = props;
+  const { variables } = settings;
+  const add = () => {
+    const made: Variable = { id: nextId(variables), name: "", value: "", secret: false };
+    onSettings({ ...settings, variables: [...variables, made] });
+  };
+  const general = problems["environment"] ?? problems["secret_environment"];
+  return (
+    <FoldedSection
+      title="Environment variables"
+      state={variables.length === 0 ? "none" : variables.map((one) => one.name || "…").join(", ")}
+      wrong={touches(problems, "variable.", "environment", "secret_environment")}
+    >
+      {variables.map((one, index) => (
+        <VariableRow key={one.id} {...props} variable={one} position={index + 1} />
+      ))}
+      {general === undefined ? null : (
+        <p className={classes["hint"]} data-tone="error" role="alert">
+          {general}
+        </p>
+      )}
+      <Button variant="default" leftSection={<IconPlus size={15} />} onClick={add}>
+        Add a variable
+      </Button>
+      {variables.some((one) => one.secret) ? (
+        <p className={classes["hint"]}>Secrets are kept encrypted and never shown again; a draft does not hold them.</p>
+      ) : null}
+    </FoldedSection>
+  );
+}
+
+interface VariableRowProps extends RunSettingsProps {
+  variable: Variable;
+  position: number;
+}
+
+function VariableRow({ variable, position, settings, onSettings, secrets, onSecrets, problems }: VariableRowProps) {
+  const { id, name, value, secret } = variable;
+  const change = (part: Partial<Variable>) =>
+    onSettings({ ...settings, variables: settings.variables.map((one) => (one.id === id ? { ...one, ...part } : one)) });
+  const remove = () => {
+    onSecrets(Object.fromEntries(Object.entries(secrets).filter(([key]) => key !== String(id))));
+    onSettings({ ...settings, variables: settings.variables.filter((one) => one.id !== id) });
+  };
+  // What was typed goes along to the other side, and is kept on one side only.
+  const hide = (hidden: boolean) => {
+    onSecrets({ ...secrets, [id]: hidden ? value : "" });
+    change({ secret: hidden, value: hidden ? "" : (secrets[id] ?? "") });
+  };
+  return (
+    <div className={classes["variable"]} role="group" aria-label={`Variable ${position}`}>
+      <TextInput
+        aria-label={`Variable ${position}, name`}
+        placeholder="NAME"
+        classNames={{ input: "mono" }}
+        value={name}
+        onChange={(event) => change({ name: event.currentTarget.value })}
+        error={problems[`variable.${id}.name`]}
+      />
+      {secret ? (
+        <PasswordInput
+          aria-label={`Variable ${position}, value`}
+          placeholder="value"
+          autoComplete="off"
+          value={secrets[id] ?? ""}
+          onChange={(event) => onSecrets({ ...secrets, [id]: event.currentTarget.value })}
+          error={problems[`variable.${id}.value`]}
+        />
+      ) : (
+        <TextInput
+          aria-label={`Variable ${position}, value`}
+          placeholder="value"
+          classNames={{ input: "mono" }}
+          value={value}
+          onChange={(event) => change({ value: event.currentTarget.value })}
+          error={problems[`variable.${id}.value`]}
+        />
+      )}
+      <Checkbox label="Secret" checked={secret} onChange={(event) => hide(event.currentTarget.checked)} />
+      <ActionIcon aria-label={`Remove the variable ${name || position}`} onClick={remove}>
+        <IconTrash size={16} stroke={1.7} />
+      </ActionIcon>
+    </div>
+  );
+}
+
+const KINDS: { kind: ProbeKind; label: string; hint: string }[] = [
+  { kind: "readiness_probe", label: "Readiness", hint: "A replica that fails it gets no requests." },
+  { kind: "liveness_probe", label: "Liveness", hint: "A replica that fails it is started again." },
+];
+const PARTS: { part: ProbePart; label: string; unit: string }[] = [
+  { part: "initial_delay", label: "First after", unit: "s" },
+  { part: "period", label: "Then every", unit: "s" },
+  { part: "timeout", label: "Answer within", unit: "s" },
+  { part: "success_threshold", label: "Good after", unit: "in a row" },
+  { part: "failure_threshold", label: "Failed after", unit: "in a row" },
+];
+
+function Probes({ settings, onSettings, problems }: RunSettingsProps) {
+  const own = KINDS.filter(({ kind }) => settings[kind] !== null);
+  return (
+    <FoldedSection
+      title="Probes"
+      state={own.length === 0 ? "the node's own: asked often, from the start" : own.map((one) => one.label.toLowerCase()).join(", ")}
+      wrong={touches(problems, "readiness_probe", "liveness_probe")}
+    >
+      {KINDS.map(({ kind, label, hint }) => (
+        <ProbeFields
+          key={kind}
+          kind={kind}
+          label={label}
+          hint={hint}
+          probe={settings[kind]}
+          problems={problems}
+          onProbe={(probe) => onSettings({ ...settings, [kind]: probe })}
+        />
+      ))}
+      <p className={classes["hint"]}>
+        While a replica starts, its node asks it all the time; a readiness probe of your own also says when it counts as started.
+      </p>
+    </FoldedSection>
+  );
+}
+
+interface ProbeFieldsProps {
+  kind: ProbeKind;
+  label: string;
+  hint: string;
+  probe: Probe | null;
+  problems: Problems;
+  onProbe: (probe: Probe | null) => void;
+}
+
+function ProbeFields({ kind, label, hint, probe, problems, onProbe }: ProbeFieldsProps) {
+  return (
+    <>
+      <Switch
+        label={`${label} probe of your own`}
+        description={hint}
+        checked={probe !== null}
+        onChange={(event) => onProbe(event.currentTarget.checked ? { ...PROBE_DEFAULTS } : null)}
+      />
+      {probe === null ? null : (
+        <div className={classes["fields"]} role="group" aria-label={`${label} probe`}>
+          {PARTS.map(({ part, label: words, unit }) => (
+            <OptionalNumber
+              key={part}
+              label={words}
+              field={`${kind}.${part}`}
+              value={probe[part]}
+              placeholder={`${PROBE_DEFAULTS[part]} ${unit}`}
+              suffix={unit}
+              problems={problems}
+              onValue={(value) => onProbe({ ...probe, [part]: value })}
+            />
+          ))}
+        </div>
+      )}
+    </>
+  );
+}
