@@ -84,6 +84,9 @@ export const pauseDeployment = (endpoint: string, name: string, force = false) =
   post<Operation>(apiPath("endpoints", endpoint, "deployments", name, "stop"), {}, force ? { query: { force: true } } : {});
 export const startDeployment = (endpoint: string, name: string) =>
   post<Operation>(apiPath("endpoints", endpoint, "deployments", name, "start"));
+/** Fresh replicas of the same, before those of now go. */
+export const restartDeployment = (endpoint: string, name: string) =>
+  post<Operation>(apiPath("endpoints", endpoint, "deployments", name, "restart"));
 export const changeDeployment = (endpoint: string, name: string, body: { description?: string; request_timeout_ms?: number; retries?: boolean }) =>
   patch<Deployment>(apiPath("endpoints", endpoint, "deployments", name), body);
 /** To the last revision before this one that came up. */

@@ -5,7 +5,7 @@ import { useEffect, useRef, useState } from "react";
 import classes from "./copy.module.css";
 
 /** Plain HTTP pages on other hosts have no clipboard API, so there is a second way. */
-async function writeClipboard(text: string): Promise<void> {
+export async function writeClipboard(text: string): Promise<void> {
   if (navigator.clipboard && window.isSecureContext) {
     await navigator.clipboard.writeText(text);
     return;

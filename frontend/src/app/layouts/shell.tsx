@@ -11,7 +11,7 @@ import { Topbar } from "./topbar";
 import { useShortcuts } from "./use-shortcuts";
 
 const NavDrawer = lazy(() => import("./nav-drawer"));
-const CommandPalette = lazy(() => import("./command-palette"));
+const CommandPalette = lazy(() => import("@/app/palette/command-palette"));
 const KeyHelp = lazy(() => import("./key-help"));
 const AsCodeDrawer = lazy(() => import("@/components/as-code/as-code-drawer"));
 

@@ -9,16 +9,16 @@ import {
   IconSun,
   IconUserCircle,
 } from "@tabler/icons-react";
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { sessionQuery, signOut } from "@/api/session";
+import { sessionQuery } from "@/api/session";
 import { paths } from "@/app/paths";
-import { closeLive } from "@/live/live";
 import { Breadcrumbs } from "./breadcrumbs";
 import { LivePill } from "./live-pill";
 import { OperationsTray } from "./operations-tray";
 import classes from "./shell.module.css";
 import { palette } from "./toggles";
+import { useLeave } from "./use-leave";
 
 function ThemeMenu() {
   const { colorScheme, setColorScheme } = useMantineColorScheme();
@@ -46,15 +46,9 @@ function ThemeMenu() {
 }
 
 function AccountMenu() {
-  const queryClient = useQueryClient();
   const navigate = useNavigate();
+  const leave = useLeave();
   const { data } = useQuery(sessionQuery());
-  const leave = async () => {
-    await signOut();
-    closeLive();
-    queryClient.clear();
-    await navigate(paths.login());
-  };
   return (
     <Menu>
       <Menu.Target>

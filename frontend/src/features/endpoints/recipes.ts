@@ -58,3 +58,35 @@ export function limitsRecipe(endpoint: string, body: LimitsBody): Recipe {
     ],
   };
 }
+
+const deploymentPath = (endpoint: string, deployment: string, ...verb: string[]) =>
+  apiPath("endpoints", endpoint, "deployments", deployment, ...verb);
+
+export const restartRecipe = (endpoint: string, deployment: string): Recipe => ({
+  title: `Restart ${deployment} of ${endpoint}`,
+  api: [{ method: "POST", path: deploymentPath(endpoint, deployment, "restart") }],
+});
+
+export const pauseRecipe = (endpoint: string, deployment: string, force: boolean): Recipe => ({
+  title: `Pause ${deployment} of ${endpoint}`,
+  api: [{ method: "POST", path: deploymentPath(endpoint, deployment, "stop"), ...(force ? { query: { force: true } } : {}) }],
+});
+
+export const scaleRecipe = (endpoint: string, deployment: string, instances: number): Recipe => ({
+  title: `Run ${instances} of ${deployment} of ${endpoint}`,
+  cli: [["shoal", "online-deployment", "update", "-n", deployment, "-e", endpoint, "--set", `instance_count=${instances}`]],
+  api: [{ method: "PATCH", path: deploymentPath(endpoint, deployment), body: { instance_count: instances } }],
+});
+
+/** The command refuses a deployment that has traffic, so it is shown only for one without. */
+export const deleteRecipe = (endpoint: string, deployment: string, force: boolean): Recipe => ({
+  title: `Delete ${deployment} of ${endpoint}`,
+  ...(force ? {} : { cli: [["shoal", "online-deployment", "delete", "-n", deployment, "-e", endpoint]] }),
+  api: [{ method: "DELETE", path: deploymentPath(endpoint, deployment), ...(force ? { query: { force: true } } : {}) }],
+});
+
+export const regenerateRecipe = (endpoint: string, kind: "primary" | "secondary"): Recipe => ({
+  title: `Regenerate the ${kind} key of ${endpoint}`,
+  cli: [["shoal", "online-endpoint", "regenerate-keys", "-n", endpoint, "--key-type", kind]],
+  api: [{ method: "POST", path: apiPath("endpoints", endpoint, "keys", "regenerate"), body: { key_type: kind } }],
+});

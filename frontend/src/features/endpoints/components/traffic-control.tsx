@@ -24,10 +24,12 @@ export interface TrafficControl {
   setDraft: (split: Split) => void;
   apply: () => void;
   reset: () => void;
+  /** Whether the confirmation is open. */
+  asking: boolean;
   dialog: React.ReactNode;
 }
 
-export function useTrafficControl(endpoint: Endpoint): TrafficControl {
+export function useTrafficControl(endpoint: Endpoint, onApplied?: () => void): TrafficControl {
   const queryClient = useQueryClient();
   const names = useMemo(() => endpoint.deployments.map((deployment) => deployment.name), [endpoint.deployments]);
   const now = useMemo<Split>(() => Object.fromEntries(names.map((name) => [name, endpoint.traffic[name] ?? 0])), [names, endpoint.traffic]);
@@ -62,6 +64,7 @@ export function useTrafficControl(endpoint: Endpoint): TrafficControl {
         </Button>
       ),
     });
+    onApplied?.();
   };
   return {
     names,
@@ -71,6 +74,7 @@ export function useTrafficControl(endpoint: Endpoint): TrafficControl {
     setDraft,
     apply: () => setAsking(true),
     reset: () => setDraft(now),
+    asking,
     dialog: (
       <ConfirmModal
         opened={asking}

@@ -3,14 +3,13 @@ import { Button } from "@mantine/core";
 import { IconEye, IconEyeOff, IconRefresh } from "@tabler/icons-react";
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
-import { listKeys, regenerateKey } from "@/api/endpoints";
+import { listKeys } from "@/api/endpoints";
 import { useRefusal } from "@/api/permissions";
 import type { EndpointKeys } from "@/api/types";
 import { Card } from "@/components/card";
-import { ConfirmModal } from "@/components/confirm-modal";
 import { CopyButton } from "@/components/copy";
-import { notifyDone } from "@/components/notify";
 import { ProblemCard } from "@/components/problem-card";
+import { type KeyKind, RegenerateDialog } from "../components/regenerate-dialog";
 import { TokenCard } from "../components/token-card";
 import { useEndpoint } from "../hooks/use-endpoint";
 import classes from "./keys-tab.module.css";
@@ -24,7 +23,7 @@ export function KeysTab() {
   const endpoint = useEndpoint();
   const refusal = useRefusal("keys");
   const [keys, setKeys] = useState<EndpointKeys | null>(null);
-  const [asking, setAsking] = useState<(typeof KINDS)[number] | null>(null);
+  const [asking, setAsking] = useState<KeyKind | null>(null);
   const reveal = useMutation({ mutationFn: () => listKeys(endpoint.name), onSuccess: setKeys });
   // why not the keys then: an endpoint that is opened by tokens takes no keys.
   if (endpoint.auth_mode === "aml_token") return <TokenCard endpoint={endpoint.name} />;
@@ -52,7 +51,7 @@ export function KeysTab() {
             <span className={`${classes["value"]} mono`}>{keys ? keys[item.field] : "•".repeat(32)}</span>
             <span className={classes["actions"]}>
               {keys ? <CopyButton text={keys[item.field]} label={item.title.toLowerCase()} /> : null}
-              <Button variant="default" leftSection={<IconRefresh size={15} />} disabled={refusal !== undefined} title={refusal} onClick={() => setAsking(item)}>
+              <Button variant="default" leftSection={<IconRefresh size={15} />} disabled={refusal !== undefined} title={refusal} onClick={() => setAsking(item.kind)}>
                 Regenerate
               </Button>
             </span>
@@ -63,20 +62,7 @@ export function KeysTab() {
         Send a key as <span className="mono">Authorization: Bearer …</span>. To replace one without a pause: move callers to
         the other key, regenerate this one, move them back. Showing and regenerating are recorded under Events.
       </p>
-      <ConfirmModal
-        opened={asking !== null}
-        onClose={() => setAsking(null)}
-        title={`Regenerate the ${asking?.kind ?? ""} key`}
-        confirmLabel={`Regenerate the ${asking?.kind ?? ""} key`}
-        danger
-        onConfirm={async () => {
-          if (!asking) return;
-          setKeys(await regenerateKey(endpoint.name, asking.kind));
-          notifyDone(`The ${asking.kind} key is new; the old one no longer works`);
-        }}
-      >
-        <p>Callers that still use the old {asking?.kind} key are refused with 401 within seconds. The other key stays.</p>
-      </ConfirmModal>
+      <RegenerateDialog endpoint={endpoint.name} kind={asking} onClose={() => setAsking(null)} onDone={setKeys} />
     </Card>
   );
 }

@@ -1,0 +1,131 @@
+/** Search from anywhere: every thing, every page, and what can be done with them. */
+import { createSpotlight, Spotlight, type SpotlightActionData, type SpotlightFilterFunction } from "@mantine/spotlight";
+import { IconSearch } from "@tabler/icons-react";
+import { useQuery } from "@tanstack/react-query";
+import { useRouterState } from "@tanstack/react-router";
+import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
+import { endpointsQuery } from "@/api/endpoints";
+import { modelsQuery } from "@/api/models";
+import { nodesQuery } from "@/api/nodes";
+import { operationsQuery } from "@/api/operations";
+import { sessionQuery } from "@/api/session";
+import { INFRASTRUCTURE, MAIN } from "@/app/layouts/nav";
+import { palette } from "@/app/layouts/toggles";
+import type { Act, DialogAct } from "./act";
+import classes from "./command-palette.module.css";
+import { bestFirst, find, type Found } from "./find";
+import { ICONS } from "./icons";
+import * as items from "./items";
+import { useAct } from "./use-act";
+
+const DialogHost = lazy(() => import("./dialog-host"));
+const [store, spotlight] = createSpotlight();
+const SIZE = 17;
+const LIMIT = 30;
+/** `find` has chosen and ordered already. */
+const asGiven: SpotlightFilterFunction = (_query, actions) => actions;
+
+/** What there is now, read only while the palette is open. */
+function useGroups(opened: boolean, asked: boolean, here: string): items.Group[] {
+  const models = useQuery({ ...modelsQuery({ limit: 500 }), enabled: opened }).data?.items;
+  const endpoints = useQuery({ ...endpointsQuery(), enabled: opened }).data?.items;
+  const nodes = useQuery({ ...nodesQuery(), enabled: opened, refetchInterval: false }).data?.items;
+  const operations = useQuery({ ...operationsQuery(), enabled: opened }).data?.items;
+  return useMemo(() => {
+    const things: items.Group[] = [
+      { title: "Endpoints", items: items.endpointItems(endpoints ?? []) },
+      { title: "Models", items: items.modelItems(models ?? []) },
+      { title: "Nodes", items: items.nodeItems(nodes ?? []) },
+      { title: "Operations", items: items.operationItems(operations ?? []) },
+    ];
+    const general: items.Group[] = [
+      { title: "Pages", items: [...MAIN, ...INFRASTRUCTURE].map(({ label, link }) => ({ id: `page ${label}`, label, icon: "settings", words: "page", act: { kind: "go", link } })) },
+      { title: "Settings", items: items.settingsItems() },
+    ];
+    const doing = [
+      ...items.generalActions(here),
+      ...items.operationActions(operations ?? []),
+      ...items.endpointActions(endpoints ?? []),
+      ...items.nodeActions(nodes ?? []),
+      ...items.modelActions(models ?? []),
+    ];
+    // Before anything is typed: what can be done anywhere. Things, and what can be done to them, come with their first letter.
+    if (!asked) return [{ title: "Actions", items: items.generalActions(here) }, ...general, ...things];
+    return [...things, { title: "Actions", items: doing }, ...general];
+  }, [asked, endpoints, here, models, nodes, operations]);
+}
+
+/** A page shows the sign of the side bar, everything else its own. */
+function iconOf({ id, icon }: Found): React.ReactNode {
+  const page = [...MAIN, ...INFRASTRUCTURE].find(({ label }) => id === `page ${label}`);
+  const Icon = page?.icon ?? ICONS[icon];
+  return <Icon size={SIZE} />;
+}
+
+function asAction(item: Found, act: (chosen: Act) => void): SpotlightActionData {
+  const detail = item.refusal ?? item.detail;
+  return {
+    id: item.id,
+    label: item.label,
+    leftSection: iconOf(item),
+    disabled: item.refusal !== undefined,
+    onClick: () => act(item.act),
+    ...(detail ? { description: detail } : {}),
+  };
+}
+
+export default function CommandPalette() {
+  const opened = useSyncExternalStore(palette.subscribe, palette.isOpen);
+  useEffect(() => (opened ? spotlight.open() : spotlight.close()), [opened]);
+  const [query, setQuery] = useState("");
+  const [dialog, setDialog] = useState<DialogAct | null>(null);
+  const next = useRef<DialogAct | null>(null);
+  const here = useRouterState({ select: (state) => state.location.href });
+  const held = useQuery(sessionQuery()).data?.user?.permissions;
+  const asked = query.trim() !== "";
+  const groups = useGroups(opened, asked, `${window.location.origin}${here}`);
+  const found = useMemo(() => find(asked ? bestFirst(groups, query) : groups, query, held, LIMIT), [asked, groups, held, query]);
+  const count = found.reduce((sum, group) => sum + group.items.length, 0);
+  const act = useAct((ask) => {
+    next.current = ask;
+  });
+  const askNext = () => {
+    setQuery("");
+    if (next.current) setDialog(next.current);
+    next.current = null;
+  };
+  const endDialog = useCallback(() => setDialog(null), []);
+  return (
+    <>
+      <Spotlight
+        store={store}
+        onSpotlightClose={palette.close}
+        shortcut={null}
+        query={query}
+        onQueryChange={setQuery}
+        actions={found.map(({ title, items: members }) => ({ group: title, actions: members.map((item) => asAction(item, act)) }))}
+        filter={asGiven}
+        // why only then: both would fight for the focus, and the one that closes gives it back last.
+        transitionProps={{ duration: 120, transition: "pop", onExited: askNext }}
+        nothingFound="Nothing of that name"
+        classNames={{ action: classes["action"] ?? "", actionLabel: classes["label"] ?? "", actionsGroup: classes["group"] ?? "" }}
+        // why not centred: it would jump with each letter, as the list grows and shrinks.
+        centered={false}
+        overlayProps={{ blur: 0 }}
+        scrollable
+        maxHeight={440}
+        searchProps={{
+          leftSection: <IconSearch size={SIZE} />,
+          placeholder: "Go to anything, or do something: restart, drain, copy",
+          "aria-label": "Search",
+        }}
+      />
+      {opened ? (
+        <span className="sr-only" role="status">
+          {count === 0 ? "Nothing of that name" : `${count} ${count === 1 ? "result" : "results"}`}
+        </span>
+      ) : null}
+      <Suspense fallback={null}>{dialog ? <DialogHost ask={dialog} onClose={endDialog} /> : null}</Suspense>
+    </>
+  );
+}

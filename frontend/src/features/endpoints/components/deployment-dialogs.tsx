@@ -1,0 +1,152 @@
+/** What is asked before a deployment changes; the same from its menu and from the command palette. */
+import { NumberInput } from "@mantine/core";
+import { type QueryClient, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { deleteDeployment, pauseDeployment, restartDeployment, scaleDeployment, startDeployment } from "@/api/endpoints";
+import { keys } from "@/api/keys";
+import type { Deployment, Endpoint } from "@/api/types";
+import { AsCodeButton, type Recipe } from "@/components/as-code";
+import { ConfirmModal } from "@/components/confirm-modal";
+import { notifyDone, notifyProblem } from "@/components/notify";
+import { deleteRecipe, pauseRecipe, restartRecipe, scaleRecipe } from "../recipes";
+
+const MOST_INSTANCES = 64;
+
+export interface DeploymentDialogProps {
+  endpoint: Endpoint;
+  deployment: Deployment;
+  opened: boolean;
+  onClose: () => void;
+}
+
+const refresh = (client: QueryClient, endpoint: string) => client.invalidateQueries({ queryKey: keys.endpoints.one(endpoint) });
+
+/** Nothing is lost by it, so nothing is asked. */
+export async function startNow(client: QueryClient, endpoint: string, deployment: string): Promise<void> {
+  try {
+    await startDeployment(endpoint, deployment);
+    await refresh(client, endpoint);
+    notifyDone(`${deployment} is starting`);
+  } catch (error) {
+    notifyProblem(error, `${deployment} could not be started`);
+  }
+}
+
+function TrafficWarning({ name, share }: { name: string; share: number }) {
+  if (share === 0) return null;
+  return (
+    <p>
+      <b>
+        {name} receives {share} % of the traffic.
+      </b>{" "}
+      Those requests will be refused unless you move the traffic first.
+    </p>
+  );
+}
+
+const AsCode = ({ recipe }: { recipe: Recipe }) => <AsCodeButton wide recipe={() => recipe} />;
+
+export function RestartDialog({ endpoint, deployment, opened, onClose }: DeploymentDialogProps) {
+  const client = useQueryClient();
+  return (
+    <ConfirmModal
+      opened={opened}
+      onClose={onClose}
+      title={`Restart ${deployment.name}`}
+      confirmLabel={`Restart ${deployment.name}`}
+      onConfirm={async () => {
+        await restartDeployment(endpoint.name, deployment.name);
+        await refresh(client, endpoint.name);
+        notifyDone(`${deployment.name} is being restarted`);
+      }}
+    >
+      <p>Fresh replicas answer before those of now go, so no request is lost. For that time both need their memory.</p>
+      <AsCode recipe={restartRecipe(endpoint.name, deployment.name)} />
+    </ConfirmModal>
+  );
+}
+
+export function PauseDialog({ endpoint, deployment, opened, onClose }: DeploymentDialogProps) {
+  const client = useQueryClient();
+  const share = endpoint.traffic[deployment.name] ?? 0;
+  return (
+    <ConfirmModal
+      opened={opened}
+      onClose={onClose}
+      title={`Pause ${deployment.name}`}
+      confirmLabel={`Pause ${deployment.name}`}
+      danger={share > 0}
+      typeToConfirm={share > 0 ? deployment.name : undefined}
+      onConfirm={async () => {
+        await pauseDeployment(endpoint.name, deployment.name, share > 0);
+        await refresh(client, endpoint.name);
+        notifyDone(`${deployment.name} is being paused`);
+      }}
+    >
+      <p>Its replicas are drained and stopped; version, settings and secrets stay. Start brings back as many replicas as now.</p>
+      <TrafficWarning name={deployment.name} share={share} />
+      <AsCode recipe={pauseRecipe(endpoint.name, deployment.name, share > 0)} />
+    </ConfirmModal>
+  );
+}
+
+export function ScaleDialog({ endpoint, deployment, opened, onClose }: DeploymentDialogProps) {
+  const client = useQueryClient();
+  const [wanted, setWanted] = useState<number | null>(null);
+  const instances = wanted ?? deployment.instance_count;
+  const close = () => {
+    setWanted(null);
+    onClose();
+  };
+  return (
+    <ConfirmModal
+      opened={opened}
+      onClose={close}
+      title={`Scale ${deployment.name}`}
+      confirmLabel={`Run ${instances} ${instances === 1 ? "instance" : "instances"}`}
+      onConfirm={async () => {
+        await scaleDeployment(endpoint.name, deployment.name, instances);
+        await refresh(client, endpoint.name);
+        notifyDone(`${deployment.name} is being scaled to ${instances}`);
+      }}
+    >
+      <NumberInput
+        label="Instances"
+        description="Each instance is one runtime process with its own copy of the model."
+        value={instances}
+        min={1}
+        max={MOST_INSTANCES}
+        onChange={(value) => setWanted(Number(value) || 1)}
+        data-autofocus
+      />
+      <AsCode recipe={scaleRecipe(endpoint.name, deployment.name, instances)} />
+    </ConfirmModal>
+  );
+}
+
+export function DeleteDialog({ endpoint, deployment, opened, onClose }: DeploymentDialogProps) {
+  const client = useQueryClient();
+  const share = endpoint.traffic[deployment.name] ?? 0;
+  const count = deployment.instance_count;
+  return (
+    <ConfirmModal
+      opened={opened}
+      onClose={onClose}
+      title={`Delete ${deployment.name}`}
+      confirmLabel={`Delete ${deployment.name}`}
+      danger
+      typeToConfirm={share > 0 ? deployment.name : undefined}
+      onConfirm={async () => {
+        await deleteDeployment(endpoint.name, deployment.name, share > 0);
+        await refresh(client, endpoint.name);
+        notifyDone(`${deployment.name} is being deleted`);
+      }}
+    >
+      <p>
+        Its {count === 1 ? "instance is" : `${count} instances are`} drained and stopped. The model version stays registered.
+      </p>
+      <TrafficWarning name={deployment.name} share={share} />
+      <AsCode recipe={deleteRecipe(endpoint.name, deployment.name, share > 0)} />
+    </ConfirmModal>
+  );
+}

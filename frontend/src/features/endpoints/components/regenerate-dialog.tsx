@@ -1,0 +1,39 @@
+/** Replacing one of an endpoint's two keys. */
+import { regenerateKey } from "@/api/endpoints";
+import type { EndpointKeys } from "@/api/types";
+import { AsCodeButton } from "@/components/as-code";
+import { ConfirmModal } from "@/components/confirm-modal";
+import { notifyDone } from "@/components/notify";
+import { regenerateRecipe } from "../recipes";
+
+export type KeyKind = "primary" | "secondary";
+
+export interface RegenerateDialogProps {
+  endpoint: string;
+  /** Null while nothing is asked. */
+  kind: KeyKind | null;
+  onClose: () => void;
+  /** The two keys after it. */
+  onDone?: (keys: EndpointKeys) => void;
+}
+
+export function RegenerateDialog({ endpoint, kind, onClose, onDone }: RegenerateDialogProps) {
+  return (
+    <ConfirmModal
+      opened={kind !== null}
+      onClose={onClose}
+      title={`Regenerate the ${kind ?? ""} key of ${endpoint}`}
+      confirmLabel={`Regenerate the ${kind ?? ""} key`}
+      danger
+      onConfirm={async () => {
+        if (!kind) return;
+        const made = await regenerateKey(endpoint, kind);
+        onDone?.(made);
+        notifyDone(`The ${kind} key of ${endpoint} is new; the old one no longer works`);
+      }}
+    >
+      <p>Callers that still use the old {kind} key are refused with 401 within seconds. The other key stays.</p>
+      {kind ? <AsCodeButton wide recipe={() => regenerateRecipe(endpoint, kind)} /> : null}
+    </ConfirmModal>
+  );
+}

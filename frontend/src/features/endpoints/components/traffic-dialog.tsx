@@ -1,0 +1,30 @@
+/** The traffic between an endpoint's deployments, from anywhere: the editor of its page in a dialog. */
+import { Button, Modal } from "@mantine/core";
+import type { Endpoint } from "@/api/types";
+import { TrafficBar } from "@/components/traffic-bar";
+import { splitText } from "../traffic";
+import { TrafficEditor, useTrafficControl } from "./traffic-control";
+import classes from "./traffic-control.module.css";
+
+export function TrafficDialog({ endpoint, onClose }: { endpoint: Endpoint; onClose: () => void }) {
+  const control = useTrafficControl(endpoint, onClose);
+  return (
+    <>
+      <Modal opened={!control.asking} onClose={onClose} title={`Traffic of ${endpoint.name}`} size={460} closeButtonProps={{ "aria-label": "Close" }}>
+        <div className={classes["dialog"]}>
+          <TrafficBar traffic={control.draft} />
+          <TrafficEditor control={control} />
+        </div>
+        <div className={classes["dialogActions"]}>
+          <Button variant="default" onClick={onClose}>
+            Cancel
+          </Button>
+          <Button disabled={!control.changed || !control.valid} onClick={control.apply}>
+            Apply {splitText(control.draft, control.names)}
+          </Button>
+        </div>
+      </Modal>
+      {control.dialog}
+    </>
+  );
+}
