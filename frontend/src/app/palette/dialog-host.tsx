@@ -45,7 +45,7 @@ function EndpointAsk({ ask, onClose }: HostProps<Extract<DialogAct, { dialog: De
 }
 
 export default function DialogHost({ ask, onClose }: HostProps<DialogAct>) {
-  if (ask.dialog === "drain") return <DrainModal name={ask.node} onClose={onClose} />;
+  if (ask.dialog === "drain") return <DrainModal names={[ask.node]} onClose={onClose} />;
   if (ask.dialog === "regenerate") return <RegenerateDialog endpoint={ask.endpoint} kind={ask.key} onClose={onClose} />;
   return <EndpointAsk ask={ask} onClose={onClose} />;
 }
