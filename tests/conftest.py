@@ -18,6 +18,7 @@ LEASH = pytest.StashKey[subprocess.Popen[bytes] | None]()
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[LEASH] = leash.hold()
 
+
 # A busy machine is slow, which says nothing about an example.
 settings.register_profile("shoal", deadline=None)
 settings.load_profile("shoal")
