@@ -128,6 +128,22 @@ class OnlineDeploymentOperations:
         )
         return found
 
+    async def begin_stop(
+        self, name: str, endpoint_name: str, *, force: bool = False
+    ) -> AsyncLROPoller[OnlineDeployment]:
+        """Pause it: no replicas, all else stays."""
+        found: AsyncLROPoller[OnlineDeployment] = await begun(
+            self._blocking.begin_stop, name, endpoint_name, force=force
+        )
+        return found
+
+    async def begin_start(self, name: str, endpoint_name: str) -> AsyncLROPoller[OnlineDeployment]:
+        """Resume what was stopped, with as many replicas as before."""
+        found: AsyncLROPoller[OnlineDeployment] = await begun(
+            self._blocking.begin_start, name, endpoint_name
+        )
+        return found
+
     async def get_logs(
         self, name: str, endpoint_name: str, lines: int, *, container_type: str | None = None
     ) -> str:

@@ -165,6 +165,37 @@ def delete(name: str, endpoint_name: str, yes: bool, no_wait: bool, output: str)
     note(f"Deployment {name} {'is being deleted' if no_wait else 'is deleted'}")
 
 
+@online_deployment.command()
+@name_option("Name of the deployment.", required=True)
+@_endpoint_required
+@click.option("--force", is_flag=True, help="Even if it answers requests; they then fail.")
+@no_wait_option
+@az_options
+@output_option
+def stop(name: str, endpoint_name: str, force: bool, no_wait: bool, output: str) -> None:
+    """Pause a deployment: no replicas, all else stays. `az ml` has no such verb."""
+    from shoal.cli.session import ml_client
+
+    with ml_client() as client:
+        poller = client.online_deployments.begin_stop(name, endpoint_name, force=force)
+        _told(client, poller, name, endpoint_name, output, no_wait=no_wait)
+
+
+@online_deployment.command()
+@name_option("Name of the deployment.", required=True)
+@_endpoint_required
+@no_wait_option
+@az_options
+@output_option
+def start(name: str, endpoint_name: str, no_wait: bool, output: str) -> None:
+    """Resume a stopped deployment with as many replicas as before. `az ml` has no such verb."""
+    from shoal.cli.session import ml_client
+
+    with ml_client() as client:
+        poller = client.online_deployments.begin_start(name, endpoint_name)
+        _told(client, poller, name, endpoint_name, output, no_wait=no_wait)
+
+
 @online_deployment.command("get-logs")
 @name_option("Name of the deployment.", required=True)
 @_endpoint_required
@@ -221,6 +252,14 @@ def _apply(
         else:
             made = client.online_deployments.get(str(entity.name), str(entity.endpoint_name))
     _emit(made, output)
+
+
+def _told(
+    client: Any, poller: Any, name: str, endpoint_name: str, output: str, *, no_wait: bool
+) -> None:
+    """The deployment as it is: now, or once the operation has ended."""
+    found = client.online_deployments.get(name, endpoint_name) if no_wait else poller.result()
+    _emit(found, output)
 
 
 def _emit(entity: Any, output: str) -> None:

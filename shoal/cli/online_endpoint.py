@@ -289,6 +289,20 @@ def _given(**values: Any) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
+def _size(largest: int | None) -> str | None:
+    from shoal.display.units import byte_count
+
+    return byte_count(largest) if largest else None
+
+
+def _rate(limit: dict[str, Any] | None) -> str | None:
+    if not limit:
+        return None
+    whose = "each key" if limit.get("per") == "key" else "all callers together"
+    burst = f", {limit['burst']} at once" if limit.get("burst") else ""
+    return f"{limit.get('requests_per_second')} requests/s{burst}, {whose}"
+
+
 def _shares(traffic: dict[str, int]) -> str:
     return ", ".join(f"{name} {percent} %" for name, percent in traffic.items() if percent)
 
@@ -308,6 +322,9 @@ def _emit(entity: Any, output: str) -> None:
                 "Auth mode": values["auth_mode"],
                 "Traffic": _shares(values["traffic"]) or "none",
                 "Mirror": _shares(values["mirror_traffic"]),
+                "CORS origins": ", ".join(values.get("cors_origins") or ()) or None,
+                "Largest request": _size(values.get("max_request_bytes")),
+                "Rate": _rate(values.get("rate_limit")),
                 "HTTP": values["scoring_uri"],
                 "gRPC": values["grpc_target"],
             }

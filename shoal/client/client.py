@@ -248,6 +248,17 @@ class Client(Administration):
         body = {"instance_count": instance_count}
         return cast(Operation, self._transport.json("PATCH", path, json=body))
 
+    def stop_deployment(self, endpoint: str, name: str, *, force: bool = False) -> Operation:
+        """No replicas, all else stays. ``force``: even if it answers requests."""
+        path = f"/endpoints/{quoted(endpoint)}/deployments/{quoted(name)}/stop"
+        params = {"force": "true"} if force else None
+        return cast(Operation, self._transport.json("POST", path, params=params))
+
+    def start_deployment(self, endpoint: str, name: str) -> Operation:
+        """As many replicas as before it was stopped."""
+        path = f"/endpoints/{quoted(endpoint)}/deployments/{quoted(name)}/start"
+        return cast(Operation, self._transport.json("POST", path))
+
     def delete_deployment(self, endpoint: str, name: str, *, force: bool = False) -> Operation:
         """``force``: even if it answers requests; the others take its share over."""
         path = f"/endpoints/{quoted(endpoint)}/deployments/{quoted(name)}"

@@ -70,6 +70,23 @@ class OnlineDeploymentOperations:
         del local
         return LROPoller(self._delete(name, endpoint_name), self._client, self._watcher.operation)
 
+    def begin_stop(
+        self, name: str, endpoint_name: str, *, force: bool = False
+    ) -> LROPoller[OnlineDeployment]:
+        """Pause it: no replicas, all else stays. ``force``: even if it answers requests.
+
+        Not in Azure's SDK.
+        """
+        begun = self._client.stop_deployment(endpoint_name, name, force=force)
+        work = self._settled(begun, name, endpoint_name)
+        return LROPoller(work, self._client, self._watcher.operation)
+
+    def begin_start(self, name: str, endpoint_name: str) -> LROPoller[OnlineDeployment]:
+        """Resume what was stopped, with as many replicas as before. Not in Azure's SDK."""
+        begun = self._client.start_deployment(endpoint_name, name)
+        work = self._settled(begun, name, endpoint_name)
+        return LROPoller(work, self._client, self._watcher.operation)
+
     def get_logs(
         self,
         name: str,
@@ -146,6 +163,10 @@ class OnlineDeploymentOperations:
         count = entity.instance_count
         if count is not None and count != current["instance_count"]:
             yield self._client.scale_deployment(current["endpoint"], current["name"], count)
+
+    def _settled(self, begun: Operation, name: str, endpoint: str) -> Work[OnlineDeployment]:
+        yield begun
+        return deployment_of(self._client.get_deployment(endpoint, name))
 
     def _delete(self, name: str, endpoint: str) -> Work[None]:
         operation: Operation = self._client.delete_deployment(endpoint, name)

@@ -82,6 +82,7 @@ class FakeServer:
         yield r"POST /endpoints/([\w-]+)/deployments/([\w-]+)/update", self._roll
         yield r"GET /endpoints/([\w-]+)/deployments/([\w-]+)", self._get_deployment
         yield r"PATCH /endpoints/([\w-]+)/deployments/([\w-]+)", self._patch_deployment
+        yield r"POST /endpoints/([\w-]+)/deployments/([\w-]+)/(stop|start)", self._pause
         yield r"DELETE /endpoints/([\w-]+)/deployments/([\w-]+)", self._delete_deployment
         yield (
             r"POST /endpoints/([\w-]+)/keys/regenerate",
@@ -309,6 +310,18 @@ class FakeServer:
         assert row is not None
         row |= {**body, "version": int(body["version"])}
         return httpx.Response(202, json=self._operation("update", name, deployment))
+
+    def _pause(
+        self, request: httpx.Request, name: str, deployment: str, verb: str
+    ) -> httpx.Response:
+        row = self._row(name, deployment)
+        if row is None:
+            return problem(404, "DeploymentNotFound", f"No deployment {deployment}")
+        carries = self.endpoints[name]["traffic"].get(deployment)
+        if verb == "stop" and carries and request.url.params.get("force") != "true":
+            return problem(409, "DeploymentHasTraffic", f"{deployment} answers {carries} %")
+        row["serving_state"] = "Stopped" if verb == "stop" else "Healthy"
+        return httpx.Response(202, json=self._operation("scale", name, deployment))
 
     def _delete_deployment(self, _: httpx.Request, name: str, deployment: str) -> httpx.Response:
         rows = self.endpoints[name]["deployments"]

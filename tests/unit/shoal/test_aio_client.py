@@ -52,6 +52,9 @@ async def test_from_a_folder_to_a_live_endpoint_and_away_again(
     assert [item.name async for item in ml_client.online_endpoints.list()] == ["net"]
     assert [item.name async for item in ml_client.online_deployments.list("net")] == ["blue"]
     assert [item.version async for item in ml_client.models.list("net")] == ["1"]
+    pause = await ml_client.online_deployments.begin_stop("blue", "net", force=True)
+    assert (await pause.result()).shown["serving_state"] == "Stopped"
+    await (await ml_client.online_deployments.begin_start("blue", "net")).result()
     keys = await ml_client.online_endpoints.get_keys("net")
     assert keys.primary_key == "net-1"  # type: ignore[union-attr]
     await (await ml_client.online_endpoints.begin_delete("net")).result()

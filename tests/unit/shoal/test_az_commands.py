@@ -182,6 +182,42 @@ def test_limits_are_set_and_taken_away(
     assert {name: row[name] for name in old} == {**old, field: expected}
 
 
+def test_show_tells_the_limits(az: Az, files: Path, capsys: Capture) -> None:
+    (files / "limits.yml").write_text(
+        "name: ep-1\ncors_origins: [https://shop.example]\nmax_request_bytes: 1048576\n"
+        "rate_limit: {requests_per_second: 5, burst: 20, per: key}\n"
+    )
+    show = ("ml", "online-endpoint", "show", "-n", "ep-1", "-o", "table")
+    assert az("ml", "online-endpoint", "create", "-n", "ep-1", "-o", "none") == 0
+    assert az(*show) == 0
+    assert "Rate" not in capsys.readouterr().out
+    update = ("ml", "online-endpoint", "update", "-f", str(files / "limits.yml"), "-o", "none")
+    assert az(*update) == 0
+    assert az(*show) == 0
+    shown = dict(line.split(None, 1) for line in capsys.readouterr().out.splitlines())
+    assert shown["CORS"] == "origins     https://shop.example"
+    assert shown["Largest"] == "request  1.00 MiB"
+    assert shown["Rate"].strip() == "5 requests/s, 20 at once, each key"
+
+
+def test_a_deployment_is_stopped_and_started(
+    az: Az, files: Path, installed: FakeServer, capsys: Capture
+) -> None:
+    az("ml", "online-endpoint", "create", "-n", "ep-1")
+    create = ("ml", "online-deployment", "create", "-n", "blue", "-e", "ep-1", "--all-traffic")
+    assert az(*create, "-f", str(files / "deployment.yml")) == 0
+    which = ("--name", "blue", "--endpoint-name", "ep-1")
+    query = ("--query", "serving_state", "-o", "tsv")
+    capsys.readouterr()
+    assert az("ml", "online-deployment", "stop", *which) == 1
+    assert "blue answers 100 %" in capsys.readouterr().err
+    assert az("ml", "online-deployment", "stop", *which, "--force", *query) == 0
+    assert az("ml", "online-deployment", "start", *which, "--no-wait", *query) == 0
+    assert capsys.readouterr().out == "Stopped\nHealthy\n"
+    paused = [call for call in installed.calls if call.endswith(("/stop", "/start"))]
+    assert paused[-1] == "POST /endpoints/ep-1/deployments/blue/start"
+
+
 def test_a_token_endpoint_gives_tokens(az: Az, capsys: Capture) -> None:
     az("ml", "online-endpoint", "create", "-n", "ep-1", "--auth-mode", "aml_token", "-o", "none")
     assert az("ml", "online-endpoint", "get-credentials", "-n", "ep-1") == 0
