@@ -171,3 +171,12 @@ BROKEN = ECHO.replace(
     "    def initialize(self, args):\n"
     "        raise RuntimeError('no such vocabulary')\n\n    def execute",
 )
+# What PyTorch says when a GPU is full, in the place of a GPU: at load, or for one sort of request.
+GPU_FULL = "CUDA out of memory. Tried to allocate 20.00 GiB. GPU 0 has a total capacity of 79.1 GiB"
+TOO_LARGE_FOR_GPU = BROKEN.replace("no such vocabulary", GPU_FULL)
+OUT_OF_GPU_MEMORY_AT_TIMES = ECHO.replace(
+    "    def execute(self, requests):\n",
+    "    def execute(self, requests):\n"
+    "        if any((request.inputs()[0].as_numpy() < 0).any() for request in requests):\n"
+    f"            raise RuntimeError({GPU_FULL!r})\n",
+)

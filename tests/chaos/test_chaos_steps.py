@@ -7,9 +7,21 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
-from tests.chaos.studio import BROKEN, ECHO, SLOW_TO_LOAD, python_model, tiny_model, until
+from tests.chaos.load import BODY
+from tests.chaos.studio import (
+    BROKEN,
+    ECHO,
+    GPU_FULL,
+    OUT_OF_GPU_MEMORY_AT_TIMES,
+    SLOW_TO_LOAD,
+    TOO_LARGE_FOR_GPU,
+    python_model,
+    tiny_model,
+    until,
+)
 from tests.chaos.system import Node, System
 from tests.chaos.table import Case
 
@@ -129,6 +141,37 @@ def test_a_bad_model(system: System, pair: dict[str, str], case: Case) -> None:
     assert load.lost == 0, load.explain()
     studio.delete("turning")
     case.saw("ModelLoadFailed with the model's words; the old version served on")
+
+
+@pytest.mark.quick
+def test_a_gpu_that_is_full(system: System, pair: dict[str, str], case: Case) -> None:
+    """GPU out of memory, at load and for single requests (raised by a Python model)."""
+    studio = system.studio
+    for code in (OUT_OF_GPU_MEMORY_AT_TIMES, TOO_LARGE_FOR_GPU):
+        studio.register("greedy", python_model("greedy", code), "greedy.zip")
+    studio.succeeded(studio.deploy("greedy", "greedy", version="1", node_labels=pair))
+    with case.under(system.load("greedy", "greedy")) as load:
+        update = "/endpoints/greedy/deployments/blue/update"
+        ended = studio.finished(studio.send("POST", update, {"version": "2"})["id"])
+        large = httpx.post(
+            studio.infer_url("greedy", "greedy"),
+            headers={"Authorization": f"Bearer {studio.key('greedy')}"},
+            json={"inputs": [{**BODY["inputs"][0], "data": [-1, 0, 0, 0]}]},
+            trust_env=False,
+        )
+        load.more(40)
+    error = ended["error"]
+    assert error["code"] == "GpuOutOfMemory", error
+    assert GPU_FULL in error["message"] + error["detail"]
+    assert any("instance type" in hint for hint in error["hints"])
+    assert large.status_code >= 400
+    assert GPU_FULL in large.text
+    assert studio.deployment("greedy")["version"] == 1
+    (replica,) = studio.replicas("greedy")
+    assert (replica["state"], replica["restarts"]) == ("ready", 0)
+    assert load.lost == 0, load.explain()
+    studio.delete("greedy")
+    case.saw("GpuOutOfMemory with hints; the old version served on, also after a request too large")
 
 
 STAGES = ("place", "download", "load")

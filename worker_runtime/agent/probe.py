@@ -10,9 +10,8 @@ from urllib.parse import quote
 
 import httpx
 
-from worker_runtime.agent.failure import ReplicaFailed
+from worker_runtime.agent.reasons import load_failed
 
-CORRECT_IT = "Correct the model or its configuration, then deploy the new version."
 POLL_S = 0.1
 TIMEOUT_S = 5.0
 WARM_TIMEOUT_S = 60.0
@@ -66,7 +65,8 @@ class RuntimeProbe:
     async def until_ready(self, models: tuple[str, ...]) -> None:
         """Wait until every one of `models` (all in the repository when empty) is ready.
 
-        Raises ReplicaFailed(ModelLoadFailed) as soon as the runtime says that one cannot be loaded.
+        Raises ReplicaFailed (ModelLoadFailed, GpuOutOfMemory) as soon as the runtime says that
+        one cannot be loaded.
         """
         while True:
             index = await self._index()
@@ -145,22 +145,7 @@ def _raise_if_failed(entry: dict[str, Any], models: tuple[str, ...]) -> None:
     # why "unloaded" is no failure: version policies leave older versions in that state.
     failed = entry.get("state") == "UNAVAILABLE" and reason not in {"", "unloaded", "unloading"}
     if failed and (not models or name in models):
-        raise ReplicaFailed(
-            "ModelLoadFailed",
-            f"Model {name!r} cannot be loaded: {reason.splitlines()[0].rstrip(':')}",
-            detail=reason,
-            hints=(*_remedies(reason), CORRECT_IT),
-        )
-
-
-def _remedies(reason: str) -> list[str]:
-    """What helps with failures that depend on the node, not on the model alone."""
-    if "unsupported gpu id" in reason or "no GPU" in reason:
-        return [
-            "This node has no such GPU. KIND_AUTO in instance_group takes a GPU where there is "
-            "one, and else the processor; leave gpus out."
-        ]
-    return []
+        raise load_failed(name, reason)
 
 
 def _has_sequences(config: dict[str, Any]) -> bool:

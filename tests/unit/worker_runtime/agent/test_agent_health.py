@@ -28,6 +28,7 @@ def answers(*good: bool) -> tuple[Callable[[float], Awaitable[bool]], list[bool]
         (1, (True,), 1),
         (1, (False, False, True), 3),
         (2, (True, False, True, True), 4),
+        (3, (True, True, False) * 5 + (True, True, True), 18),  # flapping: never three in a row
     ],
 )
 async def test_ready_after_good_answers_in_a_row(
@@ -44,6 +45,7 @@ async def test_ready_after_good_answers_in_a_row(
     [
         (1, (True, True, False), 3),
         (2, (False, True, False, False), 4),
+        (3, (False, False, True) * 5 + (False, False, False), 18),
     ],
 )
 async def test_dead_after_bad_answers_in_a_row(

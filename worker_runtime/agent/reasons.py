@@ -1,0 +1,48 @@
+"""Pure: what a runtime says of a model that it cannot load, as a code and what helps."""
+
+import re
+
+from worker_runtime.agent.failure import ReplicaFailed
+
+CORRECT_IT = "Correct the model or its configuration, then deploy the new version."
+NO_GPU = (
+    "This node has no such GPU. KIND_AUTO in instance_group takes a GPU where there is one, and "
+    "else the processor; leave gpus out."
+)
+GPU_FULL = (
+    "Free memory of the node's GPUs: nvidia-smi names who holds it.",
+    "Lower count in instance_group, or the largest batch; or quantise the model.",
+    "Deploy to a node, or with an instance type, whose GPUs have more memory.",
+)
+# A line must say both: memory alone may be the machine's, a GPU alone any other trouble.
+_MEMORY = re.compile(
+    r"out[ _]?of[ _]?memory|ALLOC_FAILED|cudaErrorMemoryAllocation|\bOOM\b"
+    r"|failed to allocate|could not allocate",
+    re.IGNORECASE,
+)
+_ON_A_GPU = re.compile(
+    r"\bcuda|\bcublas|\bcudnn|\bhip\b|\bgpu(?![a-z])|\bTensorRT\b|resizePhysical", re.IGNORECASE
+)
+
+
+def load_failed(model: str, reason: str) -> ReplicaFailed:
+    """``reason`` is the runtime's own; it is kept as the detail, whatever is made of it."""
+    first = reason.splitlines()[0].rstrip(":")
+    if gpu_memory_ran_out(reason):
+        return ReplicaFailed(
+            "GpuOutOfMemory",
+            f"Model {model!r} does not fit into the GPU's memory: {first}",
+            detail=reason,
+            hints=GPU_FULL,
+        )
+    missing = "unsupported gpu id" in reason or "no GPU" in reason
+    return ReplicaFailed(
+        "ModelLoadFailed",
+        f"Model {model!r} cannot be loaded: {first}",
+        detail=reason,
+        hints=(NO_GPU, CORRECT_IT) if missing else (CORRECT_IT,),
+    )
+
+
+def gpu_memory_ran_out(reason: str) -> bool:
+    return any(_MEMORY.search(line) and _ON_A_GPU.search(line) for line in reason.splitlines())
