@@ -196,6 +196,8 @@ def test_pictures_arrive_as_the_model_wants_them(watched: WatchedPage, tmp_path:
     assert (pixels == [0, 128, 255]).all()
     pick(page, "View of OUTPUT0", "Picture")
     expect(page.get_by_role("img", name="Picture of OUTPUT0")).to_be_visible()
+    choose(page, "Mask", "OUTPUT0")
+    expect(page.get_by_role("img", name="INPUT0 with OUTPUT0")).to_be_visible()
     watched.shoot("console-picture")
 
 

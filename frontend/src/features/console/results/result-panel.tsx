@@ -7,6 +7,7 @@ import { bytes } from "@/components/format";
 import { Chip, ToneIcon } from "@/components/status";
 import { shapeText } from "../tensor/shape";
 import classes from "../console.module.css";
+import { Overlay } from "../overlay/overlay-card";
 import { OutputView } from "./output-view";
 import { labelsOf } from "./labels";
 import type { CallRecord } from "./outcome";
@@ -54,6 +55,7 @@ export function ResultPanel({ record, model, onRetry }: ResultPanelProps) {
       {record && outcome?.kind === "result" && outcome.responses === 0 ? (
         <div className={classes["waiting"]}>The model ended the call without a response.</div>
       ) : null}
+      {record && outcome?.kind === "result" ? <Overlay key={`overlay ${record.id}`} record={record} model={model} /> : null}
       {record && outcome?.kind === "result"
         ? outcome.outputs.map((output) => (
             <OutputView

@@ -132,6 +132,28 @@ export function pixelsToTensor(
   return result;
 }
 
+/** The way back: one picture's elements as RGBA bytes, as near as rounding and grey allow. */
+export function tensorToPixels(
+  values: ArrayLike<number>,
+  size: { width: number; height: number },
+  layout: Pick<ImageLayout, "channels" | "channelsFirst">,
+  options: Pick<ImageOptions, "order" | "scale" | "custom" | "invert">,
+): Uint8ClampedArray<ArrayBuffer> {
+  const pixels = size.width * size.height;
+  const { channels, channelsFirst } = layout;
+  const rgba = new Uint8ClampedArray(pixels * 4);
+  const normalisation = normalisationOf(options);
+  for (let colour = 0; colour < 4; colour += 1) {
+    const channel = channels === 1 ? 0 : options.order === "bgr" && colour < 3 ? 2 - colour : colour;
+    const { times, plus } = linear(normalisation, channels === 1 ? -1 : colour);
+    for (let pixel = 0; pixel < pixels; pixel += 1) {
+      const value = ((values[channelsFirst ? channel * pixels + pixel : pixel * channels + channel] ?? 0) - plus) / times;
+      rgba[pixel * 4 + colour] = colour === 3 && channels !== 4 ? 255 : options.invert && colour < 3 ? 255 - value : value;
+    }
+  }
+  return rgba;
+}
+
 function luma(rgba: Uint8ClampedArray | Uint8Array, at: number): number {
   return 0.299 * (rgba[at] ?? 0) + 0.587 * (rgba[at + 1] ?? 0) + 0.114 * (rgba[at + 2] ?? 0);
 }

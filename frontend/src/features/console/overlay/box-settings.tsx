@@ -1,0 +1,72 @@
+/** Which outputs hold boxes, scores and classes, and how: guessed, and for the person to correct. */
+import { Select } from "@mantine/core";
+import type { OutputTensor } from "../results/output-tensor";
+import classes from "../console.module.css";
+import { besideBoxes, boxCandidates, FORMATS, mappingFor, type BoxFormat, type BoxMapping, type BoxUnit } from "./boxes";
+
+export interface BoxSettingsProps {
+  tensors: readonly OutputTensor[];
+  batched: boolean;
+  mapping: BoxMapping | null;
+  onMapping: (mapping: BoxMapping | null) => void;
+}
+
+const formats = Object.entries(FORMATS).map(([value, label]) => ({ value, label }));
+const UNITS = [
+  { value: "pixels", label: "pixels of the picture" },
+  { value: "share", label: "shares, 0 to 1" },
+];
+
+export function BoxSettings({ tensors, batched, mapping, onMapping }: BoxSettingsProps) {
+  const candidates = boxCandidates(tensors, batched);
+  const source = candidates.find(({ name }) => name === mapping?.boxes);
+  const beside = source ? besideBoxes(tensors, batched, source).map(({ name }) => name) : [];
+  const choose = (name: string | null) => {
+    const tensor = candidates.find((one) => one.name === name);
+    onMapping(tensor ? mappingFor(tensor, tensors, batched) : null);
+  };
+  const change = (part: Partial<BoxMapping>) => mapping && onMapping({ ...mapping, ...part });
+  if (candidates.length === 0) return null;
+  return (
+    <>
+      <Select label="Boxes" placeholder="none" clearable value={mapping?.boxes ?? null} data={candidates.map(({ name }) => name)} onChange={choose} />
+      {mapping ? (
+        <details className={classes["boxDetails"]}>
+          <summary>How they are read</summary>
+          <div className={classes["overlaySettings"]}>
+            <Select
+              label="Numbers of a box"
+              allowDeselect={false}
+              value={mapping.format}
+              data={formats}
+              onChange={(format) => format && change({ format: format as BoxFormat })}
+            />
+            <Select
+              label="Measured in"
+              allowDeselect={false}
+              value={mapping.unit}
+              data={UNITS}
+              onChange={(unit) => unit && change({ unit: unit as BoxUnit })}
+            />
+            <Select
+              label="Scores"
+              placeholder="none, or in the row"
+              clearable
+              value={mapping.scores}
+              data={beside}
+              onChange={(scores) => change({ scores })}
+            />
+            <Select
+              label="Classes"
+              placeholder="none, or in the row"
+              clearable
+              value={mapping.classes}
+              data={beside}
+              onChange={(next) => change({ classes: next })}
+            />
+          </div>
+        </details>
+      ) : null}
+    </>
+  );
+}

@@ -1,0 +1,134 @@
+/** The picture that was sent, with what the model found in it: masks, heat-maps, boxes. */
+import { NumberInput, Select } from "@mantine/core";
+import { useMemo } from "react";
+import type { ConsoleModel } from "@/api/types";
+import { type Column, DataTable } from "@/components/data-table";
+import { count, percent, significant } from "@/components/format";
+import classes from "../console.module.css";
+import { classLabel } from "../results/class-scores";
+import type { CallRecord } from "../results/outcome";
+import { BoxSettings } from "./box-settings";
+import type { Box } from "./boxes";
+import { classColour, cssColour } from "./colours";
+import { MaskSettings } from "./mask-settings";
+import { OverlayPicture } from "./overlay-picture";
+import { layersOf, useOverlay, type Layers } from "./use-overlay";
+
+export interface OverlayProps {
+  record: CallRecord;
+  model: ConsoleModel | null;
+}
+
+const DRAWN = 200;
+const LISTED = 100;
+const LEGEND = 12;
+
+export function Overlay({ record, model }: OverlayProps) {
+  const layers = useMemo(() => layersOf(record, model), [record, model]);
+  return layers ? <OverlayOf record={record} model={model} layers={layers} /> : null;
+}
+
+function OverlayOf({ record, model, layers }: OverlayProps & { layers: Layers }) {
+  const view = useOverlay(layers, record.model, model);
+  const { choice, change, picture, pixels, item, shown, painted, kept } = view;
+  if (!picture || !pixels) return null;
+  const mask = shown && painted ? { ...shown.shape, pixels: painted.pixels } : null;
+  const nameOf = (id: number) => classLabel(view.boxLabels, id);
+  const words = [mask ? shown?.tensor.name : null, choice.mapping ? `${count(kept.length)} ${kept.length === 1 ? "box" : "boxes"}` : null].filter(Boolean);
+  return (
+    <section className={classes["output"]} aria-label="Over the picture">
+      <div className={classes["outputHead"]}>
+        <span className={classes["overlayTitle"]}>Over the picture</span>
+        <span className="secondary">{words.join(" and ") || "choose a mask or boxes"}</span>
+      </div>
+      <div className={classes["overlayColumns"]}>
+        <OverlayPicture
+          label={`${picture.name} with ${words.join(" and ") || "nothing over it"}`}
+          picture={{ width: picture.width, height: picture.height, pixels }}
+          mask={mask}
+          opacity={choice.mask.opacity}
+          boxes={kept.slice(0, DRAWN)}
+          nameOf={nameOf}
+        />
+        <div className={classes["overlaySettings"]}>
+          {layers.pictures.length > 1 ? (
+            <Select
+              label="Picture"
+              allowDeselect={false}
+              value={String(view.at.input)}
+              data={layers.pictures.map(({ name }, index) => ({ value: String(index), label: name }))}
+              onChange={(value) => view.setAt({ input: Number(value), item: 0 })}
+            />
+          ) : null}
+          {picture.count > 1 ? (
+            <NumberInput
+              label={`Item of the batch (0 to ${picture.count - 1})`}
+              min={0}
+              max={picture.count - 1}
+              value={item}
+              onChange={(value) => typeof value === "number" && view.setAt({ ...view.at, item: value })}
+            />
+          ) : null}
+          <MaskSettings masks={layers.masks} choice={choice.mask} onChoice={(part) => change({ mask: { ...choice.mask, ...part } })} />
+          <BoxSettings tensors={layers.tensors} batched={layers.batched} mapping={choice.mapping} onMapping={(mapping) => change({ mapping })} />
+          {view.boxes.some(({ score }) => score !== null) ? (
+            <NumberInput
+              label="Least score"
+              description={`${count(kept.length)} of ${count(view.boxes.length)} boxes`}
+              step={0.05}
+              value={choice.leastScore}
+              onChange={(value) => typeof value === "number" && change({ leastScore: value })}
+            />
+          ) : null}
+        </div>
+      </div>
+      <Legend found={painted?.found ?? []} labels={view.maskLabels} />
+      {kept.length > 0 ? <BoxTable boxes={kept} picture={picture} nameOf={nameOf} /> : null}
+    </section>
+  );
+}
+
+/** The classes of the mask, with their share of the picture. */
+function Legend({ found, labels }: { found: readonly { id: number; share: number }[]; labels: readonly string[] | null }) {
+  if (found.length === 0) return null;
+  return (
+    <ul className={classes["legend"]} aria-label="Classes of the mask">
+      {found.slice(0, LEGEND).map(({ id, share }) => (
+        <li key={id}>
+          <i style={{ background: cssColour(classColour(id)) }} />
+          <span>{labels?.[id] ?? `class ${id}`}</span>
+          <strong>{percent(share)}</strong>
+        </li>
+      ))}
+      {found.length > LEGEND ? <li className="secondary">and {count(found.length - LEGEND)} more</li> : null}
+    </ul>
+  );
+}
+
+interface BoxTableProps {
+  boxes: readonly Box[];
+  picture: { width: number; height: number };
+  nameOf: (id: number) => string;
+}
+
+function BoxTable({ boxes, picture, nameOf }: BoxTableProps) {
+  const px = (share: number, side: number) => Math.round(share * side);
+  const columns: Column<Box & { number: number }>[] = [
+    { id: "class", header: "Class", cell: ({ classId }) => (classId === null ? "–" : nameOf(classId)) },
+    { id: "score", header: "Score", align: "right", cell: ({ score }) => (score === null ? "–" : significant(score)) },
+    { id: "at", header: "Left, top", align: "right", cell: ({ x, y }) => `${px(x, picture.width)}, ${px(y, picture.height)}` },
+    { id: "size", header: "Size in pixels", align: "right", cell: ({ width, height }) => `${px(width, picture.width)} × ${px(height, picture.height)}` },
+  ];
+  return (
+    <>
+      <DataTable
+        compact
+        label="Boxes"
+        columns={columns}
+        rows={boxes.slice(0, LISTED).map((box, number) => ({ ...box, number }))}
+        rowKey={(row) => String(row.number)}
+      />
+      {boxes.length > LISTED ? <p className="secondary">The best {LISTED} of {count(boxes.length)}; all are in the outputs below.</p> : null}
+    </>
+  );
+}
