@@ -7,18 +7,18 @@ import { DownloadButton } from "../results/download-button";
 import type { BuiltInput } from "../request/input-draft";
 import { npyBytes } from "../tensor/npy";
 import classes from "../console.module.css";
+import { GRPC_FILE, grpcRequest } from "./grpcurl";
 import {
   fileName,
   impossible,
-  isLarge,
   LANGUAGE_LABELS,
   LANGUAGES,
   REQUEST_FILE,
   requestFile,
   snippet,
-  type CodeTarget,
   type Language,
 } from "./snippets";
+import { isLarge, type CodeTarget } from "./target";
 
 export interface CodeViewProps {
   endpoint: Endpoint;
@@ -40,6 +40,7 @@ export function CodeView({ endpoint, call, inputs, problem }: CodeViewProps) {
   const why = problem ?? impossible(language, target, inputs);
   const large = inputs.filter(isLarge);
   const asNpy = language === "python_http" || language === "python_grpc";
+  const body = language === "grpcurl" ? { name: GRPC_FILE, write: grpcRequest } : { name: REQUEST_FILE, write: requestFile };
   return (
     <>
       <div className={classes["codeBar"]}>
@@ -53,10 +54,10 @@ export function CodeView({ endpoint, call, inputs, problem }: CodeViewProps) {
         />
         {why === null && large.length > 0 && !asNpy ? (
           <DownloadButton
-            label={REQUEST_FILE}
-            name={REQUEST_FILE}
+            label={body.name}
+            name={body.name}
             type="application/json"
-            content={() => requestFile(target, inputs)}
+            content={() => body.write(target, inputs)}
           />
         ) : null}
         {why === null && asNpy

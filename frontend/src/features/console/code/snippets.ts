@@ -1,11 +1,11 @@
 /** The call in view as programs that make the same call. Pure; keys stay in the environment. */
 import { requestJson } from "../request/request-json";
 import type { BuiltInput } from "../request/input-draft";
-import type { Parameters } from "../socket/console-socket";
 import { datatypeInfo, elementText } from "../tensor/datatypes";
-import { elementCount } from "../tensor/shape";
+import { grpcurl } from "./grpcurl";
+import { isLarge, KEY, shellQuoted, type CodeTarget } from "./target";
 
-export const LANGUAGES = ["curl", "python_requests", "python_http", "python_grpc", "javascript"] as const;
+export const LANGUAGES = ["curl", "python_requests", "python_http", "python_grpc", "grpcurl", "javascript"] as const;
 export type Language = (typeof LANGUAGES)[number];
 
 export const LANGUAGE_LABELS: Record<Language, string> = {
@@ -13,27 +13,9 @@ export const LANGUAGE_LABELS: Record<Language, string> = {
   python_requests: "Python requests",
   python_http: "tritonclient HTTP",
   python_grpc: "tritonclient gRPC",
+  grpcurl: "grpcurl",
   javascript: "JavaScript",
 };
-
-export interface CodeTarget {
-  endpoint: string;
-  scoringUri: string;
-  grpcTarget: string;
-  caPath: string;
-  deployment: string | null;
-  model: string;
-  version: string;
-  decoupled: boolean;
-  parameters: Parameters;
-  outputs: readonly string[];
-}
-
-/** Above so many values a tensor is read from a file that the page offers to download. */
-export const LITERAL_VALUES = 256;
-const KEY = "ENDPOINT_KEY";
-
-export const isLarge = (input: Pick<BuiltInput, "shape">): boolean => elementCount(input.shape) > LITERAL_VALUES;
 
 /** `x_0.npy`: safe for every file system. */
 export const fileName = (input: Pick<BuiltInput, "name">, end: string): string =>
@@ -48,7 +30,6 @@ export const needsBinary = (inputs: readonly BuiltInput[]): boolean =>
       Array.from(elements).some((value) => value instanceof Uint8Array || value === Infinity || value === -Infinity || Number.isNaN(value)),
   );
 
-const shellQuoted = (text: string): string => `'${text.replaceAll("'", `'"'"'`)}'`;
 const quoted = (text: string): string => JSON.stringify(text);
 
 function inferUrl(target: CodeTarget): string {
@@ -238,6 +219,7 @@ const WRITERS: Record<Language, (target: CodeTarget, inputs: readonly BuiltInput
   python_requests: pythonRequests,
   python_http: pythonHttp,
   python_grpc: pythonGrpc,
+  grpcurl,
   javascript,
 };
 
@@ -252,10 +234,10 @@ const hasLongIntegers = ({ datatype, elements }: BuiltInput): boolean =>
 /** Why a language cannot make this call; null when it can. */
 export function impossible(language: Language, target: CodeTarget, inputs: readonly BuiltInput[]): string | null {
   const overJson = language === "curl" || language === "python_requests" || language === "javascript";
-  if (target.decoupled && language !== "python_grpc")
+  if (target.decoupled && language !== "python_grpc" && language !== "grpcurl")
     return "This model answers several times: only a gRPC stream carries all of its responses.";
   if (overJson && needsBinary(inputs))
-    return "FP16, BF16, NaN, infinite values and files travel as binary tensors, which JSON does not have. Use tritonclient.";
+    return "FP16, BF16, NaN, infinite values and files travel as binary tensors, which JSON does not have. Use tritonclient or grpcurl.";
   if (language === "javascript" && inputs.some(hasLongIntegers))
     return "JavaScript numbers round whole numbers beyond 2^53. Use curl or Python.";
   return null;

@@ -22,7 +22,7 @@ export interface OverlayPictureProps {
   nameOf: (classId: number) => string;
 }
 
-const WANTED_PX = 420;
+const WANTED_PX = 360;
 const LABEL_SHARE = 1 / 24;
 const LETTER_SHARE = 0.62;
 

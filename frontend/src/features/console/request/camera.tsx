@@ -1,36 +1,46 @@
-/** One picture from the camera. The stream ends as soon as the picture is taken or the person turns away. */
+/** One picture from the camera, asked for by a press. The stream ends as soon as the picture is taken or the person turns away. */
 import { Button } from "@mantine/core";
 import { IconCamera } from "@tabler/icons-react";
 import { useEffect, useRef, useState } from "react";
 import classes from "../console.module.css";
+import { cameraWords, NO_CAMERAS } from "./camera-words";
 
-type State = { kind: "off" } | { kind: "on"; stream: MediaStream } | { kind: "failed"; words: string };
+type State = { kind: "off" } | { kind: "asking" } | { kind: "on"; stream: MediaStream } | { kind: "failed"; words: string };
 
 function stop(stream: MediaStream): void {
   for (const track of stream.getTracks()) track.stop();
 }
 
-const words = (error: unknown): string =>
-  error instanceof DOMException && error.name === "NotAllowedError"
-    ? "The browser does not allow the camera on this page."
-    : "No camera could be opened.";
-
 export function Camera({ label, onPicture }: { label: string; onPicture: (bitmap: ImageBitmap) => void }) {
   const video = useRef<HTMLVideoElement>(null);
+  const gone = useRef(false);
   const [state, setState] = useState<State>({ kind: "off" });
   const stream = state.kind === "on" ? state.stream : null;
+  useEffect(() => {
+    gone.current = false;
+    return () => {
+      gone.current = true;
+    };
+  }, []);
   useEffect(() => {
     if (stream === null) return undefined;
     if (video.current) video.current.srcObject = stream;
     return () => stop(stream);
   }, [stream]);
-  // Pages of plain HTTP on other hosts have no cameras.
-  if (typeof navigator === "undefined" || !navigator.mediaDevices) return null;
-  const open = () =>
-    navigator.mediaDevices.getUserMedia({ video: true }).then(
-      (opened) => setState({ kind: "on", stream: opened }),
-      (error: unknown) => setState({ kind: "failed", words: words(error) }),
-    );
+  // Typed as always there, but pages of plain HTTP on other hosts have none.
+  const devices = navigator.mediaDevices as MediaDevices | undefined;
+  const open = async () => {
+    if (!devices) return;
+    setState({ kind: "asking" });
+    try {
+      const opened = await devices.getUserMedia({ video: true });
+      // The question may be answered long after the page was left.
+      if (gone.current) stop(opened);
+      else setState({ kind: "on", stream: opened });
+    } catch (error) {
+      setState({ kind: "failed", words: cameraWords(error) });
+    }
+  };
   const take = async () => {
     if (!video.current) return;
     onPicture(await createImageBitmap(video.current));
@@ -39,7 +49,14 @@ export function Camera({ label, onPicture }: { label: string; onPicture: (bitmap
   if (stream === null) {
     return (
       <>
-        <Button variant="default" leftSection={<IconCamera size={15} aria-hidden />} onClick={() => void open()}>
+        <Button
+          variant="default"
+          leftSection={<IconCamera size={15} aria-hidden />}
+          loading={state.kind === "asking"}
+          disabled={!devices}
+          title={devices ? undefined : NO_CAMERAS}
+          onClick={() => void open()}
+        >
           Camera
         </Button>
         {state.kind === "failed" ? (
