@@ -8,6 +8,7 @@ import type { Series } from "@/live/series";
 import { absoluteTime, clock } from "../format";
 import type { ChartGroup } from "./chart-group";
 import classes from "./charts.module.css";
+import { type Level, levelOf, worse } from "./level";
 import { Plot, type Line } from "./plot";
 import { SummaryTable, type SummaryRow, summarise } from "./summary-table";
 import { type Unit, valueText } from "./units";
@@ -21,6 +22,8 @@ export interface LiveChartProps {
   lines: Line[];
   unit: Unit;
   stacked?: boolean;
+  /** From when on a line is called high, when it stays there. */
+  levels?: readonly Level[];
   /** Points are buckets: show the lowest and highest value of each behind the line. */
   envelope?: boolean;
   /** Seconds shown. */
@@ -31,6 +34,7 @@ export interface LiveChartProps {
   height?: number;
 }
 
+const NO_LEVELS: readonly Level[] = [];
 const TABLE_EVERY_MS = 1000;
 /** So near to a mark, as a share of what is shown, the cursor reads it. */
 const MARK_SHARE = 0.012;
@@ -42,10 +46,11 @@ function stampText(time: number, range: number): string {
 }
 
 export function LiveChart(props: LiveChartProps) {
-  const { title, hint, formula, series, lines, unit, stacked = false, envelope = false, range, group, dimmed = false, height = 144 } = props;
+  const { title, hint, formula, series, lines, unit, stacked = false, envelope = false, levels = NO_LEVELS, range, group, dimmed = false, height = 144 } = props;
   const host = useRef<HTMLDivElement>(null);
   const values = useRef<(HTMLElement | null)[]>([]);
   const stamp = useRef<HTMLSpanElement>(null);
+  const chip = useRef<HTMLSpanElement>(null);
   const rangeRef = useRef(range);
   const [asTable, setAsTable] = useState(false);
   const [rows, setRows] = useState<SummaryRow[]>([]);
@@ -79,6 +84,13 @@ export function LiveChart(props: LiveChartProps) {
         stamp.current.title = words;
       }
     };
+    const judge = () => {
+      if (!chip.current) return;
+      const found = plot.raw.reduce<Level | null>((worst, values) => worse(worst, levelOf(plot.times, values, levels)), null);
+      chip.current.hidden = found === null;
+      chip.current.textContent = found?.word ?? "";
+      chip.current.dataset["tone"] = found?.tone ?? "";
+    };
     const plot = new Plot(element, series, {
       lines: current,
       unit,
@@ -87,6 +99,7 @@ export function LiveChart(props: LiveChartProps) {
       height,
       range: () => rangeRef.current,
       group,
+      levels,
       onCursor: (index) => {
         cursor = index;
         requestDraw(label);
@@ -95,6 +108,7 @@ export function LiveChart(props: LiveChartProps) {
     const draw = () => {
       plot.update();
       label();
+      judge();
       if (asTable && performance.now() - tableAt > TABLE_EVERY_MS) {
         tableAt = performance.now();
         setRows(summarise(current, plot.raw));
@@ -111,12 +125,13 @@ export function LiveChart(props: LiveChartProps) {
       plot.destroy();
     };
     // why the scheme: colours are read from the theme when the chart is built.
-  }, [series, shape, unit, stacked, envelope, height, group, scheme, asTable]);
+  }, [series, shape, unit, stacked, envelope, height, group, levels, scheme, asTable]);
 
   return (
     <section className={classes["panel"]} data-dimmed={dimmed || undefined} aria-label={title}>
       <header className={classes["head"]}>
         <h3 className={classes["title"]}>{title}</h3>
+        {levels.length > 0 ? <span ref={chip} role="status" className={classes["level"]} hidden /> : null}
         {hint ? <span className="secondary truncate">{hint}</span> : null}
         <span ref={stamp} className={classes["stamp"]} aria-hidden />
         <span className={classes["tools"]}>

@@ -3,7 +3,9 @@ import uPlot from "uplot";
 import { highKey, lowKey } from "@/live/metric-keys";
 import type { Series } from "@/live/series";
 import type { ChartGroup } from "./chart-group";
+import { drawLevels } from "./draw-levels";
 import { drawMarks } from "./draw-marks";
+import type { Level } from "./level";
 import { type LineStyle, token } from "./palette";
 import { axisText, MINIMUM_TOP, TICK_STEPS, type Unit } from "./units";
 
@@ -24,6 +26,7 @@ export interface PlotOptions {
   /** Seconds shown when not zoomed. */
   range: () => number;
   group: ChartGroup;
+  levels: readonly Level[];
   /** Cursor moved: index into the plotted points, or null when it left. */
   onCursor: (index: number | null) => void;
 }
@@ -117,7 +120,7 @@ export class Plot {
   }
 
   private config(width: number): uPlot.Options {
-    const { unit, stacked, height, group, range, onCursor } = this.options;
+    const { unit, stacked, height, group, range, levels, onCursor } = this.options;
     const lines = stacked ? [...this.options.lines].reverse() : this.options.lines;
     const ink = token("ink-3");
     const grid = { stroke: token("grid"), width: 1 };
@@ -200,7 +203,7 @@ export class Plot {
           }
         : {}),
       hooks: {
-        draw: [(chart) => drawMarks(chart, group.marks)],
+        draw: [(chart) => drawLevels(chart, levels), (chart) => drawMarks(chart, group.marks)],
         setCursor: [(chart) => onCursor(chart.cursor.idx ?? null)],
         setSelect: [
           (chart) => {

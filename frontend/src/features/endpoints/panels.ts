@@ -1,4 +1,5 @@
 /** Which panels an endpoint has, with the series and the formula of each: what is drawn is data, not markup. */
+import type { Level } from "@/components/charts/level";
 import { deploymentStyles, type LineStyle } from "@/components/charts/palette";
 import type { Line } from "@/components/charts/plot";
 import type { Unit } from "@/components/charts/units";
@@ -12,6 +13,7 @@ export interface Panel {
   lines: Line[];
   formula: string;
   stacked?: boolean;
+  levels?: readonly Level[];
 }
 
 export interface PanelGroup {
@@ -27,6 +29,12 @@ const STYLES: LineStyle[] = [
 ];
 /** More lines than this are not told apart. */
 const MOST_LINES = 12;
+
+/** From when on waiting is too much of a request's time. */
+export const QUEUE_LEVELS: readonly Level[] = [
+  { at: 0.3, word: "High", tone: "warn" },
+  { at: 0.6, word: "Severe", tone: "error" },
+];
 
 const line = (metric: Metric, scope: string, label: string, color: LineStyle["color"]): Line => ({
   key: metricKey(metric, scope),
@@ -161,7 +169,8 @@ function latency(deployments: readonly string[], scope: string, streams: boolean
       hint: "waiting, of the request time",
       unit: "percent",
       lines: perDeployment("queue_share", deployments, scope),
-      formula: "Increase of nv_inference_queue_duration_us divided by that of nv_inference_request_duration_us, over 5 s. Above 30 % for long: more instances or larger batches help.",
+      formula: "Increase of nv_inference_queue_duration_us divided by that of nv_inference_request_duration_us, over 5 s. High: above 30 % for a minute; severe: above 60 %. More instances or larger batches help.",
+      levels: QUEUE_LEVELS,
     },
   ];
   if (streams) {

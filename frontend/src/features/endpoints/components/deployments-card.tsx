@@ -8,11 +8,15 @@ import { deploymentStyles } from "@/components/charts/palette";
 import { type Column, DataTable } from "@/components/data-table";
 import { EmptyState } from "@/components/empty-state";
 import { RefusingButton, RefusingLink } from "@/components/refusing-button";
+import { duration } from "@/components/format";
 import { Status } from "@/components/status";
 import { TrafficBar } from "@/components/traffic-bar";
+import { metricKey } from "@/live/metric-keys";
+import type { Series } from "@/live/series";
 import { splitText } from "../traffic";
 import classes from "./deployments-card.module.css";
 import { DeploymentMenu } from "./deployment-menu";
+import { LiveValue } from "./live-value";
 import { TrafficEditor, useTrafficControl } from "./traffic-control";
 
 function nodesOf(deployment: Deployment): string {
@@ -31,7 +35,8 @@ export function DeploymentName({ name, all }: { name: string; all: readonly stri
   );
 }
 
-export function DeploymentsCard({ endpoint }: { endpoint: Endpoint }) {
+/** With `series`, how fast each is now. */
+export function DeploymentsCard({ endpoint, series }: { endpoint: Endpoint; series?: Series }) {
   const control = useTrafficControl(endpoint);
   const columns: Column<Deployment>[] = [
     { id: "name", header: "Deployment", cell: (row) => <DeploymentName name={row.name} all={control.names} /> },
@@ -52,6 +57,16 @@ export function DeploymentsCard({ endpoint }: { endpoint: Endpoint }) {
       align: "right",
       cell: (row) => `${row.replicas.filter((replica) => replica.state === "ready").length} / ${row.instance_count}`,
     },
+    ...(series
+      ? [
+          {
+            id: "p95",
+            header: "p95",
+            align: "right" as const,
+            cell: (row: Deployment) => <LiveValue series={series} of={metricKey("p95_us", row.name)} format={duration} />,
+          },
+        ]
+      : []),
     { id: "traffic", header: "Traffic", align: "right", cell: (row) => `${endpoint.traffic[row.name] ?? 0}\u00a0%` },
     { id: "menu", header: <span className="sr-only">Actions</span>, align: "right", width: 40, cell: (row) => <DeploymentMenu endpoint={endpoint} deployment={row} /> },
   ];

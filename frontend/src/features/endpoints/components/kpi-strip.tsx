@@ -1,9 +1,11 @@
 /** Eight numbers with their recent course. Values are written into the page directly: a tick renders nothing. */
 import { useEffect, useRef } from "react";
+import { HOLD_S, type Level, levelOf } from "@/components/charts/level";
 import { LiveSparkline } from "@/components/charts/sparkline";
 import { decimalParts, durationParts, type Measured, percentParts, rateParts } from "@/components/format";
 import { ALL, metricKey } from "@/live/metric-keys";
 import type { Series } from "@/live/series";
+import { QUEUE_LEVELS } from "../panels";
 import classes from "./kpi-strip.module.css";
 
 interface Kpi {
@@ -11,24 +13,12 @@ interface Kpi {
   title: string;
   read: (series: Series, scope: string, from: number) => (number | null)[];
   format: (value: number | null) => Measured;
+  levels?: readonly Level[];
 }
 
 type PlainMetric = Parameters<typeof metricKey>[0];
 const plain = (metric: PlainMetric) => (series: Series, scope: string, from: number) =>
   series.ring.read(metricKey(metric, scope), from);
-
-/** Part of the request time that was spent waiting. */
-function queueShare(series: Series, scope: string, from: number): (number | null)[] {
-  const [queue, input, infer, output] = (["queue_us", "compute_input_us", "compute_infer_us", "compute_output_us"] as const).map(
-    (metric) => series.ring.read(metricKey(metric, scope), from),
-  );
-  return (queue ?? []).map((waited, index) => {
-    const parts = [input?.[index], infer?.[index], output?.[index]];
-    if (waited === null || parts.some((part) => part === null || part === undefined)) return null;
-    const total = parts.reduce<number>((sum, part) => sum + (part ?? 0), waited);
-    return total > 0 ? waited / total : null;
-  });
-}
 
 const KPIS: Kpi[] = [
   {
@@ -41,7 +31,7 @@ const KPIS: Kpi[] = [
   { label: "Latency p50", title: "Half of the requests were faster, at the gateway", read: plain("p50_us"), format: durationParts },
   { label: "Latency p95", title: "95 of 100 requests were faster, at the gateway", read: plain("p95_us"), format: durationParts },
   { label: "Latency p99", title: "99 of 100 requests were faster, at the gateway", read: plain("p99_us"), format: durationParts },
-  { label: "Queue share", title: "Waiting time as a share of the time inside the runtime", read: queueShare, format: percentParts },
+  { label: "Queue share", title: "Waiting time as a share of the time inside the runtime", read: plain("queue_share"), format: percentParts, levels: QUEUE_LEVELS },
   { label: "Mean batch", title: "Inferences per execution", read: plain("mean_batch"), format: decimalParts },
   { label: "Error rate", title: "Failed requests as a share of all, at the gateway", read: plain("error_rate"), format: percentParts },
 ];
@@ -49,12 +39,19 @@ const KPIS: Kpi[] = [
 function Tile({ kpi, series, scope, range }: { kpi: Kpi; series: Series; scope: string; range: number }) {
   const value = useRef<HTMLSpanElement>(null);
   const unit = useRef<HTMLSpanElement>(null);
+  const level = useRef<HTMLSpanElement>(null);
   useEffect(
     () =>
       series.onDraw(() => {
         const newest = kpi.read(series, scope, Math.max(0, series.ring.length - 1));
         const parts = kpi.format(newest[newest.length - 1] ?? null);
         if (value.current && value.current.textContent !== parts.value) value.current.textContent = parts.value;
+        if (level.current && kpi.levels) {
+          const from = series.ring.firstIndex(series.ring.lastTime - HOLD_S);
+          const found = levelOf(series.ring.readTimes(from), kpi.read(series, scope, from), kpi.levels);
+          level.current.textContent = found?.word ?? "";
+          level.current.dataset["tone"] = found?.tone ?? "";
+        }
         if (unit.current && unit.current.textContent !== parts.unit) unit.current.textContent = parts.unit;
       }),
     [kpi, series, scope],
@@ -65,6 +62,7 @@ function Tile({ kpi, series, scope, range }: { kpi: Kpi; series: Series; scope: 
       <div className={classes["value"]}>
         <span ref={value}>–</span>
         <span ref={unit} className={classes["unit"]} />
+        {kpi.levels ? <span ref={level} className={classes["level"]} /> : null}
       </div>
       <LiveSparkline
         series={series}

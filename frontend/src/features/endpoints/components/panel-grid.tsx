@@ -40,6 +40,7 @@ export function PanelGrid({ group, open, onToggle, charts, series, range, envelo
                 lines={panel.lines}
                 formula={panel.formula}
                 stacked={panel.stacked ?? false}
+                {...(panel.levels ? { levels: panel.levels } : {})}
                 series={series}
                 range={range}
                 group={charts}

@@ -1,6 +1,5 @@
-/** Moving traffic: a slider for two deployments, numbers for more; applied on confirmation, undone with one click. */
+/** Moving traffic: a slider for two deployments, numbers for more; applied on confirmation, then watched. */
 import { Button, NumberInput, Slider } from "@mantine/core";
-import { notifications } from "@mantine/notifications";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useMemo, useState } from "react";
 import { setTraffic } from "@/api/endpoints";
@@ -8,13 +7,11 @@ import { keys } from "@/api/keys";
 import type { Endpoint } from "@/api/types";
 import { AsCodeButton } from "@/components/as-code";
 import { ConfirmModal } from "@/components/confirm-modal";
-import { notifyProblem } from "@/components/notify";
 import { trafficRecipe } from "../recipes";
 import { isValid, PRESET_SHARES, sameSplit, type Split, splitText, total, withShare } from "../traffic";
+import { beginWatch } from "../watch/store";
 import { TrafficPreview } from "./traffic-preview";
 import classes from "./traffic-control.module.css";
-
-const WATCH_MS = 30_000;
 
 export interface TrafficControl {
   names: string[];
@@ -42,28 +39,13 @@ export function useTrafficControl(endpoint: Endpoint, onApplied?: () => void): T
     mutationFn: (split: Split) => setTraffic(endpoint.name, split),
     onSuccess: (updated) => queryClient.setQueryData(keys.endpoints.one(endpoint.name), updated),
   });
-  const undo = (before: Split, id: string) => {
-    notifications.hide(id);
-    mutation.mutate(before, { onError: (error) => notifyProblem(error, "The traffic could not be moved back") });
-  };
   const notReady = endpoint.deployments.filter(
     (deployment) => (draft[deployment.name] ?? 0) > 0 && deployment.serving_state !== "Healthy",
   );
   const confirm = async () => {
     const before = now;
     await mutation.mutateAsync(draft);
-    const id = `traffic ${endpoint.name}`;
-    notifications.show({
-      id,
-      withBorder: true,
-      autoClose: WATCH_MS,
-      title: `Traffic is now ${splitText(draft, names)}`,
-      message: (
-        <Button variant="light" mt={6} onClick={() => undo(before, id)}>
-          Undo: back to {splitText(before, names)}
-        </Button>
-      ),
-    });
+    beginWatch(endpoint.name, { before, after: draft, changedAt: Date.now() });
     onApplied?.();
   };
   return {

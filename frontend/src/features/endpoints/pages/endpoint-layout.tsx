@@ -14,6 +14,7 @@ import { RefusingLink } from "@/components/refusing-button";
 import { Skeleton } from "@/components/skeleton";
 import { Status } from "@/components/status";
 import { Tabs } from "@/components/tabs";
+import { TrafficWatchBanner } from "../watch/traffic-watch";
 
 function Waiting({ name }: { name: string }) {
   return (
@@ -87,6 +88,7 @@ export function EndpointLayout() {
           { label: "Settings", link: paths.endpointTab(name, "settings") },
         ]}
       />
+      <TrafficWatchBanner endpoint={endpoint} />
       <Outlet />
     </>
   );

@@ -16,6 +16,7 @@ import { useEvents, useLiveState, useSeriesKeys } from "@/live/hooks";
 import { ALL, metricKey } from "@/live/metric-keys";
 import type { Series } from "@/live/series";
 import { MarkList } from "../components/mark-list";
+import { MetricTables } from "../components/metric-tables";
 import { PanelGrid } from "../components/panel-grid";
 import { marksOf } from "../event-marks";
 import { useEndpoint } from "../hooks/use-endpoint";
@@ -154,6 +155,7 @@ export function MetricsTab() {
               dimmed={dimmed}
             />
           ))}
+      {loading ? null : <MetricTables endpoint={endpoint} series={series} range={range.seconds} />}
       <MarkList marks={marks} endpoint={endpoint.name} />
     </>
   );

@@ -86,7 +86,7 @@ export function OverviewTab() {
         dimmed={dimmed}
       />
       <div className={classes["bottom"]}>
-        <DeploymentsCard endpoint={endpoint} />
+        <DeploymentsCard endpoint={endpoint} series={series} />
         <RecentEvents endpoint={endpoint.name} />
       </div>
     </>

@@ -1,0 +1,107 @@
+/** What charts say badly: the batch sizes that ran, and how long versions took to load. */
+import { Link } from "@tanstack/react-router";
+import { useEffect, useState } from "react";
+import type { Endpoint } from "@/api/types";
+import { paths } from "@/app/paths";
+import { Card } from "@/components/card";
+import { type Column, DataTable } from "@/components/data-table";
+import { decimalParts, duration, joined, percent, seconds } from "@/components/format";
+import { Chip } from "@/components/status";
+import { useSeriesKeys } from "@/live/hooks";
+import { batchSizes } from "@/live/metric-keys";
+import type { Series } from "@/live/series";
+import { type BatchRow, batchTable, type BatchTable } from "../batch-table";
+import { type LoadTime, loadTimes } from "../load-times";
+import { DeploymentName } from "./deployments-card";
+import classes from "./metric-tables.module.css";
+
+const EVERY_MS = 2_000;
+
+const BATCHES: Column<BatchRow>[] = [
+  { id: "size", header: "Size", cell: (row) => row.size },
+  { id: "executions", header: "Executions", align: "right", cell: (row) => percent(row.executions) },
+  { id: "inferences", header: "Inferences", align: "right", cell: (row) => percent(row.inferences) },
+  { id: "compute", header: "Compute", align: "right", cell: (row) => duration(row.compute) },
+  {
+    id: "item",
+    header: "Per item",
+    align: "right",
+    cell: (row) => (
+      <>
+        {row.best ? <Chip tone="ok">least</Chip> : null} {duration(row.perItem)}
+      </>
+    ),
+  },
+];
+
+/** Means over what is shown, taken anew every two seconds: a table that changes with each tick cannot be read. */
+function useBatchTable(series: Series, range: number): BatchTable {
+  const sizes = batchSizes(useSeriesKeys(series)).join(",");
+  const [found, setFound] = useState<BatchTable>({ rows: [], mean: null });
+  useEffect(() => {
+    let at = Number.NEGATIVE_INFINITY;
+    return series.onDraw(() => {
+      if (performance.now() - at < EVERY_MS) return;
+      at = performance.now();
+      const from = series.ring.firstIndex(series.ring.lastTime - range);
+      setFound(batchTable(sizes === "" ? [] : sizes.split(",").map(Number), (key) => series.ring.read(key, from)));
+    });
+  }, [series, sizes, range]);
+  return found;
+}
+
+export function BatchTableCard({ series, range }: { series: Series; range: number }) {
+  const { rows, mean } = useBatchTable(series, range);
+  return (
+    <Card flush title="Batches that ran" hint={mean === null ? "in the time shown" : `mean batch ${joined(decimalParts(mean))}, in the time shown`}>
+      <DataTable
+        compact
+        label="Batches that ran"
+        columns={BATCHES}
+        rows={rows}
+        rowKey={(row) => String(row.size)}
+        empty={<p className={classes["none"]}>Nothing was executed in the time shown.</p>}
+      />
+    </Card>
+  );
+}
+
+export function LoadTimesCard({ endpoint }: { endpoint: Endpoint }) {
+  const names = endpoint.deployments.map((deployment) => deployment.name);
+  const columns: Column<LoadTime>[] = [
+    { id: "deployment", header: "Deployment", cell: (row) => <DeploymentName name={row.deployment} all={names} /> },
+    {
+      id: "version",
+      header: "Version",
+      cell: (row) => (
+        <Link {...paths.modelVersion(row.model, row.version)} className="link">
+          {row.model} v{row.version}
+        </Link>
+      ),
+    },
+    { id: "replicas", header: "Replicas", align: "right", hideBelow: "sm", cell: (row) => row.replicas },
+    { id: "mean", header: "Mean", align: "right", cell: (row) => seconds(row.mean) },
+    { id: "slowest", header: "Slowest", align: "right", cell: (row) => seconds(row.slowest) },
+  ];
+  return (
+    <Card flush title="Load time" hint="from the start of the process until its models were ready">
+      <DataTable
+        compact
+        label="Load time by version"
+        columns={columns}
+        rows={loadTimes(endpoint)}
+        rowKey={(row) => row.deployment}
+        empty={<p className={classes["none"]}>No replica has loaded its model yet.</p>}
+      />
+    </Card>
+  );
+}
+
+export function MetricTables({ endpoint, series, range }: { endpoint: Endpoint; series: Series; range: number }) {
+  return (
+    <div className={classes["tables"]}>
+      <BatchTableCard series={series} range={range} />
+      <LoadTimesCard endpoint={endpoint} />
+    </div>
+  );
+}
