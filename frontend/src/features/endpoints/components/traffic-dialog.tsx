@@ -1,13 +1,21 @@
 /** The traffic between an endpoint's deployments, from anywhere: the editor of its page in a dialog. */
 import { Button, Modal } from "@mantine/core";
+import { useNavigate, useParams } from "@tanstack/react-router";
 import type { Endpoint } from "@/api/types";
+import { paths } from "@/app/paths";
 import { TrafficBar } from "@/components/traffic-bar";
 import { splitText } from "../traffic";
 import { TrafficEditor, useTrafficControl } from "./traffic-control";
 import classes from "./traffic-control.module.css";
 
 export function TrafficDialog({ endpoint, onClose }: { endpoint: Endpoint; onClose: () => void }) {
-  const control = useTrafficControl(endpoint, onClose);
+  const navigate = useNavigate();
+  const shown = useParams({ strict: false }).name;
+  // why there: the change is watched, and undone, on the endpoint's own pages.
+  const control = useTrafficControl(endpoint, () => {
+    onClose();
+    if (shown !== endpoint.name) void navigate(paths.endpoint(endpoint.name));
+  });
   return (
     <>
       <Modal opened={!control.asking} onClose={onClose} title={`Traffic of ${endpoint.name}`} size={460} closeButtonProps={{ "aria-label": "Close" }}>
