@@ -43,6 +43,7 @@ EXAMPLES: Final[dict[str, Any]] = {
     "DraftInputRequest": {"title": "digits", "upload_id": UPLOAD, "data": {"step": "model"}},
     "DraftSaveRequest": {"title": "digits", "data": {"step": "review"}, "revision": 2},
     "DrainInputRequest": {"deadline_s": 600, "dry_run": True},
+    "DrainsInputRequest": {"nodes": ["gpu-1", "gpu-2"], "dry_run": True},
     "EndpointInputRequest": {
         "name": "digits",
         "auth_mode": "key",

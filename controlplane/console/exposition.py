@@ -16,9 +16,11 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.platform_collector import PlatformCollector
 from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
+from rest_framework import serializers
 from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from controlplane.console import hub
@@ -120,3 +122,40 @@ class MetricsView(APIView):
         del request
         text = generate_latest(_registry()) + generate_latest(REGISTRY)
         return HttpResponse(text, content_type=CONTENT_TYPE_LATEST)
+
+
+class ScrapeLabelsSerializer(serializers.Serializer[Any]):
+    endpoint = serializers.CharField()
+    deployment = serializers.CharField()
+    replica = serializers.CharField()
+    node = serializers.CharField()
+
+
+class ScrapeTargetsSerializer(serializers.Serializer[Any]):
+    """One entry of Prometheus' HTTP service discovery."""
+
+    targets = serializers.ListField(child=serializers.CharField(), help_text="host:port, one")
+    labels = ScrapeLabelsSerializer()
+
+
+class MetricsTargetsView(APIView):
+    @extend_schema(
+        operation_id="metrics_targets", responses={200: ScrapeTargetsSerializer(many=True)}
+    )
+    def get(self, request: Request) -> Response:
+        """The runtimes' own metrics (`nv_*`), as Prometheus' HTTP service discovery wants them:
+        one target for every replica with a process."""
+        del request
+        found = [
+            {
+                "targets": [target.address],
+                "labels": {
+                    "endpoint": target.endpoint,
+                    "deployment": target.deployment,
+                    "replica": target.replica,
+                    "node": target.node,
+                },
+            }
+            for target in deployments.scrape_targets()
+        ]
+        return Response(ScrapeTargetsSerializer(found, many=True).data)

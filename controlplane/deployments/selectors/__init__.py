@@ -18,6 +18,7 @@ from controlplane.deployments.selectors.rows import (
     operations_active,
     revision_list,
 )
+from controlplane.deployments.selectors.scraping import ScrapeTarget, scrape_targets
 from controlplane.deployments.selectors.shown import (
     addresses,
     endpoint_shown,
@@ -33,6 +34,7 @@ __all__ = [
     "RoutedEndpoint",
     "RoutedReplica",
     "RoutingView",
+    "ScrapeTarget",
     "addresses",
     "deployment_get",
     "endpoint_get",
@@ -46,4 +48,5 @@ __all__ = [
     "operations_active",
     "revision_list",
     "routing_view",
+    "scrape_targets",
 ]

@@ -53,7 +53,7 @@ def gateway_samples_ingest(batch: GatewaySampleBatch) -> float:
     for sample in batch.samples:
         names = (sample.endpoint, sample.deployment)
         totals.count_answers(*names, sample.status_classes)
-        totals.count_latencies(*names, sample.histogram)
+        totals.GATEWAY_TIMES.add(*names, sample.histogram)
         totals.count_bytes(*names, sample.request_bytes, sample.response_bytes)
     return selectors.sample_interval_s()
 

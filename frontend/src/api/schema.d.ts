@@ -663,6 +663,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/metrics/targets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * @description The runtimes' own metrics (`nv_*`), as Prometheus' HTTP service discovery wants them:
+         *     one target for every replica with a process.
+         */
+        get: operations["metrics_targets"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/models": {
         parameters: {
             query?: never;
@@ -2127,6 +2147,15 @@ export interface components {
             /** @description nothing runs there any more */
             done: boolean;
         };
+        /**
+         * @example {
+         *       "nodes": [
+         *         "gpu-1",
+         *         "gpu-2"
+         *       ],
+         *       "dry_run": true
+         *     }
+         */
         DrainsInputRequest: {
             /** @default 600 */
             deadline_s?: number;
@@ -3303,6 +3332,18 @@ export interface components {
          * @enum {string}
          */
         ScopesEnum: "read" | "invoke" | "keys" | "deploy" | "operate" | "administer";
+        ScrapeLabels: {
+            endpoint: string;
+            deployment: string;
+            replica: string;
+            node: string;
+        };
+        /** @description One entry of Prometheus' HTTP service discovery. */
+        ScrapeTargets: {
+            /** @description host:port, one */
+            targets: string[];
+            labels: components["schemas"]["ScrapeLabels"];
+        };
         Series: {
             keys: string[];
             /** @description Unix seconds, ends of the buckets */
@@ -9058,6 +9099,70 @@ export interface operations {
                 };
             };
             /** @description `BadArgument`: the field, and what was expected */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description no credentials, or none that are valid any more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description the role, or the token's scopes, do not allow this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description only JSON can be had here */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description a neighbour cannot be reached now; nothing was changed */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    metrics_targets: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScrapeTargets"][];
+                };
+            };
+            /** @description the input breaks a rule; `field` names it */
             400: {
                 headers: {
                     [name: string]: unknown;

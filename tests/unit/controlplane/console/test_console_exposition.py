@@ -2,12 +2,20 @@
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from pytest_django import DjangoAssertNumQueries
 from rest_framework.test import APIClient
 
+from controlplane.deployments.models import Replica
+from controlplane.deployments.selectors import scrape_targets
 from controlplane.metrics.services import gateway_samples_ingest
+from tests.support.registered_models import model_register
+from tests.support.simulated_node import SimulatedNode
 from wire.messages import GatewaySample, GatewaySampleBatch
 
 pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
+
+
+BOUNDS = ("0.001", "0.5", "+Inf")
 
 
 def scraped(api: APIClient) -> dict[tuple[str, tuple[str, ...]], float]:
@@ -49,12 +57,44 @@ def test_answers_of_the_gateways_add_up(api: APIClient) -> None:
     name = ("blue", "exposed")
     assert found["shoal_gateway_answers_total", (*name, "2xx")] == 8
     assert found["shoal_gateway_answers_total", (*name, "5xx")] == 2
-    assert found["shoal_gateway_answers_within_total", (*name, "0.001")] == 8
-    assert found["shoal_gateway_answers_within_total", (*name, "0.5")] == 8
-    assert found["shoal_gateway_answers_within_total", (*name, "+Inf")] == 10
+    within = {
+        bound: found["shoal_gateway_request_seconds_bucket", (*name, bound)] for bound in BOUNDS
+    }
+    assert within == {"0.001": 8, "0.5": 8, "+Inf": 10}
+    assert found["shoal_gateway_request_seconds_count", name] == 10
+    assert found["shoal_gateway_request_seconds_sum", name] == pytest.approx(1.83, abs=0.05)
+    assert not [name for name, _ in found if name.endswith("_created")]
     assert found["shoal_gateway_received_bytes_total", name] == 140
     assert found["shoal_gateway_sample_age_seconds", ()] > 0
 
 
 def test_it_is_not_for_everybody() -> None:
     assert APIClient().get("/api/v1/metrics").status_code == 401
+
+
+def test_prometheus_finds_every_runtime(
+    api: APIClient, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    node = SimulatedNode()
+    model_register()
+    deploy = {"model": "digits", "endpoint": "digits", "instance_count": 2, "traffic": 100}
+    api.post("/api/v1/deploy", deploy, format="json")
+    assert api.get("/api/v1/metrics/targets").json() == []  # no process yet
+    node.bring_up()
+    first, second = Replica.objects.order_by("ordinal")
+    Replica.objects.filter(pk=first.pk).update(
+        observed={"metrics_port": 9002, "address": "fe80::1"}
+    )
+    Replica.objects.filter(pk=second.pk).update(observed={"metrics_port": 9003})
+    named = {"endpoint": "digits", "deployment": "blue", "node": first.node.name}
+    with django_assert_num_queries(1):
+        assert [(one.address, one.replica) for one in scrape_targets()] == [
+            ("[fe80::1]:9002", first.pk),
+            ("127.0.0.1:9003", second.pk),
+        ]
+    found = api.get("/api/v1/metrics/targets")
+    assert found["Content-Type"] == "application/json"
+    assert found.json()[1] == {
+        "targets": ["127.0.0.1:9003"],
+        "labels": {**named, "replica": second.pk},
+    }

@@ -1,0 +1,78 @@
+"""The Grafana dashboards are what their table says, and ask only for what is exported."""
+
+import json
+import re
+import runpy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from controlplane.metrics.totals import REGISTRY
+from worker_runtime.observability.metrics import models as runtime_models
+
+ROOT = Path(__file__).parents[4]
+FOLDER = ROOT / "deploy" / "grafana"
+BUILT = runpy.run_path(str(FOLDER / "build.py"))
+DASHBOARDS = {dashboard.name: dashboard for dashboard in BUILT["DASHBOARDS"]}
+# What reads as a metric's name: ours, Triton's, and those of the client library.
+NAME = re.compile(r"\b(?:nv|shoal|process)_\w+")
+SOURCES = ("worker_runtime/observability/metrics", "controlplane/console", "controlplane/metrics")
+OF_A_HISTOGRAM = ("_bucket", "_sum", "_count")
+
+
+def exported() -> set[str]:
+    """Every name that the code of the exporters has, with what histograms make of theirs."""
+    text = "\n".join(
+        file.read_text() for folder in SOURCES for file in (ROOT / folder).glob("*.py")
+    )
+    names = set(re.findall(r'"((?:nv|shoal)_\w+)"', text))
+    names |= {f"{name}_total" for name in names} | {"process_resident_memory_bytes"}
+    names |= {f"shoal_inference_{phase}_seconds" for phase in runtime_models.PHASE_TEXTS}
+    names |= {f"shoal_{what}_age_seconds" for what in ("replica_sample", "gateway_sample")}
+    names |= {f"shoal_{what}_age_seconds" for what in ("node_sample", "roll_up")}
+    names |= {family.name for family in REGISTRY.collect()}
+    return names | {name + end for name in names for end in OF_A_HISTOGRAM}
+
+
+def panels(name: str) -> list[dict[str, Any]]:
+    content: dict[str, Any] = json.loads((FOLDER / f"{name}.json").read_text())
+    found: list[dict[str, Any]] = content["panels"]
+    return found
+
+
+def test_every_dashboard_has_a_file_and_every_file_a_dashboard() -> None:
+    assert {file.stem for file in FOLDER.glob("*.json")} == set(DASHBOARDS)
+
+
+@pytest.mark.parametrize("name", sorted(DASHBOARDS))
+def test_files_are_as_their_table_says(name: str) -> None:
+    text = (FOLDER / f"{name}.json").read_text()
+    assert text == BUILT["text_of"](DASHBOARDS[name]), "run python deploy/grafana/build.py"
+
+
+@pytest.mark.parametrize("name", sorted(DASHBOARDS))
+def test_panels_ask_for_what_is_exported(name: str) -> None:
+    asked = {
+        metric
+        for panel in panels(name)
+        for target in panel["targets"]
+        for metric in NAME.findall(target["expr"])
+    }
+    assert asked
+    assert not asked - exported()
+
+
+@pytest.mark.parametrize("name", sorted(DASHBOARDS))
+def test_panels_stand_beside_each_other(name: str) -> None:
+    places = [panel["gridPos"] for panel in panels(name)]
+    cells = [
+        (x, y)
+        for place in places
+        for x in range(place["x"], place["x"] + place["w"])
+        for y in range(place["y"], place["y"] + place["h"])
+    ]
+    assert len(cells) == len(set(cells))
+    assert max(x for x, _ in cells) < 24
+    ids = [panel["id"] for panel in panels(name)]
+    assert len(ids) == len(set(ids))
