@@ -119,6 +119,10 @@ class GpuInfo:
     memory_total_bytes: int
     memory_used_bytes: int = 0
     utilization: float = 0.0  # 0..1
+    temperature_c: float | None = None  # None: the device does not tell
+    power_w: float | None = None
+    power_limit_w: float | None = None
+    driver_version: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +141,8 @@ class NodeInfo:
     disk_total_bytes: int = 0
     disk_free_bytes: int = 0
     cache_bytes: int = 0
+    cache_idle_bytes: int | None = None  # of them, what no replica uses; None: it does not say
+    cache_quota_bytes: int = 0  # 0: only the disk limits it
     backends: tuple[str, ...] = ()
     gpus: tuple[GpuInfo, ...] = ()
     labels: dict[str, str] = field(default_factory=dict)
@@ -175,6 +181,21 @@ class ReportReply:
     sample_interval_s: float = 2.0
     poll_interval_s: float = 2.0
     heartbeat_interval_s: float = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class CachedBlob:
+    sha256: str
+    size: int
+    used_at: float  # when it was last wanted
+    in_use: bool = False  # a replica's repository links to it, so that it stays
+
+
+@dataclass(frozen=True, slots=True)
+class CacheReport:
+    """All blobs that lie verified on the node; sent when they have changed."""
+
+    blobs: tuple[CachedBlob, ...]
 
 
 @dataclass(frozen=True, slots=True)

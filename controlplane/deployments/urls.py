@@ -80,6 +80,7 @@ urlpatterns = [
     path("nodes/<str:node>/cordon", nodes.NodeCordonView.as_view()),
     path("nodes/<str:node>/uncordon", nodes.NodeUncordonView.as_view()),
     path("nodes/<str:node>/drain", nodes.NodeDrainView.as_view()),
+    path("nodes/<str:node>/cache", nodes.NodeCacheView.as_view()),
     path("drains", nodes.DrainsView.as_view()),
     path("placement/preview", placement.PlacementPreviewView.as_view()),
     path("instance-types", placement.InstanceTypesView.as_view()),

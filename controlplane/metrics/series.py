@@ -157,6 +157,9 @@ def host_gauges(info: Sample) -> dict[str, float]:
         found[f"gpu{gpu['index']}_util"] = float(gpu["utilization"])
         found[f"gpu{gpu['index']}_memory"] = float(gpu["memory_used_bytes"])
         found[f"gpu{gpu['index']}_memory_total"] = float(gpu["memory_total_bytes"])
+        for gauge, reading in (("temperature", "temperature_c"), ("power", "power_w")):
+            if (value := gpu.get(reading)) is not None:
+                found[f"gpu{gpu['index']}_{gauge}"] = float(value)
     return found
 
 

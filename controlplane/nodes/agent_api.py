@@ -1,14 +1,20 @@
-"""The door through which a node joins; no credential yet, the token is the proof."""
+"""The doors of nodes as such: joining (the token is the proof), and what their caches hold."""
 
-from django.http import HttpResponse
+from django.http import HttpResponse, JsonResponse
 from django.utils import timezone
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from controlplane.nodes import services
-from controlplane.nodes.auth import message, reply
-from wire.messages import RegisterRequest
+from controlplane.nodes.auth import NodeDoor, caller, message, reply
+from wire.messages import CacheReport, RegisterRequest
+
+
+class CacheDoor(NodeDoor):
+    def post(self, request: Request) -> HttpResponse:
+        services.cache_seen(node=caller(request), report=message(CacheReport, request))
+        return JsonResponse({})
 
 
 class RegisterDoor(APIView):

@@ -30,6 +30,24 @@ class Node(Stamped):
         return self.name
 
 
+class CachedBlob(models.Model):
+    """A blob that lies verified in a node's cache, as last reported."""
+
+    node = models.ForeignKey(Node, on_delete=models.CASCADE, related_name="cached_blobs")
+    sha256 = models.CharField(max_length=64)
+    size = models.BigIntegerField()
+    used_at = models.DateTimeField()  # when it was last wanted
+    in_use = models.BooleanField(default=False)  # a replica's repository links to it
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["node", "sha256"], name="one_cached_blob_per_node")
+        ]
+
+    def __str__(self) -> str:
+        return self.sha256[:12]
+
+
 class JoinToken(Stamped):
     token_hash = models.CharField(max_length=64, unique=True)
     prefix = models.CharField(max_length=12)

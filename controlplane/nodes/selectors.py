@@ -7,7 +7,7 @@ from django.conf import settings
 from django.db.models import F, QuerySet
 
 from controlplane.nodes.errors import JoinTokenNotFound, NodeNotFound
-from controlplane.nodes.models import JoinToken, Node
+from controlplane.nodes.models import CachedBlob, JoinToken, Node
 from controlplane.nodes.types import (
     CLOCK_SKEW_S,
     SHORTEST_S,
@@ -38,6 +38,10 @@ def node_get(name: str) -> Node:
     if node is None:
         raise NodeNotFound(f"There is no node called {name}.")
     return node
+
+
+def cached_blob_list(node: Node) -> QuerySet[CachedBlob]:
+    return CachedBlob.objects.filter(node=node)
 
 
 def join_token_list() -> QuerySet[JoinToken]:

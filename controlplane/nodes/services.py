@@ -3,7 +3,7 @@
 import dataclasses
 import secrets
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import UTC, datetime
 
 from django.conf import settings
 from django.db import transaction
@@ -15,7 +15,7 @@ from controlplane.core.jobs import enqueue_on_commit
 from controlplane.core.models import Event
 from controlplane.nodes import selectors
 from controlplane.nodes.errors import JoinTokenRefused, NodeNameTaken
-from controlplane.nodes.models import JoinToken, Node
+from controlplane.nodes.models import CachedBlob, JoinToken, Node
 from controlplane.nodes.types import (
     JOIN_TOKEN_LIFETIME,
     SHOWN_CHARS,
@@ -24,7 +24,7 @@ from controlplane.nodes.types import (
     queue_of,
     secret_hash,
 )
-from wire.messages import NodeInfo, RegisterReply, RegisterRequest
+from wire.messages import CacheReport, NodeInfo, RegisterReply, RegisterRequest
 
 
 @transaction.atomic
@@ -130,6 +130,26 @@ def node_seen(
     )
     if returned and node.state == Node.State.OFFLINE:
         _record(node.name, "node.returned", f"Node {node.name} reports again")
+
+
+@transaction.atomic
+def cache_seen(*, node: Node, report: CacheReport) -> None:
+    """What lies in a node's cache now, instead of what did."""
+    named = {blob.sha256: blob for blob in report.blobs}
+    CachedBlob.objects.filter(node=node).delete()
+    CachedBlob.objects.bulk_create(
+        [
+            CachedBlob(
+                node=node,
+                sha256=blob.sha256,
+                size=blob.size,
+                used_at=datetime.fromtimestamp(blob.used_at, UTC),
+                in_use=blob.in_use,
+            )
+            for blob in named.values()
+        ],
+        batch_size=500,
+    )
 
 
 def nodes_expire(*, now: datetime) -> int:

@@ -9,4 +9,7 @@ urlpatterns = [
     path("join-tokens/<int:token_id>", api.JoinTokenView.as_view()),
 ]
 
-agent_urlpatterns = [path("register", agent_api.RegisterDoor.as_view())]
+agent_urlpatterns = [
+    path("register", agent_api.RegisterDoor.as_view()),
+    path("cache", agent_api.CacheDoor.as_view()),
+]

@@ -1,5 +1,5 @@
 /** Nodes, the system and the log of the made-up installation. */
-import type { DrainMove, EventItem, JoinTokenMade, System, SystemPart } from "../src/api/types";
+import type { CachedBlob, DrainMove, EventItem, JoinTokenMade, System, SystemPart } from "../src/api/types";
 import { ago, events, nodes } from "./db";
 
 function part(kind: SystemPart["kind"], name: string, state: SystemPart["state"], summary: string, over: Partial<SystemPart> = {}): SystemPart {
@@ -53,6 +53,15 @@ export function joinTokenState() {
   const { token: _, command: __, ...row } = joinToken;
   return looks > 2 ? { ...row, used_at: ago(0), node: "node-a1" } : row;
 }
+
+export const cachedBlobs = (): CachedBlob[] =>
+  ["resnet50/1/model.onnx", "resnet50/config.pbtxt", "tokenizer/1/model.py", ""].map((path, index) => ({
+    sha256: `${index}4be1c0ffee`.repeat(6).slice(0, 64),
+    size: [97.8 * 2 ** 20, 612, 4_180, 2.1 * 2 ** 30][index]!,
+    used_at: ago([40, 3_600, 90_000, 860_000][index]!),
+    in_use: index < 2,
+    files: path ? [{ model: path.split("/")[0]!, version: 3, path }, { model: path.split("/")[0]!, version: 2, path }].slice(0, index === 1 ? 2 : 1) : [],
+  }));
 
 export function drainMoves(names: readonly string[]): DrainMove[] {
   const leaving = nodes.filter((node) => names.includes(node.name));

@@ -207,3 +207,12 @@ export function hour(ids: string): { keys: string[]; t: number[]; v: (number | n
     v: columns.map(({ name, metric }) => t.map((at) => valueOf(metricKey(metric, "all"), at, name === "resnet50-prod" ? 1 : 0.05))),
   };
 }
+
+/** A quarter of an hour of a node, every 15 seconds: each gauge sways within its own range. */
+export function quarter(node: string, metrics: string): { keys: string[]; t: number[]; v: number[][] } {
+  const names = metrics.split(",").filter(Boolean);
+  const end = Math.floor(Date.now() / 15_000) * 15;
+  const t = Array.from({ length: 60 }, (_, index) => end - (59 - index) * 15);
+  const sway = (at: number, column: number) => 0.6 + 0.25 * Math.sin(at / (60 + 17 * column)) + 0.1 * Math.sin(at / 23 + column);
+  return { keys: names.map((name) => `${name}.node/${node}`), t, v: names.map((_, column) => t.map((at) => sway(at, column))) };
+}

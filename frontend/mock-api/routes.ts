@@ -1,8 +1,8 @@
 /** Answers of `/api/v1` from the made-up installation. */
 import type { Overview, RepoModel } from "../src/api/types";
 import { ago, endpoints, events, models, nodes, operations, versions } from "./db";
-import { drainMoves, eventPage, joinToken, joinTokenState, system } from "./infrastructure";
-import { buckets, history, hour } from "./live";
+import { cachedBlobs, drainMoves, eventPage, joinToken, joinTokenState, system } from "./infrastructure";
+import { buckets, history, hour, quarter } from "./live";
 import { instanceTypes, people, permissions, role, sessions, tokens } from "./people";
 import { draftChange, draftList, placementPreview } from "./wizard";
 
@@ -214,6 +214,7 @@ export function answer({ method, path, query, body }: MockRequest): MockAnswer {
     case "nodes": {
       if (!first) return list(nodes);
       const node = nodes.find((one) => one.name === first);
+      if (second === "cache") return list(cachedBlobs().filter((one) => one.sha256.startsWith((query.get("q") ?? "").toLowerCase())));
       if (!node) return missing(`Node ${first}`);
       if (second === "drain") {
         if (!body["dry_run"]) Object.assign(node, { cordoned: true, drain: { started_at: ago(0), deadline_at: ago(-600), done: false } });
@@ -232,7 +233,7 @@ export function answer({ method, path, query, body }: MockRequest): MockAnswer {
     case "events":
       return first === "verify" ? ok({ ok: true, sealed: 899, unsealed: 0, head: "4be1c0ffee".repeat(6), broken: null }) : list(eventPage(query));
     case "metrics":
-      return ok(hour(query.get("ids") ?? ""));
+      return ok(query.get("by") === "node" ? quarter(query.get("ids") ?? "", query.get("metrics") ?? "") : hour(query.get("ids") ?? ""));
     case "system":
       return ok(system());
     case "tokens":

@@ -39,6 +39,7 @@ const ROUTES = {
   node: "/nodes/node-a1",
   gpus: "/nodes/node-a1/gpus",
   replicas: "/nodes/node-a1/models",
+  nodecache: "/nodes/node-a1/cache",
   nodelogs: "/nodes/node-a1/logs",
   join: "/nodes/join",
   "wizard-upload": "/deploy/new",

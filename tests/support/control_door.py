@@ -10,6 +10,8 @@ from typing import Any
 
 from wire import codec
 from wire.messages import (
+    CachedBlob,
+    CacheReport,
     DesiredReplica,
     DesiredState,
     FileRef,
@@ -44,6 +46,7 @@ class ControlDoor:
         self.reports: list[NodeReport] = []
         self.samples: list[ReplicaSample] = []
         self.logs: list[LogEntry] = []
+        self.cached: tuple[CachedBlob, ...] = ()
         self.broken_blobs: set[str] = set()  # their next transfer ends half way
         self.url = ""
 
@@ -120,6 +123,9 @@ class _Handler(BaseHTTPRequestHandler):
             return None
         if self.path == "/agent/v1/logs":
             self.door.logs.extend(codec.decode(LogBatch, body).entries)
+            return self._answer(200, b"{}")
+        if self.path == "/agent/v1/cache":
+            self.door.cached = codec.decode(CacheReport, body).blobs
             return self._answer(200, b"{}")
         if self.path == "/agent/v1/report":
             self.door.reports.append(codec.decode(NodeReport, body))

@@ -12,12 +12,20 @@ from pathlib import Path
 
 import httpx
 
-from wire.messages import LogBatch, NodeReport, ReplicaSample, ReportReply, SampleBatch
+from wire.messages import (
+    CachedBlob,
+    CacheReport,
+    LogBatch,
+    NodeReport,
+    ReplicaSample,
+    ReportReply,
+    SampleBatch,
+)
 from worker_runtime.agent import identity, sampler
 from worker_runtime.agent.backoff import Backoff
 from worker_runtime.agent.bell import Bell
 from worker_runtime.agent.cache import BlobCache
-from worker_runtime.agent.client import ControlClient, ControlError, CredentialRefused
+from worker_runtime.agent.client import ControlClient, ControlError, CredentialRefused, Refused
 from worker_runtime.agent.fleet import Fleet
 from worker_runtime.agent.identity import Identity
 from worker_runtime.agent.launch import RUNTIME
@@ -32,6 +40,10 @@ REPORT_GAP_S = 0.2
 LOG_INTERVAL_S = 1.0
 NODE_INTERVAL_S = 1.9  # between samples of the machine itself, however often replicas are sampled
 STOP_DRAIN_S = 10.0
+CACHE_INTERVAL_S = 10.0
+CACHE_AGAIN_S = (
+    900.0  # told again unchanged: ours may have been restored from a backup
+)
 RECHECK_INTERVAL_S = 24 * 3600.0  # bytes rot without anybody writing
 FAREWELL_S = 2.0
 
@@ -47,11 +59,17 @@ class Agent:
         self._stop = asyncio.Event()
         self._stop_replicas = False
         self._machine = Machine(
-            name=settings.node_name, address=settings.address, folder=settings.folder
+            name=settings.node_name,
+            address=settings.address,
+            folder=settings.folder,
+            cache_quota_bytes=settings.cache_quota_bytes,
         )
         self._cache = BlobCache(
             settings.folder / "cache", self._client, quota_bytes=settings.cache_quota_bytes
         )
+        self._cache_told: tuple[CachedBlob, ...] | None = None
+        self._cache_told_at = 0.0
+        self._machine.cached(self._cache.contents())
         host = Host(
             cache=self._cache,
             address=settings.address,
@@ -103,6 +121,7 @@ class Agent:
                     loops.create_task(self._forever(self._report))
                     loops.create_task(self._forever(self._sample))
                     loops.create_task(self._forever(self._ship_logs))
+                    loops.create_task(self._forever(self._tell_cache))
                     loops.create_task(self._forever(self._recheck_cache))
             finally:
                 await asyncio.to_thread(bell.stop)
@@ -219,6 +238,20 @@ class Agent:
                 await self._client.logs(LogBatch(entries=entries))
                 await asyncio.to_thread(tail.shipped, pages)
         await asyncio.sleep(LOG_INTERVAL_S)
+
+    async def _tell_cache(self) -> None:
+        """What lies in the cache, when that has changed."""
+        blobs = await asyncio.to_thread(self._cache.contents)
+        self._machine.cached(blobs)
+        if blobs != self._cache_told or time.monotonic() - self._cache_told_at > CACHE_AGAIN_S:
+            try:
+                await self._client.cache(CacheReport(blobs))
+            except Refused as error:
+                if error.status != httpx.codes.NOT_FOUND:
+                    raise
+                logger.debug("A control plane of the version before does not ask for this")
+            self._cache_told, self._cache_told_at = blobs, time.monotonic()
+        await asyncio.sleep(CACHE_INTERVAL_S)
 
     async def _recheck_cache(self) -> None:
         await asyncio.sleep(RECHECK_INTERVAL_S)

@@ -18,7 +18,7 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
-from wire.messages import FileRef
+from wire.messages import CachedBlob, FileRef
 from worker_runtime.agent.backoff import Backoff
 from worker_runtime.agent.client import BlobStream, ControlError, Refused
 from worker_runtime.agent.failure import ReplicaFailed, disk_full
@@ -75,6 +75,19 @@ class BlobCache:
 
     def used_bytes(self) -> int:
         return sum(blob.stat().st_size for blob in self._blobs())
+
+    def contents(self) -> tuple[CachedBlob, ...]:
+        """What lies here verified, by name; `in_use` is what no eviction takes."""
+        found = []
+        for blob in sorted(self._blobs(), key=lambda path: path.name):
+            try:
+                status = blob.stat()
+            except FileNotFoundError:  # evicted meanwhile
+                continue
+            found.append(
+                CachedBlob(blob.name, status.st_size, status.st_atime, in_use=status.st_nlink > 1)
+            )
+        return tuple(found)
 
     async def ensure(self, files: Iterable[FileRef], progress: Callable[[int, int], None]) -> None:
         """Have every file's blob here, verified. Raises ReplicaFailed.

@@ -9,6 +9,7 @@ import httpx
 
 from wire import codec
 from wire.messages import (
+    CacheReport,
     DesiredState,
     LogBatch,
     NodeReport,
@@ -75,6 +76,9 @@ class ControlClient:
 
     async def samples(self, batch: SampleBatch) -> ReportReply:
         return await self._exchange("POST", "samples", ReportReply, batch)
+
+    async def cache(self, report: CacheReport) -> None:
+        await self._send("POST", "cache", report)
 
     async def logs(self, batch: LogBatch) -> None:
         await self._send("POST", "logs", batch)

@@ -1,6 +1,7 @@
 """The GPUs of this machine through NVML, NVIDIA's own library; none where there is none."""
 
 import logging
+from collections.abc import Callable
 from typing import Any
 
 from wire.messages import GpuInfo
@@ -19,7 +20,8 @@ def gpus() -> tuple[GpuInfo, ...]:
         return ()
     try:
         count = pynvml.nvmlDeviceGetCount()
-        found = [_gpu(pynvml, index) for index in range(count)]
+        driver = _text(_told(pynvml, pynvml.nvmlSystemGetDriverVersion) or "")
+        found = [_gpu(pynvml, index, driver) for index in range(count)]
     except pynvml.NVMLError as error:
         logger.warning("GPUs cannot be counted: %s", error)
         return ()
@@ -28,7 +30,7 @@ def gpus() -> tuple[GpuInfo, ...]:
     return tuple(gpu for gpu in found if gpu is not None)
 
 
-def _gpu(nvml: Any, index: int) -> GpuInfo | None:
+def _gpu(nvml: Any, index: int, driver: str) -> GpuInfo | None:
     try:
         device = nvml.nvmlDeviceGetHandleByIndex(index)
         memory = nvml.nvmlDeviceGetMemoryInfo(device)
@@ -43,15 +45,36 @@ def _gpu(nvml: Any, index: int) -> GpuInfo | None:
         memory_total_bytes=int(memory.total),
         memory_used_bytes=int(memory.used),
         utilization=_busy(nvml, device),
+        temperature_c=_number(
+            _told(nvml, nvml.nvmlDeviceGetTemperature, device, nvml.NVML_TEMPERATURE_GPU)
+        ),
+        power_w=_watts(_told(nvml, nvml.nvmlDeviceGetPowerUsage, device)),
+        power_limit_w=_watts(_told(nvml, nvml.nvmlDeviceGetPowerManagementLimit, device)),
+        driver_version=driver,
     )
 
 
 def _busy(nvml: Any, device: Any) -> float:
     """0..1; 0 where the device does not tell, as with slices of one."""
+    rates = _told(nvml, nvml.nvmlDeviceGetUtilizationRates, device)
+    return 0.0 if rates is None else float(rates.gpu) / 100
+
+
+def _told(nvml: Any, ask: Callable[..., Any], *about: Any) -> Any:
+    """None where the device does not tell, as many of those without a fan or as slices of one."""
     try:
-        return float(nvml.nvmlDeviceGetUtilizationRates(device).gpu) / 100
-    except nvml.NVMLError:
-        return 0.0
+        return ask(*about)
+    except nvml.NVMLError as error:
+        logger.debug("%s: %s", ask.__name__, error)
+        return None
+
+
+def _number(value: Any) -> float | None:
+    return None if value is None else float(value)
+
+
+def _watts(milliwatts: Any) -> float | None:
+    return None if milliwatts is None else float(milliwatts) / 1000
 
 
 def _text(value: Any) -> str:

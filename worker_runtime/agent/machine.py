@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psutil
 
-from wire.messages import GpuInfo, NodeInfo
+from wire.messages import CachedBlob, GpuInfo, NodeInfo
 from worker_runtime.agent.cache import RESERVE_BYTES
 from worker_runtime.agent.gpus import gpus
 from worker_runtime.agent.process import boot_id
@@ -18,7 +18,7 @@ from worker_runtime.types.plugins import third_party
 
 logger = logging.getLogger(__name__)
 
-SLOW_INTERVAL_S = 10.0  # GPUs and the cache's size are looked at no more often
+GPU_INTERVAL_S = 4.0  # GPUs are looked at no more often: opening NVML takes a while
 # The library that a backend needs; those that are not named need none but the runtime itself.
 LIBRARIES = {
     "onnxruntime": "onnxruntime",
@@ -33,23 +33,26 @@ LIBRARIES = {
 class Machine:
     """Reads the system; `describe` blocks for milliseconds."""
 
-    def __init__(self, *, name: str, address: str, folder: Path) -> None:
+    def __init__(self, *, name: str, address: str, folder: Path, cache_quota_bytes: int) -> None:
         self._name = name
         self._address = address
         self._folder = folder
         self._boot_id = boot_id()
         self._backends = backends()
-        self._slow_at = float("-inf")
+        self._cache_quota_bytes = cache_quota_bytes
+        self._gpus_at = float("-inf")
         self._gpus: tuple[GpuInfo, ...] = ()
-        self._cache_bytes = 0
+        self._cache: tuple[CachedBlob, ...] = ()
         psutil.cpu_percent()  # the first call only sets the mark for the next
 
+    def cached(self, blobs: tuple[CachedBlob, ...]) -> None:
+        """What lies in the cache now."""
+        self._cache = blobs
+
     def describe(self) -> NodeInfo:
-        if time.monotonic() - self._slow_at > SLOW_INTERVAL_S:
-            self._slow_at = time.monotonic()
+        if time.monotonic() - self._gpus_at > GPU_INTERVAL_S:
+            self._gpus_at = time.monotonic()
             self._gpus = gpus()
-            cache = self._folder / "cache"
-            self._cache_bytes = sum(f.stat().st_size for f in cache.glob("??/*") if f.is_file())
         memory = psutil.virtual_memory()
         disk = shutil.disk_usage(self._folder)
         return NodeInfo(
@@ -64,7 +67,9 @@ class Machine:
             disk_total_bytes=disk.total,
             disk_free_bytes=disk.free,
             disk_pressure=disk.free < RESERVE_BYTES,
-            cache_bytes=self._cache_bytes,
+            cache_bytes=sum(blob.size for blob in self._cache),
+            cache_idle_bytes=sum(blob.size for blob in self._cache if not blob.in_use),
+            cache_quota_bytes=self._cache_quota_bytes,
             backends=self._backends,
             gpus=self._gpus,
         )

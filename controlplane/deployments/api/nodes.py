@@ -15,8 +15,10 @@ from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, pa
 from controlplane.core.requests import flag, read_body, read_only, read_query
 from controlplane.deployments import services
 from controlplane.deployments.api.reading import actor
+from controlplane.deployments.selectors.cache import cache_shown
 from controlplane.deployments.selectors.overview import nodes_shown, overview
 from controlplane.deployments.serializers.overview import (
+    CachedBlobSerializer,
     DrainInputSerializer,
     DrainSerializer,
     DrainsInputSerializer,
@@ -25,10 +27,11 @@ from controlplane.deployments.serializers.overview import (
     OverviewSerializer,
 )
 from controlplane.nodes.models import Node
-from controlplane.nodes.selectors import node_get, node_list
+from controlplane.nodes.selectors import cached_blob_list, node_get, node_list
 from controlplane.nodes.services import node_cordon, node_labels_set
 
 NodePageSerializer = page_of(NodeSerializer)
+CachedBlobPageSerializer = page_of(CachedBlobSerializer)
 SHOWN_ONLY = read_only(NodeSerializer, NodePatchSerializer) - {"name"}
 
 
@@ -79,6 +82,24 @@ class NodeView(APIView):
             now=timezone.now(),
         )
         return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class NodeCacheView(APIView):
+    @extend_schema(
+        operation_id="nodes_cache", parameters=PAGE_PARAMETERS, responses=CachedBlobPageSerializer
+    )
+    def get(self, request: Request, node: str) -> Response:
+        """What lies in its cache, the last used first. Sums and quota are in the node's `info`."""
+        query = read_query(PageQuery, request)
+        page = paginate(
+            cached_blob_list(node_get(node)).filter(sha256__startswith=query["q"].lower()),
+            limit=query["limit"],
+            cursor=query["cursor"],
+            order=["-used_at", "sha256"],
+        )
+        items = cache_shown(list(page.items))
+        body = CachedBlobPageSerializer({"items": items, "next_cursor": page.next_cursor})
+        return Response(body.data)
 
 
 class NodeCordonView(APIView):

@@ -45,6 +45,7 @@ class Machine:
     disk_free_bytes: int = 0
     disk_pressure: bool = False
     cache_bytes: int = 0  # that can be freed
+    quota_room_bytes: int | None = None  # that its cache may still take; None: all of the disk
     labels: Mapping[str, str] = field(default_factory=dict)
     cpu_count: int = 0
     memory_total_bytes: int = 0
@@ -130,6 +131,7 @@ def _offer(machine: Machine, subject: Subject, here: list[Tenant]) -> Offer:
         disk_free_bytes=free,
         disk_promised_bytes=sum(awaited.values()),
         cache_bytes=machine.cache_bytes,
+        quota_room_bytes=machine.quota_room_bytes,
         replicas=len(here),
         siblings=len(siblings),
         twins=sum(tenant.subject.revision_id == subject.revision_id for tenant in siblings),

@@ -40,6 +40,7 @@ class Offer:
     memory_total_bytes: int = 0
     gpus: tuple[Gpu, ...] = ()
     disk_pressure: bool = False
+    quota_room_bytes: int | None = None  # what its cache may still take; None: all of the disk
     disk_promised_bytes: int = 0  # of what is free, to downloads that are not there yet
     holds_model: bool = False  # the files are in its cache
     expects_model: bool = False  # a replica of the same version is fetching them
@@ -47,7 +48,10 @@ class Offer:
     @property
     def disk_room_bytes(self) -> int:
         """What another model may take."""
-        return max(0, self.disk_free_bytes + self.cache_bytes - self.disk_promised_bytes)
+        room = self.disk_free_bytes + self.cache_bytes
+        if self.quota_room_bytes is not None:
+            room = min(room, self.quota_room_bytes)
+        return max(0, room - self.disk_promised_bytes)
 
 
 @dataclass(frozen=True, slots=True)

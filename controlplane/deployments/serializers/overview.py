@@ -20,6 +20,12 @@ class GpuSerializer(Fields):
     memory_total_bytes = serializers.IntegerField()
     memory_used_bytes = serializers.IntegerField()
     utilization = serializers.FloatField(help_text="0..1")
+    temperature_c = serializers.FloatField(
+        default=None, allow_null=True, help_text="null: the device does not tell"
+    )
+    power_w = serializers.FloatField(default=None, allow_null=True)
+    power_limit_w = serializers.FloatField(default=None, allow_null=True)
+    driver_version = serializers.CharField(default="", allow_blank=True)
 
 
 class NodeInfoSerializer(Fields):
@@ -36,10 +42,33 @@ class NodeInfoSerializer(Fields):
     disk_total_bytes = serializers.IntegerField(default=0)
     disk_free_bytes = serializers.IntegerField(default=0)
     cache_bytes = serializers.IntegerField(default=0)
+    cache_idle_bytes = serializers.IntegerField(
+        default=None, allow_null=True, help_text="of the cache, what no replica uses"
+    )
+    cache_quota_bytes = serializers.IntegerField(
+        default=0, help_text="0: only the disk limits the cache"
+    )
     disk_pressure = serializers.BooleanField(default=False)
     backends = serializers.ListField(child=serializers.CharField(), default=list)
     gpus = GpuSerializer(many=True, default=list)
     labels = serializers.DictField(child=serializers.CharField(), default=dict)
+
+
+class CachedFileSerializer(Fields):
+    model = serializers.CharField()
+    version = serializers.IntegerField()
+    path = serializers.CharField()
+
+
+class CachedBlobSerializer(Fields):
+    """Bytes in a node's cache. What is in use stays; the rest goes, longest unused first, when
+    room is needed."""
+
+    sha256 = serializers.CharField()
+    size = serializers.IntegerField()
+    used_at = serializers.DateTimeField(help_text="when it was last wanted")
+    in_use = serializers.BooleanField(help_text="a replica's repository links to it")
+    files = CachedFileSerializer(many=True, help_text="what it is of versions that were deployed")
 
 
 class LivenessRuleSerializer(Fields):

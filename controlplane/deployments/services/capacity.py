@@ -101,6 +101,9 @@ def _tenant(
 
 def _machine(node: Node, now: datetime) -> placement.Machine:
     info = node.info
+    cached, quota = int(info.get("cache_bytes", 0)), int(info.get("cache_quota_bytes", 0))
+    told = info.get("cache_idle_bytes")
+    idle = cached if told is None else int(told)  # what replicas use cannot be freed
     return placement.Machine(
         node_id=node.id,
         name=node.name,
@@ -111,7 +114,8 @@ def _machine(node: Node, now: datetime) -> placement.Machine:
         disk_total_bytes=int(info.get("disk_total_bytes", 0)),
         disk_free_bytes=int(info.get("disk_free_bytes", 0)),
         disk_pressure=bool(info.get("disk_pressure")),
-        cache_bytes=int(info.get("cache_bytes", 0)),
+        cache_bytes=idle,
+        quota_room_bytes=quota - (cached - idle) if quota else None,
         labels=labels_of(node),
         cpu_count=int(info.get("cpu_count", 0)),
         memory_total_bytes=int(info.get("memory_total_bytes", 0)),

@@ -35,6 +35,8 @@ export const keys = {
     all: ["nodes"] as const,
     list: ["nodes", "list"] as const,
     one: (name: string) => ["nodes", "one", name] as const,
+    cache: (name: string, q: string) => ["nodes", "cache", name, q] as const,
+    gpus: (name: string) => ["nodes", "gpus", name] as const,
     drain: (names: readonly string[]) => ["nodes", "drain", ...names] as const,
   },
   joinToken: (id: number) => ["join-token", id] as const,

@@ -1,8 +1,8 @@
 /** Nodes and the single-use tokens with which new ones join. */
-import { queryOptions } from "@tanstack/react-query";
+import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { apiPath, del, get, getAll, patch, post } from "./client";
 import { keys } from "./keys";
-import type { DrainMove, JoinToken, JoinTokenMade, NodeItem } from "./types";
+import type { CachedBlob, DrainMove, JoinToken, JoinTokenMade, MetricColumns, NodeItem, Page } from "./types";
 
 export const nodesQuery = () =>
   queryOptions({
@@ -16,6 +16,34 @@ export const nodeQuery = (name: string) =>
     queryKey: keys.nodes.one(name),
     queryFn: ({ signal }) => get<NodeItem>(apiPath("nodes", name), { signal }),
     refetchInterval: 5_000,
+  });
+
+/** What lies in its cache; `q` is the beginning of a checksum. */
+export const cacheQuery = (name: string, q: string) =>
+  infiniteQueryOptions({
+    queryKey: keys.nodes.cache(name, q),
+    queryFn: ({ pageParam, signal }) =>
+      get<Page<CachedBlob>>(apiPath("nodes", name, "cache"), { query: { q, cursor: pageParam, limit: 100 }, signal }),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next_cursor,
+  });
+
+const GPU_GAUGES = ["util", "memory", "temperature", "power"] as const;
+const GPU_RANGE_S = 900;
+
+/** The last quarter of an hour of its GPUs. */
+export const gpuCourseQuery = (name: string, gpus: readonly number[]) =>
+  queryOptions({
+    queryKey: keys.nodes.gpus(name),
+    enabled: gpus.length > 0,
+    refetchInterval: 5_000,
+    // The figures stand without their past.
+    retry: false,
+    queryFn: ({ signal }) =>
+      get<MetricColumns>(apiPath("metrics", "query"), {
+        query: { by: "node", ids: name, metrics: gpus.flatMap((gpu) => GPU_GAUGES.map((gauge) => `gpu${gpu}_${gauge}`)).join(","), range: GPU_RANGE_S },
+        signal,
+      }),
   });
 
 export const cordonNode = (name: string) => post<NodeItem>(apiPath("nodes", name, "cordon"));

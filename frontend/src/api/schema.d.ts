@@ -1004,6 +1004,23 @@ export interface paths {
         patch: operations["nodes_update"];
         trace?: never;
     };
+    "/api/v1/nodes/{node}/cache": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description What lies in its cache, the last used first. Sums and quota are in the node's `info`. */
+        get: operations["nodes_cache"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/nodes/{node}/cordon": {
         parameters: {
             query?: never;
@@ -1610,6 +1627,32 @@ export interface components {
         BrowserSessionPage: {
             items: components["schemas"]["BrowserSession"][];
             next_cursor: string | null;
+        };
+        /**
+         * @description Bytes in a node's cache. What is in use stays; the rest goes, longest unused first, when
+         *     room is needed.
+         */
+        CachedBlob: {
+            sha256: string;
+            size: number;
+            /**
+             * Format: date-time
+             * @description when it was last wanted
+             */
+            used_at: string;
+            /** @description a replica's repository links to it */
+            in_use: boolean;
+            /** @description what it is of versions that were deployed */
+            files: components["schemas"]["CachedFile"][];
+        };
+        CachedBlobPage: {
+            items: components["schemas"]["CachedBlob"][];
+            next_cursor: string | null;
+        };
+        CachedFile: {
+            model: string;
+            version: number;
+            path: string;
         };
         Check: {
             name: components["schemas"]["CheckNameEnum"];
@@ -2323,6 +2366,17 @@ export interface components {
              * @description 0..1
              */
             utilization: number;
+            /**
+             * Format: double
+             * @description null: the device does not tell
+             */
+            temperature_c?: number | null;
+            /** Format: double */
+            power_w?: number | null;
+            /** Format: double */
+            power_limit_w?: number | null;
+            /** @default  */
+            driver_version?: string;
         };
         /** @description What the file itself tells. `complete` is false where it does not tell all tensors. */
         Graph: {
@@ -2755,6 +2809,13 @@ export interface components {
             disk_free_bytes?: number;
             /** @default 0 */
             cache_bytes?: number;
+            /** @description of the cache, what no replica uses */
+            cache_idle_bytes?: number | null;
+            /**
+             * @description 0: only the disk limits the cache
+             * @default 0
+             */
+            cache_quota_bytes?: number;
             /** @default false */
             disk_pressure?: boolean;
             backends?: string[];
@@ -11776,6 +11837,88 @@ export interface operations {
             };
             /** @description `IdempotencyKeyReused`: this key was used for another request */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description a neighbour cannot be reached now; nothing was changed */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    nodes_cache: {
+        parameters: {
+            query?: {
+                /** @description `next_cursor` of the page before */
+                cursor?: string;
+                /** @description 1 to 500, default 50 */
+                limit?: number;
+                /** @description Only items whose name contains this */
+                q?: string;
+            };
+            header?: never;
+            path: {
+                node: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CachedBlobPage"];
+                };
+            };
+            /** @description the input breaks a rule; `field` names it */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description no credentials, or none that are valid any more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description the role, or the token's scopes, do not allow this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description what the path or the body names does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description only JSON can be had here */
+            406: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -80,9 +80,10 @@ export type OperationStage = Schemas["Stage"];
 export type StepStatus = OperationStage["status"] | UploadStep["status"] | "skipped";
 export type Operation = Schemas["Operation"];
 export type EventItem = Schemas["Event"];
-export type Gpu = Schemas["Gpu"];
+export type Gpu = Required<Schemas["Gpu"]>;
+export type CachedBlob = Schemas["CachedBlob"];
 /** Fields with a default are optional in the schema, although the server always sends them. */
-export type NodeInfo = Required<Schemas["NodeInfo"]>;
+export type NodeInfo = Omit<Required<Schemas["NodeInfo"]>, "gpus"> & { gpus: Gpu[] };
 export type NodeItem = Omit<Schemas["Node"], "info"> & { info: NodeInfo };
 export type JoinToken = Schemas["JoinToken"];
 export type JoinTokenMade = Schemas["NewJoinToken"];

@@ -15,7 +15,7 @@ export const ENDPOINT_TABS = [
 ] as const;
 export type EndpointTab = (typeof ENDPOINT_TABS)[number];
 
-export const NODE_TABS = ["overview", "gpus", "models", "logs"] as const;
+export const NODE_TABS = ["overview", "gpus", "models", "cache", "logs"] as const;
 export type NodeTab = (typeof NODE_TABS)[number];
 export const MODEL_TABS = ["overview", "config", "files", "compare", "usage", "activity"] as const;
 export type ModelTab = (typeof MODEL_TABS)[number];

@@ -26,6 +26,7 @@ import {
   logSearch,
   loginSearch,
   metricsSearch,
+  nodeCacheSearch,
   nodeLogSearch,
   modelsSearch,
   repoModelSearch,
@@ -251,6 +252,12 @@ const nodeModels = createRoute({
   path: "models",
   component: lazyRouteComponent(() => import("@/features/nodes/pages/node-models-tab"), "NodeModelsTab"),
 });
+const nodeCache = createRoute({
+  getParentRoute: () => node,
+  path: "cache",
+  validateSearch: nodeCacheSearch,
+  component: lazyRouteComponent(() => import("@/features/nodes/pages/node-cache-tab"), "NodeCacheTab"),
+});
 const nodeLogs = createRoute({
   getParentRoute: () => node,
   path: "logs",
@@ -357,7 +364,7 @@ const routeTree = root.addChildren([
     test,
     nodes,
     joinNode,
-    node.addChildren([nodeIndex, nodeOverview, nodeGpus, nodeModels, nodeLogs]),
+    node.addChildren([nodeIndex, nodeOverview, nodeGpus, nodeModels, nodeCache, nodeLogs]),
     operations,
     activity,
     system,

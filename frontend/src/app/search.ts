@@ -89,6 +89,7 @@ export const consoleSearch = (raw: Raw) =>
   compact({ endpoint: text(raw["endpoint"]), dep: text(raw["dep"]), model: text(raw["model"]), preset: text(raw["preset"]) });
 export const eventSearch = (raw: Raw) => compact({ kind: text(raw["kind"]), event: positive(raw["event"]) });
 export const usersSearch = (raw: Raw) => compact({ q: text(raw["q"]) });
+export const nodeCacheSearch = (raw: Raw) => compact({ q: text(raw["q"]) });
 export const nodeLogSearch = (raw: Raw) => compact({ replica: text(raw["replica"]), q: text(raw["q"]) });
 export const SEVERITIES = ["info", "warning", "error"] as const;
 export const activitySearch = (raw: Raw) =>

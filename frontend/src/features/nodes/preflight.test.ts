@@ -19,8 +19,8 @@ const node = (info: Partial<NodeItem["info"]> = {}, state: NodeItem["state"] = "
   replicas: [],
   info: {
     agent_version: "0.1.0", wire_version: 1, boot_id: "b", address: "10.0.0.1", cpu_count: 4, cpu_utilization: 0, memory_total_bytes: 16 * GIB,
-    memory_used_bytes: 2 * GIB, disk_total_bytes: 100 * GIB, disk_free_bytes: 50 * GIB, cache_bytes: 0, disk_pressure: false,
-    backends: ["onnxruntime"], gpus: [{ index: 0, uuid: "g", name: "T4", memory_total_bytes: 1, memory_used_bytes: 0, utilization: 0 }], labels: {},
+    memory_used_bytes: 2 * GIB, disk_total_bytes: 100 * GIB, disk_free_bytes: 50 * GIB, cache_bytes: 0, cache_idle_bytes: 0, cache_quota_bytes: 0, disk_pressure: false,
+    backends: ["onnxruntime"], gpus: [{ index: 0, uuid: "g", name: "T4", memory_total_bytes: 1, memory_used_bytes: 0, utilization: 0, temperature_c: null, power_w: null, power_limit_w: null, driver_version: "" }], labels: {},
     ...info,
   },
 });

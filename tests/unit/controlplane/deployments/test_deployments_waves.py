@@ -129,9 +129,7 @@ def test_the_stages_say_the_wave() -> None:
 
 
 @pytest.mark.django_db(databases=["default", "metrics"])
-def test_a_deployment_to_many_nodes_goes_in_waves(
-    settings: Settings, api: APIClient
-) -> None:
+def test_a_deployment_to_many_nodes_goes_in_waves(settings: Settings, api: APIClient) -> None:
     settings.SHOAL_WAVE_REPLICAS = 2
     nodes = {f"n{number}": SimulatedNode(f"n{number}") for number in range(5)}
     model_register()

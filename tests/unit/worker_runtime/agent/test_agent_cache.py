@@ -112,6 +112,24 @@ async def test_one_blob_under_two_names_is_fetched_once(tmp_path: Path) -> None:
     assert len(source.requests) == 1
 
 
+async def test_its_contents_say_what_may_go(tmp_path: Path) -> None:
+    used, idle = b"used", b"idle bytes"
+    cache = make(tmp_path / "cache", FakeSource(used, idle))
+    await cache.ensure([ref(used), ref(idle)], Progress())
+    (tmp_path / "model.onnx").hardlink_to(cache.path(ref(used).sha256))
+    (tmp_path / "cache" / "parts" / ref(DATA).sha256).write_bytes(b"unfinished")
+    found = {blob.sha256: blob for blob in cache.contents()}
+    assert {sha: (blob.size, blob.in_use) for sha, blob in found.items()} == {
+        ref(used).sha256: (4, True),
+        ref(idle).sha256: (10, False),
+    }
+    before = found[ref(idle).sha256].used_at
+    os.utime(cache.path(ref(idle).sha256), ns=(0, 1_000_000_000))
+    await cache.ensure([ref(idle)], Progress())
+    after = next(blob for blob in cache.contents() if blob.sha256 == ref(idle).sha256)
+    assert after.used_at >= before
+
+
 async def test_an_empty_file_is_a_blob(tmp_path: Path) -> None:
     cache = make(tmp_path, FakeSource(b""))
     await cache.ensure([ref(b"")], Progress())

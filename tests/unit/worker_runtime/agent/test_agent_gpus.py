@@ -17,6 +17,7 @@ class Nvml:
     """Two GPUs; the second is a slice that tells no utilization, a third falls off the bus."""
 
     NVMLError = NVMLError
+    NVML_TEMPERATURE_GPU = 0
 
     def __init__(self) -> None:
         self.open = 0
@@ -26,6 +27,23 @@ class Nvml:
 
     def nvmlShutdown(self) -> None:
         self.open -= 1
+
+    def nvmlSystemGetDriverVersion(self) -> Any:
+        return b"550.54.15"
+
+    def nvmlDeviceGetTemperature(self, device: int, sensor: int) -> int:
+        assert sensor == self.NVML_TEMPERATURE_GPU
+        return 61 + device
+
+    def nvmlDeviceGetPowerUsage(self, device: int) -> int:
+        if device == 1:
+            raise NVMLError("Not Supported")
+        return 251_300
+
+    def nvmlDeviceGetPowerManagementLimit(self, device: int) -> int:
+        if device == 1:
+            raise NVMLError("Not Supported")
+        return 700_000
 
     def nvmlDeviceGetCount(self) -> int:
         return 3
@@ -58,6 +76,9 @@ def test_what_can_be_read_is_told_and_the_library_is_left_closed(
     first, second = gpus()
     assert (first.uuid, first.name, first.utilization) == ("GPU-0", "H100 0", 0.37)
     assert (second.uuid, second.utilization, second.memory_used_bytes) == ("GPU-1", 0.0, 2 * 2**30)
+    assert (first.temperature_c, first.power_w, first.power_limit_w) == (61.0, 251.3, 700.0)
+    assert (second.temperature_c, second.power_w, second.power_limit_w) == (62.0, None, None)
+    assert {first.driver_version, second.driver_version} == {"550.54.15"}
     assert nvml.open == 0
 
 

@@ -1,30 +1,47 @@
-/** The GPUs, each with what may use it. */
+/** The GPUs: how each does, and what may use it. */
 import { IconCpu2 } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
-import type { Gpu, NodeItem } from "@/api/types";
+import { useQuery } from "@tanstack/react-query";
+import { gpuCourseQuery } from "@/api/nodes";
+import type { Gpu, MetricColumns, NodeItem } from "@/api/types";
 import { paths } from "@/app/paths";
 import { Card } from "@/components/card";
 import { CopyButton } from "@/components/copy";
 import { EmptyState } from "@/components/empty-state";
-import { bytes, percent } from "@/components/format";
+import { Sparkline } from "@/components/charts/sparkline";
 import { Meter } from "@/components/meter";
 import { Status } from "@/components/status";
+import { type Reading, readingsOf } from "../gpu-readings";
 import { useNode } from "../hooks/use-node";
-import { share } from "../share";
 import classes from "./node-page.module.css";
 
-function GpuCard({ gpu, node }: { gpu: Gpu; node: NodeItem }) {
+function Panel({ reading, gpu }: { reading: Reading; gpu: Gpu }) {
+  return (
+    <div className={classes["reading"]}>
+      {reading.share === null ? (
+        <span className={classes["plain"]}>
+          <span className="muted">{reading.label}</span>
+          <span>{reading.text}</span>
+        </span>
+      ) : (
+        <Meter label={reading.label} share={reading.share} text={reading.text} />
+      )}
+      {reading.course.length > 0 ? (
+        <Sparkline values={reading.course} label={`${reading.label} of GPU ${gpu.index}, last 15 minutes`} />
+      ) : null}
+    </div>
+  );
+}
+
+function GpuCard({ gpu, node, course }: { gpu: Gpu; node: NodeItem; course: MetricColumns | undefined }) {
   // Null: whatever the node has.
   const users = node.replicas.filter((replica) => replica.gpus === null || replica.gpus.includes(gpu.uuid));
   return (
     <Card title={`GPU ${gpu.index}`} hint={gpu.name}>
-      <div className={classes["meters"]}>
-        <Meter
-          label="Memory"
-          share={share(gpu.memory_used_bytes, gpu.memory_total_bytes)}
-          text={`${bytes(gpu.memory_used_bytes)} of ${bytes(gpu.memory_total_bytes)}`}
-        />
-        <Meter label="Busy" share={gpu.utilization} text={percent(gpu.utilization)} />
+      <div className={classes["readings"]}>
+        {readingsOf(gpu, node.name, course).map((reading) => (
+          <Panel key={reading.id} reading={reading} gpu={gpu} />
+        ))}
       </div>
       <ul className={classes["users"]}>
         {users.map((replica) => (
@@ -38,7 +55,9 @@ function GpuCard({ gpu, node }: { gpu: Gpu; node: NodeItem }) {
         {users.length === 0 ? <li className="muted">No replica may use it</li> : null}
       </ul>
       <p className={`secondary mono ${classes["uuid"]}`}>
-        {gpu.uuid} <CopyButton text={gpu.uuid} label="GPU id" />
+        {gpu.uuid}
+        {gpu.driver_version ? <span>{`driver ${gpu.driver_version}`}</span> : null}
+        <CopyButton text={gpu.uuid} label="GPU id" />
       </p>
     </Card>
   );
@@ -46,6 +65,7 @@ function GpuCard({ gpu, node }: { gpu: Gpu; node: NodeItem }) {
 
 export function NodeGpusTab() {
   const node = useNode();
+  const course = useQuery(gpuCourseQuery(node.name, node.info.gpus.map((gpu) => gpu.index))).data;
   if (node.info.gpus.length === 0) {
     return (
       <Card>
@@ -60,7 +80,7 @@ export function NodeGpusTab() {
   return (
     <div className={classes["gpus"]}>
       {node.info.gpus.map((gpu) => (
-        <GpuCard key={gpu.uuid} gpu={gpu} node={node} />
+        <GpuCard key={gpu.uuid} gpu={gpu} node={node} course={course} />
       ))}
     </div>
   );

@@ -21,6 +21,7 @@ import { Segmented } from "@/components/segmented";
 import { Chip } from "@/components/status";
 import toolbar from "@/components/toolbar.module.css";
 import { useLiveOverview } from "@/live/overview";
+import { GpuBars } from "../components/gpu-bars";
 import { NodeMenu } from "../components/node-actions";
 import { NodeStatus } from "../components/node-status";
 import { matches, NODE_FILTERS, type NodeFilter } from "../node-filter";
@@ -54,7 +55,7 @@ const COLUMNS: Column<NodeItem>[] = [
     header: "GPUs",
     hideBelow: "lg",
     sortValue: (row) => row.info.gpus.length,
-    cell: (row) => (row.info.gpus.length > 0 ? `${row.info.gpus.length} × ${row.info.gpus[0]?.name ?? ""}` : <span className="muted">none</span>),
+    cell: (row) => <GpuBars gpus={row.info.gpus} />,
   },
   {
     id: "memory",

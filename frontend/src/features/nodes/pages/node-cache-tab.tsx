@@ -1,0 +1,123 @@
+/** What lies in the node's cache: which files of which versions, and what may go when room is needed. */
+import { Button } from "@mantine/core";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { cacheQuery } from "@/api/nodes";
+import type { CachedBlob, NodeInfo } from "@/api/types";
+import { paths } from "@/app/paths";
+import { Card } from "@/components/card";
+import { CopyButton } from "@/components/copy";
+import { type Column, DataTable } from "@/components/data-table";
+import { EmptyState } from "@/components/empty-state";
+import { LoadProblem } from "@/components/forbidden";
+import { bytes } from "@/components/format";
+import { ListFilter } from "@/components/list-filter";
+import { Meter } from "@/components/meter";
+import { Status } from "@/components/status";
+import { Time } from "@/components/time";
+import toolbar from "@/components/toolbar.module.css";
+import { useNode } from "../hooks/use-node";
+import { share } from "../share";
+import classes from "./node-page.module.css";
+
+/** One file, and how many more have the same bytes. */
+function Files({ blob }: { blob: CachedBlob }) {
+  const [first, ...more] = blob.files;
+  if (!first) return <span className="muted">nothing that was deployed</span>;
+  return (
+    <>
+      <Link {...paths.modelVersion(first.model, first.version)} className="link">
+        {first.model} v{first.version}
+      </Link>
+      <div className="secondary mono truncate" title={blob.files.map((file) => `${file.model} v${file.version}: ${file.path}`).join("\n")}>
+        {first.path}
+        {more.length > 0 ? `, and ${more.length} more` : ""}
+      </div>
+    </>
+  );
+}
+
+const COLUMNS: Column<CachedBlob>[] = [
+  { id: "files", header: "Belongs to", cell: (row) => <Files blob={row} /> },
+  { id: "size", header: "Size", align: "right", width: 90, cell: (row) => bytes(row.size) },
+  {
+    id: "use",
+    header: "Use",
+    width: 130,
+    cell: (row) =>
+      row.in_use ? (
+        <Status plain state="in use" tone="ok" title="A replica runs it: it stays" />
+      ) : (
+        <Status plain state="may go" tone="idle" title="No replica runs it: it goes when room is needed, longest unused first" />
+      ),
+  },
+  { id: "used", header: "Last wanted", align: "right", width: 160, cell: (row) => <Time at={row.used_at} /> },
+  {
+    id: "sha",
+    header: "Checksum",
+    hideBelow: "md",
+    width: 170,
+    cell: (row) => (
+      <span className="mono">
+        {row.sha256.slice(0, 12)} <CopyButton text={row.sha256} label={`checksum ${row.sha256.slice(0, 12)}`} />
+      </span>
+    ),
+  },
+];
+
+function Room({ info }: { info: NodeInfo }) {
+  const { cache_bytes: held, cache_idle_bytes: idle, cache_quota_bytes: quota, disk_free_bytes: free } = info;
+  const limit = quota > 0 ? quota : held + free;
+  return (
+    <Card title="Room" hint={quota > 0 ? `quota ${bytes(quota)}` : "no quota: only the disk limits it"}>
+      <div className={classes["meters"]}>
+        <Meter label="Cached" share={share(held, limit)} text={`${bytes(held)} of ${bytes(limit)}`} />
+        {idle === null ? null : <Meter label="Of that in use, and staying" share={share(held - idle, limit)} text={bytes(held - idle)} />}
+      </div>
+    </Card>
+  );
+}
+
+export function NodeCacheTab() {
+  const node = useNode();
+  const search = useSearch({ from: "/app/nodes/$name/cache" });
+  const navigate = useNavigate({ from: "/nodes/$name/cache" });
+  const q = search.q ?? "";
+  const { data, error, isPending, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = useInfiniteQuery(cacheQuery(node.name, q));
+  const rows = data?.pages.flatMap((page) => page.items);
+  if (error && !data) return <LoadProblem error={error} what="The cache" needs="read" onRetry={() => void refetch()} />;
+  return (
+    <div className={classes["stack"]}>
+      <Room info={node.info} />
+      <div>
+        <div className={toolbar["toolbar"]}>
+          <ListFilter
+            label="Checksum begins with"
+            value={q}
+            onChange={(value) => void navigate({ search: (old) => ({ ...old, q: value || undefined }), replace: true })}
+          />
+        </div>
+        <Card flush>
+          <DataTable
+            label="Cached files"
+            columns={COLUMNS}
+            rows={rows}
+            rowKey={(row) => row.sha256}
+            loading={isPending}
+            empty={
+              <EmptyState
+                title={q ? "Nothing begins with that" : "Nothing is cached"}
+                detail={q ? undefined : "Files come when a replica needs them, and stay for the next one until room is needed."}
+              />
+            }
+          />
+        </Card>
+        {hasNextPage ? (
+          <Button variant="default" mt={12} loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+            Show more
+          </Button>
+        ) : null}
+      </div>
+    </div>
+  );
+}
