@@ -4,6 +4,7 @@ import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
 import { useRefusal } from "@/api/permissions";
 import { DEPLOY_STEPS } from "@/app/search";
+import { FocusedHeading } from "@/components/focused-heading";
 import { Forbidden } from "@/components/forbidden";
 import { bytes } from "@/components/format";
 import { notifyProblem } from "@/components/notify";
@@ -105,6 +106,9 @@ function Wizard() {
         canGo={(id) => !sending && (id === "upload" || (id === "inspect" && chosen) || usable)}
         onGo={(id) => go(id as WizardStep)}
       />
+      <FocusedHeading of={step} className="sr-only">
+        Step {DEPLOY_STEPS.indexOf(step) + 1} of {DEPLOY_STEPS.length}: {TITLES[step]}
+      </FocusedHeading>
       {stored.save.kind === "conflict" ? <ConflictBar onLoad={stored.reload} onKeep={stored.retry} /> : null}
       {failure ? <ProblemCard error={failure} title="This draft cannot be opened" onRetry={restart} /> : null}
       {step === "upload" ? (

@@ -9,6 +9,7 @@ import type { Deployment, ErrorDetail, Operation } from "@/api/types";
 import { paths } from "@/app/paths";
 import { Card } from "@/components/card";
 import { elapsed } from "@/components/format";
+import { FocusedHeading } from "@/components/focused-heading";
 import { ProblemCard } from "@/components/problem-card";
 import { RefusingButton, RefusingLink } from "@/components/refusing-button";
 import { ToneIcon } from "@/components/status";
@@ -50,11 +51,11 @@ export function DeployFailure({ operation, onRetry, retrying, retryFailure }: De
           <div className={classes["resultHead"]} role={canceled ? undefined : "alert"}>
             <ToneIcon tone={canceled ? "idle" : "error"} label={canceled ? "Canceled" : "Failed"} size={22} />
             <div style={{ flex: "1 1 320px", minWidth: 0 }}>
-              <h2 className={classes["resultTitle"]}>
+              <FocusedHeading of={operation.id} appears className={classes["resultTitle"]}>
                 {late
                   ? `${stage?.title ?? "It"} did not finish in ${elapsed(operation.created_at, operation.finished_at)}.`
                   : error.message}
-              </h2>
+              </FocusedHeading>
               <span className="muted">
                 {stage ? `It stopped at "${stage.title}". ` : ""}
                 {canceled ? "What was running before still serves." : "Traffic was not touched."}

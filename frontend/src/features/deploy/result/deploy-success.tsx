@@ -11,6 +11,7 @@ import { paths } from "@/app/paths";
 import { Card } from "@/components/card";
 import { CodeBlock, CopyField } from "@/components/copy";
 import { elapsed } from "@/components/format";
+import { FocusedHeading } from "@/components/focused-heading";
 import { ProblemCard } from "@/components/problem-card";
 import { RefusingButton } from "@/components/refusing-button";
 import { Skeleton } from "@/components/skeleton";
@@ -33,7 +34,9 @@ export function DeploySuccess({ operation, result }: { operation: Operation; res
         <div className={classes["resultHead"]}>
           <ToneIcon tone="ok" label="Done" size={22} />
           <div>
-            <h2 className={classes["resultTitle"]}>{result.endpoint} is live</h2>
+            <FocusedHeading of={operation.id} appears className={classes["resultTitle"]}>
+              {result.endpoint} is live
+            </FocusedHeading>
             <span className="muted">
               {result.model} version {result.version}, deployed as {result.deployment} in{" "}
               {elapsed(operation.created_at, operation.finished_at)}

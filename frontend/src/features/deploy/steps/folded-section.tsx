@@ -1,4 +1,5 @@
 /** What few models need, folded away: its head says how it stands. */
+import { useEffect, useRef } from "react";
 import classes from "../deploy.module.css";
 
 export interface FoldedSectionProps {
@@ -11,8 +12,13 @@ export interface FoldedSectionProps {
 }
 
 export function FoldedSection({ title, state, badge, wrong = false, children }: FoldedSectionProps) {
+  const section = useRef<HTMLDetailsElement>(null);
+  // Opened only: closing it over a field that was just mended would take the keyboard away from it.
+  useEffect(() => {
+    if (wrong && section.current) section.current.open = true;
+  }, [wrong]);
   return (
-    <details className={classes["advanced"]} {...(wrong ? { open: true } : {})}>
+    <details ref={section} className={classes["advanced"]}>
       <summary>
         <span className={classes["advancedTitle"]}>{title}</span>
         <span className="secondary">{state}</span>

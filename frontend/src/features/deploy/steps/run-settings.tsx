@@ -42,12 +42,11 @@ interface NumberProps {
   field: string;
   value: number | null;
   placeholder: string;
-  suffix?: string;
   problems: Problems;
   onValue: (value: number | null) => void;
 }
 
-function OptionalNumber({ label, field, value, placeholder, suffix, problems, onValue }: NumberProps) {
+function OptionalNumber({ label, field, value, placeholder, problems, onValue }: NumberProps) {
   return (
     <NumberInput
       label={label}
@@ -59,7 +58,6 @@ function OptionalNumber({ label, field, value, placeholder, suffix, problems, on
       clampBehavior="none"
       onChange={(next) => onValue(typeof next === "number" ? next : null)}
       error={problems[field]}
-      {...(suffix ? { suffix: `\u00a0${suffix}` } : {})}
     />
   );
 }
@@ -79,11 +77,10 @@ function Requests({ settings, onSettings, problems }: RunSettingsProps) {
     >
       <div className={classes["fields"]}>
         <OptionalNumber
-          label="Time-out"
+          label="Time-out (ms)"
           field="request_timeout_ms"
           value={timeout}
-          placeholder="60,000 ms"
-          suffix="ms"
+          placeholder="60,000"
           problems={problems}
           onValue={(value) => onSettings({ ...settings, request_timeout_ms: value })}
         />
@@ -200,12 +197,12 @@ const KINDS: { kind: ProbeKind; label: string; hint: string }[] = [
   { kind: "readiness_probe", label: "Readiness", hint: "A replica that fails it gets no requests." },
   { kind: "liveness_probe", label: "Liveness", hint: "A replica that fails it is started again." },
 ];
-const PARTS: { part: ProbePart; label: string; unit: string }[] = [
-  { part: "initial_delay", label: "First after", unit: "s" },
-  { part: "period", label: "Then every", unit: "s" },
-  { part: "timeout", label: "Answer within", unit: "s" },
-  { part: "success_threshold", label: "Good after", unit: "in a row" },
-  { part: "failure_threshold", label: "Failed after", unit: "in a row" },
+const PARTS: { part: ProbePart; label: string }[] = [
+  { part: "initial_delay", label: "First after (s)" },
+  { part: "period", label: "Then every (s)" },
+  { part: "timeout", label: "Answer within (s)" },
+  { part: "success_threshold", label: "Good, in a row" },
+  { part: "failure_threshold", label: "Failed, in a row" },
 ];
 
 function Probes({ settings, onSettings, problems }: RunSettingsProps) {
@@ -254,14 +251,13 @@ function ProbeFields({ kind, label, hint, probe, problems, onProbe }: ProbeField
       />
       {probe === null ? null : (
         <div className={classes["fields"]} role="group" aria-label={`${label} probe`}>
-          {PARTS.map(({ part, label: words, unit }) => (
+          {PARTS.map(({ part, label: words }) => (
             <OptionalNumber
               key={part}
               label={words}
               field={`${kind}.${part}`}
               value={probe[part]}
-              placeholder={`${PROBE_DEFAULTS[part]} ${unit}`}
-              suffix={unit}
+              placeholder={String(PROBE_DEFAULTS[part])}
               problems={problems}
               onValue={(value) => onProbe({ ...probe, [part]: value })}
             />
