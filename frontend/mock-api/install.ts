@@ -1,4 +1,5 @@
 /** Replaces the network by the made-up installation: `npm run dev:mock` needs no server. */
+import { fileAnswer } from "./files";
 import { MockSocket } from "./live";
 import { answer } from "./routes";
 
@@ -12,6 +13,8 @@ async function mockFetch(real: typeof fetch, input: RequestInfo | URL, init?: Re
     .slice("/api/v1/".length)
     .split("/")
     .map((segment) => decodeURIComponent(segment));
+  const file = fileAnswer(path, new Headers(init?.headers).get("range"));
+  if (file) return file;
   const body = typeof init?.body === "string" ? (JSON.parse(init.body) as Record<string, unknown>) : {};
   const { status, body: reply } = answer({ method: init?.method ?? "GET", path, query: url.searchParams, body });
   return new Response(JSON.stringify(reply), { status, headers: { "content-type": "application/json" } });

@@ -20,6 +20,8 @@ const ROUTES = {
   version: "/models/digits/versions/3",
   "version-config": "/models/digits/versions/3/config",
   "version-files": "/models/digits/versions/3/files",
+  "version-onnx": "/models/digits/versions/3/files?path=digits%2F1%2Fmodel.onnx",
+  "version-npy": "/models/digits/versions/3/files?path=digits%2Fmean.npy",
   "version-compare": "/models/digits/versions/3/compare",
   "version-usage": "/models/digits/versions/3/usage",
   "version-activity": "/models/digits/versions/3/activity",

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { hexLines, labelsOf, textOf, wantedKind } from "./preview";
+import { HEAD_BYTES, headBytes, hexLines, labelsOf, prettyJson, readFailure, TEXT_BYTES, textOf, wantedKind } from "./preview";
 
 describe("previews", () => {
   it.each([
@@ -8,7 +8,10 @@ describe("previews", () => {
     ["net/names.txt", "text"],
     ["net/1/model.py", "text"],
     ["README", "text"],
-    ["net/1/model.onnx", "hex"],
+    ["net/1/model.onnx", "onnx"],
+    ["net/1/model.plan", "hex"],
+    ["net/1/mean.npy", "npy"],
+    ["net/tokenizer.JSON", "json"],
     ["a/cat.JPG", "image"],
   ])("%s is shown as %s", (path, kind) => {
     expect(wantedKind(path)).toBe(kind);
@@ -20,6 +23,26 @@ describe("previews", () => {
     expect(textOf(new TextEncoder().encode("grüße"))).toBe("grüße");
     expect(textOf(new Uint8Array([0x08, 0x00, 0x12]))).toBeNull();
     expect(textOf(new Uint8Array([0xff, 0xfe, 0x41]))).toBeNull();
+  });
+
+  it.each([
+    ["text", 10, 10],
+    ["onnx", 1e9, TEXT_BYTES],
+    ["npy", 1e9, HEAD_BYTES],
+    ["hex", 1e9, HEAD_BYTES],
+  ] as const)("of %s with %i bytes read %i", (kind, size, read) => expect(headBytes(kind, size)).toBe(read));
+
+  it.each([
+    [404, /not in the store/],
+    [401, /signed out/],
+    [403, /role/],
+    [502, /status 502/],
+  ])("say what status %i means", (status, words) => expect(readFailure(status, "a/b.bin")).toMatch(words));
+
+  it("break JSON into lines, unless that would change it", () => {
+    expect(prettyJson('{"a":[1]}').text).toBe('{\n  "a": [\n    1\n  ]\n}');
+    expect(prettyJson('{"a":9007199254740993}')).toEqual({ text: '{"a":9007199254740993}', problem: null });
+    expect(prettyJson("{a}")).toMatchObject({ text: "{a}", problem: expect.stringContaining("Not valid JSON") as string });
   });
 
   it("show bytes sixteen to a line", () => {

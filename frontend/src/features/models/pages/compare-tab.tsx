@@ -19,6 +19,7 @@ import {
   type Change,
   type FileDifference,
 } from "../compare/version-difference";
+import { usePaged } from "../components/pager";
 import { useVersion } from "../hooks";
 import classes from "../models.module.css";
 
@@ -78,6 +79,7 @@ function Differences({ before, after }: { before: ModelVersion; after: ModelVers
   const model = chosen !== null && names.includes(chosen) ? chosen : (differing[0] ?? names[0] ?? "");
   const sentences = contractDifferences(before, after);
   const files = fileDifferences(before.manifest, after.manifest);
+  const { rows, pager } = usePaged(files, "Pages of files");
   const changed = files.filter((file) => file.change !== "same").length;
   return (
     <>
@@ -131,7 +133,8 @@ function Differences({ before, after }: { before: ModelVersion; after: ModelVers
         )}
       </Card>
       <Card title="Files" hint={changed === 0 ? "all the same" : `${changed} of ${files.length} differ`} flush>
-        <DataTable compact label="Files that differ" columns={COLUMNS} rows={files} rowKey={(row) => row.path} />
+        <DataTable compact label="Files that differ" columns={COLUMNS} rows={rows} rowKey={(row) => row.path} />
+        {pager}
       </Card>
     </>
   );

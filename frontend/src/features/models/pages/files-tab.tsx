@@ -1,15 +1,18 @@
 /** The files of a version: a tree, and what is in the one that is chosen. */
+import { Button } from "@mantine/core";
 import { IconChevronDown, IconChevronRight, IconFile, IconFolder } from "@tabler/icons-react";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { useRef, useState } from "react";
+import { useMemo, useRef, useState } from "react";
 import { downloadPath } from "@/api/models";
 import { Card } from "@/components/card";
 import { EmptyState } from "@/components/empty-state";
-import { bytes } from "@/components/format";
+import { bytes, count } from "@/components/format";
 import { FilePreview } from "../components/file-preview";
 import { treeMove, treeRows } from "../files/tree";
 import { useVersion } from "../hooks";
 import classes from "../models.module.css";
+
+const ROWS = 500;
 
 export function FilesTab() {
   const { name, version } = useVersion();
@@ -17,7 +20,10 @@ export function FilesTab() {
   const navigate = useNavigate();
   const box = useRef<HTMLUListElement>(null);
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
-  const rows = treeRows(version.manifest, closed);
+  const all = useMemo(() => treeRows(version.manifest, closed), [version.manifest, closed]);
+  const [limit, setLimit] = useState(ROWS);
+  // A link to a file far down shows it.
+  const rows = all.slice(0, Math.max(limit, all.findIndex((row) => row.path === search.path) + 1));
   const [focused, setFocused] = useState(search.path ?? rows[0]?.path ?? "");
   const chosen = version.manifest.find((file) => file.path === search.path) ?? null;
   const open = (path: string) => void navigate({ to: ".", search: { path }, replace: search.path !== undefined });
@@ -32,7 +38,7 @@ export function FilesTab() {
     <div className={classes["files"]}>
       <Card
         title="Files"
-        hint={`${version.manifest.length}, ${bytes(version.size)}`}
+        hint={`${count(version.manifest.length)}, ${bytes(version.size)}`}
         actions={
           <a className="link" href={downloadPath(name, version.version)} download>
             Download all
@@ -75,14 +81,24 @@ export function FilesTab() {
             </li>
           ))}
         </ul>
+        {rows.length < all.length ? (
+          <div className={classes["pager"]}>
+            <span className="secondary">
+              {count(rows.length)} of {count(all.length)} rows
+            </span>
+            <Button variant="default" onClick={() => setLimit(rows.length + ROWS)}>
+              Show more
+            </Button>
+          </div>
+        ) : null}
       </Card>
       {chosen ? (
-        <FilePreview key={chosen.path} name={name} version={version.version} file={chosen} />
+        <FilePreview key={chosen.path} version={version} file={chosen} />
       ) : (
         <Card>
           <EmptyState
             title={search.path === undefined ? "Choose a file to look into it" : `There is no file ${search.path}`}
-            detail="Texts, labels and pictures are shown; of other files the first bytes."
+            detail="Texts, JSON, labels and pictures are shown, the graph of ONNX files and the header of .npy files; of others the first bytes."
           />
         </Card>
       )}

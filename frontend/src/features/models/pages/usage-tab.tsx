@@ -9,6 +9,7 @@ import { type Column, DataTable } from "@/components/data-table";
 import { EmptyState } from "@/components/empty-state";
 import { ProblemCard } from "@/components/problem-card";
 import { Status } from "@/components/status";
+import { usePaged } from "../components/pager";
 import { useVersion } from "../hooks";
 
 const COLUMNS: Column<Usage>[] = [
@@ -44,17 +45,19 @@ const COLUMNS: Column<Usage>[] = [
 export function UsageTab() {
   const { name, version } = useVersion();
   const { data, error, isPending, refetch } = useQuery(usageQuery(name, version.version));
+  const { rows, pager } = usePaged(data?.items, "Pages of deployments");
   if (error) return <ProblemCard error={error} title="The usage could not be loaded" onRetry={() => void refetch()} />;
   return (
     <Card title="Used by" hint="a version that is used, or may be gone back to, cannot be deleted" flush>
       <DataTable
         label="Deployments that use this version"
         columns={COLUMNS}
-        rows={data?.items}
+        rows={rows}
         rowKey={(row) => `${row.endpoint}/${row.deployment}`}
         loading={isPending}
         empty={<EmptyState title="Nothing uses this version" detail="It can be deleted without consequences." />}
       />
+      {pager}
     </Card>
   );
 }
