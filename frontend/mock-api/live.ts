@@ -216,3 +216,16 @@ export function quarter(node: string, metrics: string): { keys: string[]; t: num
   const sway = (at: number, column: number) => 0.6 + 0.25 * Math.sin(at / (60 + 17 * column)) + 0.1 * Math.sin(at / 23 + column);
   return { keys: names.map((name) => `${name}.node/${node}`), t, v: names.map((_, column) => t.map((at) => sway(at, column))) };
 }
+
+/** Several things side by side, as `/metrics/query` gives them. */
+export function compared(query: URLSearchParams) {
+  const [by, ids, metrics] = [query.get("by") ?? "", ...["ids", "metrics"].map((name) => (query.get(name) ?? "").split(",").filter(Boolean))] as [string, string[], string[]];
+  const to = Number(query.get("to") ?? Date.now() / 1000);
+  const from = Number(query.get("from") ?? to - Number(query.get("range") ?? 300));
+  const step = Math.max(Number(query.get("step") ?? 5), Math.ceil((to - from) / 600));
+  const t = Array.from({ length: Math.floor((to - from) / step) }, (_, index) => from + (index + 1) * step);
+  const columns = metrics.flatMap((metric) => ids.map((id, index) => ({ key: `${metric}.${by}/${id}`, of: `${metric}.${id.endsWith("green") ? "green" : "blue"}`, index })));
+  const v = columns.map(({ of, index }) => t.map((at) => (valueOf(of, at + index * 40, 1) ?? 0) * (1 + 0.2 * index)));
+  const spread = (factor: number) => v.map((values) => values.map((value) => value * factor));
+  return { keys: columns.map((column) => column.key), t, v, low: spread(0.8), high: spread(1.25), step_s: step, resolution: "minutes" };
+}

@@ -2,7 +2,7 @@
 import type { Overview, RepoModel } from "../src/api/types";
 import { ago, endpoints, events, models, nodes, operations, versions } from "./db";
 import { cachedBlobs, drainMoves, eventPage, joinToken, joinTokenState, system } from "./infrastructure";
-import { buckets, history, hour, quarter } from "./live";
+import { buckets, compared, history, hour, quarter } from "./live";
 import { instanceTypes, people, permissions, role, sessions, tokens } from "./people";
 import { draftChange, draftList, placementPreview } from "./wizard";
 
@@ -233,6 +233,7 @@ export function answer({ method, path, query, body }: MockRequest): MockAnswer {
     case "events":
       return first === "verify" ? ok({ ok: true, sealed: 899, unsealed: 0, head: "4be1c0ffee".repeat(6), broken: null }) : list(eventPage(query));
     case "metrics":
+      if (query.has("step")) return ok(compared(query));
       return ok(query.get("by") === "node" ? quarter(query.get("ids") ?? "", query.get("metrics") ?? "") : hour(query.get("ids") ?? ""));
     case "system":
       return ok(system());

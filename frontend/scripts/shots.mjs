@@ -28,6 +28,8 @@ const ROUTES = {
   endpoints: "/endpoints",
   endpoint: "/endpoints/resnet50-prod/overview",
   metrics: "/endpoints/resnet50-prod/metrics",
+  compare: "/metrics?ids=resnet50-prod/blue,resnet50-prod/green,digits/blue",
+  "compare-nothing": "/metrics",
   "metrics-week": "/endpoints/resnet50-prod/metrics?range=7d",
   deployments: "/endpoints/resnet50-prod/deployments",
   consume: "/endpoints/resnet50-prod/consume",

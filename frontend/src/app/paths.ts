@@ -38,6 +38,7 @@ export const paths = {
     ({ to: `/endpoints/$name/${tab}` as const, params: { name } }) as const,
   endpointLogs: (name: string, deployment?: string) =>
     ({ to: "/endpoints/$name/logs", params: { name }, search: deployment ? { dep: deployment } : {} }) as const,
+  compareMetrics: (search: { by?: "deployment" | "endpoint" | "model" | "node"; ids?: string } = {}) => ({ to: "/metrics", search }) as const,
   test: (endpoint?: string) => ({ to: "/test", search: endpoint ? { endpoint } : {} }) as const,
   nodes: () => ({ to: "/nodes" }) as const,
   node: (name: string) => ({ to: "/nodes/$name/overview", params: { name } }) as const,

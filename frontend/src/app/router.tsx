@@ -14,6 +14,7 @@ import { RootLayout } from "./layouts/root";
 import { Shell } from "./layouts/shell";
 import {
   activitySearch,
+  compareMetricsSearch,
   compareSearch,
   configSearch,
   consoleSearch,
@@ -207,6 +208,13 @@ const endpointSettings = createRoute({
   component: lazyRouteComponent(() => import("@/features/endpoints/pages/settings-tab"), "SettingsTab"),
 });
 
+const compareMetrics = createRoute({
+  getParentRoute: () => app,
+  path: "/metrics",
+  validateSearch: compareMetricsSearch,
+  component: lazyRouteComponent(() => import("@/features/endpoints/compare/compare-page"), "ComparePage"),
+});
+
 const test = createRoute({
   getParentRoute: () => app,
   path: "/test",
@@ -361,6 +369,7 @@ const routeTree = root.addChildren([
       endpointEvents,
       endpointSettings,
     ]),
+    compareMetrics,
     test,
     nodes,
     joinNode,

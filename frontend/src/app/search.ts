@@ -73,6 +73,16 @@ export const metricsSearch = (raw: Raw) => {
     closed: text(raw["closed"]),
   });
 };
+/** Several things side by side: what kind, which, how far back, which panels. */
+export const compareMetricsSearch = (raw: Raw) => {
+  const range = text(raw["range"]);
+  return compact({
+    by: oneOf(raw["by"], ["deployment", "endpoint", "model", "node"] as const),
+    ids: text(raw["ids"]),
+    range: parseRange(range) ? range : undefined,
+    panels: text(raw["panels"]),
+  });
+};
 export const logSearch = (raw: Raw) =>
   compact({
     dep: text(raw["dep"]),

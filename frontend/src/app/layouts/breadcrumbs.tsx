@@ -9,6 +9,7 @@ const SECTIONS = {
   models: { label: "Models", link: paths.models() },
   endpoints: { label: "Endpoints", link: paths.endpoints() },
   nodes: { label: "Nodes", link: paths.nodes() },
+  metrics: { label: "Metrics", link: paths.compareMetrics() },
   test: { label: "Test console", link: paths.test() },
   operations: { label: "Operations", link: paths.operations() },
   activity: { label: "Activity", link: paths.activity() },

@@ -1,6 +1,7 @@
 /** The places in the side bar. */
 import {
   IconApi,
+  IconChartLine,
   IconCube,
   IconHeartbeat,
   IconHistory,
@@ -28,6 +29,7 @@ export const MAIN: NavItem[] = [
   { label: "Deploy", icon: IconRocket, link: paths.deploy() },
   { label: "Models", icon: IconCube, link: paths.models(), count: "models" },
   { label: "Endpoints", icon: IconApi, link: paths.endpoints(), count: "endpoints" },
+  { label: "Metrics", icon: IconChartLine, link: paths.compareMetrics() },
   { label: "Test console", icon: IconTerminal2, link: paths.test() },
 ];
 

@@ -54,7 +54,8 @@ export function perDeployment(metric: Metric, deployments: readonly string[], sc
   }));
 }
 
-function styled(keys: readonly { key: string; label: string }[]): Line[] {
+/** One line for each, told apart by colour and dash; more than can be told apart are left out. */
+export function styled(keys: readonly { key: string; label: string }[]): Line[] {
   return keys.slice(0, MOST_LINES).map((one, index) => ({ ...one, ...(STYLES[index] ?? { color: "s1" as const }) }));
 }
 

@@ -1,6 +1,6 @@
 /** The traffic between an endpoint's deployments, from anywhere: the editor of its page in a dialog. */
 import { Button, Modal } from "@mantine/core";
-import { useNavigate, useParams } from "@tanstack/react-router";
+import { useNavigate, useRouterState } from "@tanstack/react-router";
 import type { Endpoint } from "@/api/types";
 import { paths } from "@/app/paths";
 import { TrafficBar } from "@/components/traffic-bar";
@@ -10,11 +10,11 @@ import classes from "./traffic-control.module.css";
 
 export function TrafficDialog({ endpoint, onClose }: { endpoint: Endpoint; onClose: () => void }) {
   const navigate = useNavigate();
-  const shown = useParams({ strict: false }).name;
+  const shown = useRouterState({ select: (state) => state.location.pathname.startsWith(`/endpoints/${endpoint.name}/`) });
   // why there: the change is watched, and undone, on the endpoint's own pages.
   const control = useTrafficControl(endpoint, () => {
     onClose();
-    if (shown !== endpoint.name) void navigate(paths.endpoint(endpoint.name));
+    if (!shown) void navigate(paths.endpoint(endpoint.name));
   });
   return (
     <>

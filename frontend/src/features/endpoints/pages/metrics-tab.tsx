@@ -5,10 +5,12 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useEffect, useMemo } from "react";
 import { eventsQuery } from "@/api/operations";
+import { paths } from "@/app/paths";
 import { following, parseRange, type Preset, PRESETS, rangeText, stepText } from "@/app/time-range";
 import { ChartGroup } from "@/components/charts/chart-group";
 import { EmptyState } from "@/components/empty-state";
 import { absoluteTime } from "@/components/format";
+import { LinkButton } from "@/components/link-button";
 import { ProblemCard } from "@/components/problem-card";
 import { Segmented } from "@/components/segmented";
 import { Skeleton } from "@/components/skeleton";
@@ -132,6 +134,11 @@ export function MetricsTab() {
             {step === null ? "2 updates per second" : `points of ${stepText(step)}: mean, with lowest and highest`}
             {resolution === "hours" ? ", from hourly roll-ups" : resolution === "minutes" ? ", from minutes" : ""}
           </span>
+          {names.length > 0 ? (
+            <LinkButton {...paths.compareMetrics({ ids: names.map((name) => `${endpoint.name}/${name}`).join(",") })} variant="default">
+              Compare
+            </LinkButton>
+          ) : null}
           <Button variant="default" leftSection={<IconDownload size={15} />} onClick={exportCsv} disabled={keys.length === 0}>
             CSV
           </Button>

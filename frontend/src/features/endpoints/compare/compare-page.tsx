@@ -1,0 +1,182 @@
+/** Deployments, endpoints, models or nodes side by side: the same panels, one line for each. The choice is in the address. */
+import "@mantine/core/styles/Pill.css";
+import "@mantine/core/styles/PillsInput.css";
+import { Button, MultiSelect } from "@mantine/core";
+import { IconDownload, IconZoomReset } from "@tabler/icons-react";
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useEffect, useMemo } from "react";
+import { endpointsQuery } from "@/api/endpoints";
+import { nodesQuery } from "@/api/nodes";
+import { following, parseRange, type Preset, PRESETS, rangeText, stepText } from "@/app/time-range";
+import { ChartGroup } from "@/components/charts/chart-group";
+import { LiveChart } from "@/components/charts/live-chart";
+import { EmptyState } from "@/components/empty-state";
+import { absoluteTime } from "@/components/format";
+import { PageHeader, usePageTitle } from "@/components/page-header";
+import { ProblemCard } from "@/components/problem-card";
+import { Segmented } from "@/components/segmented";
+import { Skeleton } from "@/components/skeleton";
+import panels from "../components/live-panels.module.css";
+import { download, toCsv } from "../metrics-csv";
+import { choices, chosenIds, chosenPanels, comparePanels, type Kind, metricsOf, MOST, panelsOf } from "./compare";
+import classes from "./compare-page.module.css";
+import { useCompared } from "./use-compared";
+
+const DEFAULT: Preset = "1h";
+/** The bands of more lines would hide each other. */
+const FEW = 2;
+const KIND_WORDS: { value: Kind; label: string }[] = [
+  { value: "deployment", label: "Deployments" },
+  { value: "endpoint", label: "Endpoints" },
+  { value: "model", label: "Models" },
+  { value: "node", label: "Nodes" },
+];
+const dateText = (seconds: number) => absoluteTime(new Date(seconds * 1000).toISOString());
+
+/** The view in the address, with its defaults, and how it is changed. */
+function useView() {
+  const search = useSearch({ from: "/app/metrics" });
+  const navigate = useNavigate({ from: "/metrics" });
+  const kind: Kind = search.by ?? "deployment";
+  const range = parseRange(search.range) ?? following(DEFAULT);
+  const set = (change: Partial<typeof search>) => void navigate({ search: (old) => ({ ...old, ...change }), replace: true });
+  const charts = useMemo(() => new ChartGroup("compare"), []);
+  useEffect(
+    () =>
+      charts.onSelect((selected) =>
+        // why a new entry: the way back from a zoom is the browser's back button, or a double click.
+        void navigate({ search: (old) => ({ ...old, range: selected ? rangeText(selected[0], selected[1]) : undefined }) }),
+      ),
+    [charts, navigate],
+  );
+  return { kind, ids: chosenIds(kind, search.ids), shown: chosenPanels(kind, search.panels), all: search.panels === undefined, range, set, charts };
+}
+type View = ReturnType<typeof useView>;
+
+/** Also what is compared and has gone since: a link must be able to let go of it. */
+function useChoices({ kind, ids }: View) {
+  const endpoints = useQuery({ ...endpointsQuery(), enabled: kind !== "node" });
+  const nodes = useQuery({ ...nodesQuery(), enabled: kind === "node" });
+  const query = kind === "node" ? nodes : endpoints;
+  const known = choices(kind, endpoints.data?.items ?? [], nodes.data?.items ?? []);
+  return { known: [...new Set([...known, ...ids])], loading: query.isPending, error: query.error, retry: () => void query.refetch() };
+}
+
+function Choice({ view, known }: { view: View; known: string[] }) {
+  const { kind, ids, shown, all, set } = view;
+  const full = ids.length >= MOST;
+  return (
+    <div className={classes["choice"]}>
+      <Segmented label="Compare" value={kind} options={KIND_WORDS} onChange={(by) => set({ by: by === "deployment" ? undefined : by, ids: undefined, panels: undefined })} />
+      <MultiSelect
+        className={classes["ids"] ?? ""}
+        aria-label={`${KIND_WORDS.find((one) => one.value === kind)?.label ?? ""} to compare`}
+        placeholder={full ? `${MOST} at most` : "Add"}
+        searchable
+        clearable
+        clearButtonProps={{ "aria-label": "Compare nothing" }}
+        maxValues={MOST}
+        data={known}
+        value={ids}
+        nothingFoundMessage="There is no such thing"
+        onChange={(next) => set({ ids: next.join(",") || undefined })}
+      />
+      <MultiSelect
+        className={classes["panels"] ?? ""}
+        aria-label="Panels"
+        placeholder={all ? "All panels" : "Add"}
+        data={panelsOf(kind).map(({ id, title }) => ({ value: id, label: title }))}
+        value={all ? [] : shown}
+        onChange={(next) => set({ panels: next.join(",") || undefined })}
+      />
+    </div>
+  );
+}
+
+function Range({ view }: { view: View }) {
+  const { range, set } = view;
+  return (
+    <>
+      <Segmented
+        label="Range"
+        value={range.kind === "following" ? range.preset : ("fixed" as Preset)}
+        options={PRESETS.map((value) => ({ value, label: value }))}
+        onChange={(value) => set({ range: value === DEFAULT ? undefined : value })}
+      />
+      {range.kind === "fixed" ? (
+        <>
+          <span>
+            {dateText(range.from)} to {dateText(range.to)}
+          </span>
+          <Button variant="default" leftSection={<IconZoomReset size={15} />} onClick={() => set({ range: undefined })}>
+            Follow the present
+          </Button>
+        </>
+      ) : null}
+    </>
+  );
+}
+
+function Panels({ view }: { view: View }) {
+  const { kind, ids, shown, range, charts } = view;
+  const { series, step, loading, error, retry } = useCompared(kind, ids, metricsOf(kind, shown), range);
+  const list = comparePanels(kind, ids, shown);
+  const exportCsv = () => {
+    const end = Number.isNaN(series.ring.lastTime) ? Date.now() / 1000 : series.ring.lastTime;
+    const from = range.kind === "fixed" ? range.from : end - range.seconds;
+    download("metrics.csv", "text/csv", toCsv(series.ring, list.flatMap((panel) => panel.lines.map((line) => line.key)), from, end));
+  };
+  if (ids.length === 0) {
+    return <EmptyState title={`Choose at least one ${kind}`} detail={`Up to ${MOST} are drawn side by side; the address of this page holds the choice.`} />;
+  }
+  return (
+    <>
+      <div className={classes["bar"]}>
+        <Range view={view} />
+        <span className={classes["end"]}>
+          {step === null ? null : <span className="secondary">points of {stepText(step)}: mean{ids.length <= FEW ? ", with lowest and highest" : ""}</span>}
+          <Button variant="default" leftSection={<IconDownload size={15} />} onClick={exportCsv} disabled={loading}>
+            CSV
+          </Button>
+        </span>
+      </div>
+      {error ? <ProblemCard error={error} title="The metrics could not be read" onRetry={retry} /> : null}
+      {loading ? <Skeleton height={420} /> : null}
+      <h2 className="sr-only">Panels</h2>
+      {loading ? null : (
+        <div className={panels["grid"]}>
+          {list.map((panel) => (
+            <LiveChart
+              key={panel.id}
+              title={panel.title}
+              hint={panel.hint}
+              unit={panel.unit}
+              lines={panel.lines}
+              formula={panel.formula}
+              {...(panel.levels ? { levels: panel.levels } : {})}
+              series={series}
+              range={range.seconds}
+              group={charts}
+              envelope={ids.length <= FEW}
+            />
+          ))}
+        </div>
+      )}
+    </>
+  );
+}
+
+export function ComparePage() {
+  usePageTitle("Metrics");
+  const view = useView();
+  const { known, loading, error, retry } = useChoices(view);
+  return (
+    <>
+      <PageHeader title="Metrics" />
+      {error ? <ProblemCard error={error} title="What can be compared could not be loaded" onRetry={retry} /> : null}
+      {loading ? <Skeleton height={34} /> : <Choice view={view} known={known} />}
+      <Panels view={view} />
+    </>
+  );
+}
