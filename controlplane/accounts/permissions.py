@@ -24,6 +24,11 @@ def scopes_of(auth: Any) -> list[str] | None:
     return list(auth.scopes) if isinstance(auth, ApiToken) and auth.scopes else None
 
 
+def may(request: Request, permission: Permission) -> bool:
+    """Whether who sends it, through the token that it came with, has this permission as well."""
+    return allows(request.user, permission, scopes=scopes_of(request.auth))
+
+
 class RolePermission(BasePermission):
     def has_permission(self, request: Request, view: object) -> bool:
         """False only for strangers, who are asked to sign in. Raises Forbidden for the others."""

@@ -19,6 +19,7 @@ class Permission(StrEnum):
     KEYS = "keys"  # see and renew what opens an endpoint
     DEPLOY = "deploy"  # models, configurations, endpoints, deployments, traffic
     OPERATE = "operate"  # nodes: join, label, cordon, drain, remove
+    CODE = "code:upload"  # let models run code on the nodes: one's own at once, others' by approval
     ADMINISTER = "administer"  # people, storage, the installation
 
 
@@ -27,7 +28,7 @@ STAIR: Final[tuple[tuple[Role, frozenset[Permission]], ...]] = (
     (Role.INVOKER, frozenset({Permission.INVOKE})),
     (Role.DEPLOYER, frozenset({Permission.DEPLOY, Permission.KEYS})),
     (Role.OPERATOR, frozenset({Permission.OPERATE})),
-    (Role.ADMIN, frozenset({Permission.ADMINISTER})),
+    (Role.ADMIN, frozenset({Permission.CODE, Permission.ADMINISTER})),
 )
 # What a token may be limited to. Not ACCOUNT: a limited token must not make itself a wider one.
 SCOPES: Final = tuple(each for each in Permission if each is not Permission.ACCOUNT)

@@ -26,6 +26,13 @@ def flag(name: str, *, default: bool) -> bool:
     raise ImproperlyConfigured(f"{name}={value!r}: expected true or false")
 
 
+def choice(name: str, default: str, choices: tuple[str, ...]) -> str:
+    value = os.environ.get(name) or default
+    if value not in choices:
+        raise ImproperlyConfigured(f"{name}={value!r}: expected one of {', '.join(choices)}")
+    return value
+
+
 def integer(name: str, default: int, *, least: int | None = None) -> int:
     value = os.environ.get(name)
     if value is None:

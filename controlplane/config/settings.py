@@ -35,6 +35,8 @@ SHOAL_UPLOAD_TTL_S = env.integer("SHOAL_UPLOAD_TTL_S", 7 * 24 * 3600)
 # The program that reads models; the control plane never imports the runtime.
 SHOAL_INSPECTION_COMMAND = [sys.executable, "-m", "worker_runtime.inspection"]
 SHOAL_INSPECTION_TIMEOUT_S = env.integer("SHOAL_INSPECTION_TIMEOUT_S", 300)
+# Whether models may bring code that nodes run; see docs/security.md.
+SHOAL_CODE_POLICY = env.choice("SHOAL_CODE_POLICY", "approved", ("off", "approved", "on"))
 # One request body: an upload's chunk of 16 MiB and some room. Held in memory, not on disk.
 SHOAL_MAX_BODY_BYTES = 17 * 2**20
 FILE_UPLOAD_MAX_MEMORY_SIZE = SHOAL_MAX_BODY_BYTES

@@ -1,6 +1,13 @@
 """What can go wrong with uploads and models. Texts are for people and are shown as they are."""
 
-from controlplane.core.errors import Conflict, Invalid, NotFound, PayloadTooLarge, Unavailable
+from controlplane.core.errors import (
+    Conflict,
+    Forbidden,
+    Invalid,
+    NotFound,
+    PayloadTooLarge,
+    Unavailable,
+)
 
 
 class UploadNotFound(NotFound):
@@ -74,6 +81,18 @@ class ModelArchived(Conflict):
 class ModelVersionImmutable(Conflict):
     code = "ModelVersionImmutable"
     tries = ("Register it as the next version.",)
+
+
+class CodeNotAllowed(Forbidden):
+    """This installation runs no models that bring code."""
+
+    code = "CodeNotAllowed"
+
+
+class CodeNotApproved(Conflict):
+    """Nobody who may has said yes to this code yet."""
+
+    code = "CodeNotApproved"
 
 
 class AliasInvalid(Invalid):

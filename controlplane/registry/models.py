@@ -4,6 +4,7 @@ from django.conf import settings
 from django.db import models
 
 from controlplane.core.models import Stamped
+from controlplane.registry.code import CodeReason
 
 
 class Blob(models.Model):
@@ -85,7 +86,10 @@ class ModelVersion(Stamped):
     archived = models.BooleanField(default=False)
     created_by = models.CharField(max_length=150)
 
-    used_by: list[str]  # endpoint names, filled in by selectors
+    # Filled in by selectors.
+    used_by: list[str]  # endpoint names
+    code_reasons: list[CodeReason]
+    approval: "CodeApproval | None"
 
     class Meta:
         constraints = [
@@ -111,6 +115,17 @@ class ModelAlias(Stamped):
 
     def __str__(self) -> str:
         return f"{self.model.name}@{self.name}"
+
+
+class CodeApproval(Stamped):
+    """Somebody who may said yes to the code in files of this digest, under whatever name."""
+
+    digest = models.CharField(max_length=64, unique=True)
+    reasons = models.JSONField()  # [{file, kind, message}] as they were shown then
+    approved_by = models.CharField(max_length=150)
+
+    def __str__(self) -> str:
+        return f"{self.digest[:12]} by {self.approved_by}"
 
 
 class RepoModel(models.Model):

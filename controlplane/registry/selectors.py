@@ -9,6 +9,7 @@ from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet, Subquery, 
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast
 
+from controlplane.registry.code_state import approvals_fill
 from controlplane.registry.errors import ModelNotFound, RevisionNotFound, UploadNotFound
 from controlplane.registry.models import (
     Blob,
@@ -91,7 +92,10 @@ def model_get(name: str) -> Model:
 
 
 def models_complete(models: Iterable[Model]) -> list[Model]:
-    """Fill in ``latest`` and ``used_by`` of rows from ``model_list``, in one query for all."""
+    """Fill in ``latest`` and ``used_by`` of rows from ``model_list``, in one query for all.
+
+    One more where a model brings code: its approval.
+    """
     found = list(models)
     by_version = _endpoints_by_version(model_id__in=[model.pk for model in found])
     for model in found:
@@ -101,6 +105,7 @@ def models_complete(models: Iterable[Model]) -> list[Model]:
             model.latest.used_by = by_version[model.pk, model.latest.version]
         names = [by_version[key] for key in list(by_version) if key[0] == model.pk]
         model.used_by = sorted({name for some in names for name in some})
+    approvals_fill(model.latest for model in found if model.latest is not None)
     return found
 
 
@@ -113,6 +118,7 @@ def versions_complete(versions: Iterable[ModelVersion]) -> list[ModelVersion]:
     by_version = _endpoints_by_version(pk__in=[version.pk for version in found])
     for version in found:
         version.used_by = by_version[version.model_id, version.version]
+    approvals_fill(found)
     return found
 
 

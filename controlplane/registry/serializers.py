@@ -5,6 +5,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field, extend_schema_serializer
 from rest_framework import serializers
 
+from controlplane.registry.code_state import STATES, upload_code, version_code
 from controlplane.registry.models import Model, ModelVersion, Upload
 from controlplane.registry.types import CHUNK_BYTES, EMPTY_SHA256, LIMIT_FILES, STEP_TITLES
 
@@ -113,6 +114,24 @@ class InspectionSerializer(Fields):
     problems = InspectionProblemSerializer(many=True)
 
 
+class CodeReasonSerializer(Fields):
+    file = serializers.CharField()
+    kind = serializers.ChoiceField(choices=["python", "library", "pickle", "environment"])
+    message = serializers.CharField(help_text="one sentence for people")
+
+
+class CodeSerializer(Fields):
+    """Whether it brings code that nodes would run, and whether that may run here."""
+
+    state = serializers.ChoiceField(
+        choices=list(STATES),
+        help_text="none: no code; waiting: for an approval; refused: by SHOAL_CODE_POLICY",
+    )
+    reasons = CodeReasonSerializer(many=True)
+    approved_by = serializers.CharField(allow_null=True)
+    approved_at = serializers.DateTimeField(allow_null=True)
+
+
 class UploadErrorSerializer(Fields):
     code = serializers.CharField()
     message = serializers.CharField()
@@ -139,10 +158,15 @@ class UploadSerializer(Fields):
     state = serializers.ChoiceField(choices=Upload.State.choices)
     steps = UploadStepSerializer(many=True)
     inspection = InspectionSerializer(allow_null=True)
+    code = serializers.SerializerMethodField()
     manifest = FileEntrySerializer(many=True)
     error = UploadErrorSerializer(allow_null=True)
     created_at = serializers.DateTimeField()
     expires_at = serializers.DateTimeField()
+
+    @extend_schema_field(CodeSerializer)
+    def get_code(self, upload: Upload) -> dict[str, Any]:
+        return dict(CodeSerializer(upload_code(upload)).data)
 
     def get_chunk_size(self, upload: Upload) -> int:
         del upload
@@ -228,7 +252,12 @@ class ModelVersionSerializer(Fields):
     aliases = serializers.SerializerMethodField()
     repo_models = RepoModelSerializer(many=True)
     config_revisions = ConfigRevisionSerializer(many=True)
+    code = serializers.SerializerMethodField()
     used_by = serializers.ListField(child=serializers.CharField(), help_text="endpoint names")
+
+    @extend_schema_field(CodeSerializer)
+    def get_code(self, version: ModelVersion) -> dict[str, Any]:
+        return dict(CodeSerializer(version_code(version)).data)
 
     def get_aliases(self, version: ModelVersion) -> list[str]:
         return sorted(alias.name for alias in version.aliases.all())

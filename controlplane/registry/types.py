@@ -1,5 +1,6 @@
 """Values of the registry: limits, the steps of ingest, and what an inspection says."""
 
+import hashlib
 from dataclasses import dataclass
 from typing import Any, Final, NotRequired, TypedDict
 
@@ -90,3 +91,11 @@ def steps_new() -> list[Step]:
         Step(name=name, title=title, status="pending", detail="", started_at=None, ended_at=None)
         for name, title in STEP_TITLES.items()
     ]
+
+
+def manifest_digest(manifest: list[FileEntry]) -> str:
+    """SHA-256 over path, size and hash of every file in order of their paths."""
+    digest = hashlib.sha256()
+    for entry in sorted(manifest, key=lambda entry: entry["path"]):
+        digest.update(f"{entry['path']}\0{entry['size']}\0{entry['sha256']}\n".encode())
+    return digest.hexdigest()

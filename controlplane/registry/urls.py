@@ -24,6 +24,10 @@ urlpatterns = [
         "models/<str:name>/versions/<str:version>/restore",
         models.ModelVersionRestoreView.as_view(),
     ),
+    path(
+        "models/<str:name>/versions/<str:version>/approve",
+        models.ModelVersionApproveView.as_view(),
+    ),
     path("models/<str:name>/aliases/<str:alias>", contents.AliasView.as_view()),
     path("models/<str:name>/versions/<str:version>/usage", contents.UsageView.as_view()),
     path("models/<str:name>/versions/<str:version>/files", contents.FilesView.as_view()),

@@ -165,6 +165,7 @@ function version(model: string, number: number, over: Partial<ModelVersion> = {}
     tags: {},
     declared: {},
     warnings: [],
+    code: { state: "none", reasons: [], approved_by: null, approved_at: null },
     created_by: "maria",
     created_at: ago(number * 90_000),
     archived: false,

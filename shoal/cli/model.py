@@ -204,6 +204,28 @@ def restore(name: str, version: str | None, label: str | None, output: str) -> N
     del output
 
 
+@model.command(short_help="Let the code in a version run.")
+@name_option("Name of the model.", required=True)
+@click.option("--version", "-v", default="latest", show_default=True, help="A number, or an alias.")
+@az_options
+@output_option
+def approve(name: str, version: str, output: str) -> None:
+    """Let the code in a version run: Python, machine code, pickles. Needs the role admin.
+
+    What is approved are these files, under whatever name they are registered again.
+    """
+    from shoal.cli.report import note
+    from shoal.client import Client
+
+    with Client() as client:
+        shown = client.approve_model_version(name, version)
+    emit(shown["code"], output, lambda: _print_code(shown["code"]))
+    note(f"Model {name} version {shown['version']} {_APPROVAL[shown['code']['state']]}")
+
+
+_APPROVAL = {"none": "brings no code: it needs no approval", "allowed": "may run"}
+
+
 @model.command(short_help="Fetch a version's files.")
 @name_option("Name of the model.", required=True)
 @click.option("--version", "-v", required=True, help="A number, or latest.")
@@ -276,6 +298,20 @@ def _emit(entity: Any, output: str) -> None:
     emit(as_shown(entity), output, lambda: _print(entity.shown))
 
 
+def _print_code(code: Any) -> None:
+    for reason in code["reasons"]:
+        click.echo(f"  {reason['message']}")
+
+
+def _code_words(code: Any) -> str | None:
+    if not code or code["state"] == "none":
+        return None
+    words = {"allowed": "allowed", "waiting": "waits for approval", "refused": "refused here"}
+    why = "; ".join(reason["message"] for reason in code["reasons"])
+    by = f" by {code['approved_by']}" if code["approved_by"] else ""
+    return f"{words[code['state']]}{by}: {why}"
+
+
 def _print(item: Any) -> None:
     print_fields(
         {
@@ -285,6 +321,7 @@ def _print(item: Any) -> None:
             "Size": f"{byte_count(item['size'])} in {len(item.get('manifest', []))} files",
             "Digest": item["digest"],
             "Registered": f"{moment(item.get('created_at'))} by {item.get('created_by')}",
+            "Runs code": _code_words(item.get("code")),
             "Used by": item.get("used_by"),
         }
     )

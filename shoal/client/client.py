@@ -137,6 +137,11 @@ class Client(Administration):
         verb = "archive" if archived else "restore"
         self._transport.json("POST", f"/models/{quoted(name)}{one}/{verb}")
 
+    def approve_model_version(self, name: str, version: int | str) -> ModelVersion:
+        """Let the code in a version run; needs the permission ``code:upload``."""
+        path = f"/models/{quoted(name)}/versions/{version}/approve"
+        return cast(ModelVersion, self._transport.json("POST", path))
+
     def download_model(
         self, name: str, version: int | str, target: Path, *, on_bytes: OnBytes | None = None
     ) -> Path:

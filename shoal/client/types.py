@@ -72,6 +72,7 @@ class ModelVersion(TypedDict):
     archived: bool
     repo_models: list[RepoModel]
     config_revisions: list[dict[str, Any]]
+    code: dict[str, Any]
     used_by: list[str]
 
 

@@ -7,6 +7,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from controlplane.accounts.permissions import may
+from controlplane.accounts.policy import Permission
 from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
 from controlplane.core.requests import read_body, read_query
 from controlplane.deployments import services
@@ -52,13 +54,19 @@ class TryLoadsView(APIView):
         request=TryLoadInputSerializer,
         responses={
             202: TryLoadSerializer,
-            409: OpenApiResponse(description="`OutOfCapacity`, `TooManyTrials`"),
+            403: OpenApiResponse(description="`CodeNotAllowed`"),
+            409: OpenApiResponse(description="`OutOfCapacity`, `TooManyTrials`, `CodeNotApproved`"),
         },
     )
     def post(self, request: Request) -> Response:
         """Load it on a node and unload it again. Nothing that serves is touched."""
         values = read_body(TryLoadInputSerializer, request)
-        row = services.trial_start(**values, actor=actor(request), now=timezone.now())
+        row = services.trial_start(
+            **values,
+            actor=actor(request),
+            now=timezone.now(),
+            may_run_code=may(request, Permission.CODE),
+        )
         place = f"/api/v1/try-loads/{row.pk}"
         return Response(
             TryLoadSerializer(trial_shown(row)).data,

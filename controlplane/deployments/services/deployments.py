@@ -44,7 +44,7 @@ from controlplane.deployments.services.starting import (
     is_same,
     locked,
     not_deleting,
-    resolve,
+    resolve_to_run,
     rolling_open,
     running_as_asked,
     scaling_open,
@@ -68,7 +68,7 @@ def deploy(*, spec: Spec, endpoint: str, deployment: str, actor: str, now: datet
     it is under way returns the operation that is. Raises what ``deployment_create`` raises.
     """
     with transaction.atomic():
-        version, revision = resolve(spec)
+        version, revision = resolve_to_run(spec)
         name = endpoint or endpoint_name_for(spec.model)
         row = locked(name) or endpoint_create(name=name, actor=actor, now=now)
         not_deleting(row)
@@ -102,9 +102,9 @@ def deployment_create(
     """``replace``: what has this name and no traffic is taken over.
 
     Raises EndpointNotFound, NameInvalid, NameTaken, OperationInProgress, ModelNotDeployable,
-    ModelNotFound."""
+    ModelNotFound, CodeNotAllowed, CodeNotApproved."""
     with transaction.atomic():
-        version, revision = resolve(spec)
+        version, revision = resolve_to_run(spec)
         row = locked(endpoint)
         if row is None:
             raise EndpointNotFound(f"There is no endpoint called {endpoint}.")
@@ -186,7 +186,8 @@ def deployment_roll(
 
     What is not said stays as it is; ``probes``: liveness_probe, readiness_probe, None takes one
     away. Raises EndpointNotFound, DeploymentNotFound, ModelNotFound,
-    ModelNotDeployable, InstanceTypeUnknown, OperationInProgress, Conflict.
+    ModelNotDeployable, InstanceTypeUnknown, OperationInProgress, Conflict, CodeNotAllowed,
+    CodeNotApproved.
     """
     with transaction.atomic():
         locked(endpoint)
@@ -203,7 +204,7 @@ def deployment_roll(
                 version=version or ("latest" if model else str(now_runs.version)),
                 config_revision=config_revision,
             )
-            row.model_version, row.config_revision = resolve(spec)
+            row.model_version, row.config_revision = resolve_to_run(spec)
         if environment is not None:
             row.environment = environment
         if instance_type is not None:

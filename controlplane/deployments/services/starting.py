@@ -42,6 +42,7 @@ from controlplane.deployments.types import (
 )
 from controlplane.registry.models import ConfigRevision, ModelVersion
 from controlplane.registry.selectors import version_get
+from controlplane.registry.services.approvals import version_code_check
 
 BROKEN = (DeploymentState.FAILED, DeploymentState.CANCELED)
 
@@ -97,15 +98,26 @@ def resolve(spec: Spec) -> tuple[ModelVersion, ConfigRevision | None]:
         raise ModelNotDeployable(
             f"{version} is archived.", hints=("Restore it first.",), field="version"
         )
-    if spec.config_revision is None:
-        return version, version.config_revisions.order_by("-number").first()
-    revision = version.config_revisions.filter(number=spec.config_revision).first()
-    if revision is None and spec.config_revision != 0:
+    return version, _revision(version, spec.config_revision)
+
+
+def resolve_to_run(spec: Spec) -> tuple[ModelVersion, ConfigRevision | None]:
+    """The same, for what will be started. Raises CodeNotAllowed, CodeNotApproved besides."""
+    version, revision = resolve(spec)
+    version_code_check(version, revision)
+    return version, revision
+
+
+def _revision(version: ModelVersion, number: int | None) -> ConfigRevision | None:
+    if number is None:
+        return version.config_revisions.order_by("-number").first()
+    revision = version.config_revisions.filter(number=number).first()
+    if revision is None and number != 0:
         raise ModelNotDeployable(
-            f"{version} has no configuration revision {spec.config_revision}.",
+            f"{version} has no configuration revision {number}.",
             field="config_revision",
         )
-    return version, revision
+    return revision
 
 
 def instance_type_of(spec: Spec) -> InstanceType | None:

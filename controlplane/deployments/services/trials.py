@@ -33,6 +33,7 @@ from controlplane.deployments.types import (
 from controlplane.nodes.models import Node
 from controlplane.nodes.selectors import node_get
 from controlplane.nodes.services import node_generation_raise
+from controlplane.registry.services.approvals import edited_code_check, upload_code_check
 from wire.messages import ObservedReplica
 
 MOST_PER_NODE: Final = 4
@@ -51,13 +52,16 @@ def trial_start(
     timeout_s: int = 300,
     actor: str,
     now: datetime,
+    may_run_code: bool = False,
 ) -> TryLoad:
     """Have it loaded on ``node``, or on the best one. ``configs`` are texts that are not saved yet.
 
+    ``may_run_code``: the actor may have code run that nobody approved yet.
     Raises ModelNotFound, UploadNotFound, ModelNotDeployable, NodeNotFound, InstanceTypeUnknown,
-    TrialImpossible (no node can), TooManyTrials, Invalid.
+    TrialImpossible (no node can), TooManyTrials, Invalid, CodeNotAllowed, CodeNotApproved.
     """
     subject = subject_of(model, version, upload_id, config_revision)
+    _code_check(subject, configs or {}, may_run_code)
     kind = instance_type_wanted(instance_type) if instance_type else None
     with transaction.atomic():
         chosen, gpus = _place(subject, kind, node, now)
@@ -79,6 +83,14 @@ def trial_start(
         _record(row, actor, "trial.started", f"{actor} tries whether {row} loads")
         node_generation_raise([chosen.pk])
     return trial_get(row.pk)
+
+
+def _code_check(subject: Subject, texts: dict[str, str], may_run_code: bool) -> None:
+    """A trial runs code as a deployment does. Raises CodeNotAllowed, CodeNotApproved."""
+    if subject.upload is not None:
+        upload_code_check(subject.upload, texts, may_run_code=may_run_code)
+    elif subject.version is not None:
+        edited_code_check(subject.version, subject.revision, texts, may_run_code=may_run_code)
 
 
 def _place(

@@ -13,6 +13,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from controlplane.accounts.permissions import may
+from controlplane.accounts.policy import Permission
 from controlplane.core.etags import etag_of, if_match_check
 from controlplane.core.pagination import (
     PAGE_PARAMETERS,
@@ -30,7 +32,7 @@ from controlplane.registry.serializers import (
     ModelVersionPatchSerializer,
     ModelVersionSerializer,
 )
-from controlplane.registry.services import versions
+from controlplane.registry.services import approvals, versions
 
 ModelItemsSerializer = page_of(ModelSerializer)
 ModelVersionPageSerializer = page_of(ModelVersionSerializer)
@@ -113,6 +115,7 @@ class ModelsView(APIView):
             200: OpenApiResponse(ModelVersionSerializer, description="the same content as before"),
             201: ModelVersionSerializer,
             400: OpenApiResponse(description="`NameInvalid`, `ConfigInvalid` with `problems`"),
+            403: OpenApiResponse(description="`CodeNotAllowed`: no models with code here"),
             409: OpenApiResponse(
                 description="`UploadNotReady`, `ModelArchived`, `ModelVersionImmutable`"
             ),
@@ -122,7 +125,9 @@ class ModelsView(APIView):
         """Register a ready upload as a new model, or as the next version of one."""
         values = read_body(ModelInputSerializer, request)
         version, created = versions.model_version_register(
-            **values, actor=request.user.get_username()
+            **values,
+            actor=request.user.get_username(),
+            may_run_code=may(request, Permission.CODE),
         )
         code = status.HTTP_201_CREATED if created else status.HTTP_200_OK
         return Response(ModelVersionSerializer(version).data, status=code)
@@ -256,6 +261,25 @@ class ModelVersionRestoreView(APIView):
     )
     def post(self, request: Request, name: str, version: str) -> Response:
         row = versions.version_restore(
+            name=name, version=version, actor=request.user.get_username()
+        )
+        return Response(ModelVersionSerializer(row).data)
+
+
+class ModelVersionApproveView(APIView):
+    write_permission = Permission.CODE
+
+    @extend_schema(
+        operation_id="model_versions_approve",
+        request=None,
+        responses={
+            200: ModelVersionSerializer,
+            403: OpenApiResponse(description="`Forbidden`; `CodeNotAllowed`: no code here at all"),
+        },
+    )
+    def post(self, request: Request, name: str, version: str) -> Response:
+        """Let the code in it run: these files, under whatever name they come again."""
+        row = approvals.version_approve(
             name=name, version=version, actor=request.user.get_username()
         )
         return Response(ModelVersionSerializer(row).data)

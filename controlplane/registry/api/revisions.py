@@ -6,6 +6,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from controlplane.accounts.permissions import may
+from controlplane.accounts.policy import Permission
 from controlplane.core.errors import Invalid
 from controlplane.core.requests import read_body
 from controlplane.registry import inspector, selectors
@@ -45,6 +47,7 @@ class ConfigRevisionsView(APIView):
             name=name,
             version=version,
             actor=request.user.get_username(),
+            may_run_code=may(request, Permission.CODE),
             **values,
         )
         return Response(ConfigRevisionSerializer(revision).data, status=status.HTTP_201_CREATED)

@@ -10,6 +10,7 @@ from controlplane.core.errors import Invalid
 from controlplane.registry import inspector, selectors
 from controlplane.registry.errors import ConfigInvalid
 from controlplane.registry.models import ConfigRevision, ModelVersion
+from controlplane.registry.services.approvals import code_extend
 
 
 def revision_create(
@@ -20,11 +21,13 @@ def revision_create(
     message: str,
     base: int | None,
     actor: str,
+    may_run_code: bool = False,
 ) -> ConfigRevision:
     """``configs`` over revision ``base`` (the latest unless said; 0: the files) as the next one.
 
     ``None`` for a model takes its edit back. Texts are kept as they are, to the last comment.
-    Saying what the latest says already returns it. Raises ModelNotFound, RevisionNotFound,
+    Saying what the latest says already returns it. ``may_run_code``: the actor may approve what
+    code it names. Raises ModelNotFound, RevisionNotFound,
     ConfigInvalid with the ``problems``, Invalid.
     """
     row = selectors.version_get(name, version)
@@ -42,7 +45,11 @@ def revision_create(
     for model in configs:
         if model in edits:
             config_check(row, model, edits)
-    return _save(row, edits, message, number, actor)
+    with transaction.atomic():
+        revision = _save(row, edits, message, number, actor)
+        if may_run_code:
+            code_extend(selectors.version_get(name, row.version), actor=actor)
+    return revision
 
 
 def config_check(version: ModelVersion, model: str, texts: Mapping[str, str]) -> dict[str, Any]:
@@ -91,7 +98,6 @@ def text_check(
     )
 
 
-@transaction.atomic
 def _save(
     row: ModelVersion, edits: dict[str, str], message: str, base: int, actor: str
 ) -> ConfigRevision:

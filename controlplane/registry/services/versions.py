@@ -1,15 +1,16 @@
 """Models and their versions: registered from a ready upload, archived, restored, deleted."""
 
-import hashlib
 import re
 from collections.abc import Mapping
 from typing import Any, cast
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import ProtectedError
 
 from controlplane.core import events
 from controlplane.registry import inspector, selectors
+from controlplane.registry.code_state import upload_reasons
 from controlplane.registry.errors import (
     ConfigInvalid,
     InUse,
@@ -26,17 +27,10 @@ from controlplane.registry.models import (
     RepoModel,
     Upload,
 )
-from controlplane.registry.types import FileEntry, InspectedModel, Inspection, Proposal
+from controlplane.registry.services.approvals import code_approve, code_refuse
+from controlplane.registry.types import InspectedModel, Inspection, Proposal, manifest_digest
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,254}")
-
-
-def manifest_digest(manifest: list[FileEntry]) -> str:
-    """SHA-256 over path, size and hash of every file in order of their paths."""
-    digest = hashlib.sha256()
-    for entry in sorted(manifest, key=lambda entry: entry["path"]):
-        digest.update(f"{entry['path']}\0{entry['size']}\0{entry['sha256']}\n".encode())
-    return digest.hexdigest()
 
 
 def model_version_register(
@@ -50,11 +44,13 @@ def model_version_register(
     tags: dict[str, str] | None = None,
     declared: dict[str, Any] | None = None,
     apply_fixes: bool = False,
+    may_run_code: bool = False,
 ) -> tuple[ModelVersion, bool]:
     """The version, and whether it is new: the same content without edits is the version it was.
 
-    ``version`` asks for a number; one that exists must have the same content.
-    Raises NameInvalid, UploadStateConflict, ConfigInvalid, ModelArchived, ModelVersionImmutable.
+    ``version`` asks for a number; one that exists must have the same content. ``may_run_code``:
+    the actor may bring code, which is approved by this. Raises NameInvalid, UploadStateConflict,
+    ConfigInvalid, ModelArchived, ModelVersionImmutable, CodeNotAllowed.
     """
     if not NAME.fullmatch(name):
         raise NameInvalid(
@@ -70,9 +66,13 @@ def model_version_register(
             extra={"state": upload.state},
         )
     edits = configs_edited(upload.inspection, configs, apply_fixes=apply_fixes)
+    code_refuse(upload.filename, upload_reasons(upload, edits))
     words = {"description": description, "tags": tags or {}, "declared": declared or {}}
     message = "Edited while registering" if configs else "Completed while registering"
-    row, created = _register(upload, name, version, words, edits, message, actor)
+    with transaction.atomic():
+        row, created = _register(upload, name, version, words, edits, message, actor)
+        if may_run_code and settings.SHOAL_CODE_POLICY == "approved":
+            code_approve(row, actor=actor)
     return selectors.version_get(name, row.version), created
 
 
@@ -154,7 +154,6 @@ def _hints(errors: list[dict[str, Any]], proposal: Proposal | None) -> tuple[str
     return tuple(hints)
 
 
-@transaction.atomic
 def _register(
     upload: Upload,
     name: str,

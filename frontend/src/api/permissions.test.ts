@@ -6,9 +6,11 @@ import type { Permission, Role } from "./types";
 
 // The server's own stair, so that the sentence names the role that the server would let through.
 const POLICY = readFileSync(fileURLToPath(new URL("../../../controlplane/accounts/policy.py", import.meta.url)), "utf8");
+// What each permission is called outside: CODE = "code:upload".
+const VALUES = new Map([...POLICY.matchAll(/^ {4}([A-Z]+) = "([^"]+)"/gm)].map(([, name = "", value = ""]) => [name, value as Permission]));
 const STAIR = [...POLICY.matchAll(/\(Role\.([A-Z]+), frozenset\(\{([^}]*)\}\)\)/g)].map(([, role = "", more = ""]) => ({
   role: role.toLowerCase() as Role,
-  more: [...more.matchAll(/Permission\.([A-Z]+)/g)].map(([, name = ""]) => name.toLowerCase() as Permission),
+  more: [...more.matchAll(/Permission\.([A-Z]+)/g)].flatMap(([, name = ""]) => VALUES.get(name) ?? []),
 }));
 const heldBy = (role: Role): Permission[] =>
   STAIR.slice(0, STAIR.findIndex((step) => step.role === role) + 1).flatMap((step) => step.more);
@@ -21,10 +23,10 @@ test("the lowest role of each permission is the server's", () => {
 
 /** What is greyed out for each role. */
 const REFUSED: Record<Role, Permission[]> = {
-  viewer: ["invoke", "keys", "deploy", "operate", "administer"],
-  invoker: ["keys", "deploy", "operate", "administer"],
-  deployer: ["operate", "administer"],
-  operator: ["administer"],
+  viewer: ["invoke", "keys", "deploy", "operate", "code:upload", "administer"],
+  invoker: ["keys", "deploy", "operate", "code:upload", "administer"],
+  deployer: ["operate", "code:upload", "administer"],
+  operator: ["code:upload", "administer"],
   admin: [],
 };
 

@@ -11,6 +11,7 @@ export const LOWEST: Record<Permission, Role> = {
   keys: "deployer",
   deploy: "deployer",
   operate: "operator",
+  "code:upload": "admin",
   administer: "admin",
 };
 

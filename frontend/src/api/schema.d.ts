@@ -803,6 +803,23 @@ export interface paths {
         patch: operations["model_versions_update"];
         trace?: never;
     };
+    "/api/v1/models/{name}/versions/{version}/approve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Let the code in it run: these files, under whatever name they come again. */
+        post: operations["model_versions_approve"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/models/{name}/versions/{version}/archive": {
         parameters: {
             query?: never;
@@ -1672,6 +1689,22 @@ export interface components {
          * @enum {string}
          */
         CheckNameEnum: "reports" | "schedulable" | "labels" | "backends" | "machine" | "gpus" | "anti_affinity" | "disk_pressure" | "disk";
+        /** @description Whether it brings code that nodes would run, and whether that may run here. */
+        Code: {
+            /**
+             * @description none: no code; waiting: for an approval; refused: by SHOAL_CODE_POLICY
+             *
+             *     * `none` - none
+             *     * `allowed` - allowed
+             *     * `waiting` - waiting
+             *     * `refused` - refused
+             */
+            state: components["schemas"]["CodeStateEnum"];
+            reasons: components["schemas"]["CodeReason"][];
+            approved_by: string | null;
+            /** Format: date-time */
+            approved_at: string | null;
+        };
         /**
          * @description * `ClockSkew` - ClockSkew
          *     * `VersionSkew` - VersionSkew
@@ -1679,6 +1712,28 @@ export interface components {
          * @enum {string}
          */
         CodeEnum: "ClockSkew" | "VersionSkew" | "DiskPressure";
+        CodeReason: {
+            file: string;
+            kind: components["schemas"]["CodeReasonKindEnum"];
+            /** @description one sentence for people */
+            message: string;
+        };
+        /**
+         * @description * `python` - python
+         *     * `library` - library
+         *     * `pickle` - pickle
+         *     * `environment` - environment
+         * @enum {string}
+         */
+        CodeReasonKindEnum: "python" | "library" | "pickle" | "environment";
+        /**
+         * @description * `none` - none
+         *     * `allowed` - allowed
+         *     * `waiting` - waiting
+         *     * `refused` - refused
+         * @enum {string}
+         */
+        CodeStateEnum: "none" | "allowed" | "waiting" | "refused";
         /** @description Something odd about a node that works nevertheless. */
         Condition: {
             code: components["schemas"]["CodeEnum"];
@@ -2690,6 +2745,7 @@ export interface components {
             readonly aliases: string[];
             repo_models: components["schemas"]["RepoModel"][];
             config_revisions: components["schemas"]["ConfigRevision"][];
+            readonly code: components["schemas"]["Code"];
             /** @description endpoint names */
             used_by: string[];
         };
@@ -3107,10 +3163,11 @@ export interface components {
          *     * `keys` - keys
          *     * `deploy` - deploy
          *     * `operate` - operate
+         *     * `code:upload` - code:upload
          *     * `administer` - administer
          * @enum {string}
          */
-        PermissionsEnum: "read" | "account" | "invoke" | "keys" | "deploy" | "operate" | "administer";
+        PermissionsEnum: "read" | "account" | "invoke" | "keys" | "deploy" | "operate" | "code:upload" | "administer";
         Placement: {
             items: components["schemas"]["Verdict"][];
         };
@@ -3389,10 +3446,11 @@ export interface components {
          *     * `keys` - keys
          *     * `deploy` - deploy
          *     * `operate` - operate
+         *     * `code:upload` - code:upload
          *     * `administer` - administer
          * @enum {string}
          */
-        ScopesEnum: "read" | "invoke" | "keys" | "deploy" | "operate" | "administer";
+        ScopesEnum: "read" | "invoke" | "keys" | "deploy" | "operate" | "code:upload" | "administer";
         ScrapeLabels: {
             endpoint: string;
             deployment: string;
@@ -3859,6 +3917,7 @@ export interface components {
             state: components["schemas"]["UploadStateEnum"];
             steps: components["schemas"]["UploadStep"][];
             inspection: components["schemas"]["Inspection"] | null;
+            readonly code: components["schemas"]["Code"];
             manifest: components["schemas"]["FileEntry"][];
             error: components["schemas"]["UploadError"] | null;
             /** Format: date-time */
@@ -9403,7 +9462,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description the role, or the token's scopes, do not allow this */
+            /** @description `CodeNotAllowed`: no models with code here */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -10530,6 +10589,103 @@ export interface operations {
             };
             /** @description the body is of another type than the one documented */
             415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description `IdempotencyKeyReused`: this key was used for another request */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description a neighbour cannot be reached now; nothing was changed */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    model_versions_approve: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description the same request sent twice under one key is done once, and answered twice */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                name: string;
+                version: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelVersion"];
+                };
+            };
+            /** @description the input breaks a rule; `field` names it */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description no credentials, or none that are valid any more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description `Forbidden`; `CodeNotAllowed`: no code here at all */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description what the path or the body names does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description only JSON can be had here */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description it exists already, or its state forbids this */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -14424,7 +14580,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description the role, or the token's scopes, do not allow this */
+            /** @description `CodeNotAllowed` */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -14451,7 +14607,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description `OutOfCapacity`, `TooManyTrials` */
+            /** @description `OutOfCapacity`, `TooManyTrials`, `CodeNotApproved` */
             409: {
                 headers: {
                     [name: string]: unknown;

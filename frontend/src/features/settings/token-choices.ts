@@ -7,6 +7,7 @@ export const SCOPE_WORDS: readonly { scope: Scope; words: string }[] = [
   { scope: "deploy", words: "Change models, endpoints, deployments, traffic" },
   { scope: "keys", words: "See and renew the keys of endpoints" },
   { scope: "operate", words: "Join, cordon, drain and remove nodes" },
+  { scope: "code:upload", words: "Bring and approve models that run code" },
   { scope: "administer", words: "Manage people and storage" },
 ];
 

@@ -20,6 +20,7 @@ from controlplane.accounts.services import token_create
 from tests.support.people import make_user
 
 R, A, V, K, D, N, X = "read", "account", "invoke", "keys", "deploy", "operate", "administer"
+C = "code:upload"
 OPEN = "open"  # to strangers as well
 
 MATRIX: dict[str, dict[str, str]] = {
@@ -45,6 +46,7 @@ MATRIX: dict[str, dict[str, str]] = {
     "models/<str:name>/versions/<str:version>": {"GET": R, "PATCH": D, "DELETE": D},
     "models/<str:name>/versions/<str:version>/archive": {"POST": D},
     "models/<str:name>/versions/<str:version>/restore": {"POST": D},
+    "models/<str:name>/versions/<str:version>/approve": {"POST": C},
     "models/<str:name>/aliases/<str:alias>": {"PUT": D, "DELETE": D},
     "models/<str:name>/versions/<str:version>/usage": {"GET": R},
     "models/<str:name>/versions/<str:version>/files": {"GET": R},
@@ -119,10 +121,10 @@ MAY: dict[str, set[str]] = {
     "invoker": {R, A, V},
     "deployer": {R, A, V, K, D},
     "operator": {R, A, V, K, D, N},
-    "admin": {R, A, V, K, D, N, X},
+    "admin": {R, A, V, K, D, N, X, C},
 }
 # A token limited to one of these may do this and read; never make tokens.
-SCOPED: dict[str, set[str]] = {scope: {R, scope} for scope in (R, V, K, D, N, X)}
+SCOPED: dict[str, set[str]] = {scope: {R, scope} for scope in (R, V, K, D, N, X, C)}
 
 
 def patterns(route: str = "", found: Any = None) -> Iterator[tuple[str, Any]]:

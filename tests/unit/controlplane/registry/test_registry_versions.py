@@ -21,7 +21,7 @@ from controlplane.registry.models import (
 )
 from controlplane.registry.selectors import models_called
 from controlplane.registry.services import versions
-from controlplane.registry.services.versions import manifest_digest
+from controlplane.registry.types import manifest_digest
 
 Send = Callable[..., Upload]
 

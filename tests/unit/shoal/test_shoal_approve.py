@@ -1,0 +1,43 @@
+"""`shoal model approve`: what is asked, what is printed, and the refusal as the server words it."""
+
+from typing import Any
+
+import httpx
+import pytest
+
+from shoal.cli.main import main
+from tests.support.shoal_server import FakeServer, problem
+
+Capture = pytest.CaptureFixture[str]
+CODE: dict[str, Any] = {
+    "state": "allowed",
+    "reasons": [{"file": "m/1/model.py", "kind": "python", "message": "m/1/model.py is Python."}],
+    "approved_by": "ada",
+    "approved_at": "2026-01-01T00:00:00Z",
+}
+
+
+def answer(code: dict[str, Any]) -> Any:
+    return lambda _: httpx.Response(200, json={"model": "m", "version": 3, "code": code})
+
+
+def test_a_version_is_approved_by_its_number(installed: FakeServer, capsys: Capture) -> None:
+    installed.fail_next("POST /models/m/versions/3/approve", answer(CODE))
+    assert main(["model", "approve", "--name", "m", "--version", "3"]) == 0
+    said = capsys.readouterr()
+    assert "m/1/model.py is Python." in said.out
+    assert "Model m version 3 may run" in said.err
+
+
+def test_the_newest_is_meant_unless_said(installed: FakeServer, capsys: Capture) -> None:
+    none = {"state": "none", "reasons": [], "approved_by": None, "approved_at": None}
+    installed.fail_next("POST /models/m/versions/latest/approve", answer(none))
+    assert main(["model", "approve", "--name", "m"]) == 0
+    assert "needs no approval" in capsys.readouterr().err
+
+
+def test_who_may_not_is_told_who_may(installed: FakeServer, capsys: Capture) -> None:
+    refusal = problem(403, "Forbidden", "This needs the role admin or a higher one.")
+    installed.fail_next("POST /models/m/versions/latest/approve", lambda _: refusal)
+    assert main(["model", "approve", "--name", "m"]) == 1
+    assert "role admin" in capsys.readouterr().err
