@@ -193,6 +193,16 @@ function peopleRoute(method: string, path: string[], query: URLSearchParams, bod
   return ok({ ...found });
 }
 
+function operationFits(one: (typeof operations)[number], query: URLSearchParams): boolean {
+  const [since, until] = [query.get("since"), query.get("until")];
+  const is = (name: string, value: string) => !query.get(name) || query.get(name) === value;
+  return (
+    is("state", one.state) && is("kind", one.kind) && is("actor", one.created_by) &&
+    `${one.endpoint} ${one.deployment}`.includes(query.get("q") ?? "") &&
+    (!since || one.created_at >= since) && (!until || one.created_at < until)
+  );
+}
+
 export function answer({ method, path, query, body }: MockRequest): MockAnswer {
   const [head, ...rest] = path;
   const [first, second] = rest;
@@ -227,7 +237,7 @@ export function answer({ method, path, query, body }: MockRequest): MockAnswer {
     }
     case "operations": {
       const endpoint = query.get("endpoint");
-      if (!first) return list(endpoint ? operations.filter((one) => one.endpoint === endpoint) : operations);
+      if (!first) return list(operations.filter((one) => operationFits(one, query)).filter((one) => !endpoint || one.endpoint === endpoint));
       return ok(operations.find((one) => one.id === first) ?? operations[0]);
     }
     case "events":

@@ -51,6 +51,8 @@ const ROUTES = {
   "wizard-placement": "/deploy/new?model=digits&version=3&step=placement",
   "wizard-deploy": "/deploy/new?model=digits&version=3&step=deploy",
   operations: "/operations",
+  "operations-days": "/operations?kind=deploy&when=2026-01-01..2099-12-31",
+  operation: "/deploy/51ad90c4-bb",
   activity: "/activity",
   event: "/activity?event=895",
   system: "/system",

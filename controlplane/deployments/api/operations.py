@@ -1,5 +1,7 @@
 """REST of operations. Waiting for an operation holds no thread."""
 
+from datetime import datetime
+
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
@@ -16,7 +18,7 @@ from controlplane.deployments.selectors.overview import operation_state
 from controlplane.deployments.serializers.operations import (
     OperationSerializer,
 )
-from controlplane.deployments.types import ACTIVE, OperationState
+from controlplane.deployments.types import ACTIVE, OperationKind, OperationState
 
 OperationPageSerializer = page_of(OperationSerializer)
 
@@ -26,6 +28,12 @@ class OperationQuery(PageQuery):
     state = serializers.ChoiceField(
         OperationState.choices, required=False, default="", allow_blank=True
     )
+    kind = serializers.ChoiceField(
+        OperationKind.choices, required=False, default="", allow_blank=True
+    )
+    actor = serializers.CharField(required=False, default="", allow_blank=True)
+    since = serializers.DateTimeField(required=False, default=None)
+    until = serializers.DateTimeField(required=False, default=None)
 
 
 class OperationsView(APIView):
@@ -37,17 +45,20 @@ class OperationsView(APIView):
             OpenApiParameter(
                 "state", str, enum=list(OperationState.values), description="only those in it"
             ),
+            OpenApiParameter(
+                "kind", str, enum=list(OperationKind.values), description="only those that do this"
+            ),
+            OpenApiParameter("actor", str, description="only those that this person began"),
+            OpenApiParameter("since", datetime, description="only those begun then or later"),
+            OpenApiParameter("until", datetime, description="only those begun before"),
         ],
         responses=OperationPageSerializer,
     )
     def get(self, request: Request) -> Response:
         query = read_query(OperationQuery, request)
-        rows = selectors.operation_list(query["endpoint"], query["state"])
-        if query["q"]:
-            rows = rows.filter(endpoint__icontains=query["q"])
-        page = paginate(
-            rows, limit=query["limit"], cursor=query["cursor"], order=["-created_at", "-id"]
-        )
+        limit, cursor = query.pop("limit"), query.pop("cursor")
+        rows = selectors.OperationFilter(**query).rows()
+        page = paginate(rows, limit=limit, cursor=cursor, order=["-created_at", "-id"])
         items = [selectors.operation_shown(operation) for operation in page.items]
         body = {"items": items, "next_cursor": page.next_cursor}
         return Response(OperationPageSerializer(body).data)

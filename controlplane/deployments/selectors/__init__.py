@@ -10,6 +10,7 @@ from controlplane.deployments.selectors.routing import (
     routing_view,
 )
 from controlplane.deployments.selectors.rows import (
+    OperationFilter,
     deployment_get,
     endpoint_get,
     endpoint_list,
@@ -29,6 +30,7 @@ from controlplane.deployments.selectors.shown import (
 
 __all__ = [
     "KeyHash",
+    "OperationFilter",
     "RateLimit",
     "RoutedDeployment",
     "RoutedEndpoint",

@@ -1,6 +1,9 @@
 """Finding endpoints, deployments and operations."""
 
-from django.db.models import Prefetch, QuerySet
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Prefetch, Q, QuerySet
 
 from controlplane.deployments.errors import (
     DeploymentNotFound,
@@ -59,10 +62,37 @@ def revision_list(endpoint: str, name: str) -> list[DeploymentRevision]:
     return found
 
 
-def operation_list(endpoint: str = "", state: str = "") -> QuerySet[Operation]:
-    """Those of ``endpoint``, in ``state``; an empty text stands for all."""
-    wanted = {"endpoint": endpoint, "state": state}
-    return Operation.objects.filter(**{name: value for name, value in wanted.items() if value})
+def operation_list(endpoint: str = "") -> QuerySet[Operation]:
+    """Those of ``endpoint``; an empty text stands for all."""
+    return Operation.objects.filter(endpoint=endpoint) if endpoint else Operation.objects.all()
+
+
+@dataclass(frozen=True, slots=True)
+class OperationFilter:
+    """Empty fields let everything through."""
+
+    endpoint: str = ""
+    state: str = ""
+    kind: str = ""
+    actor: str = ""
+    q: str = ""  # in the name of the endpoint or the deployment
+    since: datetime | None = None
+    until: datetime | None = None  # not included
+
+    def rows(self) -> QuerySet[Operation]:
+        wanted = {
+            "state": self.state,
+            "kind": self.kind,
+            "created_by": self.actor,
+            "created_at__gte": self.since,
+            "created_at__lt": self.until,
+        }
+        rows = operation_list(self.endpoint).filter(
+            **{name: value for name, value in wanted.items() if value}
+        )
+        if self.q:
+            rows = rows.filter(Q(endpoint__icontains=self.q) | Q(deployment__icontains=self.q))
+        return rows
 
 
 def operation_get(operation_id: str) -> Operation:

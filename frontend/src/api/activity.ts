@@ -10,6 +10,8 @@ export interface EventFilter {
   subject?: string;
   actor?: string;
   severity?: EventItem["severity"];
+  since?: string;
+  until?: string;
 }
 
 const PAGE = 100;

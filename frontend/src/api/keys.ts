@@ -27,6 +27,7 @@ export const keys = {
   operations: {
     all: ["operations"] as const,
     list: (search: Record<string, unknown>) => ["operations", "list", search] as const,
+    pages: (filter: Record<string, unknown>) => ["operations", "pages", filter] as const,
     one: (id: string) => ["operations", "one", id] as const,
   },
   activity: (filter: Record<string, unknown>) => ["events", "activity", filter] as const,

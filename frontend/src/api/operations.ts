@@ -1,5 +1,5 @@
 /** Operations (long-running changes with stages), events and the overview. */
-import { queryOptions } from "@tanstack/react-query";
+import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { apiPath, get, post } from "./client";
 import { keys } from "./keys";
 import type { EventItem, Operation, Overview, Page } from "./types";
@@ -18,6 +18,27 @@ export const operationsQuery = (search: OperationSearch = {}) =>
   queryOptions({
     queryKey: keys.operations.list(search),
     queryFn: ({ signal }) => get<Page<Operation>>(apiPath("operations"), { query: search, signal }),
+  });
+
+export interface OperationFilter {
+  q?: string;
+  state?: Operation["state"];
+  kind?: Operation["kind"];
+  actor?: string;
+  since?: string;
+  until?: string;
+}
+
+const PAGE = 50;
+
+/** All of them, newest first, page by page. */
+export const operationPagesQuery = (filter: OperationFilter) =>
+  infiniteQueryOptions({
+    queryKey: keys.operations.pages({ ...filter }),
+    queryFn: ({ pageParam, signal }) =>
+      get<Page<Operation>>(apiPath("operations"), { query: { ...filter, cursor: pageParam, limit: PAGE }, signal }),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next_cursor,
   });
 
 export const operationQuery = (id: string) =>

@@ -12415,16 +12415,24 @@ export interface operations {
     operations_list: {
         parameters: {
             query?: {
+                /** @description only those that this person began */
+                actor?: string;
                 /** @description `next_cursor` of the page before */
                 cursor?: string;
                 /** @description only those of this endpoint */
                 endpoint?: string;
+                /** @description only those that do this */
+                kind?: "delete-deployment" | "delete-endpoint" | "deploy" | "scale";
                 /** @description 1 to 500, default 50 */
                 limit?: number;
                 /** @description Only items whose name contains this */
                 q?: string;
+                /** @description only those begun then or later */
+                since?: string;
                 /** @description only those in it */
                 state?: "Canceled" | "Failed" | "Queued" | "Running" | "Succeeded";
+                /** @description only those begun before */
+                until?: string;
             };
             header?: never;
             path?: never;

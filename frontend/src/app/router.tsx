@@ -29,6 +29,7 @@ import {
   metricsSearch,
   nodeCacheSearch,
   nodeLogSearch,
+  operationsSearch,
   modelsSearch,
   repoModelSearch,
   usersSearch,
@@ -276,7 +277,7 @@ const nodeLogs = createRoute({
 const operations = createRoute({
   getParentRoute: () => app,
   path: "/operations",
-  validateSearch: listSearch,
+  validateSearch: operationsSearch,
   component: lazyRouteComponent(() => import("@/features/operations/pages/operations-page"), "OperationsPage"),
 });
 

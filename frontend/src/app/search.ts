@@ -1,4 +1,5 @@
 /** Search parameters: unknown or bad values fall back to the default, so that an old link still opens. */
+import { isWhen } from "@/components/when";
 import { parseRange } from "./time-range";
 
 type Raw = Record<string, unknown>;
@@ -101,6 +102,20 @@ export const eventSearch = (raw: Raw) => compact({ kind: text(raw["kind"]), even
 export const usersSearch = (raw: Raw) => compact({ q: text(raw["q"]) });
 export const nodeCacheSearch = (raw: Raw) => compact({ q: text(raw["q"]) });
 export const nodeLogSearch = (raw: Raw) => compact({ replica: text(raw["replica"]), q: text(raw["q"]) });
+const when = (value: unknown): string | undefined => {
+  const asked = text(value);
+  return isWhen(asked) ? asked : undefined;
+};
+export const OPERATION_STATES = ["Queued", "Running", "Succeeded", "Failed", "Canceled"] as const;
+export const OPERATION_KINDS = ["deploy", "scale", "delete-deployment", "delete-endpoint"] as const;
+export const operationsSearch = (raw: Raw) =>
+  compact({
+    q: text(raw["q"]),
+    status: oneOf(raw["status"], OPERATION_STATES),
+    kind: oneOf(raw["kind"], OPERATION_KINDS),
+    actor: text(raw["actor"]),
+    when: when(raw["when"]),
+  });
 export const SEVERITIES = ["info", "warning", "error"] as const;
 export const activitySearch = (raw: Raw) =>
   compact({
@@ -109,6 +124,7 @@ export const activitySearch = (raw: Raw) =>
     actor: text(raw["actor"]),
     kind: text(raw["kind"]),
     severity: oneOf(raw["severity"], SEVERITIES),
+    when: when(raw["when"]),
     event: positive(raw["event"]),
   });
 export const loginSearch = (raw: Raw) => compact({ next: text(raw["next"]) });

@@ -17,6 +17,14 @@ export function operationTitle(operation: Operation): string {
   }
 }
 
+/** Kinds of operations, as a filter names them. */
+export const KIND_WORDS: Record<Operation["kind"], string> = {
+  deploy: "Deploy",
+  scale: "Scale",
+  "delete-deployment": "Delete a deployment",
+  "delete-endpoint": "Delete an endpoint",
+};
+
 /** The stage that is under way or has failed. */
 export function currentStage(operation: Operation): string {
   const stage = operation.stages.find((item) => item.status === "running" || item.status === "failed");

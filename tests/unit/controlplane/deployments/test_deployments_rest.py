@@ -1,6 +1,7 @@
 """The rest of REST: shares that are changed one by one, restarts, an endpoint's own OpenAPI
 document, hints on every error, and how many queries lists may take."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import jsonschema_rs
@@ -11,7 +12,7 @@ from rest_framework.test import APIClient
 
 from controlplane.core import events
 from controlplane.deployments import services
-from controlplane.deployments.models import Endpoint, Replica
+from controlplane.deployments.models import Endpoint, Operation, Replica
 from tests.support.registered_models import model_register
 from tests.support.simulated_node import SimulatedNode, gateway_confirms
 
@@ -135,6 +136,50 @@ def test_every_error_says_what_to_try(
     answer = api.generic(method, path, body, content_type)
     assert (answer.status_code, answer["Content-Type"]) == (status, "application/problem+json")
     assert answer.json()["hints"]
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ({}, ["d", "c", "b", "a"]),
+        ({"kind": "deploy"}, ["c", "a"]),
+        ({"kind": "deploy", "state": "Failed"}, ["c"]),
+        ({"actor": "dora"}, ["b"]),
+        ({"actor": "dor"}, []),
+        ({"q": "digi"}, ["c", "b", "a"]),
+        ({"q": "GREEN"}, ["d"]),
+        ({"since": "2026-11-02T00:00:00Z"}, ["d", "c", "b"]),
+        ({"since": "2026-11-02T01:00:00+01:00", "until": "2026-11-04T00:00:00Z"}, ["c", "b"]),
+    ],
+)
+def test_operations_are_filtered(api: APIClient, query: dict[str, str], found: list[str]) -> None:
+    rows = [
+        ("a", "deploy", "digits", "blue", "Succeeded", "maria"),
+        ("b", "scale", "digits", "blue", "Succeeded", "dora"),
+        ("c", "deploy", "digits", "blue", "Failed", "maria"),
+        ("d", "delete-deployment", "faces", "green", "Running", "maria"),
+    ]
+    for day, (pk, kind, endpoint, deployment, state, actor) in enumerate(rows, start=1):
+        at = datetime(2026, 11, day, tzinfo=UTC)
+        row = Operation.objects.create(
+            id=pk,
+            kind=kind,
+            endpoint=endpoint,
+            deployment=deployment,
+            state=state,
+            created_by=actor,
+            deadline_at=at,
+        )
+        Operation.objects.filter(pk=row.pk).update(created_at=at)
+    answer = api.get("/api/v1/operations", query)
+    assert [item["id"] for item in answer.json()["items"]] == found
+
+
+@pytest.mark.parametrize("query", [{"kind": "rename"}, {"state": "Done"}, {"since": "yesterday"}])
+def test_a_wrong_filter_of_operations_is_named(api: APIClient, query: dict[str, str]) -> None:
+    answer = api.get("/api/v1/operations", query)
+    assert answer.status_code == 400
+    assert answer.json()["field"] == next(iter(query))
 
 
 LISTS = {

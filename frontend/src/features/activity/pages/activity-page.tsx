@@ -3,6 +3,7 @@ import { Button, Select } from "@mantine/core";
 import { IconDownload, IconListDetails } from "@tabler/icons-react";
 import { useInfiniteQuery, useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useMemo } from "react";
 import { activityQuery, type EventFilter, EXPORT_LIMIT, exportAddress, readAll } from "@/api/activity";
 import { useRefusal } from "@/api/permissions";
 import type { EventItem } from "@/api/types";
@@ -19,6 +20,8 @@ import { Segmented } from "@/components/segmented";
 import { Chip, ToneIcon } from "@/components/status";
 import { Time } from "@/components/time";
 import toolbar from "@/components/toolbar.module.css";
+import { WhenFilter, WhoFilter } from "@/components/when-filter";
+import { whenBounds } from "@/components/when";
 import { useEvents } from "@/live/hooks";
 import { EventDrawer } from "../components/event-drawer";
 import { VerifyLog } from "../components/verify-log";
@@ -64,8 +67,10 @@ export function ActivityPage() {
   const search = useSearch({ from: "/app/activity" });
   const navigate = useNavigate({ from: "/activity" });
   const queryClient = useQueryClient();
-  const { event: chosen, ...filter } = search;
-  const wanted: EventFilter = filter;
+  const { event: chosen, when, ...filter } = search;
+  // why not at each render: "the last hour" would be another question each time.
+  const bounds = useMemo(() => whenBounds(when), [when]);
+  const wanted: EventFilter = { ...filter, ...bounds };
   const query = activityQuery(wanted);
   const { data, error, isPending, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = useInfiniteQuery(query);
   useEvents(() => void queryClient.invalidateQueries({ queryKey: query.queryKey }));
@@ -81,7 +86,7 @@ export function ActivityPage() {
     onError: (problem) => notifyProblem(problem, "The events could not be saved"),
   });
   const mayNotExport = useRefusal("operate") !== undefined;
-  const filtered = Object.values(filter).some(Boolean);
+  const filtered = Object.values(filter).some(Boolean) || when !== undefined;
   return (
     <>
       <PageHeader
@@ -119,14 +124,11 @@ export function ActivityPage() {
           options={SEVERITIES}
           onChange={(value) => set({ severity: value === "all" ? undefined : (value as "warning" | "error") })}
         />
+        <WhoFilter value={filter.actor} names={rows?.map((row) => row.actor) ?? []} onChange={(actor) => set({ actor })} />
+        <WhenFilter value={when} onChange={(next) => set({ when: next })} />
         {filter.subject ? (
           <Button variant="light" onClick={() => set({ subject: "" })}>
             {filter.subject} ×
-          </Button>
-        ) : null}
-        {filter.actor ? (
-          <Button variant="light" onClick={() => set({ actor: "" })}>
-            by {filter.actor} ×
           </Button>
         ) : null}
       </div>

@@ -2,9 +2,11 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { keys } from "@/api/keys";
+import { apiPath } from "@/api/client";
 import { cancelOperation, isFinished, operationQuery, retryOperation } from "@/api/operations";
 import type { Operation } from "@/api/types";
 import { paths } from "@/app/paths";
+import { AsCodeButton, type Recipe } from "@/components/as-code";
 import { Card } from "@/components/card";
 import { elapsed } from "@/components/format";
 import { PageHeader, usePageTitle } from "@/components/page-header";
@@ -57,6 +59,21 @@ function titleOf({ kind, deployment, endpoint }: Operation): string {
   return deployment ? `${verb} ${deployment} ${kind === "deploy" ? "to" : "of"} ${endpoint}` : `${verb} ${endpoint}`;
 }
 
+/** Following it and stopping it while it runs; doing the same again once it has failed. */
+function operationRecipe(operation: Operation): Recipe {
+  const { id, state } = operation;
+  const show = { method: "GET", path: apiPath("operations", id), note: "Its stages" } as const;
+  if (!isFinished(operation)) {
+    return {
+      title: titleOf(operation),
+      cli: [["shoal", "operation", "watch", id], ["shoal", "operation", "cancel", id]],
+      api: [show, { method: "POST", path: apiPath("operations", id, "cancel"), note: "Stop it" }],
+    };
+  }
+  const again = { method: "POST", path: apiPath("operations", id, "retry"), note: "The same again" } as const;
+  return { title: titleOf(operation), cli: [["shoal", "operation", "show", id]], api: state === "Succeeded" ? [show] : [show, again] };
+}
+
 function OperationView({ operation }: { operation: Operation }) {
   const queryClient = useQueryClient();
   const navigate = useNavigate();
@@ -78,11 +95,14 @@ function OperationView({ operation }: { operation: Operation }) {
         title={titleOf(operation)}
         beside={<Status state={operation.state} />}
         actions={
-          finished ? undefined : (
-            <RefusingButton needs="deploy" variant="default" onClick={() => cancel.mutate()} loading={cancel.isPending}>
-              Cancel
-            </RefusingButton>
-          )
+          <>
+            <AsCodeButton recipe={() => operationRecipe(operation)} />
+            {finished ? null : (
+              <RefusingButton needs="deploy" variant="default" onClick={() => cancel.mutate()} loading={cancel.isPending}>
+                Cancel
+              </RefusingButton>
+            )}
+          </>
         }
         subtitle={
           <>

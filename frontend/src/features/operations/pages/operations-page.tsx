@@ -1,25 +1,27 @@
-/** Every change that took a while, newest first. */
+/** Every change that took a while, newest first; what it is filtered by lives in the address. */
+import { Button, Select } from "@mantine/core";
 import { IconHistory } from "@tabler/icons-react";
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { operationsQuery } from "@/api/operations";
+import { useMemo } from "react";
+import { type OperationFilter, operationPagesQuery } from "@/api/operations";
 import type { Operation } from "@/api/types";
 import { paths } from "@/app/paths";
+import { OPERATION_KINDS, OPERATION_STATES, type operationsSearch } from "@/app/search";
 import { Card } from "@/components/card";
 import { type Column, DataTable } from "@/components/data-table";
 import { EmptyState } from "@/components/empty-state";
+import { LoadProblem } from "@/components/forbidden";
 import { elapsed } from "@/components/format";
 import { ListFilter } from "@/components/list-filter";
-import { currentStage, operationTitle } from "@/components/operation-words";
+import { currentStage, KIND_WORDS, operationTitle } from "@/components/operation-words";
 import { PageHeader, usePageTitle } from "@/components/page-header";
-import { ProblemCard } from "@/components/problem-card";
 import { Segmented } from "@/components/segmented";
 import { Status } from "@/components/status";
 import { Time } from "@/components/time";
 import toolbar from "@/components/toolbar.module.css";
-
-const LATEST = 200;
-const STATES = ["Running", "Succeeded", "Failed", "Canceled"] as const;
+import { whenBounds } from "@/components/when";
+import { WhenFilter, WhoFilter } from "@/components/when-filter";
 
 const COLUMNS: Column<Operation>[] = [
   {
@@ -36,69 +38,66 @@ const COLUMNS: Column<Operation>[] = [
   },
   { id: "state", header: "Status", width: 130, cell: (row) => <Status state={row.state} /> },
   { id: "stage", header: "Stage", hideBelow: "md", cell: (row) => currentStage(row) || <span className="muted">–</span> },
-  { id: "took", header: "Took", align: "right", width: 90, cell: (row) => elapsed(row.created_at, row.finished_at) },
-  { id: "when", header: "Started", width: 130, cell: (row) => <Time at={row.created_at} /> },
+  { id: "took", header: "Took", align: "right", width: 90, hideBelow: "sm", cell: (row) => elapsed(row.created_at, row.finished_at) },
+  { id: "when", header: "Started", width: 150, cell: (row) => <Time at={row.created_at} /> },
   { id: "by", header: "By", width: 120, hideBelow: "sm", cell: (row) => row.created_by },
 ];
+
+const STATES = ["All", ...OPERATION_STATES].map((value) => ({ value, label: value }));
+const KINDS = OPERATION_KINDS.map((value) => ({ value, label: KIND_WORDS[value] }));
+
+function useOperations({ status, when, ...rest }: ReturnType<typeof operationsSearch>) {
+  // why not at each render: "the last hour" would be another question each time.
+  const bounds = useMemo(() => whenBounds(when), [when]);
+  const filter: OperationFilter = { ...rest, ...bounds, ...(status ? { state: status } : {}) };
+  return useInfiniteQuery({ ...operationPagesQuery(filter), placeholderData: keepPreviousData, refetchInterval: 5_000 });
+}
 
 export function OperationsPage() {
   usePageTitle("Operations");
   const search = useSearch({ from: "/app/operations" });
   const navigate = useNavigate({ from: "/operations" });
   const open = useNavigate();
-  const { data, error, isPending, refetch } = useQuery({
-    ...operationsQuery({ state: STATES.find((state) => state === search.status), limit: LATEST }),
-    placeholderData: keepPreviousData,
-    refetchInterval: 5_000,
-  });
-  const needle = (search.q ?? "").trim().toLowerCase();
-  const rows = data?.items.filter(
-    (item) => operationTitle(item).toLowerCase().includes(needle) && (!search.status || item.state === search.status),
-  );
+  const { data, error, isPending, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useOperations(search);
+  const rows = data?.pages.flatMap((page) => page.items);
+  const set = (change: Partial<Record<keyof typeof search, string | undefined>>) =>
+    void navigate({ search: (old) => Object.fromEntries(Object.entries({ ...old, ...change }).filter(([, value]) => value)), replace: true });
   return (
     <>
-      <PageHeader title="Operations" />
+      <PageHeader title="Operations" subtitle="Every change that took a while, with its stages" />
+      <div className={toolbar["toolbar"]}>
+        <ListFilter label="Filter operations" value={search.q ?? ""} onChange={(q) => set({ q })} />
+        <Segmented label="Status" value={search.status ?? "All"} options={STATES} onChange={(value) => set({ status: value === "All" ? undefined : value })} />
+        <Select aria-label="Kind" placeholder="Any kind" w={170} clearable data={KINDS} value={search.kind ?? null} onChange={(kind) => set({ kind: kind ?? undefined })} />
+        <WhoFilter value={search.actor} names={rows?.map((row) => row.created_by) ?? []} onChange={(actor) => set({ actor })} />
+        <WhenFilter value={search.when} onChange={(when) => set({ when })} />
+      </div>
       {error && !data ? (
-        <ProblemCard error={error} title="The operations could not be loaded" onRetry={() => void refetch()} />
+        <LoadProblem error={error} what="The operations" needs="read" onRetry={() => void refetch()} />
       ) : (
-        <>
-          <div className={toolbar["toolbar"]}>
-            <ListFilter
-              label="Filter operations"
-              value={search.q ?? ""}
-              onChange={(q) => void navigate({ search: (old) => ({ ...old, q: q || undefined }), replace: true })}
-            />
-            <Segmented
-              label="Status"
-              value={search.status ?? "All"}
-              options={["All", ...STATES].map((value) => ({ value, label: value }))}
-              onChange={(value) =>
-                void navigate({ search: (old) => ({ ...old, status: value === "All" ? undefined : value }), replace: true })
-              }
-            />
-          </div>
-          <Card flush>
-            <DataTable
-              label="Operations"
-              columns={COLUMNS}
-              rows={rows}
-              rowKey={(row) => row.id}
-              loading={isPending}
-              onOpen={(row) => void open(paths.operation(row.id))}
-              empty={
-                <EmptyState
-                  icon={<IconHistory size={34} stroke={1.3} />}
-                  title={data && data.items.length > 0 ? "No operation matches the filter" : "No operations yet"}
-                />
-              }
-            />
-          </Card>
-          {data?.next_cursor ? (
-            <p className="secondary">
-              The latest {LATEST} are shown. <Link {...paths.activity()}>Activity</Link> goes further back.
-            </p>
+        <Card flush>
+          <DataTable
+            label="Operations"
+            columns={COLUMNS}
+            rows={rows}
+            rowKey={(row) => row.id}
+            loading={isPending}
+            onOpen={(row) => void open(paths.operation(row.id))}
+            empty={
+              <EmptyState
+                icon={<IconHistory size={34} stroke={1.3} />}
+                title={Object.keys(search).length > 0 ? "No operation matches the filter" : "No operations yet"}
+              />
+            }
+          />
+          {hasNextPage ? (
+            <div className={toolbar["more"]}>
+              <Button variant="default" loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+                Older
+              </Button>
+            </div>
           ) : null}
-        </>
+        </Card>
       )}
     </>
   );
