@@ -7,7 +7,7 @@ const STAIR: [Role, Permission[]][] = [
   ["invoker", ["invoke"]],
   ["deployer", ["keys", "deploy"]],
   ["operator", ["operate"]],
-  ["admin", ["administer"]],
+  ["admin", ["code:upload", "administer"]],
 ];
 
 export const role = (): Role => STAIR.find(([name]) => name === localStorage.getItem("mock.role"))?.[0] ?? "admin";

@@ -77,6 +77,9 @@ export const archiveVersion = (name: string, version: number) =>
   post<ModelVersion>(apiPath("models", name, "versions", version, "archive"));
 export const restoreVersion = (name: string, version: number) =>
   post<ModelVersion>(apiPath("models", name, "versions", version, "restore"));
+/** Let the code in it run. */
+export const approveVersion = (name: string, version: number) =>
+  post<ModelVersion>(apiPath("models", name, "versions", version, "approve"));
 export const deleteVersion = (name: string, version: number, force: boolean) =>
   del<unknown>(apiPath("models", name, "versions", version), force ? { force } : undefined);
 export const setAlias = (name: string, alias: string, version: number) =>

@@ -1,5 +1,5 @@
 /** What the wizard deploys: a fresh upload or a registered version, in one shape. */
-import type { Dim, ErrorDetail, InspectedModel, ModelVersion, Tensor, Upload } from "@/api/types";
+import type { Code, Dim, ErrorDetail, InspectedModel, ModelVersion, Tensor, Upload } from "@/api/types";
 
 export type Origin = "model" | "default" | "config";
 
@@ -38,6 +38,8 @@ export interface DeploySource {
   models: SourceModel[];
   /** What was found in the file but is mended by another text, in all models. */
   configErrors: number;
+  /** Whether it brings code, and whether that may run. */
+  code: Code;
 }
 
 const withoutBlanks = (text: string) => (text.trim() === "" ? null : text);
@@ -56,6 +58,7 @@ export function sourceOfUpload(upload: Upload): DeploySource | null {
     size: upload.size,
     uploadId: upload.id,
     registered: null,
+    code: upload.code,
     configErrors: inspection.problems.filter((one) => one.severity === "error" && one.scope === "config").length,
     models: inspection.models.map((model) => ({
       name: model.name,
@@ -89,6 +92,7 @@ export function sourceOfVersion(version: ModelVersion): DeploySource {
     uploadId: null,
     registered: { model: version.model, version: version.version, revision: latest?.number ?? null },
     configErrors: 0,
+    code: version.code,
     models: version.repo_models.map((model) => ({
       name: model.name,
       backend: model.backend,

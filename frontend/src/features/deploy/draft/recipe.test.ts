@@ -10,6 +10,7 @@ const source: DeploySource = {
   uploadId: "u1",
   registered: null,
   configErrors: 0,
+  code: { state: "none", reasons: [], approved_by: null, approved_at: null },
   models: [],
 };
 const form = firstForm(source, { endpoint: null, deployment: null });

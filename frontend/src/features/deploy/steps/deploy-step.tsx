@@ -3,9 +3,12 @@ import { SegmentedControl, Select, Switch, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { endpointsNowQuery } from "@/api/endpoints";
+import { modelVersionQuery } from "@/api/models";
+import { toProblem } from "@/api/problem";
 import type { Endpoint } from "@/api/types";
 import { AsCodeButton } from "@/components/as-code";
 import { Card } from "@/components/card";
+import { CodeNotice } from "@/components/code-notice";
 import { bytes } from "@/components/format";
 import { labelText } from "@/components/labels";
 import { ProblemCard } from "@/components/problem-card";
@@ -185,7 +188,10 @@ export function DeployStep(props: DeployStepProps) {
               </dd>
             </dl>
           </Card>
-          {failure ? <ProblemCard error={failure} title="The deployment was not started" onRetry={onDeploy} /> : null}
+          <CodeNow source={source} draft={draft} />
+          {failure && !isWaiting(failure) ? (
+            <ProblemCard error={failure} title="The deployment was not started" onRetry={onDeploy} />
+          ) : null}
         </div>
       </div>
       <Footer
@@ -208,6 +214,21 @@ function settingsView({ draft, secrets, failure, refused }: DeployStepProps): { 
   const wrong = Object.keys(own).length;
   const message = wrong === 0 ? "" : wrong === 1 ? "A setting above is marked." : `${wrong} settings above are marked.`;
   return { shown: { ...answered, ...own }, message };
+}
+
+/** Not a failure: what was asked for is kept, and somebody else has the next step. */
+const isWaiting = (failure: unknown): boolean => toProblem(failure).code === "CodeNotApproved";
+const LOOK_AGAIN_MS = 5000;
+
+/** What runs code: once it is registered, its version says when it has been approved. */
+function CodeNow({ source, draft }: Pick<DeployStepProps, "source" | "draft">) {
+  const version = draft.registered ?? source.registered;
+  const now = useQuery({
+    ...modelVersionQuery(version?.model ?? "", version?.version ?? "latest"),
+    enabled: version !== null && source.code.state !== "none",
+    refetchInterval: ({ state }) => (state.data?.code.state === "waiting" ? LOOK_AGAIN_MS : false),
+  });
+  return <CodeNotice code={now.data?.code ?? source.code} {...(version ? { version } : {})} />;
 }
 
 function trafficNote(draft: DraftForm, existing: Endpoint | undefined): string {

@@ -3,6 +3,7 @@ import { Button } from "@mantine/core";
 import type { Upload } from "@/api/types";
 import { ApiProblem } from "@/api/problem";
 import { Card } from "@/components/card";
+import { CodeNotice } from "@/components/code-notice";
 import { bytes } from "@/components/format";
 import { ProblemCard } from "@/components/problem-card";
 import { Chip, ToneIcon } from "@/components/status";
@@ -77,6 +78,7 @@ export function InspectStep({ upload, source, onBack, onForward, defaults }: Ins
               text={[warning.message, ...(warning.hints ?? [])].join(" ")}
             />
           ))}
+          {settled && source ? <CodeNotice code={source.code} {...versionOf(source)} /> : null}
           {toFix > 0 && settled ? (
             <Warning
               text={`${toFix === 1 ? "One thing" : `${toFix} things`} in the configuration must be put right first. The next step shows each, with a fix where there is one.`}
@@ -115,6 +117,9 @@ export function InspectStep({ upload, source, onBack, onForward, defaults }: Ins
     </>
   );
 }
+
+/** A version that waits can be approved here as well; an upload is none yet. */
+const versionOf = ({ registered }: DeploySource) => (registered ? { version: registered } : {});
 
 function summary(source: DeploySource | null): string {
   const models = source?.models ?? [];

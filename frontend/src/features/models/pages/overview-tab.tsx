@@ -29,6 +29,7 @@ function Facts({ version }: { version: ModelVersion }) {
     ["Size", bytes(version.size)],
     ["Registered", <Time key="t" at={version.created_at} />],
     ["By", version.created_by],
+    ...codeFacts(version),
     [
       "Digest",
       <span key="d" className={classes["hash"]}>
@@ -51,6 +52,13 @@ function Facts({ version }: { version: ModelVersion }) {
       </dl>
     </Card>
   );
+}
+
+/** Why it runs code and who let it, where it does. */
+function codeFacts({ code }: ModelVersion): [string, React.ReactNode][] {
+  if (code.state === "none") return [];
+  const why = code.reasons.map((reason) => reason.message).join(" ");
+  return [["Runs code", code.approved_by ? `${why} Approved by ${code.approved_by}.` : why]];
 }
 
 const LABELS_SHOWN = 200;

@@ -6,6 +6,7 @@ import { Outlet, useNavigate, useParams, useRouterState } from "@tanstack/react-
 import { modelQuery, modelVersionQuery, modelVersionsQuery } from "@/api/models";
 import { toProblem } from "@/api/problem";
 import { MODEL_TABS, paths, type ModelTab } from "@/app/paths";
+import { CodeChip, CodeNotice } from "@/components/code-notice";
 import { EmptyState } from "@/components/empty-state";
 import { LinkButton } from "@/components/link-button";
 import { PageHeader, usePageTitle } from "@/components/page-header";
@@ -102,6 +103,7 @@ export function VersionLayout() {
                 {backend}
               </Chip>
             ))}
+            <CodeChip code={one.code} />
             {one.archived || model.data.archived ? <Chip tone="warn">archived</Chip> : null}
           </>
         }
@@ -110,6 +112,9 @@ export function VersionLayout() {
       <div className={classes["underHead"]}>
         <Aliases model={model.data} version={one} />
       </div>
+      {one.code.state === "waiting" || one.code.state === "refused" ? (
+        <CodeNotice code={one.code} version={{ model: name, version: one.version }} />
+      ) : null}
       <Tabs
         label="Model version"
         tabs={[

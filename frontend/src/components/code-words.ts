@@ -1,0 +1,58 @@
+/** What is said of a model that runs code: the state of the server's policy, in sentences. */
+import type { Code } from "@/api/types";
+
+export type CodeTone = "ok" | "warn" | "error";
+
+export interface CodeWords {
+  tone: CodeTone;
+  title: string;
+  text: string;
+}
+
+export interface CodeReader {
+  /** Whether whoever reads this holds `code:upload`; undefined while the session is being read. */
+  may: boolean | undefined;
+  /** A version exists that can be approved; before that, registering it is the next step. */
+  registered: boolean;
+}
+
+/** Null for what brings no code. */
+export function codeWords(code: Code, { may, registered }: CodeReader): CodeWords | null {
+  switch (code.state) {
+    case "none":
+      return null;
+    case "allowed":
+      return {
+        tone: "ok",
+        title: "Runs code",
+        text: code.approved_by ? `Approved by ${code.approved_by}.` : "This installation lets models run code.",
+      };
+    case "refused":
+      return {
+        tone: "error",
+        title: "Runs code, which this installation refuses",
+        text: "It cannot be registered or deployed here. Export the model to a format without code, such as ONNX.",
+      };
+    case "waiting":
+      return waiting(may, registered);
+  }
+}
+
+function waiting(may: boolean | undefined, registered: boolean): CodeWords {
+  if (registered) {
+    return {
+      tone: "warn",
+      title: "Runs code, waits for approval",
+      text: may
+        ? "It runs on the nodes as their user. Look at its files, then approve it."
+        : "It is registered and cannot be deployed yet. Somebody with the role admin has to approve it.",
+    };
+  }
+  return may
+    ? { tone: "ok", title: "Runs code", text: "You may bring code: it runs as soon as you deploy it." }
+    : {
+        tone: "warn",
+        title: "Runs code",
+        text: "Deploying registers it; it runs once somebody with the role admin has approved it. Nothing has to be sent again.",
+      };
+}
