@@ -10,6 +10,7 @@ from controlplane.core.errors import NotFound
 from controlplane.core.sending import bytes_response
 from controlplane.deployments import services
 from controlplane.deployments.selectors.desired import desired_state, node_may_read
+from controlplane.nodes import slowness
 from controlplane.nodes.auth import NodeDoor, caller, message, reply
 from controlplane.registry.stores import blob_store
 from wire.messages import NodeReport
@@ -23,7 +24,9 @@ class DesiredDoor(NodeDoor):
 class ReportDoor(NodeDoor):
     def post(self, request: Request) -> HttpResponse:
         report = message(NodeReport, request)
-        return reply(services.node_report(node=caller(request), report=report, now=timezone.now()))
+        with slowness.reports.running():
+            told = services.node_report(node=caller(request), report=report, now=timezone.now())
+        return reply(told)
 
 
 class BlobDoor(NodeDoor):

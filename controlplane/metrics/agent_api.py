@@ -5,6 +5,7 @@ from rest_framework.request import Request
 
 from controlplane.metrics import selectors, services
 from controlplane.nodes.auth import NodeDoor, caller, message, reply
+from controlplane.nodes.selectors import cadence_now
 from wire.messages import LogBatch, ReportReply, SampleBatch
 
 
@@ -14,10 +15,13 @@ class SamplesDoor(NodeDoor):
         batch = message(SampleBatch, request)
         services.samples_ingest(node_id=node.id, node=node.name, batch=batch)
         endpoints = {sample.endpoint for sample in batch.samples}
+        pace = cadence_now()
         return reply(
             ReportReply(
                 desired_generation=node.desired_generation,
-                sample_interval_s=selectors.sample_interval_s(endpoints),
+                sample_interval_s=pace.sampling_s(selectors.sample_interval_s(endpoints)),
+                poll_interval_s=pace.poll_s,
+                heartbeat_interval_s=pace.report_s,
             )
         )
 

@@ -6,6 +6,7 @@ from datetime import datetime
 from django.conf import settings
 from django.db.models import F, QuerySet
 
+from controlplane.nodes import slowness
 from controlplane.nodes.errors import JoinTokenNotFound, NodeNotFound
 from controlplane.nodes.models import CachedBlob, JoinToken, Node
 from controlplane.nodes.types import (
@@ -87,8 +88,8 @@ def liveness_of(node: Node) -> LivenessRule:
 
 
 def cadence_now() -> Cadence:
-    """How often nodes should call, as many as there are."""
-    return cadence(Node.objects.count())
+    """How often nodes should call, as many as there are, as quick as we are."""
+    return cadence(Node.objects.count(), slowness.reports.mean_s)
 
 
 def node_conditions(node: Node) -> list[Condition]:

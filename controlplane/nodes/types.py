@@ -9,6 +9,7 @@ from typing import Final, Literal
 Liveness = Literal["online", "suspect", "offline"]
 SHORTEST_S: Final = 5.0  # between reports
 LONGEST_S: Final = 60.0
+LEISURE_S: Final = 2.0  # between samples, where few nodes are and nobody watches
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +44,33 @@ class Cadence:
     poll_s: float
     sample_s: float
 
+    def sampling_s(self, wanted_s: float) -> float:
+        """Many nodes sample less often than is wanted, but not while somebody watches."""
+        return wanted_s if wanted_s < LEISURE_S else max(wanted_s, self.sample_s)
 
-def cadence(nodes: int) -> Cadence:
+
+REPORTS_PER_S: Final = 70.0  # of all nodes together
+OTHERS_PER_S: Final = 15.0  # polls, and samples
+RAREST_S: Final = 300.0  # between polls, and between samples
+# However slow we are, so few nodes as call in a second are not asked to call less often.
+LEAST_PER_S: Final = 4.0
+
+
+def cadence(nodes: int, answer_s: float = 0.0) -> Cadence:
     """Together ``nodes`` make at most 100 calls a second, most of them reports.
 
+    Fewer where one report takes ``answer_s``: reports shall not fill more than half of the time,
+    else calls pile up until none is answered before its caller has given up.
     A report's answer also says whether there is something to fetch, so polls may be rare.
     """
+    per_s = REPORTS_PER_S
+    if answer_s > 0:
+        per_s = min(per_s, max(LEAST_PER_S, 0.5 / answer_s))
+    others_s = min(nodes / (OTHERS_PER_S * per_s / REPORTS_PER_S), RAREST_S)
     return Cadence(
-        report_s=min(max(SHORTEST_S, nodes / 70), LONGEST_S),
-        poll_s=max(2.0, nodes / 15),
-        sample_s=max(2.0, nodes / 15),
+        report_s=min(max(SHORTEST_S, nodes / per_s), LONGEST_S),
+        poll_s=max(2.0, others_s),
+        sample_s=max(LEISURE_S, others_s),
     )
 
 

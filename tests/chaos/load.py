@@ -25,6 +25,7 @@ class Load:
     deployments: Counter[str] = field(default_factory=Counter)  # who answered
     longest_s: float = 0.0
     words: list[str] = field(default_factory=list)  # of the losses, verbatim
+    pause_s: float = PAUSE_S
 
     def __post_init__(self) -> None:
         self._stop = threading.Event()
@@ -74,7 +75,7 @@ class Load:
     def _call(self) -> None:
         headers = {"Authorization": f"Bearer {self.key}"}
         with httpx.Client(headers=headers, trust_env=False, timeout=15) as client:
-            while not self._stop.wait(PAUSE_S):
+            while not self._stop.wait(self.pause_s):
                 began = time.monotonic()
                 try:
                     answer = client.post(self.url, json=BODY)

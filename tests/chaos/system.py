@@ -220,10 +220,10 @@ class System:
     def redis(self) -> "redis.Redis":
         return redis.Redis(port=self.redis_port, password=self._redis_password)
 
-    def load(self, name: str, model: str = "tiny") -> Load:
+    def load(self, name: str, model: str = "tiny", **how: Any) -> Load:
         """Callers of this endpoint, not yet started."""
         url, key = self.studio.infer_url(name, model), self.studio.key(name)
-        return Load(url, key, access_log=self.product.home / "gateway" / "access.log")
+        return Load(url, key, access_log=self.product.home / "gateway" / "access.log", **how)
 
     def endpoint(self, name: str, **wanted: Any) -> None:
         """A live endpoint of the smallest model."""

@@ -16,14 +16,13 @@ from controlplane.deployments.types import Desired
 from controlplane.metrics.selectors import sample_interval_s
 from controlplane.nodes.models import Node
 from controlplane.nodes.selectors import cadence_now
-from controlplane.nodes.types import Cadence, cadence
+from controlplane.nodes.types import Cadence
 from wire.messages import DesiredReplica, DesiredState, FileRef
 
 logger = logging.getLogger(__name__)
 
 CONFIG_FILE = "config.pbtxt"
 LOAD_TIMEOUT_S = 300.0
-LEISURE_S = cadence(0).sample_s  # what samples take when nobody watches
 SECRETS = "shoal secret environment"
 Spec = Deployment | DeploymentRevision
 
@@ -53,7 +52,7 @@ def desired_state(node: Node) -> DesiredState:
             *(_trial(row) for row in trials_active(node)),
         ),
         poll_interval_s=pace.poll_s,
-        sample_interval_s=_paced(sample_interval_s(_endpoints(replicas)), pace),
+        sample_interval_s=pace.sampling_s(sample_interval_s(_endpoints(replicas))),
     )
 
 
@@ -61,16 +60,11 @@ def _endpoints(replicas: Iterable[Replica]) -> set[str]:
     return {replica.deployment.endpoint.name for replica in replicas}
 
 
-def _paced(wanted_s: float, pace: Cadence) -> float:
-    """Many nodes sample less often, but not while somebody watches."""
-    return wanted_s if wanted_s < LEISURE_S else max(wanted_s, pace.sample_s)
-
-
 def node_sample_interval_s(node: Node, pace: Cadence) -> float:
     names = Replica.objects.filter(node=node, desired=Desired.RUNNING).values_list(
         "deployment__endpoint__name", flat=True
     )
-    return _paced(sample_interval_s(set(names)), pace)
+    return pace.sampling_s(sample_interval_s(set(names)))
 
 
 def _desired(replica: Replica) -> DesiredReplica:

@@ -14,6 +14,7 @@ from controlplane.core.models import Event
 from controlplane.nodes import selectors, services
 from controlplane.nodes.models import JoinToken, Node
 from controlplane.nodes.selectors import node_conditions
+from controlplane.nodes.slowness import Stopwatch
 from controlplane.nodes.types import (
     LIVENESS,
     cadence,
@@ -22,7 +23,8 @@ from controlplane.nodes.types import (
     liveness,
 )
 from tests.support.simulated_node import SimulatedNode
-from wire.messages import NodeInfo, RegisterRequest
+from wire import codec
+from wire.messages import NodeInfo, RegisterRequest, ReportReply, SampleBatch
 
 pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
 
@@ -45,6 +47,63 @@ def test_many_nodes_call_less_often_and_are_given_more_time(nodes: int) -> None:
     assert rule.suspect_after_s == 2 * rule.interval_s
     assert rule.offline_after_s == 4 * rule.interval_s
     assert rule.interval_s == pace.report_s
+
+
+@pytest.mark.parametrize(
+    ("nodes", "answer_s", "report_s", "poll_s"),
+    [
+        (1000, 0.0, 1000 / 70, 1000 / 15),
+        (1000, 0.005, 1000 / 70, 1000 / 15),  # quick enough for all
+        (1000, 0.02, 40.0, 1000 / 15 * 70 / 25),  # 25 reports a second fill half of the time
+        (1000, 5.0, 60.0, 300.0),  # no longer than this, however slow
+        (20, 5.0, 5.0, 20 / 15 * 70 / 4),
+        (3, 5.0, 5.0, 3.5),
+        (1, 5.0, 5.0, 2.0),
+    ],
+)
+def test_a_slow_control_plane_asks_for_fewer_calls(
+    nodes: int, answer_s: float, report_s: float, poll_s: float
+) -> None:
+    pace = cadence(nodes, answer_s)
+    assert pace.report_s == pytest.approx(report_s)
+    assert pace.poll_s == pace.sample_s == pytest.approx(poll_s)
+
+
+def test_every_door_tells_the_same_pace(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An answer to samples that named none took the fleet back to the pace of a few."""
+    monkeypatch.setattr(Stopwatch, "mean_s", 0.0)
+    node = SimulatedNode("a")
+    Node.objects.bulk_create(
+        Node(id=f"{number:016x}", name=f"more-{number}", credential_hash="x")
+        for number in range(1399)
+    )
+    report = node.report()
+    state = node.desired()
+    answer = node.post("samples", SampleBatch((), node.info))
+    sampled = codec.decode(ReportReply, answer.content)
+    assert report.heartbeat_interval_s >= 20.0
+    told = (report.heartbeat_interval_s, report.poll_interval_s, report.sample_interval_s)
+    assert told[1:] == (state.poll_interval_s, state.sample_interval_s)
+    assert told == (
+        sampled.heartbeat_interval_s,
+        sampled.poll_interval_s,
+        sampled.sample_interval_s,
+    )
+
+
+def test_how_slow_we_are_is_a_mean_that_forgets() -> None:
+    watch = Stopwatch()
+    assert watch.mean_s == 0.0
+    watch.add(0.1)
+    assert watch.mean_s == pytest.approx(0.1)
+    watch.add(1.1)
+    assert watch.mean_s == pytest.approx(0.15)
+    for _ in range(200):
+        watch.add(0.01)
+    assert watch.mean_s == pytest.approx(0.01, rel=0.01)
+    with pytest.raises(ValueError, match="no"), watch.running():
+        raise ValueError("no")
+    assert 0.0 < watch.mean_s < 0.01
 
 
 @pytest.mark.parametrize(
