@@ -39,6 +39,12 @@ EXAMPLES: Final[dict[str, Any]] = {
         "request_timeout_ms": 5000,
         "traffic": 0,
     },
+    "DeploymentPutRequest": {
+        "model": "digits",
+        "version": "3",
+        "instance_count": 2,
+        "environment": {"OMP_NUM_THREADS": "2"},
+    },
     "DeploymentRollRequest": {"version": "4", "environment": {"OMP_NUM_THREADS": "4"}},
     "DraftInputRequest": {"title": "digits", "upload_id": UPLOAD, "data": {"step": "model"}},
     "DraftSaveRequest": {"title": "digits", "data": {"step": "review"}, "revision": 2},
@@ -52,6 +58,7 @@ EXAMPLES: Final[dict[str, Any]] = {
         "rate_limit": {"requests_per_second": 100, "burst": 200, "per": "key"},
         **WORDS,
     },
+    "EndpointPutRequest": {"auth_mode": "key", "max_request_bytes": 16_777_216, **WORDS},
     "InstanceTypeInputRequest": {
         "name": "t4",
         "aliases": ["Standard_NC4as_T4_v3"],

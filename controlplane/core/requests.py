@@ -6,7 +6,8 @@ before them.
 
 import difflib
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final
+from copy import deepcopy
+from typing import Any, ClassVar, Final
 from urllib.parse import unquote_to_bytes
 
 from django.http import HttpRequest, HttpResponse
@@ -96,6 +97,30 @@ def read_body(
     form = kind(data=data)
     form.is_valid(raise_exception=True)
     return dict(form.validated_data)
+
+
+class Change(serializers.Serializer[Any]):
+    """A body where null takes a setting away: it is read as what ``empty`` has for the name.
+
+    Settings that are null themselves without a value have no need of it.
+    """
+
+    empty: ClassVar[Mapping[str, Any]] = {}
+
+    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
+        fields = super().get_fields()
+        for name in self.empty:
+            fields[name].allow_null = True
+        return fields
+
+    def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, Mapping):
+            gone = {name: deepcopy(value) for name, value in self.empty.items()}
+            data = {
+                name: gone[name] if value is None and name in gone else value
+                for name, value in data.items()
+            }
+        return super().to_internal_value(data)
 
 
 def read_only(shown: Kind, *settings: Kind) -> frozenset[str]:

@@ -44,10 +44,10 @@ class DeploymentHasTraffic(Conflict):
 
 
 class OperationInProgress(Conflict):
-    """``extra["operation"]`` is the id of the one that is running."""
+    """``extra``: ``operation``, the id of the one that is running, and ``operation_url``."""
 
     code = "OperationInProgress"
-    tries = ("Wait for it, or cancel it.",)
+    tries = ("Wait for it, cancel it, or send the same with `?supersede=true`.",)
 
 
 class OperationFinished(Conflict):

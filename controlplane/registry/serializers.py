@@ -5,6 +5,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field, extend_schema_serializer
 from rest_framework import serializers
 
+from controlplane.core.requests import Change
 from controlplane.registry.code_state import STATES, upload_code, version_code
 from controlplane.registry.models import Model, ModelVersion, Upload
 from controlplane.registry.types import CHUNK_BYTES, EMPTY_SHA256, LIMIT_FILES, STEP_TITLES
@@ -279,7 +280,9 @@ class ModelSerializer(Fields):
         return {alias.name: alias.version.version for alias in model.aliases.all()}
 
 
-class ModelPatchSerializer(Fields):
+class ModelPatchSerializer(Change):
+    empty = {"description": "", "tags": {}}
+
     description = serializers.CharField(required=False, allow_blank=True)
     tags = serializers.DictField(child=serializers.CharField(allow_blank=True), required=False)
 
@@ -386,7 +389,9 @@ class ModelInputSerializer(Fields):
     )
 
 
-class ModelVersionPatchSerializer(Fields):
+class ModelVersionPatchSerializer(Change):
+    empty = {"description": "", "tags": {}, "declared": {}}
+
     description = serializers.CharField(required=False, allow_blank=True)
     tags = serializers.DictField(child=serializers.CharField(allow_blank=True), required=False)
     declared = serializers.DictField(required=False)

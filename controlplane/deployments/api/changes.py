@@ -1,27 +1,20 @@
 """REST of what is done to a deployment as a whole: revisions, going back, pausing."""
 
-from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from controlplane.core.requests import flag, read_body
 from controlplane.deployments import selectors, services
-from controlplane.deployments.api.reading import (
-    IF_MATCH,
-    accepted,
-    actor,
-    deployment_unchanged,
-)
+from controlplane.deployments.api.reading import FORCE, operate, operation_schema
 from controlplane.deployments.live_config import config_served
-from controlplane.deployments.serializers.endpoints import (
-    DeploymentRevisionListSerializer,
+from controlplane.deployments.serializers.deployment_inputs import (
     DeploymentRollSerializer,
     RollbackSerializer,
 )
-from controlplane.deployments.serializers.operations import OperationSerializer
+from controlplane.deployments.serializers.endpoints import DeploymentRevisionListSerializer
 from controlplane.registry.selectors import repo_model_get
 
 
@@ -52,90 +45,45 @@ class ServedConfigView(APIView):
 
 
 class RollbackView(APIView):
-    @extend_schema(
-        operation_id="deployments_rollback",
-        request=RollbackSerializer,
-        responses={
-            202: OperationSerializer,
-            404: OpenApiResponse(description="`RevisionNotFound`"),
-        },
+    @operation_schema(
+        "deployments_rollback", body=RollbackSerializer, not_found="`RevisionNotFound`"
     )
     def post(self, request: Request, endpoint: str, deployment: str) -> Response:
         """Run an earlier revision again. What serves now serves until that one is ready."""
         values = read_body(RollbackSerializer, request)
-        operation = services.deployment_rollback(
-            endpoint=endpoint,
-            name=deployment,
-            revision=values["revision"],
-            actor=actor(request),
-            now=timezone.now(),
-        )
-        return accepted(operation)
+        return operate(request, endpoint, deployment, services.deployment_rollback, **values)
 
 
 class UpdateView(APIView):
-    @extend_schema(
-        operation_id="deployments_roll",
-        parameters=[IF_MATCH],
-        request=DeploymentRollSerializer,
-        responses={202: OperationSerializer},
-    )
+    @operation_schema("deployments_roll", body=DeploymentRollSerializer)
     def post(self, request: Request, endpoint: str, deployment: str) -> Response:
         """Another version, configuration or environment, without a gap: the new replicas must
         answer before the old ones go. If they never do, the old ones stay."""
         values = read_body(DeploymentRollSerializer, request)
-        with deployment_unchanged(request, endpoint, deployment):
-            operation = services.deployment_roll(
-                endpoint=endpoint,
-                name=deployment,
-                actor=actor(request),
-                now=timezone.now(),
-                **values,
-            )
-        return accepted(operation)
+        return operate(request, endpoint, deployment, services.deployment_roll, **values)
 
 
 class RestartView(APIView):
-    @extend_schema(
-        operation_id="deployments_restart", request=None, responses={202: OperationSerializer}
-    )
+    @operation_schema("deployments_restart")
     def post(self, request: Request, endpoint: str, deployment: str) -> Response:
         """The same anew, without a gap: fresh replicas answer before those of now go."""
-        operation = services.deployment_restart(
-            endpoint=endpoint, name=deployment, actor=actor(request), now=timezone.now()
-        )
-        return accepted(operation)
+        return operate(request, endpoint, deployment, services.deployment_restart)
 
 
 class StopView(APIView):
-    @extend_schema(
-        operation_id="deployments_stop",
-        request=None,
-        parameters=[OpenApiParameter("force", bool, description="even if it carries traffic")],
-        responses={
-            202: OperationSerializer,
-            409: OpenApiResponse(description="`DeploymentHasTraffic`"),
-        },
+    @operation_schema(
+        "deployments_stop",
+        parameters=[FORCE],
+        conflict="`DeploymentHasTraffic`, `OperationInProgress` with the `operation`",
     )
     def post(self, request: Request, endpoint: str, deployment: str) -> Response:
         """Pause it: no replicas, all else stays."""
-        operation = services.deployment_pause(
-            endpoint=endpoint,
-            name=deployment,
-            force=flag(request, "force"),
-            actor=actor(request),
-            now=timezone.now(),
-        )
-        return accepted(operation)
+        force = flag(request, "force")
+        return operate(request, endpoint, deployment, services.deployment_pause, force=force)
 
 
 class StartView(APIView):
-    @extend_schema(
-        operation_id="deployments_start", request=None, responses={202: OperationSerializer}
-    )
+    @operation_schema("deployments_start")
     def post(self, request: Request, endpoint: str, deployment: str) -> Response:
         """Resume it with as many replicas as before the pause."""
-        operation = services.deployment_resume(
-            endpoint=endpoint, name=deployment, actor=actor(request), now=timezone.now()
-        )
-        return accepted(operation)
+        return operate(request, endpoint, deployment, services.deployment_resume)

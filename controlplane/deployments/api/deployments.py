@@ -1,37 +1,50 @@
 """REST of deployments, and of ``/deploy``, which does it all in one call."""
 
-from typing import Any
-
+from django.db import transaction
 from django.utils import timezone
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
-from rest_framework import serializers
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework import serializers, status
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from controlplane.core.etags import if_match_check, if_none_match_check
 from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
-from controlplane.core.requests import flag, read_body, read_query
+from controlplane.core.requests import flag, read_body, read_only, read_query
 from controlplane.deployments import selectors, services
 from controlplane.deployments.api.reading import (
+    FORCE,
     IF_MATCH,
+    IF_NONE_MATCH,
+    SUPERSEDE,
     accepted,
     actor,
+    deployment_change,
     deployment_etag,
-    deployment_unchanged,
+    deployment_tag,
+    superseded,
+    watching,
 )
+from controlplane.deployments.naming import endpoint_name_for
 from controlplane.deployments.selectors.shown import deployment_shown, latest_operations
-from controlplane.deployments.serializers.endpoints import (
+from controlplane.deployments.serializers.deployment_inputs import (
     DeployInputSerializer,
     DeploymentInputSerializer,
     DeploymentPatchSerializer,
+    DeploymentPutSerializer,
+)
+from controlplane.deployments.serializers.endpoints import (
     DeploymentSerializer,
     Fields,
     LogLinesSerializer,
 )
 from controlplane.deployments.serializers.operations import OperationSerializer
+from controlplane.deployments.services.starting import locked
 from controlplane.metrics.selectors import log_lines
 
 DeploymentPageSerializer = page_of(DeploymentSerializer)
+# The share is the endpoint's; the rest is what became of it.
+SHOWN_ONLY = read_only(DeploymentSerializer, DeploymentPutSerializer) - {"name", "endpoint"}
 
 
 class LogsQuery(Fields):
@@ -42,9 +55,18 @@ class LogsQuery(Fields):
     before = serializers.IntegerField(required=False, min_value=0, default=None)
 
 
+def _in_the_way_ended(request: Request, endpoint: str, name: str, *, traffic: int) -> None:
+    """What takes traffic changes the endpoint, so all that is under way there is in its way."""
+    if traffic:
+        superseded(request, endpoint, None)
+    elif name:
+        superseded(request, endpoint, name)
+
+
 class DeployView(APIView):
     @extend_schema(
         operation_id="deploy",
+        parameters=[SUPERSEDE],
         request=DeployInputSerializer,
         responses={
             202: OperationSerializer,
@@ -55,13 +77,17 @@ class DeployView(APIView):
         """From a registered model to an answering endpoint; asking twice is harmless."""
         values = read_body(DeployInputSerializer, request)
         endpoint, deployment = values.pop("endpoint"), values.pop("deployment")
-        operation = services.deploy(
-            spec=services.Spec(**values),
-            endpoint=endpoint,
-            deployment=deployment,
-            actor=actor(request),
-            now=timezone.now(),
-        )
+        endpoint = endpoint or endpoint_name_for(values["model"])
+        with transaction.atomic():
+            locked(endpoint)
+            _in_the_way_ended(request, endpoint, deployment, traffic=values["traffic"])
+            operation = services.deploy(
+                spec=services.Spec(**values),
+                endpoint=endpoint,
+                deployment=deployment,
+                actor=actor(request),
+                now=timezone.now(),
+            )
         return accepted(operation)
 
 
@@ -90,20 +116,29 @@ class DeploymentsView(APIView):
     @extend_schema(
         operation_id="deployments_create",
         request=DeploymentInputSerializer,
-        responses={202: OperationSerializer},
+        parameters=[SUPERSEDE],
+        responses={
+            202: OperationSerializer,
+            409: OpenApiResponse(
+                description="`NameTaken`, `OperationInProgress` with the `operation`"
+            ),
+        },
     )
     def post(self, request: Request, endpoint: str) -> Response:
         """A further deployment; it gets no traffic unless ``traffic`` says so."""
         values = read_body(DeploymentInputSerializer, request)
         name, replace = values.pop("name"), values.pop("replace")
-        operation = services.deployment_create(
-            endpoint=endpoint,
-            name=name,
-            replace=replace,
-            spec=services.Spec(**values),
-            actor=actor(request),
-            now=timezone.now(),
-        )
+        with transaction.atomic():
+            locked(endpoint)
+            _in_the_way_ended(request, endpoint, name, traffic=values["traffic"])
+            operation = services.deployment_create(
+                endpoint=endpoint,
+                name=name,
+                replace=replace,
+                spec=services.Spec(**values),
+                actor=actor(request),
+                now=timezone.now(),
+            )
         return accepted(operation)
 
 
@@ -116,43 +151,82 @@ class DeploymentView(APIView):
         return Response(DeploymentSerializer(shown).data, headers={"ETag": deployment_etag(shown)})
 
     @extend_schema(
+        operation_id="deployments_put",
+        parameters=[IF_MATCH, IF_NONE_MATCH, SUPERSEDE],
+        request=DeploymentPutSerializer,
+        responses={
+            200: OpenApiResponse(DeploymentSerializer, description="nothing has to start anew"),
+            201: OpenApiResponse(
+                DeploymentSerializer, description="made; `Operation-Location` says how far it is"
+            ),
+            202: OpenApiResponse(OperationSerializer, description="it is being changed"),
+            409: OpenApiResponse(description="`OperationInProgress` with the `operation`"),
+        },
+    )
+    def put(self, request: Request, endpoint: str, deployment: str) -> Response:
+        """Let it be just this, whether it exists or not. What is left out goes to its default;
+        its share of the traffic stays, and so do secrets that are not named. What it runs is
+        changed without a gap; one that has failed is brought up afresh."""
+        fixed = {"name": deployment, "endpoint": endpoint}
+        values = read_body(DeploymentPutSerializer, request, ignored=SHOWN_ONLY, fixed=fixed)
+        with transaction.atomic():
+            row = locked(endpoint)
+            known = row is not None and row.deployments.filter(name=deployment).exists()
+            tag = deployment_tag(endpoint, deployment) if known else None
+            if_match_check(request, tag)
+            if_none_match_check(request, tag)
+            superseded(request, endpoint, deployment)
+            done = services.deployment_put(
+                endpoint=endpoint,
+                name=deployment,
+                spec=services.Spec(**values),
+                actor=actor(request),
+                now=timezone.now(),
+            )
+        if done.operation is not None and not done.created:
+            return accepted(done.operation)
+        answer = self.get(request, endpoint, deployment)
+        if done.operation is not None:
+            answer.status_code = status.HTTP_201_CREATED
+            for name, value in watching(done.operation).items():
+                answer[name] = value
+        return answer
+
+    @extend_schema(
         operation_id="deployments_scale",
-        parameters=[IF_MATCH],
+        parameters=[IF_MATCH, SUPERSEDE],
         request=DeploymentPatchSerializer,
         responses={
             200: OpenApiResponse(DeploymentSerializer, description="done, without scaling"),
             202: OperationSerializer,
+            409: OpenApiResponse(description="`OperationInProgress` with the `operation`"),
         },
     )
     def patch(self, request: Request, endpoint: str, deployment: str) -> Response:
         """Scale it, or change the words about it and its request settings."""
-        values = read_body(DeploymentPatchSerializer, request)
-        with deployment_unchanged(request, endpoint, deployment):
-            return self._patch(request, endpoint, deployment, values)
-
-    def _patch(
-        self, request: Request, endpoint: str, deployment: str, values: dict[str, Any]
-    ) -> Response:
+        fixed = {"name": deployment, "endpoint": endpoint}
+        values = read_body(DeploymentPatchSerializer, request, ignored=SHOWN_ONLY, fixed=fixed)
         count = values.pop("instance_count", None)
-        if values:
-            services.deployment_update(
-                endpoint=endpoint, name=deployment, actor=actor(request), **values
+        with deployment_change(request, endpoint, deployment):
+            if values:
+                services.deployment_update(
+                    endpoint=endpoint, name=deployment, actor=actor(request), **values
+                )
+            if count is None:
+                return self.get(request, endpoint, deployment)
+            operation = services.deployment_scale(
+                endpoint=endpoint,
+                name=deployment,
+                instance_count=count,
+                actor=actor(request),
+                now=timezone.now(),
             )
-        if count is None:
-            return self.get(request, endpoint, deployment)
-        operation = services.deployment_scale(
-            endpoint=endpoint,
-            name=deployment,
-            instance_count=count,
-            actor=actor(request),
-            now=timezone.now(),
-        )
         return accepted(operation)
 
     @extend_schema(
         operation_id="deployments_delete",
         request=None,
-        parameters=[OpenApiParameter("force", bool, description="even if it carries traffic")],
+        parameters=[FORCE],
         responses={
             202: OperationSerializer,
             409: OpenApiResponse(description="`DeploymentHasTraffic`"),

@@ -3,6 +3,7 @@
 import time
 from typing import Any
 
+from django.db import transaction
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiResponse, extend_schema
@@ -12,22 +13,27 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from controlplane.accounts.policy import Permission
+from controlplane.core.etags import if_match_check, if_none_match_check
 from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
-from controlplane.core.requests import read_body, read_query
+from controlplane.core.requests import read_body, read_only, read_query
 from controlplane.deployments import selectors, services
 from controlplane.deployments.api.reading import (
     IF_MATCH,
+    IF_NONE_MATCH,
+    SUPERSEDE,
     accepted,
     actor,
     endpoint_body,
+    endpoint_change,
     endpoint_etag,
-    endpoint_unchanged,
+    endpoint_tag,
 )
 from controlplane.deployments.selectors.consume import endpoint_openapi, endpoint_snippets
 from controlplane.deployments.serializers.endpoints import (
     EndpointInputSerializer,
     EndpointKeysSerializer,
     EndpointPatchSerializer,
+    EndpointPutSerializer,
     EndpointSerializer,
     EndpointTokenSerializer,
     KeyRegenerateSerializer,
@@ -35,6 +41,7 @@ from controlplane.deployments.serializers.endpoints import (
 )
 from controlplane.deployments.serializers.operations import OperationSerializer
 from controlplane.deployments.services.limits import LIMITS
+from controlplane.deployments.services.starting import locked
 from controlplane.metrics.selectors import endpoint_history, live_series
 from controlplane.metrics.serializers import (
     EndpointMetricsQuery,
@@ -45,6 +52,7 @@ from controlplane.metrics.serializers import (
 )
 
 EndpointPageSerializer = page_of(EndpointSerializer)
+SHOWN_ONLY = read_only(EndpointSerializer, EndpointPutSerializer) - {"name"}
 LONGEST_LIVE_S = 900
 
 
@@ -86,15 +94,47 @@ class EndpointView(APIView):
         return Response(body, headers={"ETag": endpoint_etag(body)})
 
     @extend_schema(
+        operation_id="endpoints_put",
+        parameters=[IF_MATCH, IF_NONE_MATCH, SUPERSEDE],
+        request=EndpointPutSerializer,
+        responses={200: EndpointSerializer, 201: EndpointSerializer},
+    )
+    def put(self, request: Request, endpoint: str) -> Response:
+        """Let it be just this, whether it exists or not. What is left out goes to its default;
+        shares that are not named stay, and so do its deployments and keys."""
+        values = read_body(
+            EndpointPutSerializer, request, ignored=SHOWN_ONLY, fixed={"name": endpoint}
+        )
+        limits = _limits(values)
+        with transaction.atomic():
+            known = locked(endpoint) is not None
+            tag = endpoint_tag(endpoint) if known else None
+            if_match_check(request, tag)
+            if_none_match_check(request, tag)
+            with endpoint_change(request, endpoint):
+                done = services.endpoint_put(
+                    name=endpoint,
+                    values=values,
+                    limits=limits,
+                    actor=actor(request),
+                    now=timezone.now(),
+                )
+        answer = self.get(request, endpoint)
+        answer.status_code = status.HTTP_201_CREATED if done.created else status.HTTP_200_OK
+        return answer
+
+    @extend_schema(
         operation_id="endpoints_update",
         parameters=[IF_MATCH],
         request=EndpointPatchSerializer,
         responses=EndpointSerializer,
     )
     def patch(self, request: Request, endpoint: str) -> Response:
-        values = read_body(EndpointPatchSerializer, request)
+        values = read_body(
+            EndpointPatchSerializer, request, ignored=SHOWN_ONLY, fixed={"name": endpoint}
+        )
         limits = _limits(values)
-        with endpoint_unchanged(request, endpoint):
+        with endpoint_change(request, endpoint):
             row = services.endpoint_update(
                 name=endpoint, actor=actor(request), limits=limits, **values
             )

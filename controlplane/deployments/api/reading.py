@@ -1,16 +1,18 @@
 """What the views share: the caller's name, answers, and what the caller has seen."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any, TypeVar
 
 from django.db import transaction
-from drf_spectacular.utils import OpenApiParameter
-from rest_framework import status
+from django.utils import timezone
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework import serializers, status
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from controlplane.core.etags import etag_of, if_match_check
+from controlplane.core.requests import flag
 from controlplane.deployments.models import Endpoint, Operation
 from controlplane.deployments.selectors import (
     deployment_get,
@@ -21,7 +23,11 @@ from controlplane.deployments.selectors import (
 from controlplane.deployments.selectors.shown import deployment_shown
 from controlplane.deployments.serializers.endpoints import EndpointSerializer
 from controlplane.deployments.serializers.operations import OperationSerializer
+from controlplane.deployments.services.operations import PLACE as OPERATIONS
 from controlplane.deployments.services.starting import locked
+from controlplane.deployments.services.superseding import operations_supersede
+
+ViewT = TypeVar("ViewT", bound=Callable[..., Any])
 
 IF_MATCH = OpenApiParameter(
     "If-Match",
@@ -29,6 +35,21 @@ IF_MATCH = OpenApiParameter(
     OpenApiParameter.HEADER,
     description="the `ETag` that you have seen; 412 `PreconditionFailed` when it has changed",
 )
+
+
+IF_NONE_MATCH = OpenApiParameter(
+    "If-None-Match",
+    str,
+    OpenApiParameter.HEADER,
+    description="`*`: only make it; 412 `PreconditionFailed` when it exists",
+)
+SUPERSEDE = OpenApiParameter(
+    "supersede",
+    bool,
+    description="cancel what is under way there instead of 409 `OperationInProgress`; a deletion "
+    "is not cancelled, and if this change is refused, nothing is",
+)
+FORCE = OpenApiParameter("force", bool, description="even if it carries traffic")
 
 
 def actor(request: Request) -> str:
@@ -44,13 +65,18 @@ def operation_body(operation: Operation) -> Any:
 
 
 def accepted(operation: Operation) -> Response:
-    """202, and where to watch: in our words and in Azure's."""
-    place = f"/api/v1/operations/{operation.id}"
+    """202, and where to watch."""
     return Response(
         operation_body(operation),
         status=status.HTTP_202_ACCEPTED,
-        headers={"Operation-Location": place, "Azure-AsyncOperation": place, "Retry-After": "1"},
+        headers=watching(operation),
     )
+
+
+def watching(operation: Operation) -> dict[str, str]:
+    """Headers that say where to watch: in our words and in Azure's."""
+    place = f"{OPERATIONS}{operation.id}"
+    return {"Operation-Location": place, "Azure-AsyncOperation": place, "Retry-After": "1"}
 
 
 ENDPOINT_TAG = (
@@ -72,26 +98,95 @@ def deployment_etag(body: Any) -> str:
     return etag_of(body["endpoint"], body["name"], *(body[name] for name in DEPLOYMENT_TAG))
 
 
+def endpoint_tag(name: str) -> str:
+    return endpoint_etag(endpoint_body(endpoint_get(name)))
+
+
+def deployment_tag(endpoint: str, name: str) -> str:
+    row = deployment_get(endpoint, name)
+    return deployment_etag(deployment_shown(row, row.endpoint, {}))
+
+
 @contextmanager
-def endpoint_unchanged(request: Request, name: str) -> Iterator[None]:
-    """What is done inside happens to the endpoint that the caller has seen, or not at all."""
-    if "If-Match" not in request.headers:
-        yield
-        return
-    with transaction.atomic():
-        locked(name)
-        if_match_check(request, endpoint_etag(endpoint_body(endpoint_get(name))))
+def endpoint_change(request: Request, name: str) -> Iterator[None]:
+    """What is done inside happens to the endpoint that the caller has seen, or not at all; with
+    ``?supersede=true`` instead of what is about to move its traffic."""
+    with _change(request, name, lambda: endpoint_tag(name)):
+        if flag(request, "supersede"):
+            operations_supersede(
+                endpoint=name,
+                deployment=None,
+                actor=actor(request),
+                now=timezone.now(),
+                moving_traffic=True,
+            )
         yield
 
 
 @contextmanager
-def deployment_unchanged(request: Request, endpoint: str, name: str) -> Iterator[None]:
-    """The same for a deployment."""
-    if "If-Match" not in request.headers:
+def deployment_change(request: Request, endpoint: str, name: str) -> Iterator[None]:
+    """The same for a deployment, and what is under way there."""
+    with _change(request, endpoint, lambda: deployment_tag(endpoint, name)):
+        superseded(request, endpoint, name)
         yield
-        return
-    with transaction.atomic():
-        locked(endpoint)
-        row = deployment_get(endpoint, name)
-        if_match_check(request, deployment_etag(deployment_shown(row, row.endpoint, {})))
+
+
+def superseded(request: Request, endpoint: str, deployment: str | None) -> None:
+    """With ``?supersede=true`` ends what is under way there, in the caller's transaction."""
+    if flag(request, "supersede"):
+        operations_supersede(
+            endpoint=endpoint, deployment=deployment, actor=actor(request), now=timezone.now()
+        )
+
+
+@contextmanager
+def _change(request: Request, endpoint: str, current: Callable[[], str]) -> Iterator[None]:
+    with ExitStack() as stack:
+        if "If-Match" in request.headers or flag(request, "supersede"):
+            stack.enter_context(transaction.atomic())
+            locked(endpoint)
+        if "If-Match" in request.headers:
+            if_match_check(request, current())
         yield
+
+
+def operate(
+    request: Request,
+    endpoint: str,
+    deployment: str,
+    service: Callable[..., Operation],
+    **values: Any,
+) -> Response:
+    """Let ``service`` change the deployment that the caller has seen: 202 with its operation."""
+    with deployment_change(request, endpoint, deployment):
+        operation = service(
+            endpoint=endpoint,
+            name=deployment,
+            actor=actor(request),
+            now=timezone.now(),
+            **values,
+        )
+    return accepted(operation)
+
+
+def operation_schema(
+    name: str,
+    *,
+    body: type[serializers.Serializer[Any]] | None = None,
+    parameters: Sequence[OpenApiParameter] = (),
+    conflict: str = "`OperationInProgress` with the `operation`",
+    **others: str,
+) -> Callable[[ViewT], ViewT]:
+    """How a change that takes a while is described; ``others`` is more: ``not_found="..."``."""
+    responses: dict[int, Any] = {
+        202: OperationSerializer,
+        409: OpenApiResponse(description=conflict),
+    }
+    if "not_found" in others:
+        responses[404] = OpenApiResponse(description=others["not_found"])
+    return extend_schema(
+        operation_id=name,
+        request=body,
+        parameters=[IF_MATCH, SUPERSEDE, *parameters],
+        responses=responses,
+    )

@@ -13,10 +13,11 @@ from controlplane.core.requests import read_body
 from controlplane.deployments import selectors, services
 from controlplane.deployments.api.reading import (
     IF_MATCH,
+    SUPERSEDE,
     actor,
     endpoint_body,
+    endpoint_change,
     endpoint_etag,
-    endpoint_unchanged,
 )
 from controlplane.deployments.models import Endpoint
 from controlplane.deployments.serializers.endpoints import (
@@ -30,7 +31,7 @@ from controlplane.deployments.traffic import moved_percent
 
 def changed(request: Request, endpoint: str, change: Callable[[], Endpoint]) -> Response:
     """The endpoint after ``change``, which happens to what the caller has seen or not at all."""
-    with endpoint_unchanged(request, endpoint):
+    with endpoint_change(request, endpoint):
         row = change()
     body = endpoint_body(row)
     return Response(body, headers={"ETag": endpoint_etag(body)})
@@ -74,7 +75,7 @@ class TrafficView(APIView):
 
     @extend_schema(
         operation_id="endpoints_traffic_set",
-        parameters=[IF_MATCH],
+        parameters=[IF_MATCH, SUPERSEDE],
         request=TrafficInputSerializer,
         responses=TrafficAnswerSerializer,
     )
@@ -88,7 +89,7 @@ class TrafficView(APIView):
 
     @extend_schema(
         operation_id="endpoints_traffic_update",
-        parameters=[IF_MATCH],
+        parameters=[IF_MATCH, SUPERSEDE],
         request=TrafficInputSerializer,
         responses=TrafficAnswerSerializer,
     )

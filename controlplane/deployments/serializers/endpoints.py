@@ -8,21 +8,14 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field, extend_schema_serializer
 from rest_framework import serializers
 
+from controlplane.core.requests import Change
 from controlplane.deployments.serializers.limits import (
     LimitsFields,
     MaxRequestBytesField,
     OriginsField,
     RateLimitSerializer,
 )
-from controlplane.deployments.serializers.placement import LIMIT_REPLICAS, PlacementFields
 from controlplane.deployments.serializers.probes import ProbeSerializer
-from controlplane.deployments.serializers.settings import (
-    ConcurrencyField,
-    SecretsField,
-    SettingsFields,
-    TimeoutField,
-    VariablesField,
-)
 from controlplane.deployments.types import (
     AntiAffinity,
     AuthMode,
@@ -33,6 +26,7 @@ from controlplane.deployments.types import (
 )
 
 Fields = serializers.Serializer[Any]
+WORDS: dict[str, Any] = {"description": "", "tags": {}, "declared": {}}
 LIMIT_DECLARED_CHARS = 65_536
 
 
@@ -177,11 +171,43 @@ class EndpointInputSerializer(LimitsFields):
     )
 
 
-class EndpointPatchSerializer(LimitsFields):
+class EndpointPatchSerializer(Change, LimitsFields):
+    """What is left out stays as it is, null takes a setting away."""
+
+    empty = {**WORDS, "cors_origins": []}
+
     auth_mode = serializers.ChoiceField(choices=AuthMode.choices, required=False)
     description = serializers.CharField(required=False, allow_blank=True)
     tags = serializers.DictField(child=serializers.CharField(allow_blank=True), required=False)
     declared = DeclaredField(required=False)
+
+
+class EndpointPutSerializer(Change, LimitsFields):
+    """All of it: what is left out, or null, goes to its default; the shares stay unless named."""
+
+    empty = {**WORDS, "cors_origins": []}
+
+    description = serializers.CharField(required=False, default="", allow_blank=True)
+    tags = serializers.DictField(
+        child=serializers.CharField(allow_blank=True), required=False, default=dict
+    )
+    declared = DeclaredField(required=False, default=dict)
+    auth_mode = serializers.ChoiceField(
+        choices=AuthMode.choices, required=False, default=AuthMode.KEY
+    )
+    cors_origins = OriginsField(required=False, default=list)
+    max_request_bytes = MaxRequestBytesField(required=False, default=None)
+    rate_limit = RateLimitSerializer(required=False, allow_null=True, default=None)
+    traffic = serializers.DictField(
+        child=serializers.IntegerField(),
+        required=False,
+        help_text="deployment -> percent; the sum is 100 or 0",
+    )
+    mirror_traffic = serializers.DictField(
+        child=serializers.IntegerField(),
+        required=False,
+        help_text="one deployment -> percent (1 to 50) of the requests that it gets a copy of",
+    )
 
 
 class MirrorInputSerializer(Fields):
@@ -239,107 +265,8 @@ class DeploymentRevisionListSerializer(Fields):
     items = DeploymentRevisionSerializer(many=True)
 
 
-class DeploymentRollSerializer(Fields):
-    """What is left out stays as it is."""
-
-    liveness_probe = ProbeSerializer(required=False, allow_null=True)
-    readiness_probe = ProbeSerializer(required=False, allow_null=True)
-
-    instance_type = serializers.CharField(
-        required=False,
-        default=None,
-        allow_null=True,
-        allow_blank=True,
-        max_length=64,
-        help_text="a name or an alias; empty: any node",
-    )
-    node_labels = serializers.DictField(
-        child=serializers.CharField(allow_blank=True), required=False, default=None, allow_null=True
-    )
-    anti_affinity = serializers.ChoiceField(
-        choices=AntiAffinity.choices, required=False, default=None, allow_null=True
-    )
-
-    model = serializers.CharField(required=False, default="", allow_blank=True, max_length=255)
-    version = serializers.CharField(required=False, default="", allow_blank=True, max_length=70)
-    config_revision = serializers.IntegerField(required=False, default=None, allow_null=True)
-    environment = VariablesField(
-        child=serializers.CharField(), required=False, default=None, allow_null=True
-    )
-    secret_environment = SecretsField()
-
-
-class RollbackSerializer(Fields):
-    revision = serializers.IntegerField(
-        required=False,
-        default=None,
-        allow_null=True,
-        min_value=1,
-        help_text="default: the last before this one that came up",
-    )
-
-
 class KeyRegenerateSerializer(Fields):
     key_type = serializers.ChoiceField(choices=["primary", "secondary"])
-
-
-class DeploymentInputSerializer(PlacementFields, SettingsFields):
-    name = serializers.CharField(required=False, default="", allow_blank=True, max_length=32)
-    model = serializers.CharField(max_length=255)
-    version = serializers.CharField(
-        required=False, default="latest", help_text="a number, or an alias: @latest, @champion"
-    )
-    config_revision = serializers.IntegerField(required=False, allow_null=True, default=None)
-    description = serializers.CharField(required=False, default="", allow_blank=True)
-    tags = serializers.DictField(
-        child=serializers.CharField(allow_blank=True), required=False, default=dict
-    )
-    declared = DeclaredField(required=False, default=dict)
-    replace = serializers.BooleanField(
-        required=False, default=False, help_text="take over an existing one that has no traffic"
-    )
-    instance_count = serializers.IntegerField(
-        required=False, default=1, min_value=1, max_value=LIMIT_REPLICAS
-    )
-    traffic = serializers.IntegerField(required=False, default=0, min_value=0, max_value=100)
-
-
-class DeploymentPatchSerializer(Fields):
-    """A change of the words and of the request settings is done at once; scaling takes a while."""
-
-    instance_count = serializers.IntegerField(required=False, min_value=1, max_value=LIMIT_REPLICAS)
-    description = serializers.CharField(required=False, allow_blank=True)
-    tags = serializers.DictField(child=serializers.CharField(allow_blank=True), required=False)
-    declared = DeclaredField(required=False)
-    request_timeout_ms = TimeoutField()
-    max_concurrent_requests_per_instance = ConcurrencyField()
-    retries = serializers.BooleanField(required=False)
-
-
-class DeployInputSerializer(PlacementFields, SettingsFields):
-    model = serializers.CharField(max_length=255)
-    version = serializers.CharField(
-        required=False, default="latest", help_text="a number, or an alias: @latest, @champion"
-    )
-    config_revision = serializers.IntegerField(required=False, allow_null=True, default=None)
-    endpoint = serializers.CharField(
-        required=False,
-        default="",
-        allow_blank=True,
-        max_length=32,
-        help_text="default: after the model",
-    )
-    deployment = serializers.CharField(
-        required=False,
-        default="",
-        allow_blank=True,
-        max_length=32,
-        help_text="default: blue, or the colour that carries no traffic",
-    )
-    instance_count = serializers.IntegerField(
-        required=False, default=1, min_value=1, max_value=LIMIT_REPLICAS
-    )
-    traffic = serializers.IntegerField(required=False, default=100, min_value=0, max_value=100)
 
 
 @extend_schema_field(OpenApiTypes.DATETIME)

@@ -3,6 +3,7 @@
 from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
 
+from controlplane.core.requests import Change
 from controlplane.deployments.serializers.endpoints import (
     EndpointSerializer,
     Fields,
@@ -92,7 +93,9 @@ class DrainStateSerializer(Fields):
     done = serializers.BooleanField(help_text="nothing runs there any more")
 
 
-class NodePatchSerializer(Fields):
+class NodePatchSerializer(Change):
+    empty = {"labels": {}}
+
     labels = serializers.DictField(
         child=serializers.CharField(allow_blank=True, max_length=255),
         help_text="replaces the labels that were set here",

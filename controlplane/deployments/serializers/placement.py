@@ -5,6 +5,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
 
+from controlplane.core.requests import Change
 from controlplane.deployments.types import AntiAffinity, GpuPolicy
 
 Fields = serializers.Serializer[Any]
@@ -125,7 +126,21 @@ class InstanceTypeSerializer(Fields):
     updated_at = serializers.DateTimeField()
 
 
-class InstanceTypePatchSerializer(Fields):
+class InstanceTypePatchSerializer(Change):
+    """What is left out stays as it is, null takes a requirement away."""
+
+    empty = {
+        "aliases": [],
+        "description": "",
+        "gpu_count": 0,
+        "gpu_policy": GpuPolicy.REQUIRED.value,
+        "gpu_model": "",
+        "gpu_memory_bytes": 0,
+        "cpu_count": 0,
+        "memory_bytes": 0,
+        "node_labels": {},
+    }
+
     aliases = serializers.ListField(
         child=serializers.CharField(max_length=64),
         required=False,

@@ -10,6 +10,7 @@ from controlplane.deployments.serializers.probes import ProbeFields
 
 LIMIT_CONCURRENCY = 10_000
 LIMIT_TIMEOUT_MS = 3_600_000
+DEFAULT_TIMEOUT_MS = 60_000
 LIMIT_SECRET_CHARS = 65_536
 
 
@@ -61,6 +62,6 @@ class SettingsFields(ProbeFields):
     secret_environment = SecretsField(
         help_text="kept encrypted, never shown; those that are not named stay, null removes one",
     )
-    request_timeout_ms = TimeoutField(default=60_000)
+    request_timeout_ms = TimeoutField(default=DEFAULT_TIMEOUT_MS)
     max_concurrent_requests_per_instance = ConcurrencyField(default=None)
     retries = serializers.BooleanField(required=False, default=True)

@@ -35,19 +35,23 @@ from controlplane.deployments.services.instance_types import (
 from controlplane.deployments.services.keys import endpoint_key_regenerate, endpoint_keys_reveal
 from controlplane.deployments.services.nodes import node_delete
 from controlplane.deployments.services.previews import placement_preview
+from controlplane.deployments.services.putting import Put, deployment_put, endpoint_put
 from controlplane.deployments.services.reports import endpoint_advance, node_report
 from controlplane.deployments.services.routes import gateway_confirmed
 from controlplane.deployments.services.starting import Spec
+from controlplane.deployments.services.superseding import operations_supersede
 from controlplane.deployments.services.tick import operations_tick
 from controlplane.deployments.services.tokens import endpoint_token, endpoint_tokens_revoke
 from controlplane.deployments.services.trials import trial_cancel, trial_start
 
 __all__ = [
+    "Put",
     "Spec",
     "deploy",
     "deployment_create",
     "deployment_delete",
     "deployment_pause",
+    "deployment_put",
     "deployment_restart",
     "deployment_resume",
     "deployment_roll",
@@ -61,6 +65,7 @@ __all__ = [
     "endpoint_delete",
     "endpoint_key_regenerate",
     "endpoint_keys_reveal",
+    "endpoint_put",
     "endpoint_token",
     "endpoint_tokens_revoke",
     "endpoint_update",
@@ -75,6 +80,7 @@ __all__ = [
     "nodes_fitting",
     "operation_cancel",
     "operation_retry",
+    "operations_supersede",
     "operations_tick",
     "placement_explained",
     "placement_preview",

@@ -180,6 +180,7 @@ def deployment_roll(
     instance_type: str | None = None,
     node_labels: dict[str, str] | None = None,
     anti_affinity: str | None = None,
+    instance_count: int | None = None,
     **probes: Probe | None,
 ) -> Operation:
     """Let a deployment run something else, while what it runs serves on until that is ready.
@@ -216,17 +217,27 @@ def deployment_roll(
         row.secrets = secrets_merged(row.secrets, secret_environment)
         if spec_of(row) == before and row.provisioning_state == DeploymentState.SUCCEEDED:
             raise Conflict(f"{name} runs just this already.")
-        row.save(update_fields=[*SPEC, "updated_at"])
+        count = row.instance_count
+        if instance_count is not None:
+            row.instance_count, row.paused_count = instance_count, None
+        row.save(update_fields=[*SPEC, "instance_count", "paused_count", "updated_at"])
         revision_record(row, author=actor, cause="updated")
-        operation = _rolled(row, current.number, actor, now)
+        operation = _rolled(row, current.number, actor, now, previous_count=count)
     return advanced(operation, now)
 
 
-def _rolled(row: Deployment, back_to: int, actor: str, now: datetime) -> Operation:
+def _rolled(
+    row: Deployment,
+    back_to: int,
+    actor: str,
+    now: datetime,
+    *,
+    previous_count: int | None = None,
+) -> Operation:
     """Without a gap where something serves, afresh where nothing does."""
     running = row.replicas.filter(desired=Desired.RUNNING).exists()
     if row.provisioning_state == DeploymentState.SUCCEEDED and running:
-        return rolling_open(row, back_to, actor, now)
+        return rolling_open(row, back_to, actor, now, previous_count=previous_count)
     return deployment_start(row, 0, actor, now)
 
 

@@ -127,7 +127,8 @@ def _undo(operation: Operation, state: DeploymentState, error: dict[str, Any] | 
         back = deployment.revisions.filter(number=parameters["previous_revision"]).first()
         if back is not None:
             revision_apply(deployment, back)
-            Deployment.objects.filter(pk=deployment.pk).update(revision=back)
+            count = parameters.get("previous_count", deployment.instance_count)
+            Deployment.objects.filter(pk=deployment.pk).update(revision=back, instance_count=count)
             deployment.refresh_from_db()
         _deployment_state_set(deployment, DeploymentState.SUCCEEDED, None)
         return

@@ -8,7 +8,7 @@ from django.db import transaction
 from django.db.models import F
 
 from controlplane.core import events
-from controlplane.deployments.errors import NameTaken, OperationInProgress
+from controlplane.deployments.errors import NameTaken
 from controlplane.deployments.models import Endpoint, Operation
 from controlplane.deployments.naming import name_check
 from controlplane.deployments.selectors import endpoint_get, operations_active
@@ -16,7 +16,7 @@ from controlplane.deployments.services import endings
 from controlplane.deployments.services.advance import operation_advance, traffic_text
 from controlplane.deployments.services.keys import keys_create
 from controlplane.deployments.services.limits import limits_change
-from controlplane.deployments.services.operations import describe, operation_open
+from controlplane.deployments.services.operations import describe, in_the_way, operation_open
 from controlplane.deployments.traffic import mirror_check, traffic_check
 from controlplane.deployments.types import (
     AuthMode,
@@ -114,13 +114,11 @@ def traffic_set(*, name: str, traffic: dict[str, int], actor: str, now: datetime
     locked = Endpoint.objects.select_for_update().filter(name=name).first()
     endpoint = endpoint_get(name)
     if locked is not None and locked.provisioning_state == EndpointState.DELETING:
-        raise OperationInProgress(f"{name} is being deleted.")
+        raise in_the_way(f"{name} is being deleted.", operations_active(name).first())
     for operation in operations_active(name):
         if operation.parameters.get("traffic"):
-            raise OperationInProgress(
-                f"A deployment is about to move the traffic: {describe(operation)}.",
-                hints=("Wait for it, or cancel it.",),
-                extra={"operation": operation.id},
+            raise in_the_way(
+                f"A deployment is about to move the traffic: {describe(operation)}.", operation
             )
     kept = traffic_check(
         traffic,

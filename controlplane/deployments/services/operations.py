@@ -17,6 +17,7 @@ from controlplane.deployments.types import ACTIVE, EndpointState, OperationKind
 SHORTEST_DEADLINE: Final = timedelta(minutes=15)
 LOAD_ALLOWANCE: Final = timedelta(minutes=7)
 SLOWEST_DOWNLOAD: Final = 5_000_000  # bytes per second
+PLACE: Final = "/api/v1/operations/"
 DELETE_DEADLINE: Final = timedelta(minutes=2)
 
 
@@ -91,11 +92,17 @@ def nothing_active(endpoint: str, deployment: str | None = None) -> None:
     operation = operations_active(endpoint, deployment).first()
     if operation is None:
         return
-    raise OperationInProgress(
-        f"Another change is under way: {describe(operation)}.",
-        hints=("Wait for it, or cancel it.",),
-        extra={"operation": operation.id},
-    )
+    raise in_the_way(f"Another change is under way: {describe(operation)}.", operation)
+
+
+def in_the_way(
+    message: str, operation: Operation | None, *, hints: tuple[str, ...] = ()
+) -> OperationInProgress:
+    """The error for a change that has to wait, with a link to what it waits for."""
+    extra: dict[str, str | None] = {"operation": None, "operation_url": None}
+    if operation is not None:
+        extra = {"operation": operation.id, "operation_url": f"{PLACE}{operation.id}"}
+    return OperationInProgress(message, hints=hints, extra=extra)
 
 
 @transaction.atomic

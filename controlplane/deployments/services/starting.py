@@ -10,7 +10,6 @@ from controlplane.deployments.errors import (
     DeploymentHasTraffic,
     ModelNotDeployable,
     NameTaken,
-    OperationInProgress,
 )
 from controlplane.deployments.models import (
     Deployment,
@@ -28,7 +27,11 @@ from controlplane.deployments.selectors.instance_types import (
     match,
 )
 from controlplane.deployments.services.advance import operation_advance
-from controlplane.deployments.services.operations import nothing_active, operation_open
+from controlplane.deployments.services.operations import (
+    in_the_way,
+    nothing_active,
+    operation_open,
+)
 from controlplane.deployments.services.replicas import replicas_remove, replicas_stop
 from controlplane.deployments.services.revisions import revision_ensure, revision_record
 from controlplane.deployments.services.secrets import secrets_merged
@@ -84,11 +87,10 @@ def locked(endpoint: str) -> Endpoint | None:
 
 def not_deleting(endpoint: Endpoint) -> None:
     if endpoint.provisioning_state == EndpointState.DELETING:
-        operation = operations_active(endpoint.name).first()
-        raise OperationInProgress(
+        raise in_the_way(
             f"{endpoint.name} is being deleted.",
+            operations_active(endpoint.name).first(),
             hints=("Its name is free again in a moment.",),
-            extra={"operation": operation.id if operation else None},
         )
 
 
@@ -283,10 +285,18 @@ def _open(row: Deployment, traffic: int, actor: str, now: datetime) -> Operation
     )
 
 
-def rolling_open(row: Deployment, back_to: int, actor: str, now: datetime) -> Operation:
+def rolling_open(
+    row: Deployment,
+    back_to: int,
+    actor: str,
+    now: datetime,
+    *,
+    previous_count: int | None = None,
+) -> Operation:
     """Replace what runs, replica by replica of the new kind first; the old ones go at the end.
 
-    ``row`` asks for the new; ``back_to`` is the revision that it returns to if this fails.
+    ``row`` asks for the new; ``back_to`` is the revision that it returns to if this fails, to
+    ``previous_count`` replicas.
     """
     running = row.replicas.filter(desired=Desired.RUNNING).values_list("id", flat=True)
     parameters = {
@@ -294,6 +304,7 @@ def rolling_open(row: Deployment, back_to: int, actor: str, now: datetime) -> Op
         "instance_count": row.instance_count,
         "old_ids": list(running),
         "previous_revision": back_to,
+        "previous_count": row.instance_count if previous_count is None else previous_count,
     }
     Deployment.objects.filter(pk=row.pk).update(
         provisioning_state=DeploymentState.UPDATING, error=None, generation=F("generation") + 1

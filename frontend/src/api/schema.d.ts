@@ -131,7 +131,11 @@ export interface paths {
             cookie?: never;
         };
         get: operations["endpoints_get"];
-        put?: never;
+        /**
+         * @description Let it be just this, whether it exists or not. What is left out goes to its default;
+         *     shares that are not named stay, and so do its deployments and keys.
+         */
+        put: operations["endpoints_put"];
         post?: never;
         /** @description Delete it with its deployments; legal in every state, models stay. */
         delete: operations["endpoints_delete"];
@@ -165,7 +169,12 @@ export interface paths {
             cookie?: never;
         };
         get: operations["deployments_get"];
-        put?: never;
+        /**
+         * @description Let it be just this, whether it exists or not. What is left out goes to its default;
+         *     its share of the traffic stays, and so do secrets that are not named. What it runs is
+         *     changed without a gap; one that has failed is brought up afresh.
+         */
+        put: operations["deployments_put"];
         post?: never;
         /** @description Legal in every state; what is under way there is cancelled first. */
         delete: operations["deployments_delete"];
@@ -1866,7 +1875,7 @@ export interface components {
             password: string;
         };
         /**
-         * @description Where replicas may run; for a deployment that is made.
+         * @description What shall run, where, and how it is asked.
          * @example {
          *       "model": "digits",
          *       "version": "@latest",
@@ -1917,6 +1926,8 @@ export interface components {
              */
             version?: string;
             config_revision?: number | null;
+            /** @default 1 */
+            instance_count?: number;
             /**
              * @description default: after the model
              * @default
@@ -1927,8 +1938,6 @@ export interface components {
              * @default
              */
             deployment?: string;
-            /** @default 1 */
-            instance_count?: number;
             /** @default 100 */
             traffic?: number;
         };
@@ -2000,7 +2009,7 @@ export interface components {
             operation: string | null;
         };
         /**
-         * @description Where replicas may run; for a deployment that is made.
+         * @description What shall run, where, and how it is asked.
          * @example {
          *       "name": "green",
          *       "model": "digits",
@@ -2049,8 +2058,6 @@ export interface components {
             max_concurrent_requests_per_instance?: number | null;
             /** @default true */
             retries?: boolean;
-            /** @default  */
-            name?: string;
             model: string;
             /**
              * @description a number, or an alias: @latest, @champion
@@ -2058,6 +2065,8 @@ export interface components {
              */
             version?: string;
             config_revision?: number | null;
+            /** @default 1 */
+            instance_count?: number;
             /** @default  */
             description?: string;
             tags?: {
@@ -2066,13 +2075,13 @@ export interface components {
             declared?: {
                 [key: string]: unknown;
             };
+            /** @default  */
+            name?: string;
             /**
              * @description take over an existing one that has no traffic
              * @default false
              */
             replace?: boolean;
-            /** @default 1 */
-            instance_count?: number;
             /** @default 0 */
             traffic?: number;
         };
@@ -2091,6 +2100,74 @@ export interface components {
          * @enum {string}
          */
         DeploymentProvisioningStateEnum: "Creating" | "Updating" | "Scaling" | "Succeeded" | "Failed" | "Canceled" | "Deleting";
+        /**
+         * @description All of it: what is left out, or null, goes to its default.
+         * @example {
+         *       "model": "digits",
+         *       "version": "3",
+         *       "instance_count": 2,
+         *       "environment": {
+         *         "OMP_NUM_THREADS": "2"
+         *       }
+         *     }
+         */
+        DeploymentPutRequest: {
+            /**
+             * @description a name or an alias, such as STANDARD_NC4AS_T4_V3; default: any node
+             * @default
+             */
+            instance_type?: string | null;
+            /** @description only nodes with all these labels run it */
+            node_labels?: {
+                [key: string]: string;
+            } | null;
+            /**
+             * @description `required`: never two replicas on one node
+             *
+             *     * `preferred` - Preferred
+             *     * `required` - Required
+             * @default preferred
+             */
+            anti_affinity?: components["schemas"]["StrictnessEnum"] | components["schemas"]["NullEnum"];
+            /** @description a runtime that fails it is ended and started again */
+            liveness_probe?: components["schemas"]["ProbeRequest"] | null;
+            /** @description a replica that fails it gets no requests */
+            readiness_probe?: components["schemas"]["ProbeRequest"] | null;
+            environment?: {
+                [key: string]: string;
+            } | null;
+            /** @description values by name, null takes one away; or names as they are shown. Those that are not named stay: nobody can read them to send them back */
+            secret_environment?: {
+                [key: string]: string | null;
+            } | string[];
+            /** @default 60000 */
+            request_timeout_ms?: number | null;
+            /** @description as many again may wait, more get 429; null: no limit but the gateway's own */
+            max_concurrent_requests_per_instance?: number | null;
+            /** @default true */
+            retries?: boolean | null;
+            model: string;
+            /**
+             * @description a number, or an alias: @latest, @champion
+             * @default latest
+             */
+            version?: string;
+            /** @description null or 0: the files themselves; default: the latest of the version */
+            config_revision?: number | null;
+            /**
+             * @description 0 only as it was read, of one that is paused
+             * @default 1
+             */
+            instance_count?: number;
+            /** @default  */
+            description?: string | null;
+            tags?: {
+                [key: string]: string;
+            } | null;
+            declared?: {
+                [key: string]: unknown;
+            } | null;
+        };
         DeploymentRevision: {
             number: number;
             model: string;
@@ -2120,7 +2197,7 @@ export interface components {
             items: components["schemas"]["DeploymentRevision"][];
         };
         /**
-         * @description What is left out stays as it is.
+         * @description What is left out stays as it is, null takes a setting away.
          * @example {
          *       "version": "4",
          *       "environment": {
@@ -2141,6 +2218,7 @@ export interface components {
             model?: string;
             /** @default  */
             version?: string;
+            /** @description null or 0: the files themselves; left out: the latest of another version */
             config_revision?: number | null;
             environment?: {
                 [key: string]: string;
@@ -2361,6 +2439,42 @@ export interface components {
          * @enum {string}
          */
         EndpointProvisioningStateEnum: "Creating" | "Updating" | "Succeeded" | "Failed" | "Deleting";
+        /**
+         * @description All of it: what is left out, or null, goes to its default; the shares stay unless named.
+         * @example {
+         *       "auth_mode": "key",
+         *       "max_request_bytes": 16777216,
+         *       "description": "Handwritten digits",
+         *       "tags": {
+         *         "team": "vision"
+         *       }
+         *     }
+         */
+        EndpointPutRequest: {
+            /** @description pages of these origins may call it from a browser: exact (`https://shop.example`), or `["*"]`; empty: none */
+            cors_origins?: string[] | null;
+            /** @description bytes of a request's body, more get 413; null: no limit but the runtime's */
+            max_request_bytes?: number | null;
+            rate_limit?: components["schemas"]["RateLimitRequest"] | null;
+            /** @default  */
+            description?: string | null;
+            tags?: {
+                [key: string]: string;
+            } | null;
+            declared?: {
+                [key: string]: unknown;
+            } | null;
+            /** @default key */
+            auth_mode?: components["schemas"]["AuthModeEnum"];
+            /** @description deployment -> percent; the sum is 100 or 0 */
+            traffic?: {
+                [key: string]: number;
+            };
+            /** @description one deployment -> percent (1 to 50) of the requests that it gets a copy of */
+            mirror_traffic?: {
+                [key: string]: number;
+            };
+        };
         /** @description In Azure's words; times are Unix seconds. */
         EndpointToken: {
             accessToken: string;
@@ -2521,6 +2635,7 @@ export interface components {
             updated_at: string;
         };
         /**
+         * @description What is left out stays as it is, null takes a requirement away.
          * @example {
          *       "name": "t4",
          *       "aliases": [
@@ -2533,34 +2648,34 @@ export interface components {
          */
         InstanceTypeInputRequest: {
             /** @description other names for it, whatever their case: Azure's machine sizes, for instance */
-            aliases?: string[];
-            description?: string;
+            aliases?: string[] | null;
+            description?: string | null;
             /** @description GPUs that each replica gets */
-            gpu_count?: number;
+            gpu_count?: number | null;
             /**
              * @description `preferred`: without a fitting GPU it runs on processors
              *
              *     * `preferred` - Preferred
              *     * `required` - Required
              */
-            gpu_policy?: components["schemas"]["StrictnessEnum"];
+            gpu_policy?: components["schemas"]["StrictnessEnum"] | components["schemas"]["NullEnum"];
             /** @description a part of the GPU's name: T4 */
-            gpu_model?: string;
+            gpu_model?: string | null;
             /**
              * Format: int64
              * @description that each GPU has at least
              */
-            gpu_memory_bytes?: number;
+            gpu_memory_bytes?: number | null;
             /** @description that the node has at least */
-            cpu_count?: number;
+            cpu_count?: number | null;
             /**
              * Format: int64
              * @description that the node has at least
              */
-            memory_bytes?: number;
+            memory_bytes?: number | null;
             node_labels?: {
                 [key: string]: string;
-            };
+            } | null;
             name: string;
         };
         InstanceTypePage: {
@@ -3005,26 +3120,28 @@ export interface components {
         };
         /**
          * @description A change of the words and of the request settings is done at once; scaling takes a while.
+         *
+         *     What is left out stays as it is, null takes a setting away.
          * @example {
          *       "instance_count": 3
          *     }
          */
         PatchedDeploymentPatchRequest: {
             instance_count?: number;
-            description?: string;
+            description?: string | null;
             tags?: {
                 [key: string]: string;
-            };
+            } | null;
             declared?: {
                 [key: string]: unknown;
-            };
-            request_timeout_ms?: number;
+            } | null;
+            request_timeout_ms?: number | null;
             /** @description as many again may wait, more get 429; null: no limit but the gateway's own */
             max_concurrent_requests_per_instance?: number | null;
-            retries?: boolean;
+            retries?: boolean | null;
         };
         /**
-         * @description Of an endpoint that is made or changed; what is left out stays as it is.
+         * @description What is left out stays as it is, null takes a setting away.
          * @example {
          *       "description": "Handwritten digits",
          *       "tags": {
@@ -3034,56 +3151,60 @@ export interface components {
          */
         PatchedEndpointPatchRequest: {
             /** @description pages of these origins may call it from a browser: exact (`https://shop.example`), or `["*"]`; empty: none */
-            cors_origins?: string[];
+            cors_origins?: string[] | null;
             /** @description bytes of a request's body, more get 413; null: no limit but the runtime's */
             max_request_bytes?: number | null;
             rate_limit?: components["schemas"]["RateLimitRequest"] | null;
             auth_mode?: components["schemas"]["AuthModeEnum"];
-            description?: string;
+            description?: string | null;
             tags?: {
                 [key: string]: string;
-            };
+            } | null;
             declared?: {
                 [key: string]: unknown;
-            };
+            } | null;
         };
         /**
+         * @description What is left out stays as it is, null takes a requirement away.
          * @example {
          *       "gpu_policy": "preferred"
          *     }
          */
         PatchedInstanceTypePatchRequest: {
             /** @description other names for it, whatever their case: Azure's machine sizes, for instance */
-            aliases?: string[];
-            description?: string;
+            aliases?: string[] | null;
+            description?: string | null;
             /** @description GPUs that each replica gets */
-            gpu_count?: number;
+            gpu_count?: number | null;
             /**
              * @description `preferred`: without a fitting GPU it runs on processors
              *
              *     * `preferred` - Preferred
              *     * `required` - Required
              */
-            gpu_policy?: components["schemas"]["StrictnessEnum"];
+            gpu_policy?: components["schemas"]["StrictnessEnum"] | components["schemas"]["NullEnum"];
             /** @description a part of the GPU's name: T4 */
-            gpu_model?: string;
+            gpu_model?: string | null;
             /**
              * Format: int64
              * @description that each GPU has at least
              */
-            gpu_memory_bytes?: number;
+            gpu_memory_bytes?: number | null;
             /** @description that the node has at least */
-            cpu_count?: number;
+            cpu_count?: number | null;
             /**
              * Format: int64
              * @description that the node has at least
              */
-            memory_bytes?: number;
+            memory_bytes?: number | null;
             node_labels?: {
                 [key: string]: string;
-            };
+            } | null;
         };
         /**
+         * @description A body where null takes a setting away: it is read as what ``empty`` has for the name.
+         *
+         *     Settings that are null themselves without a value have no need of it.
          * @example {
          *       "description": "Handwritten digits",
          *       "tags": {
@@ -3092,12 +3213,15 @@ export interface components {
          *     }
          */
         PatchedModelPatchRequest: {
-            description?: string;
+            description?: string | null;
             tags?: {
                 [key: string]: string;
-            };
+            } | null;
         };
         /**
+         * @description A body where null takes a setting away: it is read as what ``empty`` has for the name.
+         *
+         *     Settings that are null themselves without a value have no need of it.
          * @example {
          *       "description": "Handwritten digits",
          *       "tags": {
@@ -3106,15 +3230,18 @@ export interface components {
          *     }
          */
         PatchedModelVersionPatchRequest: {
-            description?: string;
+            description?: string | null;
             tags?: {
                 [key: string]: string;
-            };
+            } | null;
             declared?: {
                 [key: string]: unknown;
-            };
+            } | null;
         };
         /**
+         * @description A body where null takes a setting away: it is read as what ``empty`` has for the name.
+         *
+         *     Settings that are null themselves without a value have no need of it.
          * @example {
          *       "labels": {
          *         "zone": "a"
@@ -3125,7 +3252,7 @@ export interface components {
             /** @description replaces the labels that were set here */
             labels?: {
                 [key: string]: string;
-            };
+            } | null;
         };
         /**
          * @example {
@@ -4317,7 +4444,10 @@ export interface operations {
     };
     deploy: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description cancel what is under way there instead of 409 `OperationInProgress`; a deletion is not cancelled, and if this change is refused, nothing is */
+                supersede?: boolean;
+            };
             header?: {
                 /** @description the same request sent twice under one key is done once, and answered twice */
                 "Idempotency-Key"?: string;
@@ -5296,6 +5426,148 @@ export interface operations {
             };
         };
     };
+    endpoints_put: {
+        parameters: {
+            query?: {
+                /** @description cancel what is under way there instead of 409 `OperationInProgress`; a deletion is not cancelled, and if this change is refused, nothing is */
+                supersede?: boolean;
+            };
+            header?: {
+                /** @description the `ETag` that you have seen; 412 `PreconditionFailed` when it has changed */
+                "If-Match"?: string;
+                /** @description `*`: only make it; 412 `PreconditionFailed` when it exists */
+                "If-None-Match"?: string;
+                /** @description the same request sent twice under one key is done once, and answered twice */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                endpoint: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["EndpointPutRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Endpoint"];
+                };
+            };
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Endpoint"];
+                };
+            };
+            /** @description the input breaks a rule; `field` names it */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description no credentials, or none that are valid any more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description the role, or the token's scopes, do not allow this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description what the path or the body names does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description only JSON can be had here */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description it exists already, or its state forbids this */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description it was changed since it was read */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description the body is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description the body is of another type than the one documented */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description `IdempotencyKeyReused`: this key was used for another request */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description a neighbour cannot be reached now; nothing was changed */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
     endpoints_delete: {
         parameters: {
             query?: never;
@@ -5605,7 +5877,10 @@ export interface operations {
     };
     deployments_create: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description cancel what is under way there instead of 409 `OperationInProgress`; a deletion is not cancelled, and if this change is refused, nothing is */
+                supersede?: boolean;
+            };
             header?: {
                 /** @description the same request sent twice under one key is done once, and answered twice */
                 "Idempotency-Key"?: string;
@@ -5674,7 +5949,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description it exists already, or its state forbids this */
+            /** @description `NameTaken`, `OperationInProgress` with the `operation` */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5797,6 +6072,160 @@ export interface operations {
             };
         };
     };
+    deployments_put: {
+        parameters: {
+            query?: {
+                /** @description cancel what is under way there instead of 409 `OperationInProgress`; a deletion is not cancelled, and if this change is refused, nothing is */
+                supersede?: boolean;
+            };
+            header?: {
+                /** @description the `ETag` that you have seen; 412 `PreconditionFailed` when it has changed */
+                "If-Match"?: string;
+                /** @description `*`: only make it; 412 `PreconditionFailed` when it exists */
+                "If-None-Match"?: string;
+                /** @description the same request sent twice under one key is done once, and answered twice */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                deployment: string;
+                endpoint: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DeploymentPutRequest"];
+            };
+        };
+        responses: {
+            /** @description nothing has to start anew */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Deployment"];
+                };
+            };
+            /** @description made; `Operation-Location` says how far it is */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Deployment"];
+                };
+            };
+            /** @description it is being changed */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Operation"];
+                };
+            };
+            /** @description the input breaks a rule; `field` names it */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description no credentials, or none that are valid any more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description the role, or the token's scopes, do not allow this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description what the path or the body names does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description only JSON can be had here */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description `OperationInProgress` with the `operation` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description it was changed since it was read */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description the body is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description the body is of another type than the one documented */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description `IdempotencyKeyReused`: this key was used for another request */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description a neighbour cannot be reached now; nothing was changed */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
     deployments_delete: {
         parameters: {
             query?: {
@@ -5899,7 +6328,10 @@ export interface operations {
     };
     deployments_scale: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description cancel what is under way there instead of 409 `OperationInProgress`; a deletion is not cancelled, and if this change is refused, nothing is */
+                supersede?: boolean;
+            };
             header?: {
                 /** @description the `ETag` that you have seen; 412 `PreconditionFailed` when it has changed */
                 "If-Match"?: string;
@@ -5980,7 +6412,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description it exists already, or its state forbids this */
+            /** @description `OperationInProgress` with the `operation` */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -6285,8 +6717,13 @@ export interface operations {
     };
     deployments_restart: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description cancel what is under way there instead of 409 `OperationInProgress`; a deletion is not cancelled, and if this change is refused, nothing is */
+                supersede?: boolean;
+            };
             header?: {
+                /** @description the `ETag` that you have seen; 412 `PreconditionFailed` when it has changed */
+                "If-Match"?: string;
                 /** @description the same request sent twice under one key is done once, and answered twice */
                 "Idempotency-Key"?: string;
             };
@@ -6351,8 +6788,17 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description it exists already, or its state forbids this */
+            /** @description `OperationInProgress` with the `operation` */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description it was changed since it was read */
+            412: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6458,8 +6904,13 @@ export interface operations {
     };
     deployments_rollback: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description cancel what is under way there instead of 409 `OperationInProgress`; a deletion is not cancelled, and if this change is refused, nothing is */
+                supersede?: boolean;
+            };
             header?: {
+                /** @description the `ETag` that you have seen; 412 `PreconditionFailed` when it has changed */
+                "If-Match"?: string;
                 /** @description the same request sent twice under one key is done once, and answered twice */
                 "Idempotency-Key"?: string;
             };
@@ -6528,8 +6979,17 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description it exists already, or its state forbids this */
+            /** @description `OperationInProgress` with the `operation` */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description it was changed since it was read */
+            412: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6577,8 +7037,13 @@ export interface operations {
     };
     deployments_start: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description cancel what is under way there instead of 409 `OperationInProgress`; a deletion is not cancelled, and if this change is refused, nothing is */
+                supersede?: boolean;
+            };
             header?: {
+                /** @description the `ETag` that you have seen; 412 `PreconditionFailed` when it has changed */
+                "If-Match"?: string;
                 /** @description the same request sent twice under one key is done once, and answered twice */
                 "Idempotency-Key"?: string;
             };
@@ -6643,8 +7108,17 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description it exists already, or its state forbids this */
+            /** @description `OperationInProgress` with the `operation` */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description it was changed since it was read */
+            412: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6677,8 +7151,12 @@ export interface operations {
             query?: {
                 /** @description even if it carries traffic */
                 force?: boolean;
+                /** @description cancel what is under way there instead of 409 `OperationInProgress`; a deletion is not cancelled, and if this change is refused, nothing is */
+                supersede?: boolean;
             };
             header?: {
+                /** @description the `ETag` that you have seen; 412 `PreconditionFailed` when it has changed */
+                "If-Match"?: string;
                 /** @description the same request sent twice under one key is done once, and answered twice */
                 "Idempotency-Key"?: string;
             };
@@ -6743,8 +7221,17 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description `DeploymentHasTraffic` */
+            /** @description `DeploymentHasTraffic`, `OperationInProgress` with the `operation` */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description it was changed since it was read */
+            412: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6774,7 +7261,10 @@ export interface operations {
     };
     deployments_roll: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description cancel what is under way there instead of 409 `OperationInProgress`; a deletion is not cancelled, and if this change is refused, nothing is */
+                supersede?: boolean;
+            };
             header?: {
                 /** @description the `ETag` that you have seen; 412 `PreconditionFailed` when it has changed */
                 "If-Match"?: string;
@@ -6846,7 +7336,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description it exists already, or its state forbids this */
+            /** @description `OperationInProgress` with the `operation` */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7829,7 +8319,10 @@ export interface operations {
     };
     endpoints_traffic_set: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description cancel what is under way there instead of 409 `OperationInProgress`; a deletion is not cancelled, and if this change is refused, nothing is */
+                supersede?: boolean;
+            };
             header?: {
                 /** @description the `ETag` that you have seen; 412 `PreconditionFailed` when it has changed */
                 "If-Match"?: string;
@@ -7958,7 +8451,10 @@ export interface operations {
     };
     endpoints_traffic_update: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description cancel what is under way there instead of 409 `OperationInProgress`; a deletion is not cancelled, and if this change is refused, nothing is */
+                supersede?: boolean;
+            };
             header?: {
                 /** @description the `ETag` that you have seen; 412 `PreconditionFailed` when it has changed */
                 "If-Match"?: string;

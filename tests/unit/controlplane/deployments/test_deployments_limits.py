@@ -92,7 +92,6 @@ def test_a_change_that_somebody_else_made_is_noticed(api: APIClient) -> None:
         ({"cors_origins": ["https://a.example/"]}, ["cors_origins", "https://a.example/"]),
         ({"cors_origins": ["*", "https://a.example"]}, ["cors_origins", "*", "alone"]),
         ({"cors_origins": "https://a.example"}, ["cors_origins"]),
-        ({"cors_origins": None}, ["cors_origins", "null"]),
         ({"max_request_bytes": 0}, ["max_request_bytes", "0 is out of range", "1 to 2147483647"]),
         ({"max_request_bytes": 2**31}, ["max_request_bytes", "2147483648 is", "2147483647"]),
         ({"max_request_bytes": "1 MB"}, ["max_request_bytes", "integer"]),
