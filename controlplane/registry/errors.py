@@ -87,12 +87,14 @@ class CodeNotAllowed(Forbidden):
     """This installation runs no models that bring code."""
 
     code = "CodeNotAllowed"
+    tries = ("Export the model to a format without code of its own, such as ONNX.",)
 
 
 class CodeNotApproved(Conflict):
     """Nobody who may has said yes to this code yet."""
 
     code = "CodeNotApproved"
+    tries = ("Ask somebody who may approve code; `needed_role` says who.",)
 
 
 class AliasInvalid(Invalid):

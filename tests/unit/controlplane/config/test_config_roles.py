@@ -111,6 +111,7 @@ MATRIX: dict[str, dict[str, str]] = {
     "events/verify": {"GET": N},
     "nodes": {"GET": R},
     "nodes/<str:node>": {"GET": R, "PATCH": N, "DELETE": N},
+    "nodes/<str:node>/cache": {"GET": R},
     "nodes/<str:node>/cordon": {"POST": N},
     "nodes/<str:node>/uncordon": {"POST": N},
     "nodes/<str:node>/drain": {"POST": N},
