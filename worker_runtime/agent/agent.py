@@ -41,9 +41,7 @@ LOG_INTERVAL_S = 1.0
 NODE_INTERVAL_S = 1.9  # between samples of the machine itself, however often replicas are sampled
 STOP_DRAIN_S = 10.0
 CACHE_INTERVAL_S = 10.0
-CACHE_AGAIN_S = (
-    900.0  # told again unchanged: ours may have been restored from a backup
-)
+CACHE_AGAIN_S = 900.0  # told again unchanged: ours may have been restored from a backup
 RECHECK_INTERVAL_S = 24 * 3600.0  # bytes rot without anybody writing
 FAREWELL_S = 2.0
 
