@@ -1,11 +1,13 @@
 """The doors of nodes as such: joining (the token is the proof), and what their caches hold."""
 
+from django.conf import settings
 from django.http import HttpResponse, JsonResponse
 from django.utils import timezone
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
+from controlplane.core.errors import NotFound
 from controlplane.nodes import services
 from controlplane.nodes.auth import NodeDoor, caller, message, reply
 from wire.messages import CacheReport, RegisterRequest
@@ -15,6 +17,24 @@ class CacheDoor(NodeDoor):
     def post(self, request: Request) -> HttpResponse:
         services.cache_seen(node=caller(request), report=message(CacheReport, request))
         return JsonResponse({})
+
+
+class AuthorityDoor(APIView):
+    """What signed our certificate: public, and what an agent compares with its join token."""
+
+    authentication_classes = []
+    permission_classes = [AllowAny]
+    schema = None
+
+    def get(self, request: Request) -> HttpResponse:
+        del request
+        if not settings.SHOAL_PUBLIC_CA:
+            raise NotFound(
+                "No certificate authority of our own is set.",
+                code="AuthorityNotFound",
+                hints=("Set SHOAL_PUBLIC_CA_FILE, then make a new join token.",),
+            )
+        return HttpResponse(settings.SHOAL_PUBLIC_CA, content_type="application/x-pem-file")
 
 
 class RegisterDoor(APIView):

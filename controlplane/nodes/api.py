@@ -14,6 +14,7 @@ from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, pa
 from controlplane.core.requests import read_query
 from controlplane.nodes import selectors, services
 from controlplane.nodes.serializers import JoinTokenSerializer, NewJoinTokenSerializer
+from controlplane.nodes.types import trust_of
 
 JoinTokenPageSerializer = page_of(JoinTokenSerializer)
 
@@ -51,7 +52,14 @@ class JoinTokensView(APIView):
         """A token that lets one node join within the hour, and the command for that machine."""
         token = services.join_token_create(actor=request.user.get_username())
         row = JoinTokenSerializer(selectors.join_token_of(token)).data
-        shown = {**row, "token": token, "command": command_for(token)}
+        fingerprint = selectors.control_fingerprint()
+        shown = {
+            **row,
+            "token": token,
+            "command": command_for(token),
+            "trust": trust_of(settings.SHOAL_PUBLIC_URL, fingerprint),
+            "fingerprint": fingerprint,
+        }
         return Response(shown, status=status.HTTP_201_CREATED)
 
 

@@ -2,6 +2,7 @@
 
 import hmac
 from datetime import datetime
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.db.models import F, QuerySet
@@ -17,6 +18,7 @@ from controlplane.nodes.types import (
     Liveness,
     LivenessRule,
     cadence,
+    certificate_fingerprint,
     credential_node_id,
     liveness,
     secret_hash,
@@ -43,6 +45,13 @@ def node_get(name: str) -> Node:
 
 def cached_blob_list(node: Node) -> QuerySet[CachedBlob]:
     return CachedBlob.objects.filter(node=node)
+
+
+def control_fingerprint() -> str:
+    """SHA-256 of what signed our certificate; empty where agents have nothing to compare."""
+    if urlsplit(settings.SHOAL_PUBLIC_URL).scheme != "https":
+        return ""
+    return certificate_fingerprint(settings.SHOAL_PUBLIC_CA)
 
 
 def join_token_list() -> QuerySet[JoinToken]:

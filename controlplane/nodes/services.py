@@ -30,7 +30,7 @@ from wire.messages import CacheReport, NodeInfo, RegisterReply, RegisterRequest
 @transaction.atomic
 def join_token_create(*, actor: str) -> str:
     """A token that lets one node join within an hour; shown once, only its hash is kept."""
-    clear = join_token_new()
+    clear = join_token_new(selectors.control_fingerprint())
     JoinToken.objects.create(
         token_hash=secret_hash(clear),
         prefix=clear[:SHOWN_CHARS],

@@ -1,10 +1,13 @@
 """Values of nodes: the rule of liveness, and what tokens and credentials look like."""
 
 import hashlib
+import ipaddress
 import secrets
+import ssl
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final, Literal
+from urllib.parse import urlsplit
 
 Liveness = Literal["online", "suspect", "offline"]
 SHORTEST_S: Final = 5.0  # between reports
@@ -90,8 +93,33 @@ CREDENTIAL_PREFIX: Final = "snode_"
 SHOWN_CHARS: Final = 12
 
 
-def join_token_new() -> str:
-    return JOIN_PREFIX + secrets.token_urlsafe(32)
+Trust = Literal["pinned", "public", "local", "plain"]
+
+
+def join_token_new(fingerprint: str = "") -> str:
+    """``sjoin_<secret>``; with ``.<fingerprint>`` behind it, agents verify who we are first."""
+    secret = JOIN_PREFIX + secrets.token_urlsafe(32)
+    return f"{secret}.{fingerprint}" if fingerprint else secret
+
+
+def certificate_fingerprint(pem: str) -> str:
+    """SHA-256 of the certificate; empty for none."""
+    return hashlib.sha256(ssl.PEM_cert_to_DER_cert(pem)).hexdigest() if pem else ""
+
+
+def trust_of(url: str, fingerprint: str) -> Trust:
+    """How an agent that joins at ``url`` knows that it talks to us."""
+    parts = urlsplit(url)
+    if parts.scheme == "https":
+        return "pinned" if fingerprint else "public"
+    return "local" if _is_loopback(parts.hostname or "") else "plain"
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def credential_new(node_id: str) -> str:

@@ -34,6 +34,8 @@ export const system = (): System => ({
   ],
 });
 
+const FINGERPRINT = "9c41e07b".repeat(8);
+
 export const joinToken: JoinTokenMade = {
   id: 4,
   prefix: "sjoin_7Qm2vX",
@@ -42,15 +44,17 @@ export const joinToken: JoinTokenMade = {
   expires_at: ago(-3_500),
   used_at: null,
   node: null,
-  token: "sjoin_7Qm2vX8bRt0pLw",
-  command: "SHOAL_CONTROL_URL=https://studio.example:8080 SHOAL_JOIN_TOKEN=sjoin_7Qm2vX8bRt0pLw python -m worker_runtime.agent",
+  token: `sjoin_7Qm2vX8bRt0pLw.${FINGERPRINT}`,
+  command: `SHOAL_CONTROL_URL=https://studio.example:8080 SHOAL_JOIN_TOKEN=sjoin_7Qm2vX8bRt0pLw.${FINGERPRINT} python -m worker_runtime.agent`,
+  trust: "pinned",
+  fingerprint: FINGERPRINT,
 };
 
 /** The made-up node joins as soon as somebody looks a third time. */
 let looks = 0;
 export function joinTokenState() {
   looks += 1;
-  const { token: _, command: __, ...row } = joinToken;
+  const { token: _, command: __, trust: ___, fingerprint: ____, ...row } = joinToken;
   return looks > 2 ? { ...row, used_at: ago(0), node: "node-a1" } : row;
 }
 

@@ -6,6 +6,7 @@ import sys
 
 from worker_runtime.agent import agent, settings
 from worker_runtime.agent.identity import CannotJoin
+from worker_runtime.agent.trust import ControlPlaneUnknown
 
 logger = logging.getLogger("worker_runtime.agent")
 
@@ -23,7 +24,7 @@ def main() -> int:
     except settings.SettingsError as error:
         logger.error("%s", error)
         return 2
-    except (CannotJoin, OSError) as error:
+    except (CannotJoin, ControlPlaneUnknown, OSError) as error:
         logger.error("%s", error)
         return 1
     return 0

@@ -21,7 +21,7 @@ from wire.messages import (
     ReportReply,
     SampleBatch,
 )
-from worker_runtime.agent import identity, sampler
+from worker_runtime.agent import identity, sampler, trust
 from worker_runtime.agent.backoff import Backoff
 from worker_runtime.agent.bell import Bell
 from worker_runtime.agent.cache import BlobCache
@@ -51,7 +51,8 @@ class Agent:
 
     def __init__(self, settings: AgentSettings, *, runtime: tuple[str, ...] = RUNTIME) -> None:
         self._settings = settings
-        self._client = ControlClient(settings.control_url)
+        self._authority = settings.folder / "control-ca.pem"
+        self._client = ControlClient(settings.control_url, trusted=trust.kept(self._authority))
         self._bell_rang = asyncio.Event()
         self._changed = asyncio.Event()
         self._stop = asyncio.Event()
@@ -134,12 +135,21 @@ class Agent:
                 token=self._settings.join_token,
                 node=await asyncio.to_thread(self._machine.describe),
                 file=credential,
+                meet=self._meet,
             )
             (self._settings.folder / "join-token").unlink(missing_ok=True)
         self._client.use_credential(node.credential)
         self._heartbeat_s = node.heartbeat_interval_s
         self._node = node
         return node
+
+    async def _meet(self) -> None:
+        """Make sure that it is the control plane which made the token. Raises ControlError."""
+        trusted = await trust.establish(
+            self._settings.control_url, token=self._settings.join_token, file=self._authority
+        )
+        if trusted is not None:
+            await self._client.trust(trusted)
 
     async def _wake_when_alone(self) -> None:
         await asyncio.sleep(PATIENCE_S)

@@ -1,6 +1,7 @@
 """REST calls to the control plane's door for nodes (`/agent/v1`)."""
 
 import contextlib
+import ssl
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -52,15 +53,36 @@ class BlobStream:
 class ControlClient:
     """One connection pool; every call has a deadline. Raises ControlError and its kinds."""
 
-    def __init__(self, url: str, *, transport: httpx.AsyncBaseTransport | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        transport: httpx.AsyncBaseTransport | None = None,
+        trusted: ssl.SSLContext | None = None,
+    ) -> None:
+        self._url = url
+        self._http = self._connected(transport, trusted)
+
+    def _connected(
+        self, transport: httpx.AsyncBaseTransport | None, trusted: ssl.SSLContext | None
+    ) -> httpx.AsyncClient:
+        limits = httpx.Limits(keepalive_expiry=KEPT_S)
+        # why mounted: buckets, where blobs may lie, have certificates of other authorities
+        pinned = httpx.AsyncHTTPTransport(verify=trusted, limits=limits) if trusted else None
         # why trust_env off: a proxy of the environment must not see node credentials.
-        self._http = httpx.AsyncClient(
-            base_url=f"{url}/agent/v1/",
+        return httpx.AsyncClient(
+            base_url=f"{self._url}/agent/v1/",
             timeout=TIMEOUT,
             trust_env=False,
             transport=transport,
-            limits=httpx.Limits(keepalive_expiry=KEPT_S),
+            mounts={self._url: pinned} if pinned else None,
+            limits=limits,
         )
+
+    async def trust(self, trusted: ssl.SSLContext) -> None:
+        """From now on the control plane must prove itself to this context."""
+        old, self._http = self._http, self._connected(None, trusted)
+        await old.aclose()
 
     def use_credential(self, credential: str) -> None:
         self._http.headers["Authorization"] = f"Bearer {credential}"

@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 import os
+from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -51,8 +52,18 @@ def write(file: Path, identity: Identity) -> None:
     temporary.replace(file)
 
 
-async def join(client: ControlClient, *, token: str, node: NodeInfo, file: Path) -> Identity:
-    """Register with `token`, however long the control plane takes. Raises CannotJoin."""
+async def join(
+    client: ControlClient,
+    *,
+    token: str,
+    node: NodeInfo,
+    file: Path,
+    meet: Callable[[], Awaitable[None]] | None = None,
+) -> Identity:
+    """Register with `token`, however long the control plane takes. Raises CannotJoin.
+
+    `meet` is awaited before the token is sent, again at each try: it raises what keeps us away.
+    """
     if not token:
         raise CannotJoin(
             "This node has no credential. Make a token in the studio (Nodes, Add) "
@@ -61,6 +72,8 @@ async def join(client: ControlClient, *, token: str, node: NodeInfo, file: Path)
     delays = Backoff(first_s=0.2, limit_s=10.0)
     while True:
         try:
+            if meet is not None:
+                await meet()
             reply = await client.register(RegisterRequest(token=token, node=node))
         except CredentialRefused as error:
             raise CannotJoin(f"The join token was refused: {error}. Make a new one.") from error

@@ -2899,6 +2899,17 @@ export interface components {
             token: string;
             /** @description To run on the machine that shall join */
             command: string;
+            /**
+             * @description how the agent verifies this server before it sends the token: `pinned` by the fingerprint in the token, `public` by the authorities that its machine trusts, `local` not at all on its own machine, `plain` not at all over an unencrypted address
+             *
+             *     * `pinned` - pinned
+             *     * `public` - public
+             *     * `local` - local
+             *     * `plain` - plain
+             */
+            trust: components["schemas"]["TrustEnum"];
+            /** @description SHA-256 of the certificate that the token names */
+            fingerprint: string;
         };
         NewToken: {
             readonly id: number;
@@ -3954,6 +3965,14 @@ export interface components {
                 [key: string]: number;
             };
         };
+        /**
+         * @description * `pinned` - pinned
+         *     * `public` - public
+         *     * `local` - local
+         *     * `plain` - plain
+         * @enum {string}
+         */
+        TrustEnum: "pinned" | "public" | "local" | "plain";
         TryLoad: {
             id: string;
             state: components["schemas"]["OperationStateEnum"];

@@ -28,15 +28,15 @@ const states = (checks: ReturnType<typeof preflight>) => Object.fromEntries(chec
 
 describe("the checklist of a join", () => {
   it("waits for everything at first", () => {
-    const checks = preflight(token(null), null, "0.1.0");
+    const checks = preflight(token(null), null, "0.1.0", "pinned");
     expect(new Set(checks.map(({ state }) => state))).toEqual(new Set(["waiting"]));
     expect(isReady(checks)).toBe(false);
   });
   it("waits for the report of a node that has joined", () =>
-    expect(states(preflight(token("gpu-a1"), node({}, "offline"), "0.1.0"))).toMatchObject({ joined: "done", reports: "waiting" }));
+    expect(states(preflight(token("gpu-a1"), node({}, "offline"), "0.1.0", "pinned"))).toMatchObject({ joined: "done", reports: "waiting" }));
   it("is done when all is well", () => {
-    const checks = preflight(token("gpu-a1"), node(), "0.1.0");
-    expect(states(checks)).toEqual({ joined: "done", reports: "done", version: "done", backends: "done", gpus: "done", disk: "done", memory: "done" });
+    const checks = preflight(token("gpu-a1"), node(), "0.1.0", "pinned");
+    expect(states(checks)).toEqual({ trust: "done", joined: "done", reports: "done", version: "done", backends: "done", gpus: "done", disk: "done", memory: "done" });
     expect(isReady(checks)).toBe(true);
   });
   it.each([
@@ -47,9 +47,20 @@ describe("the checklist of a join", () => {
     ["disk", { disk_pressure: true }, "warning"],
     ["memory", { memory_used_bytes: 15.5 * GIB }, "warning"],
   ] as const)("says what to do about %s", (id, info, state) => {
-    const found = preflight(token("gpu-a1"), node(info as Partial<NodeItem["info"]>), "0.1.0").find((check) => check.id === id);
+    const found = preflight(token("gpu-a1"), node(info as Partial<NodeItem["info"]>), "0.1.0", "pinned").find((check) => check.id === id);
     expect(found?.state).toBe(state);
     expect(found?.fix).toBeTruthy();
   });
-  it("is not ready while something failed", () => expect(isReady(preflight(token("gpu-a1"), node({ backends: [] }), "0.1.0"))).toBe(false));
+  it.each([
+    ["pinned", null, "waiting", "by the fingerprint"],
+    ["pinned", "gpu-a1", "done", "before it sent the token"],
+    ["public", "gpu-a1", "done", "that the machine trusts"],
+    ["local", null, "done", "nothing to verify"],
+    ["plain", null, "warning", "in clear"],
+  ] as const)("says how this server is verified: %s, %s", (trust, joined, state, words) => {
+    const found = preflight(token(joined), null, "0.1.0", trust).find((check) => check.id === "trust");
+    expect(found?.state).toBe(state);
+    expect(found?.label).toContain(words);
+  });
+  it("is not ready while something failed", () => expect(isReady(preflight(token("gpu-a1"), node({ backends: [] }), "0.1.0", "pinned"))).toBe(false));
 });

@@ -1,5 +1,5 @@
 /** What is looked at when a node joins: from its own report, each with what to do where it falls short. */
-import type { JoinToken, NodeItem } from "@/api/types";
+import type { JoinToken, JoinTokenMade, NodeItem } from "@/api/types";
 import { bytes, count } from "@/components/format";
 
 export type CheckState = "done" | "waiting" | "warning" | "failed";
@@ -67,10 +67,31 @@ function room(node: NodeItem): Check[] {
   ];
 }
 
+export type Trust = JoinTokenMade["trust"];
+
+/** Whether the agent knew who it talked to before it sent its token. */
+function verified(trust: Trust, joined: boolean): Check {
+  const id = "trust";
+  if (trust === "plain") {
+    return {
+      id,
+      label: "This server is not verified, and the token travels in clear",
+      state: "warning",
+      fix: "Put TLS before this server, and set SHOAL_PUBLIC_URL to its https address and SHOAL_PUBLIC_CA_FILE to what signed its certificate.",
+    };
+  }
+  if (trust === "local") return { id, label: "On this machine alone: nothing to verify", state: "done" };
+  const by = trust === "pinned" ? "by the fingerprint in the token" : "by the authorities that the machine trusts";
+  return joined
+    ? { id, label: `It verified this server ${by}, before it sent the token`, state: "done" }
+    : { id, label: `It verifies this server ${by}`, state: "waiting" };
+}
+
 /** `node` is null until it is known; `version` is the server's. */
-export function preflight(token: JoinToken, node: NodeItem | null, version: string): Check[] {
+export function preflight(token: JoinToken, node: NodeItem | null, version: string, trust: Trust): Check[] {
   const joined = token.node ?? null;
   const head: Check[] = [
+    verified(trust, joined !== null),
     joined ? { id: "joined", label: `${joined} has joined`, state: "done" } : { id: "joined", label: "Waiting for the node to join", state: "waiting" },
     node?.state === "online"
       ? { id: "reports", label: `Reports every ${node.rule.interval_s} s from ${node.info.address}`, state: "done" }

@@ -37,7 +37,7 @@ function Arrival({ made }: { made: JoinTokenMade }) {
   const version = useQuery(sessionQuery()).data?.version ?? "";
   const name = token.node ?? null;
   const { data: node = null } = useQuery({ ...nodeQuery(name ?? ""), enabled: name !== null, refetchInterval: 2_000 });
-  const checks = preflight(token, node, version);
+  const checks = preflight(token, node, version, made.trust);
   return (
     <Card title="2  Watch it arrive" hint={isReady(checks) ? "ready for models" : undefined}>
       {error ? <ProblemCard error={error} title="The token cannot be followed" /> : null}
@@ -88,7 +88,15 @@ export function JoinPage() {
           >
             {create.error ? <ProblemCard error={create.error} title="No token could be made" /> : null}
             {made ? (
-              <CodeBlock code={made.command} label="join command" />
+              <>
+                <CodeBlock code={made.command} label="join command" />
+                {made.fingerprint ? (
+                  <p className={classes["text"]}>
+                    The token ends in the fingerprint of this server&apos;s certificate. The agent compares it before it sends the token, and
+                    refuses whoever else answers.
+                  </p>
+                ) : null}
+              </>
             ) : (
               <p className={classes["text"]}>The token is shown once, and the node exchanges it for a credential of its own.</p>
             )}
