@@ -116,7 +116,6 @@ MATRIX: dict[str, dict[str, str]] = {
     "nodes/<str:node>/uncordon": {"POST": N},
     "nodes/<str:node>/drain": {"POST": N},
     "drains": {"POST": N},
-    "nodes/<str:node>/cache": {"GET": R},
     "metrics": {"GET": R},
     "metrics/targets": {"GET": R},
     "metrics/query": {"GET": R},
