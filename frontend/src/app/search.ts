@@ -95,7 +95,10 @@ export const logSearch = (raw: Raw) =>
     q: text(raw["q"]),
   });
 export const consumeSearch = (raw: Raw) =>
-  compact({ as: oneOf(raw["as"], ["curl", "python_requests", "python_http", "python_grpc", "grpcurl", "javascript"] as const) });
+  compact({
+    as: oneOf(raw["as"], ["curl", "python_requests", "python_http", "python_grpc", "grpcurl", "javascript"] as const),
+    input: oneOf(raw["input"], ["last"] as const),
+  });
 export const consoleSearch = (raw: Raw) =>
   compact({ endpoint: text(raw["endpoint"]), dep: text(raw["dep"]), model: text(raw["model"]), preset: text(raw["preset"]) });
 export const eventSearch = (raw: Raw) => compact({ kind: text(raw["kind"]), event: positive(raw["event"]) });

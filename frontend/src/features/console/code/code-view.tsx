@@ -18,6 +18,7 @@ import {
   snippet,
   type Language,
 } from "./snippets";
+import { tooLong } from "./last-call";
 import { isLarge, type CodeTarget } from "./target";
 
 export interface CodeViewProps {
@@ -26,10 +27,13 @@ export interface CodeViewProps {
   inputs: readonly BuiltInput[];
   /** Why there is no call to write yet. */
   problem: string | null;
+  /** Chosen by the page; else it is chosen here. */
+  language?: Language;
 }
 
-export function CodeView({ endpoint, call, inputs, problem }: CodeViewProps) {
-  const [language, setLanguage] = useState<Language>(call.decoupled ? "python_grpc" : "curl");
+export function CodeView({ endpoint, call, inputs, problem, language: fixed }: CodeViewProps) {
+  const [chosen, setLanguage] = useState<Language>(call.decoupled ? "python_grpc" : "curl");
+  const language = fixed ?? chosen;
   const target: CodeTarget = {
     endpoint: endpoint.name,
     scoringUri: endpoint.scoring_uri,
@@ -37,21 +41,23 @@ export function CodeView({ endpoint, call, inputs, problem }: CodeViewProps) {
     caPath: endpoint.ca_path,
     ...call,
   };
-  const why = problem ?? impossible(language, target, inputs);
+  const why = problem ?? tooLong(inputs) ?? impossible(language, target, inputs);
   const large = inputs.filter(isLarge);
   const asNpy = language === "python_http" || language === "python_grpc";
   const body = language === "grpcurl" ? { name: GRPC_FILE, write: grpcRequest } : { name: REQUEST_FILE, write: requestFile };
   return (
     <>
       <div className={classes["codeBar"]}>
-        <Select
-          aria-label="Language"
-          w={180}
-          allowDeselect={false}
-          value={language}
-          data={LANGUAGES.map((value) => ({ value, label: LANGUAGE_LABELS[value] }))}
-          onChange={(value) => value && setLanguage(value)}
-        />
+        {fixed ? null : (
+          <Select
+            aria-label="Language"
+            w={180}
+            allowDeselect={false}
+            value={language}
+            data={LANGUAGES.map((value) => ({ value, label: LANGUAGE_LABELS[value] }))}
+            onChange={(value) => value && setLanguage(value)}
+          />
+        )}
         {why === null && large.length > 0 && !asNpy ? (
           <DownloadButton
             label={body.name}

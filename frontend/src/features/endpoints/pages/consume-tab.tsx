@@ -1,16 +1,23 @@
 /** Ready-made calls of this endpoint, with its own tensor names. */
+import { Switch } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { lazy, Suspense, useMemo } from "react";
 import { snippetsQuery } from "@/api/endpoints";
 import type { Snippets } from "@/api/types";
 import { paths } from "@/app/paths";
 import { Card } from "@/components/card";
 import { CodeBlock, CopyField } from "@/components/copy";
+import { relativeTime } from "@/components/format";
 import { ProblemCard } from "@/components/problem-card";
 import { Segmented } from "@/components/segmented";
 import { SkeletonRows } from "@/components/skeleton";
+import { lastCall } from "@/features/console/code/last-call";
+import { useHistory } from "@/features/console/history/store";
 import { useEndpoint } from "../hooks/use-endpoint";
 import classes from "./consume-tab.module.css";
+
+const LastInput = lazy(() => import("../components/last-input"));
 
 const KINDS: { value: keyof Snippets; label: string; hint: string }[] = [
   { value: "curl", label: "curl", hint: "HTTP with JSON" },
@@ -26,6 +33,9 @@ export function ConsumeTab() {
   const search = useSearch({ from: "/app/endpoints/$name/consume" });
   const navigate = useNavigate({ from: "/endpoints/$name/consume" });
   const kind = KINDS.find((item) => item.value === search.as) ?? KINDS[0];
+  const [history] = useHistory(endpoint.name);
+  const last = useMemo(() => lastCall(history), [history]);
+  const withLast = search.input === "last" && last !== null;
   const { data, error, isPending, refetch } = useQuery(snippetsQuery(endpoint.name));
   if (!kind) return null;
   const addresses: [string, string, string][] = [
@@ -44,11 +54,27 @@ export function ConsumeTab() {
           label="Language"
           value={kind.value}
           options={KINDS}
-          onChange={(value) => void navigate({ search: { as: value === "curl" ? undefined : value }, replace: true })}
+          onChange={(value) => void navigate({ search: (old) => ({ ...old, as: value === "curl" ? undefined : value }), replace: true })}
         />
-        {error ? <ProblemCard error={error} title="The snippets could not be made" onRetry={() => void refetch()} /> : null}
-        {isPending ? <SkeletonRows rows={6} label="Loading the snippets" /> : null}
-        {data ? <CodeBlock code={data[kind.value]} label={`${kind.label} snippet`} /> : null}
+        <Switch
+          mt={10}
+          label="With my last test input"
+          description={last ? `What was sent to ${last.call.model} ${relativeTime(last.at)}, not zeros.` : "Send something in the test console first: its last input is kept while this tab is open."}
+          disabled={last === null}
+          checked={withLast}
+          onChange={(event) => {
+            const input = event.currentTarget.checked ? ("last" as const) : undefined;
+            void navigate({ search: (old) => ({ ...old, input }), replace: true });
+          }}
+        />
+        {withLast ? (
+          <Suspense fallback={<SkeletonRows rows={6} label="Writing the program" />}>
+            <LastInput endpoint={endpoint} last={last} language={kind.value} />
+          </Suspense>
+        ) : null}
+        {error && !withLast ? <ProblemCard error={error} title="The snippets could not be made" onRetry={() => void refetch()} /> : null}
+        {isPending && !withLast ? <SkeletonRows rows={6} label="Loading the snippets" /> : null}
+        {data && !withLast ? <CodeBlock code={data[kind.value]} label={`${kind.label} snippet`} /> : null}
         <p className={classes["note"]}>
           Each call carries a key of this endpoint:{" "}
           <Link {...paths.endpointTab(endpoint.name, "keys")} className="link">
