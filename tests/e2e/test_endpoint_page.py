@@ -166,6 +166,20 @@ def total(rows: list[dict[str, str]], key: str) -> float:
     return sum(float(row[key]) for row in rows if row[key])
 
 
+def test_snippets_take_the_last_test_input(page: Page, endpoint: Served) -> None:
+    page.goto(f"/endpoints/{NAME}/consume")
+    switch = page.get_by_role("switch", name="With my last test input")
+    expect(switch).to_be_disabled()
+    page.get_by_role("link", name="Test", exact=True).last.click()
+    page.get_by_role("button", name="Send", exact=True).click()
+    expect(page.get_by_role("button", name=re.compile("answered"))).to_have_count(1)
+    page.get_by_role("link", name="Consume", exact=True).click()
+    switch.click()
+    expect(page).to_have_url(re.compile("input=last"))
+    code = page.get_by_role("region", name="curl of this call")
+    expect(code).to_contain_text(tiny_model.INPUT)
+
+
 def test_a_zoom_is_a_link(page: Page, endpoint: Served, product: Product) -> None:
     served.call(product, NAME, endpoint.key, times=20, batch=1)
     page.goto(f"/endpoints/{NAME}/metrics?range=15m&dep=blue&closed=traffic")

@@ -8,8 +8,10 @@ import type { Snippets } from "@/api/types";
 import { paths } from "@/app/paths";
 import { Card } from "@/components/card";
 import { CodeBlock, CopyField } from "@/components/copy";
+import { EmptyState } from "@/components/empty-state";
 import { relativeTime } from "@/components/format";
 import { ProblemCard } from "@/components/problem-card";
+import { RefusingLink } from "@/components/refusing-button";
 import { Segmented } from "@/components/segmented";
 import { SkeletonRows } from "@/components/skeleton";
 import { lastCall } from "@/features/console/code/last-call";
@@ -33,11 +35,25 @@ export function ConsumeTab() {
   const search = useSearch({ from: "/app/endpoints/$name/consume" });
   const navigate = useNavigate({ from: "/endpoints/$name/consume" });
   const kind = KINDS.find((item) => item.value === search.as) ?? KINDS[0];
+  const deployed = endpoint.deployments.length > 0;
   const [history] = useHistory(endpoint.name);
   const last = useMemo(() => lastCall(history), [history]);
   const withLast = search.input === "last" && last !== null;
-  const { data, error, isPending, refetch } = useQuery(snippetsQuery(endpoint.name));
+  const { data, error, isPending, refetch } = useQuery({ ...snippetsQuery(endpoint.name), enabled: deployed });
   if (!kind) return null;
+  if (!deployed) {
+    return (
+      <EmptyState
+        title="Nothing to call yet"
+        detail="Programs are written with the tensors of the model that a deployment serves."
+        action={
+          <RefusingLink needs="deploy" link={paths.deploy({ endpoint: endpoint.name })}>
+            Deploy a model here
+          </RefusingLink>
+        }
+      />
+    );
+  }
   const addresses: [string, string, string][] = [
     ["Scoring URL", "POST", endpoint.scoring_uri],
     ["On this machine, without TLS", "POST", endpoint.plain_uri],
