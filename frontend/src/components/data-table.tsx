@@ -10,6 +10,7 @@ import {
 } from "@tanstack/react-table";
 import { IconChevronDown, IconChevronUp } from "@tabler/icons-react";
 import { type KeyboardEvent, useMemo, useRef } from "react";
+import { ColumnMenu, useColumnChoice } from "./column-menu";
 import classes from "./data-table.module.css";
 import { SkeletonRows } from "./skeleton";
 
@@ -46,6 +47,8 @@ export interface DataTableProps<Row> {
   empty?: React.ReactNode;
   /** 28 px rows. */
   compact?: boolean;
+  /** Name under which the person's choice of columns is kept; without it all are shown. The first column always is. */
+  choose?: string;
 }
 
 const NO_ROWS: never[] = [];
@@ -75,7 +78,11 @@ function isInteractive(target: EventTarget, row: HTMLElement): boolean {
 }
 
 export function DataTable<Row extends RowData>(props: DataTableProps<Row>) {
-  const { label, columns, rows, rowKey, sort, onSort, onOpen, loading, empty, compact } = props;
+  const { label, columns: all, rows, rowKey, sort, onSort, onOpen, loading, empty, compact, choose } = props;
+  // A column without a word for a heading holds actions: those stay.
+  const optional = all.slice(1).filter((column) => typeof column.header === "string");
+  const choice = useColumnChoice(choose, optional.map((column) => column.id));
+  const columns = choice.hidden.length === 0 ? all : all.filter((column) => !choice.hidden.includes(column.id));
   const shape = columns.map((column) => column.id).join("|");
   const latest = useRef(columns);
   latest.current = columns;
@@ -130,6 +137,11 @@ export function DataTable<Row extends RowData>(props: DataTableProps<Row>) {
                 </th>
               );
             })}
+            {choose ? (
+              <th scope="col" className={classes["choose"]}>
+                <ColumnMenu columns={optional} {...choice} />
+              </th>
+            ) : null}
           </tr>
         </thead>
         <tbody>
@@ -152,6 +164,7 @@ export function DataTable<Row extends RowData>(props: DataTableProps<Row>) {
                   {column.cell(row.original)}
                 </td>
               ))}
+              {choose ? <td aria-hidden /> : null}
             </tr>
           ))}
         </tbody>

@@ -1,7 +1,7 @@
 /** What happened, newest first. */
 import type { EventItem } from "@/api/types";
 import classes from "./event-list.module.css";
-import { absoluteTime, clock } from "./format";
+import { absoluteTime, clock, zonedTime } from "./format";
 import { type Tone, ToneIcon } from "./status";
 
 const TONE: Record<EventItem["severity"], Tone> = { info: "info", warning: "warn", error: "error" };
@@ -29,7 +29,7 @@ export function EventList({ events }: { events: readonly EventItem[] }) {
     <ol className={classes["list"]}>
       {events.map((event) => (
         <li key={event.seq}>
-          <time dateTime={event.at} title={absoluteTime(event.at)}>
+          <time dateTime={event.at} title={zonedTime(event.at)}>
             {when(event.at)}
           </time>
           <Dot tone={toneFor(event)} label={event.severity} />

@@ -3,6 +3,8 @@
  * "–" for what is not known (never 0).
  */
 
+import { calendarTime, zoneAt } from "./zone";
+
 export const MISSING = "–";
 /** Between a number and its unit: never breaks. (The typeface draws the thin one too thin to see at 12 px.) */
 const GAP = "\u00a0";
@@ -126,18 +128,26 @@ export function tensorBytes(datatype: string, dims: readonly (number | string)[]
 
 const pad = (value: number) => String(value).padStart(2, "0");
 
-/** `2026-11-21 14:02:11` in the browser's zone. */
+/** `2026-11-21 14:02:11` in the zone that is shown (`zone.ts`). */
 export function absoluteTime(iso: string | null | undefined): string {
   const at = iso ? new Date(iso) : null;
   if (!at || Number.isNaN(at.getTime())) return MISSING;
-  return `${at.getFullYear()}-${pad(at.getMonth() + 1)}-${pad(at.getDate())} ${clock(at)}`;
+  const { year, month, day } = calendarTime(at);
+  return `${year}-${pad(month)}-${pad(day)} ${clock(at)}`;
 }
 
-/** `14:02:11` in the browser's zone. */
+/** `2026-11-21 14:02:11 UTC+1`: where a time stands alone, its zone is named. */
+export function zonedTime(iso: string | null | undefined): string {
+  const text = absoluteTime(iso);
+  return text === MISSING ? text : `${text} ${zoneAt(new Date(iso ?? ""))}`;
+}
+
+/** `14:02:11` in the zone that is shown. */
 export function clock(at: Date | string): string {
   const when = typeof at === "string" ? new Date(at) : at;
   if (Number.isNaN(when.getTime())) return MISSING;
-  return `${pad(when.getHours())}:${pad(when.getMinutes())}:${pad(when.getSeconds())}`;
+  const { hour, minute, second } = calendarTime(when);
+  return `${pad(hour)}:${pad(minute)}:${pad(second)}`;
 }
 
 /** Under 24 h relative ("4 min ago"), else `2026-11-21 14:02`. `now` is in milliseconds. */

@@ -1,6 +1,6 @@
 /** A time: relative in the text, absolute in the tooltip. */
 import { useEffect, useState } from "react";
-import { absoluteTime, relativeTime } from "./format";
+import { relativeTime, zonedTime } from "./format";
 
 export function Time({ at }: { at: string | null | undefined }) {
   const [now, setNow] = useState(() => Date.now());
@@ -10,7 +10,7 @@ export function Time({ at }: { at: string | null | undefined }) {
   }, []);
   if (!at) return <span className="muted">–</span>;
   return (
-    <time dateTime={at} title={absoluteTime(at)}>
+    <time dateTime={at} title={zonedTime(at)}>
       {relativeTime(at, now)}
     </time>
   );

@@ -1,4 +1,5 @@
-/** A stretch of days in the address: `24h` looks back from now, `2026-11-01..2026-11-05` are whole days of the browser's zone. */
+/** A stretch of days in the address: `24h` looks back from now, `2026-11-01..2026-11-05` are whole days of the zone that is shown. */
+import { calendarTime, dayStart } from "./zone";
 
 export const WHEN_PRESETS = ["1h", "24h", "7d", "30d"] as const;
 export type WhenPreset = (typeof WHEN_PRESETS)[number];
@@ -13,15 +14,15 @@ export interface Days {
   to: string;
 }
 
-/** Midnight at the start of a day, in the browser's zone; null for what is no day (2026-02-30). */
+/** Midnight at the start of a day, in the zone that is shown; null for what is no day (2026-02-30). */
 function midnight(text: string, plus = 0): Date | null {
   const match = DAY.exec(text);
   if (!match) return null;
-  const [year, month, day] = [Number(match[1]), Number(match[2]) - 1, Number(match[3])];
-  const plain = new Date(year, month, day);
-  if (plain.getMonth() !== month || plain.getDate() !== day) return null;
+  const [year, month, day] = [Number(match[1]), Number(match[2]), Number(match[3])];
+  const found = calendarTime(dayStart(year, month, day));
+  if (found.month !== month || found.day !== day) return null;
   // why by the calendar: a day has 23 or 25 hours twice a year.
-  return new Date(year, month, day + plus);
+  return dayStart(year, month, day + plus);
 }
 
 export const whenPreset = (text: string | undefined): WhenPreset | null => WHEN_PRESETS.find((one) => one === text) ?? null;

@@ -15,6 +15,7 @@ import { sessionQuery } from "@/api/session";
 import { paths } from "@/app/paths";
 import { Breadcrumbs } from "./breadcrumbs";
 import { LivePill } from "./live-pill";
+import { MessageBell } from "./message-bell";
 import { OperationsTray } from "./operations-tray";
 import classes from "./shell.module.css";
 import { palette } from "./toggles";
@@ -26,7 +27,7 @@ function ThemeMenu() {
   return (
     <Menu>
       <Menu.Target>
-        <ActionIcon aria-label={`Theme: ${colorScheme}`} title="Theme">
+        <ActionIcon aria-label={`Theme: ${colorScheme}`} title="Theme" className={classes["theme"] ?? ""}>
           <Icon size={18} stroke={1.7} />
         </ActionIcon>
       </Menu.Target>
@@ -86,6 +87,7 @@ export function Topbar({ onMenu }: { onMenu: () => void }) {
         </button>
         <LivePill />
         <OperationsTray />
+        <MessageBell />
         <ThemeMenu />
         <AccountMenu />
       </div>

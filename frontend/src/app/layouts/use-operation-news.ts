@@ -3,7 +3,8 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
 import { keys } from "@/api/keys";
 import { operationsQuery } from "@/api/operations";
-import { notifyDone, notifyProblem } from "@/components/notify";
+import { paths } from "@/app/paths";
+import { notifyNews, notifyProblem } from "@/components/notify";
 import { operationTitle } from "@/components/operation-words";
 import { useEvents } from "@/live/hooks";
 import { endedSince, statesOf } from "./operation-news";
@@ -18,9 +19,9 @@ export function useOperationNews(): void {
   useEffect(() => {
     if (!data) return;
     for (const operation of endedSince(seen.current, data.items)) {
-      if (operation.state === "Succeeded") notifyDone(`${operationTitle(operation)}: done`);
+      if (operation.state === "Succeeded") notifyNews(`${operationTitle(operation)}: done`, paths.operation(operation.id));
       else if (operation.state === "Failed") {
-        notifyProblem(new Error(operation.error?.message ?? "It failed"), `${operationTitle(operation)} failed`);
+        notifyProblem(new Error(operation.error?.message ?? "It failed"), `${operationTitle(operation)} failed`, paths.operation(operation.id));
       }
     }
     seen.current = statesOf(data.items);

@@ -7,6 +7,7 @@ import { drawLevels } from "./draw-levels";
 import { drawMarks } from "./draw-marks";
 import type { Level } from "./level";
 import { type LineStyle, token } from "./palette";
+import { calendarTime } from "../zone";
 import { axisText, MINIMUM_TOP, TICK_STEPS, type Unit } from "./units";
 
 export interface Line extends LineStyle {
@@ -37,12 +38,10 @@ const DAY_S = 86_400;
 
 function timeLabels(splits: number[], step: number): string[] {
   return splits.map((at) => {
-    const time = new Date(at * 1000);
+    const { month, day, hour, minute, second } = calendarTime(new Date(at * 1000));
     const two = (value: number) => String(value).padStart(2, "0");
-    const midnight = time.getHours() === 0 && time.getMinutes() === 0;
-    if (step >= DAY_S || (step >= DAY_S / 24 && midnight)) return `${two(time.getMonth() + 1)}-${two(time.getDate())}`;
-    const minutes = `${two(time.getHours())}:${two(time.getMinutes())}`;
-    return step < 60 ? `${minutes}:${two(time.getSeconds())}` : minutes;
+    if (step >= DAY_S || (step >= DAY_S / 24 && hour === 0 && minute === 0)) return `${two(month)}-${two(day)}`;
+    return step < 60 ? `${two(hour)}:${two(minute)}:${two(second)}` : `${two(hour)}:${two(minute)}`;
   });
 }
 

@@ -5,7 +5,7 @@ import type { EventItem } from "@/api/types";
 import { ChangeTable } from "@/components/change-table";
 import { CodeBlock } from "@/components/copy";
 import { readEvent, valueText } from "@/components/event-changes";
-import { absoluteTime } from "@/components/format";
+import { zonedTime } from "@/components/format";
 import { ToneIcon } from "@/components/status";
 import { severityTone } from "../severity";
 import { subjectLink } from "../subject-link";
@@ -22,7 +22,7 @@ function Body({ event }: { event: EventItem }) {
       <dl className={classes["facts"]}>
         <div>
           <dt>When</dt>
-          <dd>{absoluteTime(event.at)}</dd>
+          <dd>{zonedTime(event.at)}</dd>
         </div>
         <div>
           <dt>Who</dt>

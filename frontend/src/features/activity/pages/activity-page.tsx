@@ -12,7 +12,7 @@ import { type Column, DataTable } from "@/components/data-table";
 import { downloadText } from "@/components/download";
 import { EmptyState } from "@/components/empty-state";
 import { LoadProblem } from "@/components/forbidden";
-import { absoluteTime, count } from "@/components/format";
+import { count, zonedTime } from "@/components/format";
 import { ListFilter } from "@/components/list-filter";
 import { notifyDone, notifyProblem } from "@/components/notify";
 import { PageHeader, usePageTitle } from "@/components/page-header";
@@ -42,7 +42,7 @@ const COLUMNS: Column<EventItem>[] = [
     header: "When",
     width: 136,
     cell: (row) => (
-      <span style={{ whiteSpace: "nowrap" }} title={absoluteTime(row.at)}>
+      <span style={{ whiteSpace: "nowrap" }} title={zonedTime(row.at)}>
         <Time at={row.at} />
       </span>
     ),
@@ -139,6 +139,7 @@ export function ActivityPage() {
           <DataTable
             label="Activity"
             columns={COLUMNS}
+            choose="activity"
             rows={rows}
             rowKey={(row) => String(row.seq)}
             loading={isPending}

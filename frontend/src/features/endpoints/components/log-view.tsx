@@ -4,7 +4,7 @@ import { IconArrowDown } from "@tabler/icons-react";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useRef, useState } from "react";
 import type { LogLine } from "@/api/types";
-import { absoluteTime, clock } from "@/components/format";
+import { clock, zonedTime } from "@/components/format";
 import { levelOf, MAX_SHOWN } from "../log-buffer";
 import classes from "./log-view.module.css";
 
@@ -74,7 +74,7 @@ export function LogView({ lines, ordinals, wrap, marked, onMark }: LogViewProps)
                 <button
                   type="button"
                   className={classes["time"]}
-                  title={`${absoluteTime(line.at)}, ${line.stream}: link to this line`}
+                  title={`${zonedTime(line.at)}, ${line.stream}: link to this line`}
                   onClick={() => onMark(line.id)}
                 >
                   {clock(line.at)}

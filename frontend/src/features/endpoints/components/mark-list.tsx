@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { paths } from "@/app/paths";
 import { Card } from "@/components/card";
 import type { Mark } from "@/components/charts/chart-group";
-import { absoluteTime, clock } from "@/components/format";
+import { clock, zonedTime } from "@/components/format";
 import { ToneIcon } from "@/components/status";
 import classes from "./mark-list.module.css";
 
@@ -28,7 +28,7 @@ export function MarkList({ marks, endpoint }: { marks: readonly Mark[]; endpoint
           const at = new Date(mark.at * 1000);
           return (
             <li key={`${mark.at} ${mark.label}`}>
-              <time dateTime={at.toISOString()} title={absoluteTime(at.toISOString())}>
+              <time dateTime={at.toISOString()} title={zonedTime(at.toISOString())}>
                 {clock(at)}
               </time>
               {mark.tone === "info" ? (

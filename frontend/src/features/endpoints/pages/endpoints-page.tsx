@@ -95,6 +95,7 @@ export function EndpointsPage() {
         <Card flush>
           <DataTable
             label="Endpoints"
+            choose="endpoints"
             columns={COLUMNS}
             rows={rows}
             rowKey={(row) => row.name}

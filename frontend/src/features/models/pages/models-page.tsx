@@ -226,6 +226,7 @@ export function ModelsPage() {
         <Card flush>
           <DataTable
             label="Models"
+            choose="models"
             columns={COLUMNS}
             rows={data?.items}
             rowKey={(row) => row.name}

@@ -79,6 +79,7 @@ export function OperationsPage() {
           <DataTable
             label="Operations"
             columns={COLUMNS}
+            choose="operations"
             rows={rows}
             rowKey={(row) => row.id}
             loading={isPending}

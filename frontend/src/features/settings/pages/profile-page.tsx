@@ -7,6 +7,7 @@ import { Card } from "@/components/card";
 import { Segmented } from "@/components/segmented";
 import { setSingleKeysOff, singleKeysOff } from "@/components/single-keys";
 import { SHORTCUTS } from "@/components/shortcuts";
+import { browserZone, setShowsUtc, showsUtc } from "@/components/zone";
 import { PasswordCard } from "../components/password-card";
 import { SessionsCard } from "../components/sessions-card";
 import { roleWords } from "../role-words";
@@ -16,6 +17,7 @@ export function ProfilePage() {
   const { data } = useQuery(sessionQuery());
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   const [off, setOff] = useState(singleKeysOff);
+  const [utc, setUtc] = useState(showsUtc);
   return (
     <div className={classes["stack"]}>
       <Card title="Account">
@@ -45,6 +47,20 @@ export function ProfilePage() {
             { value: "dark", label: "Dark" },
           ]}
           onChange={setColorScheme}
+        />
+      </Card>
+      <Card title="Times" hint="tooltips name the zone">
+        <Segmented
+          label="Zone"
+          value={utc ? "utc" : "browser"}
+          options={[
+            { value: "browser", label: browserZone() },
+            { value: "utc", label: "UTC" },
+          ]}
+          onChange={(zone) => {
+            setShowsUtc(zone === "utc");
+            setUtc(zone === "utc");
+          }}
         />
       </Card>
       <Card title="Keyboard">

@@ -1,0 +1,73 @@
+/** The bell: what was said in the corner, for whoever was looking elsewhere. */
+import { ActionIcon, Button, Popover } from "@mantine/core";
+import { IconBell } from "@tabler/icons-react";
+import { Link } from "@tanstack/react-router";
+import { useState, useSyncExternalStore } from "react";
+import { type Message, messages, unreadCount } from "@/components/messages";
+import { ToneIcon } from "@/components/status";
+import { Time } from "@/components/time";
+import classes from "./operations-tray.module.css";
+
+function Row({ message, onGo }: { message: Message; onGo: () => void }) {
+  const body = (
+    <>
+      <span className={classes["title"]}>
+        <ToneIcon tone={message.tone} label={message.tone === "error" ? "Failed" : "Done"} size={14} /> {message.title}
+      </span>
+      <span className="secondary">
+        <Time at={message.at} />
+      </span>
+      {message.detail ? <span className={`secondary ${classes["wide"] ?? ""}`}>{message.detail}</span> : null}
+    </>
+  );
+  return message.link ? (
+    <Link {...message.link} className={classes["row"]} onClick={onGo}>
+      {body}
+    </Link>
+  ) : (
+    <div className={classes["row"]}>{body}</div>
+  );
+}
+
+export function MessageBell() {
+  const list = useSyncExternalStore(messages.subscribe, messages.all);
+  const [opened, setOpened] = useState(false);
+  const unread = unreadCount(list);
+  const words = unread === 0 ? "Messages: none unread" : `Messages: ${unread} unread`;
+  const change = (open: boolean) => {
+    setOpened(open);
+    // why on closing: until then one sees which are new.
+    if (!open) messages.read();
+  };
+  return (
+    <Popover opened={opened} onChange={change} position="bottom-end" width={340} shadow="none" trapFocus returnFocus>
+      <Popover.Target>
+        <ActionIcon aria-label={words} title={words} aria-expanded={opened} onClick={() => change(!opened)} className={classes["button"] ?? ""}>
+          <IconBell size={18} stroke={1.7} />
+          {unread > 0 ? (
+            <span className={classes["badge"]} aria-hidden>
+              {unread}
+            </span>
+          ) : null}
+        </ActionIcon>
+      </Popover.Target>
+      <Popover.Dropdown p={0}>
+        <ul className={classes["list"]} aria-label="Messages" tabIndex={0}>
+          {list.map((message) => (
+            <li key={message.id} data-unread={message.read ? undefined : ""}>
+              <Row message={message} onGo={() => change(false)} />
+            </li>
+          ))}
+          {list.length === 0 ? <li className={classes["none"]}>Nothing yet. What ends or fails while you are here is kept here.</li> : null}
+        </ul>
+        {list.length > 0 ? (
+          <div className={classes["all"]}>
+            <Button variant="subtle" size="compact-sm" onClick={() => messages.clear()}>
+              Clear
+            </Button>
+          </div>
+        ) : null}
+      </Popover.Dropdown>
+    </Popover>
+  );
+}
