@@ -9,6 +9,12 @@ export const cordonRecipe = (name: string, verb: "cordon" | "uncordon"): Recipe 
   api: [{ method: "POST", path: apiPath("nodes", name, verb) }],
 });
 
+export const bulkCordonRecipe = (names: readonly string[]): Recipe => ({
+  title: `Cordon ${names.join(", ")}`,
+  cli: [["shoal", "node", "cordon", ...names]],
+  api: names.map((name) => ({ method: "POST", path: apiPath("nodes", name, "cordon") })),
+});
+
 /** Where a drain is asked for, and with what. */
 function drainCall(names: readonly string[], options: DrainRequest) {
   const [only, ...more] = names;

@@ -1,7 +1,9 @@
 /** The machines that run models. */
+import { Checkbox } from "@mantine/core";
 import { IconPlus, IconServer2 } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { useState } from "react";
 import { nodesQuery } from "@/api/nodes";
 import { useRefusal } from "@/api/permissions";
 import { sessionQuery } from "@/api/session";
@@ -21,10 +23,12 @@ import { Segmented } from "@/components/segmented";
 import { Chip } from "@/components/status";
 import toolbar from "@/components/toolbar.module.css";
 import { useLiveOverview } from "@/live/overview";
+import { BulkBar } from "../components/bulk-bar";
 import { GpuBars } from "../components/gpu-bars";
 import { NodeMenu } from "../components/node-actions";
 import { NodeStatus } from "../components/node-status";
 import { matches, NODE_FILTERS, type NodeFilter } from "../node-filter";
+import { allToggled, chosenOf, ticksOf, toggled } from "../selection";
 import { share } from "../share";
 
 function memoryOf({ info }: NodeItem): { used: number; total: number } {
@@ -103,6 +107,25 @@ const MENU: Column<NodeItem> = {
   cell: (row) => <NodeMenu node={row} />,
 };
 
+/** Only for those who may do something to what they tick. */
+function tickColumn(rows: readonly NodeItem[], ticked: ReadonlySet<string>, onChange: (ticked: Set<string>) => void): Column<NodeItem> {
+  const ticks = ticksOf(ticked, rows);
+  return {
+    id: "tick",
+    width: 40,
+    header: (
+      <Checkbox
+        size="xs"
+        aria-label="Tick all nodes"
+        checked={ticks === "all"}
+        indeterminate={ticks === "some"}
+        onChange={() => onChange(allToggled(ticked, rows))}
+      />
+    ),
+    cell: (row) => <Checkbox size="xs" aria-label={`Tick ${row.name}`} checked={ticked.has(row.name)} onChange={() => onChange(toggled(ticked, row.name))} />,
+  };
+}
+
 export function NodesPage() {
   usePageTitle("Nodes");
   useLiveOverview();
@@ -117,7 +140,9 @@ export function NodesPage() {
   const set = (change: Partial<typeof search>) =>
     void navigate({ search: (old) => Object.fromEntries(Object.entries({ ...old, ...change }).filter(([, value]) => value)), replace: true });
   const skewed = data?.items.some((node) => version !== "" && node.info.agent_version !== version) ?? false;
-  const columns = [...COLUMNS, ...(skewed ? [versionColumn(version)] : []), ...(refusal ? [] : [MENU])];
+  const [ticked, setTicked] = useState<ReadonlySet<string>>(() => new Set());
+  const chosen = chosenOf(ticked, rows ?? []);
+  const columns = [...(refusal ? [] : [tickColumn(rows ?? [], ticked, setTicked)]), ...COLUMNS, ...(skewed ? [versionColumn(version)] : []), ...(refusal ? [] : [MENU])];
   const join = (
     <RefusingLink needs="operate" link={paths.joinNode()} leftSection={<IconPlus size={16} />}>
       Join a node
@@ -149,6 +174,7 @@ export function NodesPage() {
               onChange={(status) => set({ status: status === "all" ? "" : status })}
             />
           </div>
+          {chosen.length > 0 ? <BulkBar chosen={chosen} onClear={() => setTicked(new Set())} /> : null}
           <Card flush>
             <DataTable
               label="Nodes"
