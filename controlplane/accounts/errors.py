@@ -13,6 +13,18 @@ class TooManyAttempts(RateLimited):
     tries = ("Wait as long as the header Retry-After says; further attempts make it longer.",)
 
 
+class SetupClosed(NotFound):
+    """The installation has an administrator who has been here."""
+
+    code = "SetupClosed"
+    tries = ("Sign in; an administrator can add you, or set a new password.",)
+
+
+class SetupTokenWrong(Unauthenticated):
+    code = "SetupTokenWrong"
+    tries = ("Open the link as `shoal up` printed it, to its last character.",)
+
+
 class TokenNotFound(NotFound):
     code = "TokenNotFound"
     tries = ("`GET /api/v1/tokens` lists yours.",)

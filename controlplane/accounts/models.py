@@ -59,3 +59,13 @@ class IdempotentRequest(Stamped):
 
     def __str__(self) -> str:
         return f"{self.user_id} {self.key}"
+
+
+class SetupToken(Stamped):
+    """Opens the first-run page once, for the first administrator; only its SHA-256 is kept."""
+
+    user = models.OneToOneField(User, on_delete=models.CASCADE, related_name="setup_token")
+    token_hash = models.CharField(max_length=64)
+
+    def __str__(self) -> str:
+        return f"set-up of {self.user_id}"

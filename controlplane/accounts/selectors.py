@@ -16,6 +16,12 @@ FAILED_VERB = "session.failed"
 OPENED_VERB = "session.opened"
 
 
+def setup_user() -> User | None:
+    """Whom the first-run page is open for: an administrator who has never signed in."""
+    waiting = User.objects.filter(setup_token__isnull=False, last_login=None, is_active=True)
+    return waiting.first()
+
+
 def token_list_for(user: User) -> QuerySet[ApiToken]:
     return ApiToken.objects.filter(user=user)
 

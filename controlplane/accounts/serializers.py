@@ -39,6 +39,16 @@ class CredentialsSerializer(serializers.Serializer[Any]):
     password = PasswordField()
 
 
+class SetupStateSerializer(serializers.Serializer[Any]):
+    open = serializers.BooleanField(help_text="nobody has set the installation up yet")
+
+
+class SetupSerializer(serializers.Serializer[Any]):
+    token = serializers.CharField(max_length=200, help_text="what follows `#` in the printed link")
+    username = serializers.CharField(max_length=150, validators=[UnicodeUsernameValidator()])
+    password = PasswordField(help_text="8 characters or more")
+
+
 class PasswordChangeSerializer(serializers.Serializer[Any]):
     current = PasswordField()
     password = PasswordField(help_text="The new one, 8 characters or more")

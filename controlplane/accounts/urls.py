@@ -2,9 +2,10 @@
 
 from django.urls import path
 
-from controlplane.accounts.api import sessions, tokens, users
+from controlplane.accounts.api import sessions, setup, tokens, users
 
 urlpatterns = [
+    path("setup", setup.SetupView.as_view()),
     path("session", sessions.SessionView.as_view()),
     path("session/password", sessions.PasswordView.as_view()),
     path("sessions", sessions.BrowserSessionsView.as_view()),

@@ -22,6 +22,11 @@ EXAMPLES: Final[dict[str, Any]] = {
         "version": "latest",
     },
     "CredentialsRequest": {"username": "admin", "password": "correct horse battery"},
+    "SetupRequest": {
+        "token": "shoal_as-printed-behind-the-hash",
+        "username": "grace",
+        "password": "correct horse battery",
+    },
     "DeployInputRequest": {
         "model": "digits",
         "version": "@latest",

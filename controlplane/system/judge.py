@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from controlplane.system.probes import BrokerLook, DatabaseLook, DiskLook
+from controlplane.system.probes import BrokerLook, CertificateLook, DatabaseLook, DiskLook
 from controlplane.system.types import (
+    CERTIFICATE_SHORT_DAYS,
     DISK_SHORT,
     DISK_VERY_SHORT,
     QUEUE_LONG,
@@ -131,6 +132,19 @@ def peer(kind: str, found: Peer) -> Part:
         hint = "What it serves goes on; it gets no changes."
     facts = (Fact("version", found.version),) if found.version else ()
     return Part(kind, found.name, state, summary, hint=hint, facts=facts)
+
+
+def certificate(look: CertificateLook, now: datetime) -> Part:
+    """The authority that callers of endpoints trust, to be compared by eye."""
+    left = (look.ends_at - now).days
+    state = State.OK if left > CERTIFICATE_SHORT_DAYS else State.WARNING
+    hint = "" if state is State.OK else "Restart the gateway: it renews what ends soon."
+    facts = (
+        Fact("SHA-256", look.fingerprint),
+        Fact("ends", look.ends_at.date().isoformat()),
+        Fact("file", look.path),
+    )
+    return Part("certificate", "Local authority", state, f"{left} days left", hint, facts)
 
 
 def disk(name: str, look: DiskLook) -> Part:

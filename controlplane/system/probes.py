@@ -3,10 +3,13 @@
 import shutil
 import time
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import redis
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
 from django.conf import settings
 from django.db import DatabaseError, connections
 
@@ -30,6 +33,13 @@ class BrokerLook:
     clients: int = 0
     uptime_s: int = 0
     depths: dict[str, int] | None = None  # queue -> jobs that wait; None when it did not answer
+
+
+@dataclass(frozen=True, slots=True)
+class CertificateLook:
+    path: str
+    fingerprint: str  # SHA-256, in pairs
+    ends_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +99,16 @@ def broker(queues: list[str]) -> BrokerLook:
         uptime_s=int(info.get("uptime_in_seconds", 0)),
         depths=dict(zip(queues, depths, strict=True)),
     )
+
+
+def certificate(path: Path) -> CertificateLook | None:
+    """None when there is no such certificate here: a gateway elsewhere may have its own."""
+    try:
+        found = x509.load_pem_x509_certificate(path.read_bytes())
+    except (OSError, ValueError):
+        return None
+    digest = found.fingerprint(hashes.SHA256()).hex(":").upper()
+    return CertificateLook(str(path), digest, found.not_valid_after_utc)
 
 
 def disk(path: Path) -> DiskLook | None:

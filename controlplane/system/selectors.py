@@ -38,6 +38,9 @@ def system_parts(now: datetime) -> list[Part]:
     if not databases["Main database"].error:
         parts += [judge.peer("gateway", found) for found in _gateways(now)]
     parts += [judge.peer("agent", _agent(node, now)) for node in nodes]
+    authority = probes.certificate(settings.SHOAL_TLS_DIR / "ca.pem")
+    if authority is not None:
+        parts.append(judge.certificate(authority, now))
     for name, path in (
         ("Model files", settings.SHOAL_BLOB_DIR),
         ("Data", settings.SHOAL_HOME),

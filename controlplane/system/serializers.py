@@ -7,7 +7,7 @@ from rest_framework import serializers
 from controlplane.system.types import State
 
 STATES = [state.value for state in State]
-KINDS = ["web", "database", "broker", "beat", "worker", "gateway", "agent", "disk"]
+KINDS = ["web", "database", "broker", "beat", "worker", "gateway", "agent", "certificate", "disk"]
 
 
 class FactSerializer(serializers.Serializer[Any]):

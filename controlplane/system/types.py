@@ -13,6 +13,7 @@ QUEUES: Final = ("control", "ingest")
 QUEUE_LONG: Final = 100
 DISK_SHORT: Final = 0.1  # of all
 DISK_VERY_SHORT: Final = 0.03
+CERTIFICATE_SHORT_DAYS: Final = 14
 SLOW_MS: Final = 250.0
 
 

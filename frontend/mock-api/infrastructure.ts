@@ -30,6 +30,13 @@ export const system = (): System => ({
     part("gateway", "edge-1", "ok", "last reported 2 s ago", { facts: [fact("version", "8c1f0a77d2e4")] }),
     part("agent", "node-a1", "ok", "last reported 2 s ago", { facts: [fact("version", "0.1.0")] }),
     part("agent", "node-a2", "ok", "last reported 1 s ago", { facts: [fact("version", "0.1.0")] }),
+    part("certificate", "Local authority", "ok", "3,640 days left", {
+      facts: [
+        fact("SHA-256", "7A:1C:E0:5D:92:BF:33:48:AE:06:D1:7F:C4:58:29:EB:70:94:0D:F6:2B:8E:61:35:DA:47:1B:9C:E8:53:A0:6F"),
+        fact("ends", "2036-01-01"),
+        fact("file", "/srv/shoal/tls/ca.pem"),
+      ],
+    }),
     part("disk", "Model files", "ok", "212.0 GiB free of 480.0 GiB", { facts: [fact("folder", "/srv/shoal/blobs")] }),
   ],
 });

@@ -207,6 +207,8 @@ export function answer({ method, path, query, body }: MockRequest): MockAnswer {
   const [head, ...rest] = path;
   const [first, second] = rest;
   switch (head) {
+    case "setup":
+      return method === "POST" ? session("POST", body) : ok({ open: state.empty });
     case "session":
       return session(method, body);
     case "overview":

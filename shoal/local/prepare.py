@@ -20,8 +20,9 @@ def main() -> None:
     parser.add_argument("output", type=Path)
     parser.add_argument("--join-token-file", type=Path)
     options = parser.parse_args()
-    # why: a first password that nobody has read yet must survive a second run, which makes none.
-    unread = _read(options.output).get("admin_password")
+    # why: first secrets that nobody has read yet must survive a second run, which makes none.
+    before = _read(options.output)
+    unread = {name: before[name] for name in ("admin_password", "setup_token") if before.get(name)}
 
     django.setup()
     call_command("migrate", interactive=False, verbosity=1)
@@ -30,8 +31,7 @@ def main() -> None:
     call_command("setup_installation", "--output", str(options.output), *joining)
 
     answer = _read(options.output)
-    if unread and not answer["admin_password"]:
-        answer["admin_password"] = unread
+    answer |= {name: secret for name, secret in unread.items() if not answer.get(name)}
     if options.join_token_file:
         write_private(options.join_token_file, answer.pop("join_token"))
     write_private(options.output, json.dumps(answer, indent=1) + "\n")

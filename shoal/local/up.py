@@ -14,7 +14,7 @@ from typing import Any
 
 from shoal.local import preflight, programs, settings, sweep
 from shoal.local.child import StartFailed, describe_exit
-from shoal.local.home import Home, HomeInUse, rotate, tail
+from shoal.local.home import Home, HomeInUse, rotate, tail, write_private
 from shoal.local.preflight import PreflightFailed, WantedPort
 from shoal.local.programs import Plan
 from shoal.local.screen import Screen
@@ -218,7 +218,11 @@ def _announce(plan: Plan, screen: Screen, installation: dict[str, Any]) -> None:
             "username": installation["admin_username"],
         }
     )
-    rows = {"Studio": plan.studio_url, "Username": installation["admin_username"]}
+    rows = {
+        "Studio": plan.studio_url,
+        **first_visit(plan, installation),
+        "Username": installation["admin_username"],
+    }
     if password := installation["admin_password"]:
         rows["Password"] = f"{password}   (shown only now: keep it)"
     rows |= {
@@ -228,6 +232,19 @@ def _announce(plan: Plan, screen: Screen, installation: dict[str, Any]) -> None:
     }
     screen.addresses(rows)
     _setup_file(plan).unlink()
+
+
+def first_visit(plan: Plan, installation: dict[str, Any]) -> dict[str, str]:
+    """The link that opens the first-run page once: shown by one start, kept until it was used."""
+    file = plan.home.path / "secrets" / "setup-link"
+    if not installation["setup_open"]:
+        file.unlink(missing_ok=True)
+        return {}
+    if token := installation.get("setup_token"):
+        link = f"{plan.studio_url}/setup#{token}"
+        write_private(file, f"{link}\n")
+        return {"First visit": f"{link}   (choose your name and password; works once)"}
+    return {"First visit": f"the link in {file}"} if file.exists() else {}
 
 
 def _raise_file_limit() -> None:

@@ -77,6 +77,12 @@ class Product:
             raise AssertionError(f"did not stop on Ctrl-C:\n{self.output}") from None
 
     @property
+    def first_visit(self) -> str:
+        """The path of the link that the first start prints, with its token."""
+        found = re.search(r"^\s*First visit\s+http://[^/]+(/setup#\S+)", self.output, re.MULTILINE)
+        return found.group(1) if found else ""
+
+    @property
     def output(self) -> str:
         return "".join(self.lines)
 

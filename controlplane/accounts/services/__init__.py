@@ -9,6 +9,7 @@ from controlplane.accounts.services.sessions import (
     sessions_end_all,
     sessions_prune,
 )
+from controlplane.accounts.services.setup import setup_finish, setup_token_make
 from controlplane.accounts.services.tokens import (
     token_create,
     token_delete,
@@ -34,6 +35,8 @@ __all__ = [
     "session_touch",
     "sessions_end_all",
     "sessions_prune",
+    "setup_finish",
+    "setup_token_make",
     "token_create",
     "token_delete",
     "token_replace",

@@ -19,7 +19,7 @@ def user_create(
     *, username: str, role: str, password: str | None, actor: str
 ) -> tuple[User, str | None]:
     """The row, and the password when this call made one up. Raises NameTaken, PasswordRefused."""
-    clear = _checked(password) if password else _password_new()
+    clear = password_checked(password) if password else _password_new()
     try:
         with transaction.atomic():
             user = User.objects.create_user(username=username, password=clear, role=role)
@@ -94,7 +94,7 @@ def password_set(*, username: str, password: str | None, actor: str) -> str | No
     Raises UserNotFound, PasswordRefused.
     """
     user = selectors.user_get(username)
-    clear = _checked(password, user) if password else _password_new()
+    clear = password_checked(password, user) if password else _password_new()
     _password_write(user, clear, actor=actor, message=f"{actor} set the password of {username}")
     sessions_end_all(user=user)
     return None if password else clear
@@ -106,7 +106,7 @@ def password_change(*, user: User, current: str, password: str, address: str) ->
     Raises BadCredentials, TooManyAttempts, PasswordRefused.
     """
     session_open(username=user.username, password=current, address=address)
-    clear = _checked(password, user)
+    clear = password_checked(password, user)
     with transaction.atomic():
         message = f"{user.username} changed the password"
         _password_write(user, clear, actor=user.username, message=message)
@@ -121,7 +121,7 @@ def _password_write(user: User, clear: str, *, actor: str, message: str) -> None
     )
 
 
-def _checked(password: str, user: User | None = None) -> str:
+def password_checked(password: str, user: User | None = None) -> str:
     try:
         validate_password(password, user)
     except ValidationError as error:

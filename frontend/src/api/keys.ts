@@ -1,6 +1,7 @@
 /** Query keys in one place, so that live events can patch and invalidate what the pages read. */
 export const keys = {
   session: ["session"] as const,
+  setup: ["setup"] as const,
   tokens: ["tokens"] as const,
   sessions: ["sessions"] as const,
   users: {

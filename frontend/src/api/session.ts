@@ -4,7 +4,7 @@ import { apiPath, call, del, get, getAll, post, setCsrfToken } from "./client";
 import { keys } from "./keys";
 import type { ApiToken, ApiTokenCreated, BrowserSession, Scope, Session } from "./types";
 
-async function readSession(signal?: AbortSignal): Promise<Session> {
+export async function readSession(signal?: AbortSignal): Promise<Session> {
   const session = await get<Session>(apiPath("session"), signal ? { signal } : {});
   setCsrfToken(session.csrf_token);
   return session;

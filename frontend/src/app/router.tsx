@@ -48,6 +48,12 @@ const login = createRoute({
   component: lazyRouteComponent(() => import("@/features/session/pages/login-page"), "LoginPage"),
 });
 
+const setup = createRoute({
+  getParentRoute: () => root,
+  path: "/setup",
+  component: lazyRouteComponent(() => import("@/features/session/pages/setup-page"), "SetupPage"),
+});
+
 /** Everything behind the sign-in. A server that cannot be reached is shown, not taken for "signed out". */
 const app = createRoute({
   getParentRoute: () => root,
@@ -342,6 +348,7 @@ const missing = createRoute({ getParentRoute: () => app, path: "$", component: N
 
 const routeTree = root.addChildren([
   login,
+  setup,
   app.addChildren([
     overview,
     deployNew,

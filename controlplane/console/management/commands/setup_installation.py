@@ -13,6 +13,7 @@ from django.core.management.base import BaseCommand, CommandParser
 from django.db import transaction
 
 from controlplane.accounts import services as accounts
+from controlplane.accounts.selectors import setup_user
 from controlplane.nodes import services as nodes
 
 LOCAL_TOKEN_NAME = "this machine"  # noqa: S105 - a label
@@ -34,13 +35,16 @@ class Command(BaseCommand):
         # why one transaction around the file: a password that was not written down is lost.
         with transaction.atomic():
             user, password = accounts.administrator_ensure(username=username)
-            answer = {
+            answer: dict[str, object] = {
                 "admin_username": user.username,
                 "admin_password": password,
                 "local_token": accounts.token_replace(
                     user=user, name=LOCAL_TOKEN_NAME, actor="system"
                 ),
             }
+            if password is not None:
+                answer["setup_token"] = accounts.setup_token_make(user=user)
+            answer["setup_open"] = setup_user() is not None
             if join_token:
                 answer["join_token"] = nodes.join_token_create(actor="system")
             write_private(output, json.dumps(answer, indent=1) + "\n")

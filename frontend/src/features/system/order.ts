@@ -10,6 +10,7 @@ const GROUPS: readonly { title: string; kinds: readonly SystemPart["kind"][] }[]
   { title: "Background work", kinds: ["broker", "beat", "worker"] },
   { title: "Gateways", kinds: ["gateway"] },
   { title: "Node agents", kinds: ["agent"] },
+  { title: "Certificates", kinds: ["certificate"] },
   { title: "Disks", kinds: ["disk"] },
 ];
 const WORST: SystemState[] = ["error", "warning", "unknown", "ok"];

@@ -24,6 +24,7 @@ C = "code:upload"
 OPEN = "open"  # to strangers as well
 
 MATRIX: dict[str, dict[str, str]] = {
+    "setup": {"GET": OPEN, "POST": OPEN},
     "session": {"GET": OPEN, "POST": OPEN, "DELETE": OPEN},
     "session/password": {"POST": A},
     "sessions": {"GET": A},

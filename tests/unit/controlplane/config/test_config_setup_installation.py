@@ -8,7 +8,8 @@ import pytest
 from django.core.management import call_command
 
 from controlplane.accounts import selectors
-from controlplane.accounts.models import User
+from controlplane.accounts.models import SetupToken, User
+from controlplane.accounts.types import token_hash
 
 
 def setup(path: Path, *options: str) -> dict[str, str | None]:
@@ -23,9 +24,13 @@ def test_the_first_run_tells_a_password_and_later_runs_do_not(db: None, tmp_path
     assert path.stat().st_mode & 0o777 == 0o600
     assert User.objects.get(username="admin").check_password(first["admin_password"] or "")
     assert first["join_token"]
+    assert first["setup_open"]
+    row = SetupToken.objects.get(user__username="admin")
+    assert row.token_hash == token_hash(first["setup_token"] or "")
     second = setup(path)
     assert second["admin_password"] is None
     assert "join_token" not in second
+    assert "setup_token" not in second
     assert selectors.token_get(first["local_token"] or "") is None
     token = selectors.token_get(second["local_token"] or "")
     assert token is not None

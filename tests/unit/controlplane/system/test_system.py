@@ -1,5 +1,6 @@
 """The system page: what each look means, and that a dead part is an answer, not an error."""
 
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from django.utils import timezone
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
+from controlplane.gateway import tls
 from controlplane.gateway.models import Gateway
 from controlplane.nodes.models import Node
 from controlplane.system import judge, probes, services
@@ -159,3 +161,17 @@ def test_the_page_shows_every_part(viewer_api: APIClient, settings: Settings) ->
     assert parts["database", "Main database"]["state"] == "ok"
     assert parts["database", "Metrics database"]["facts"][0]["name"] == "engine"
     assert body["newest_event_seq"] > 0
+
+
+def test_the_authority_is_told_by_its_fingerprint(tmp_path: Path) -> None:
+    now = datetime.now(UTC)
+    assert probes.certificate(tmp_path / "ca.pem") is None
+    (tmp_path / "bad.pem").write_text("no certificate")
+    assert probes.certificate(tmp_path / "bad.pem") is None
+    tls.ensure(tmp_path / "tls", now=now)
+    look = probes.certificate(tmp_path / "tls" / "ca.pem")
+    assert look is not None
+    assert re.fullmatch(r"(?:[0-9A-F]{2}:){31}[0-9A-F]{2}", look.fingerprint)
+    part = judge.certificate(look, now)
+    assert (part.state, part.facts[0].value) == (State.OK, look.fingerprint)
+    assert judge.certificate(look, look.ends_at).state is State.WARNING

@@ -1,36 +1,59 @@
 /** What to do on a fresh installation: a node, a model, a request. */
 import { IconCheck, IconRocket } from "@tabler/icons-react";
-import { useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { Link, useNavigate } from "@tanstack/react-router";
+import { ApiProblem } from "@/api/problem";
 import { systemQuery } from "@/api/system";
 import type { Overview } from "@/api/types";
+import { offerDropped } from "@/app/dropped-files";
 import { paths } from "@/app/paths";
+import sampleUrl from "@/assets/sample.onnx?url";
 import { Logo } from "@/components/logo";
-import { RefusingLink } from "@/components/refusing-button";
+import { notifyProblem } from "@/components/notify";
+import { RefusingButton, RefusingLink } from "@/components/refusing-button";
 import { Status } from "@/components/status";
+import { firstChecks } from "../first-checks";
 import classes from "./first-steps.module.css";
 
 /** The installation's own parts, so that a first deployment does not run into a broken one. */
-function Installation() {
+function Installation({ overview }: { overview: Overview }) {
   const { data, error } = useQuery(systemQuery());
   if (error) return <p className={classes["parts"]}>The parts of this installation could not be looked at.</p>;
   if (!data) return null;
-  const bad = data.parts.filter((part) => part.state === "error" || part.state === "warning");
   return (
-    <p className={classes["parts"]} role="status">
-      <Status plain state={bad.length === 0 ? "The installation works" : "The installation needs a look"} tone={bad.length === 0 ? "ok" : "warn"} />
-      {bad.length === 0
-        ? `${data.parts.length} parts: databases, broker, workers, gateway, nodes, disks.`
-        : bad.map((part) => `${part.name}: ${part.summary}`).join("; ")}{" "}
-      <Link {...paths.system()} className="link">
-        System
-      </Link>
-    </p>
+    <dl className={classes["parts"]} aria-label="This installation">
+      {firstChecks(data.parts, overview.nodes).map(({ label, text, tone }) => (
+        <div key={label}>
+          <dt>
+            <Status plain state={label} tone={tone} />
+          </dt>
+          <dd>{text}</dd>
+        </div>
+      ))}
+    </dl>
   );
+}
+
+/** The wizard takes it as if it had been dropped. */
+function useSample() {
+  const navigate = useNavigate();
+  return useMutation({
+    mutationFn: async () => {
+      const answer = await fetch(sampleUrl);
+      if (!answer.ok) throw new ApiProblem({ title: "The sample model could not be read" }, answer.status);
+      return new File([await answer.blob()], "sample.onnx");
+    },
+    onSuccess: async (file) => {
+      await navigate(paths.deploy());
+      offerDropped([{ path: file.name, file }]);
+    },
+    onError: (error) => notifyProblem(error, "The sample model could not be deployed"),
+  });
 }
 
 export function FirstSteps({ overview }: { overview: Overview }) {
   const { counts } = overview;
+  const sample = useSample();
   const steps = [
     {
       title: "A node runs the models",
@@ -69,11 +92,14 @@ export function FirstSteps({ overview }: { overview: Overview }) {
           <RefusingLink needs="deploy" link={paths.deploy()} size="sm" leftSection={<IconRocket size={17} />}>
             Deploy a model
           </RefusingLink>
+          <RefusingButton needs="deploy" size="sm" variant="default" loading={sample.isPending} onClick={() => sample.mutate()}>
+            Deploy sample model
+          </RefusingButton>
           <RefusingLink needs="operate" link={paths.joinNode()} size="sm" variant="default">
-            Join a node
+            Add a node
           </RefusingLink>
         </div>
-        <Installation />
+        <Installation overview={overview} />
       </div>
       <ol className={classes["steps"]}>
         {steps.map((step, index) => (

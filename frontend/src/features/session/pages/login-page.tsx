@@ -81,7 +81,8 @@ export function LoginPage() {
           Sign in
         </Button>
         <p className={classes["help"]}>
-          The first administrator&apos;s password is printed once, when the installation starts for the first time.
+          When the installation starts for the first time it prints, once, the first administrator&apos;s password and a link on
+          which to choose one.
         </p>
       </form>
     </main>
