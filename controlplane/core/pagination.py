@@ -2,7 +2,8 @@
 
 import base64
 import json
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -57,6 +58,28 @@ def paginate(
         return Page(found, None)
     last = found[limit - 1]
     return Page(found[:limit], _encode([getattr(last, name.lstrip("-")) for name in order]))
+
+
+def paginate_values(
+    values: Iterable[ItemT],
+    *,
+    limit: int = DEFAULT_LIMIT,
+    cursor: str = "",
+    key: Callable[[ItemT], tuple[str, ...]],
+) -> Page[ItemT]:
+    """The same for values that are in memory, ordered by ``key``, which no two of them share.
+
+    Raises Invalid for a cursor that was not made by the same list.
+    """
+    found = sorted(values, key=key)
+    if cursor and found:
+        after = tuple(_decode(cursor, len(key(found[0]))))
+        if not all(isinstance(part, str) for part in after):
+            raise Invalid("This cursor belongs to another list.", field="cursor")
+        found = found[bisect_right(found, after, key=key) :]
+    if len(found) <= limit:
+        return Page(found, None)
+    return Page(found[:limit], _encode(list(key(found[limit - 1]))))
 
 
 def _after(order: Sequence[str], values: Sequence[Any]) -> Q:

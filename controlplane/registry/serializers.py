@@ -235,13 +235,15 @@ class ConfigRevisionSerializer(Fields):
     created_at = serializers.DateTimeField()
 
 
-class ModelVersionSerializer(Fields):
+class ModelVersionSummarySerializer(Fields):
+    """As lists show it: its files are counted, not named."""
+
     model = serializers.CharField(source="model.name")
     version = serializers.IntegerField()
     type = serializers.CharField()
     digest = serializers.CharField()
     size = serializers.IntegerField()
-    manifest = FileEntrySerializer(many=True)
+    file_count = serializers.SerializerMethodField()
     source_filename = serializers.CharField(allow_blank=True)
     description = serializers.CharField(allow_blank=True)
     tags = serializers.DictField(child=serializers.CharField(allow_blank=True))
@@ -263,6 +265,13 @@ class ModelVersionSerializer(Fields):
     def get_aliases(self, version: ModelVersion) -> list[str]:
         return sorted(alias.name for alias in version.aliases.all())
 
+    def get_file_count(self, version: ModelVersion) -> int:
+        return len(version.manifest)
+
+
+class ModelVersionSerializer(ModelVersionSummarySerializer):
+    manifest = FileEntrySerializer(many=True)
+
 
 class ModelSerializer(Fields):
     name = serializers.CharField()
@@ -273,7 +282,7 @@ class ModelSerializer(Fields):
     aliases = serializers.SerializerMethodField(help_text="alias -> version")
     created_at = serializers.DateTimeField()
     updated_at = serializers.DateTimeField()
-    latest = ModelVersionSerializer(allow_null=True)
+    latest = ModelVersionSummarySerializer(allow_null=True)
     used_by = serializers.ListField(child=serializers.CharField(), help_text="endpoint names")
 
     def get_aliases(self, model: Model) -> dict[str, int]:
@@ -301,13 +310,10 @@ class UsageSerializer(Fields):
     )
 
 
-class UsageListSerializer(Fields):
-    items = UsageSerializer(many=True)
-
-
 class FileListSerializer(Fields):
     digest = serializers.CharField()
     items = FileEntrySerializer(many=True)
+    next_cursor = serializers.CharField(allow_null=True)
 
 
 class RepoModelConfigSerializer(Fields):

@@ -152,6 +152,7 @@ function version(model: string, number: number, over: Partial<ModelVersion> = {}
     type: "onnx",
     digest: `sha256:${sha(model + number)}`,
     size: 102_442_450,
+    file_count: 6,
     manifest: [
       { path: `${model}/1/model.onnx`, size: 102_440_000, sha256: sha(`${model}a`) },
       { path: `${model}/config.pbtxt`, size: 412, sha256: sha(`${model}b`) },

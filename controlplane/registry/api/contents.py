@@ -14,7 +14,8 @@ from rest_framework.views import APIView
 
 from controlplane.accounts.policy import Permission
 from controlplane.core.errors import Invalid
-from controlplane.core.requests import read_body
+from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate_values
+from controlplane.core.requests import read_body, read_query
 from controlplane.core.sending import bytes_response
 from controlplane.registry import selectors
 from controlplane.registry.downloads import zip_pieces
@@ -27,11 +28,12 @@ from controlplane.registry.serializers import (
     ModelVersionSerializer,
     StorageCollectSerializer,
     StorageSerializer,
-    UsageListSerializer,
+    UsageSerializer,
 )
 from controlplane.registry.services import aliases, blobs, versions
 from controlplane.registry.stores import blob_store
 
+UsagePageSerializer = page_of(UsageSerializer)
 REVISION = OpenApiParameter(
     "revision", int, description="with the configurations of this revision; default: the files"
 )
@@ -68,20 +70,45 @@ class AliasView(APIView):
 
 
 class UsageView(APIView):
-    @extend_schema(operation_id="model_versions_usage", responses=UsageListSerializer)
+    @extend_schema(
+        operation_id="model_versions_usage",
+        parameters=PAGE_PARAMETERS,
+        responses=UsagePageSerializer,
+    )
     def get(self, request: Request, name: str, version: str) -> Response:
         """Deployments that run on this version, and those that could go back to it."""
-        del request
-        found = selectors.usage(selectors.version_get(name, version))
-        return Response(UsageListSerializer({"items": found}).data)
+        query = read_query(PageQuery, request)
+        found = [
+            use
+            for use in selectors.usage(selectors.version_get(name, version))
+            if query["q"] in use["endpoint"]
+        ]
+        page = paginate_values(
+            found,
+            limit=query["limit"],
+            cursor=query["cursor"],
+            key=lambda use: (use["endpoint"], use["deployment"]),
+        )
+        return Response(UsagePageSerializer(page).data)
 
 
 class FilesView(APIView):
-    @extend_schema(operation_id="model_versions_files", responses=FileListSerializer)
+    @extend_schema(
+        operation_id="model_versions_files",
+        parameters=PAGE_PARAMETERS,
+        responses=FileListSerializer,
+    )
     def get(self, request: Request, name: str, version: str) -> Response:
-        del request
+        """In the order of their paths; `q` is a part of the path."""
+        query = read_query(PageQuery, request)
         row = selectors.version_get(name, version)
-        body = {"digest": row.digest, "items": row.manifest}
+        page = paginate_values(
+            [entry for entry in row.manifest if query["q"] in entry["path"]],
+            limit=query["limit"],
+            cursor=query["cursor"],
+            key=lambda entry: (entry["path"],),
+        )
+        body = {"digest": row.digest, "items": page.items, "next_cursor": page.next_cursor}
         return Response(FileListSerializer(body).data, headers={"ETag": f'"{row.digest}"'})
 
 

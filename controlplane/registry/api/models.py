@@ -31,11 +31,14 @@ from controlplane.registry.serializers import (
     ModelSerializer,
     ModelVersionPatchSerializer,
     ModelVersionSerializer,
+    ModelVersionSummarySerializer,
 )
 from controlplane.registry.services import approvals, versions
 
 ModelItemsSerializer = page_of(ModelSerializer)
-ModelVersionPageSerializer = page_of(ModelVersionSerializer)
+ModelVersionPageSerializer = extend_schema_serializer(component_name="ModelVersionPage")(
+    page_of(ModelVersionSummarySerializer)
+)
 ARCHIVED = ["active", "archived", "all"]
 ORDERS = ["name", "-name", "updated_at", "-updated_at", "latest_version", "-latest_version"]
 

@@ -9,6 +9,7 @@ import type {
   ModelCreate,
   ModelPage,
   ModelVersion,
+  ModelVersionSummary,
   RepoModelConfig,
   Usage,
   ValidateRequest,
@@ -39,7 +40,7 @@ export const modelQuery = (name: string) =>
 export const modelVersionsQuery = (name: string) =>
   queryOptions({
     queryKey: keys.models.versions(name),
-    queryFn: ({ signal }) => getAll<ModelVersion>(apiPath("models", name, "versions"), { signal }),
+    queryFn: ({ signal }) => getAll<ModelVersionSummary>(apiPath("models", name, "versions"), { signal }),
   });
 
 export const modelVersionQuery = (name: string, version: number | "latest") =>
@@ -90,7 +91,7 @@ export const usageQuery = (name: string, version: number) =>
   queryOptions({
     queryKey: [...keys.models.version(name, version), "usage"],
     queryFn: ({ signal }) =>
-      get<{ items: Usage[] }>(apiPath("models", name, "versions", version, "usage"), { signal }),
+      getAll<Usage>(apiPath("models", name, "versions", version, "usage"), { signal }),
   });
 
 /** What the checks say about one configuration, and the text as JSON; revision 0 is the file. */

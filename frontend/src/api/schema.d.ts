@@ -921,6 +921,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
+        /** @description In the order of their paths; `q` is a part of the path. */
         get: operations["model_versions_files"];
         put?: never;
         post?: never;
@@ -2541,6 +2542,7 @@ export interface components {
         FileList: {
             digest: string;
             items: components["schemas"]["FileEntry"][];
+            next_cursor: string | null;
         };
         Gpu: {
             index: number;
@@ -2810,7 +2812,7 @@ export interface components {
             created_at: string;
             /** Format: date-time */
             updated_at: string;
-            latest: components["schemas"]["ModelVersion"] | null;
+            latest: components["schemas"]["ModelVersionSummary"] | null;
             /** @description endpoint names */
             used_by: string[];
         };
@@ -2854,13 +2856,14 @@ export interface components {
             /** @description models that match, on all pages */
             total: number;
         };
+        /** @description As lists show it: its files are counted, not named. */
         ModelVersion: {
             model: string;
             version: number;
             type: string;
             digest: string;
             size: number;
-            manifest: components["schemas"]["FileEntry"][];
+            readonly file_count: number;
             source_filename: string;
             description: string;
             tags: {
@@ -2881,10 +2884,40 @@ export interface components {
             readonly code: components["schemas"]["Code"];
             /** @description endpoint names */
             used_by: string[];
+            manifest: components["schemas"]["FileEntry"][];
         };
         ModelVersionPage: {
-            items: components["schemas"]["ModelVersion"][];
+            items: components["schemas"]["ModelVersionSummary"][];
             next_cursor: string | null;
+        };
+        /** @description As lists show it: its files are counted, not named. */
+        ModelVersionSummary: {
+            model: string;
+            version: number;
+            type: string;
+            digest: string;
+            size: number;
+            readonly file_count: number;
+            source_filename: string;
+            description: string;
+            tags: {
+                [key: string]: string;
+            };
+            /** @description kept and given back as it came */
+            declared: {
+                [key: string]: unknown;
+            };
+            warnings: string[];
+            created_by: string;
+            /** Format: date-time */
+            created_at: string;
+            archived: boolean;
+            readonly aliases: string[];
+            repo_models: components["schemas"]["RepoModel"][];
+            config_revisions: components["schemas"]["ConfigRevision"][];
+            readonly code: components["schemas"]["Code"];
+            /** @description endpoint names */
+            used_by: string[];
         };
         Move: {
             replica: string;
@@ -4180,8 +4213,9 @@ export interface components {
             /** @description earlier revisions that may be gone back to */
             revisions: number[];
         };
-        UsageList: {
+        UsagePage: {
             items: components["schemas"]["Usage"][];
+            next_cursor: string | null;
         };
         User: {
             /** @description Required. 150 characters or fewer. Letters, digits and @/./+/-/_ only. */
@@ -11795,7 +11829,14 @@ export interface operations {
     };
     model_versions_files: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description `next_cursor` of the page before */
+                cursor?: string;
+                /** @description 1 to 500, default 50 */
+                limit?: number;
+                /** @description Only items whose name contains this */
+                q?: string;
+            };
             header?: never;
             path: {
                 name: string;
@@ -12127,7 +12168,14 @@ export interface operations {
     };
     model_versions_usage: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description `next_cursor` of the page before */
+                cursor?: string;
+                /** @description 1 to 500, default 50 */
+                limit?: number;
+                /** @description Only items whose name contains this */
+                q?: string;
+            };
             header?: never;
             path: {
                 name: string;
@@ -12142,7 +12190,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UsageList"];
+                    "application/json": components["schemas"]["UsagePage"];
                 };
             };
             /** @description the input breaks a rule; `field` names it */

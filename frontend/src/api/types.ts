@@ -50,6 +50,8 @@ export type RepoModel = Schemas["RepoModel"];
 export type ConfigRevision = Schemas["ConfigRevision"];
 export type Model = Schemas["Model"];
 export type ModelVersion = Schemas["ModelVersion"];
+/** As lists show it: without its files. */
+export type ModelVersionSummary = Schemas["ModelVersionSummary"];
 /** Whether it brings code that nodes would run, and whether that may run here. */
 export type Code = Schemas["Code"];
 export type ModelPage = Schemas["ModelPage"];

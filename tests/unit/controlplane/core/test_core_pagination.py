@@ -1,9 +1,11 @@
 """Pages join without gap or overlap, whatever is written in between."""
 
 import base64
+from typing import Any
 
 import pytest
 
+from controlplane.core import pagination
 from controlplane.core.errors import Invalid
 from controlplane.core.models import Event
 from controlplane.core.pagination import paginate
@@ -60,3 +62,24 @@ def test_a_cursor_of_another_order_is_refused(db: None) -> None:
     cursor = base64.urlsafe_b64encode(b'["no date", 1]').decode()
     with pytest.raises(Invalid):
         paginate(Event.objects.all(), cursor=cursor, order=["-at", "-seq"])
+
+
+def test_values_in_memory_come_in_pages_as_well() -> None:
+    paths = [f"{number:03}" for number in range(7)]
+    found: list[str] = []
+    cursor: str | None = ""
+    while cursor is not None:
+        page = pagination.paginate_values(
+            reversed(paths), limit=3, cursor=cursor, key=lambda path: (path,)
+        )
+        found += page.items
+        cursor = page.next_cursor
+    assert found == paths
+
+
+@pytest.mark.parametrize("values", [[1], ["a", "b"]])
+def test_a_cursor_of_another_list_is_refused_for_values_in_memory(values: list[Any]) -> None:
+    with pytest.raises(Invalid):
+        pagination.paginate_values(
+            ["a"], cursor=pagination._encode(values), key=lambda path: (path,)
+        )

@@ -151,8 +151,13 @@ async def test_a_version_as_a_zip_and_its_files(deployer: User) -> None:
         assert archive.testzip() is None
         found = {name: archive.read(name) for name in archive.namelist()}
     assert found == {"digits/1/model.onnx": b"weights " * 8, "digits/config.pbtxt": CONFIG.encode()}
-    listed = (await async_api.get(f"{V1}/versions/1/files", headers=own)).json()
+    listed = (await async_api.get(f"{V1}/versions/1/files?limit=1", headers=own)).json()
     assert listed["digest"] == version.digest
+    assert [entry["path"] for entry in listed["items"]] == ["digits/1/model.onnx"]
+    rest = f"{V1}/versions/1/files?cursor={listed['next_cursor']}"
+    others = (await async_api.get(rest, headers=own)).json()
+    assert [entry["path"] for entry in others["items"]] == ["digits/config.pbtxt"]
+    assert others["next_cursor"] is None
     part = await async_api.get(
         f"{V1}/versions/1/files/digits/1/model.onnx", headers={**own, "Range": "bytes=8-15"}
     )
