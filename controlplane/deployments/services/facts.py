@@ -21,7 +21,9 @@ from controlplane.deployments.types import (
     StageName,
     StageStatus,
 )
+from controlplane.nodes.models import Node
 from controlplane.nodes.selectors import (
+    liveness_of,
     node_state,
     nodes_heard_since,
 )
@@ -104,8 +106,14 @@ def _replica(
         total_bytes=int(observed.get("total_bytes", 0)),
         cached_bytes=int(observed.get("cached_bytes", 0)),
         error=failure_from(row.error, row.id) if row.error else None,
-        lost_after=timedelta(seconds=settings.SHOAL_NODE_LOST_AFTER_S),
+        lost_after=_lost_after(row.node),
     )
+
+
+def _lost_after(node: Node) -> timedelta:
+    """Never before the node is offline: in a large fleet nodes report rarely, and are well."""
+    offline_s = liveness_of(node).offline_after_s
+    return timedelta(seconds=max(settings.SHOAL_NODE_LOST_AFTER_S, offline_s))
 
 
 def spec_failure(deployment: Deployment) -> Failure | None:

@@ -27,6 +27,12 @@ ROUTING = ("address", "http_port", "grpc_port")  # what gateways must hear of
 
 def node_report(*, node: Node, report: NodeReport, now: datetime) -> ReportReply:
     """Take in a heartbeat with observed replicas. The reply tells the node what to look at next."""
+    pace = cadence_now()
+    # why now: it keeps what it is told from here on, and its silence is measured by that
+    told_s = max(report.node.heartbeat_interval_s, pace.report_s)
+    report = dataclasses.replace(
+        report, node=dataclasses.replace(report.node, heartbeat_interval_s=told_s)
+    )
     touched = _observe(node, report, now)
     trials_observe(node, report.replicas, now)
     if touched:
@@ -38,7 +44,6 @@ def node_report(*, node: Node, report: NodeReport, now: datetime) -> ReportReply
         if drains_pending():
             drains_advance(now=now)
     node.refresh_from_db(fields=["desired_generation"])
-    pace = cadence_now()
     return ReportReply(
         desired_generation=node.desired_generation,
         sample_interval_s=node_sample_interval_s(node, pace),

@@ -11,6 +11,8 @@ from rest_framework.test import APIClient
 
 from controlplane.core import jobs
 from controlplane.core.models import Event
+from controlplane.deployments.models import Replica
+from controlplane.deployments.services.facts import replica_facts
 from controlplane.nodes import selectors, services
 from controlplane.nodes.models import JoinToken, Node
 from controlplane.nodes.selectors import node_conditions
@@ -89,6 +91,29 @@ def test_every_door_tells_the_same_pace(monkeypatch: pytest.MonkeyPatch) -> None
         sampled.poll_interval_s,
         sampled.sample_interval_s,
     )
+
+
+def test_a_node_that_was_told_to_report_rarely_is_not_taken_for_dead(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """From the answer on, not only from its next report, which comes a long pause later."""
+    monkeypatch.setattr(Stopwatch, "mean_s", 1.0)
+    node = SimulatedNode("a")
+    Node.objects.bulk_create(
+        Node(id=f"{number:016x}", name=f"more-{number}", credential_hash="x")
+        for number in range(199)
+    )
+    assert node.info.heartbeat_interval_s == 5.0
+    assert node.report().heartbeat_interval_s == 50.0
+    row = node.row()
+    assert row.last_seen_at is not None
+    later = row.last_seen_at + timedelta(seconds=190)
+    assert selectors.node_state(row, later) == "suspect"
+    replica = Replica(id="r", deployment_id=1, ordinal=0, node=row, created_at=row.last_seen_at)
+    (facts,) = replica_facts([replica], now=later)
+    assert not facts.lost  # although it is silent for longer than SHOAL_NODE_LOST_AFTER_S
+    (facts,) = replica_facts([replica], now=later + timedelta(seconds=11))
+    assert facts.lost
 
 
 def test_how_slow_we_are_is_a_mean_that_forgets() -> None:
