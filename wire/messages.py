@@ -69,6 +69,7 @@ class DesiredReplica:
     models: tuple[str, ...] = ()  # Triton model names that must be ready
     runtime_args: tuple[str, ...] = ()  # extra flags for worker_runtime
     environment: dict[str, str] = field(default_factory=dict)
+    secrets: tuple[str, ...] = ()  # variables whose values must not leave the node in logs
     load_timeout_s: float = 300.0
     liveness: ProbeRule | None = None  # None: the agent's own, quicker rule
     readiness: ProbeRule | None = None

@@ -10,6 +10,7 @@ from typing import Final, TypedDict
 
 CONFIG = "config.pbtxt"
 LIBRARY = re.compile(r"\.(so(\.\d+)*|pyd|dll|dylib)$", re.IGNORECASE)
+LOADER = re.compile(r"(LD_|DYLD_|PYTHON(?!UNBUFFERED$|HASHSEED$|WARNINGS$)|GLIBC_TUNABLES$|PATH$)")
 PICKLES: Final = frozenset({".pkl", ".pickle", ".joblib", ".dill", ".cloudpickle"})
 PACKED_ENVIRONMENT: Final = "pb_exec_env_model.py.tar.gz"
 COMPILED: Final = "torch AOTInductor"  # as the inspection names who wrote such a .pt2
@@ -101,6 +102,11 @@ def code_in_graphs(producers: Mapping[str, str]) -> list[CodeReason]:
         for model, producer in sorted(producers.items())
         if producer == COMPILED
     ]
+
+
+def code_in_variables(names: Iterable[str]) -> list[str]:
+    """Variables of a process by which its loader, or Python, runs a file that they name."""
+    return sorted(name for name in names if LOADER.match(name))
 
 
 def told_once(reasons: Iterable[CodeReason]) -> list[CodeReason]:

@@ -13,6 +13,8 @@ from worker_runtime.agent.journal import ReplicaFolder
 
 LINE_LIMIT = 8192  # characters
 READ_BYTES = 256 * 1024
+SHORTEST_SECRET = 4  # characters
+MASK = "[secret]"
 LAST_BYTES = 64 * 1024
 # Rows and rules of a table, and the empty line that announces one.
 TABLE = re.compile(r"\| |\+-|[IWE]\d{4} \S+ \d+ \S+\] $")
@@ -35,6 +37,18 @@ class Page:
 
     entries: tuple[LogEntry, ...]
     offset: int
+
+
+def masked(replica: DesiredReplica, text: str) -> str:
+    """``text`` without the values of the replica's secrets: a model may print what it was given.
+
+    Short values stay: masking every "1" would make the log unreadable and give the value away.
+    """
+    values = {replica.environment.get(name, "") for name in replica.secrets}
+    for value in sorted(values, key=len, reverse=True):
+        if len(value) >= SHORTEST_SECRET:
+            text = text.replace(value, MASK)
+    return text
 
 
 class LogTail:
@@ -98,7 +112,7 @@ class LogTail:
             deployment=self._replica.deployment,
             at=at,
             stream=stream,
-            text=text[:LINE_LIMIT],
+            text=masked(self._replica, text)[:LINE_LIMIT],
             seq=seq,
         )
 

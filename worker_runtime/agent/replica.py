@@ -17,7 +17,7 @@ from worker_runtime.agent.cache import BlobCache
 from worker_runtime.agent.failure import ReplicaFailed, size
 from worker_runtime.agent.journal import Entry, ReplicaFolder
 from worker_runtime.agent.launch import RUNTIME, RuntimeCrashed
-from worker_runtime.agent.logs import last_lines
+from worker_runtime.agent.logs import last_lines, masked
 from worker_runtime.agent.probe import Ports, RuntimeProbe, listening, read_ports
 from worker_runtime.agent.process import ProcessIdentity
 
@@ -281,7 +281,7 @@ class ReplicaRunner:
             return {}
         host, port = _local(self._host.bind), self._observed.http_port
         configs = await trial.served_configs(host, port, self.replica.models)
-        return {"configs": configs, "log": last_lines(self.folder.runtime_log, trial.LOG_LINES)}
+        return {"configs": configs, "log": self._last_lines(trial.LOG_LINES)}
 
     async def _watch(self, ports: Ports) -> None:
         """Until the runtime is silent for too long; its exit is seen elsewhere."""
@@ -315,8 +315,11 @@ class ReplicaRunner:
                 )
             )
 
+    def _last_lines(self, count: int) -> str:
+        return masked(self.replica, last_lines(self.folder.runtime_log, count))
+
     def _with_log(self, error: ReplicaFailed) -> ReplicaFailed:
-        lines = last_lines(self.folder.runtime_log, 20)
+        lines = self._last_lines(20)
         problem = error.problem
         detail = "\n\n".join(part for part in (problem.detail, lines) if part)
         return ReplicaFailed(problem.code, problem.message, detail=detail, hints=problem.hints)

@@ -8,7 +8,7 @@ from rest_framework.views import APIView
 
 from controlplane.core.requests import flag, read_body
 from controlplane.deployments import selectors, services
-from controlplane.deployments.api.reading import FORCE, operate, operation_schema
+from controlplane.deployments.api.reading import FORCE, operate, operation_schema, variables_read
 from controlplane.deployments.live_config import config_served
 from controlplane.deployments.serializers.deployment_inputs import (
     DeploymentRollSerializer,
@@ -60,6 +60,7 @@ class UpdateView(APIView):
         """Another version, configuration or environment, without a gap: the new replicas must
         answer before the old ones go. If they never do, the old ones stay."""
         values = read_body(DeploymentRollSerializer, request)
+        variables_read(values, request)
         return operate(request, endpoint, deployment, services.deployment_roll, **values)
 
 

@@ -23,6 +23,7 @@ from controlplane.deployments.api.reading import (
     deployment_etag,
     deployment_tag,
     superseded,
+    variables_read,
     watching,
 )
 from controlplane.deployments.naming import endpoint_name_for
@@ -76,6 +77,7 @@ class DeployView(APIView):
     def post(self, request: Request) -> Response:
         """From a registered model to an answering endpoint; asking twice is harmless."""
         values = read_body(DeployInputSerializer, request)
+        variables_read(values, request)
         endpoint, deployment = values.pop("endpoint"), values.pop("deployment")
         endpoint = endpoint or endpoint_name_for(values["model"])
         with transaction.atomic():
@@ -127,6 +129,7 @@ class DeploymentsView(APIView):
     def post(self, request: Request, endpoint: str) -> Response:
         """A further deployment; it gets no traffic unless ``traffic`` says so."""
         values = read_body(DeploymentInputSerializer, request)
+        variables_read(values, request)
         name, replace = values.pop("name"), values.pop("replace")
         with transaction.atomic():
             locked(endpoint)

@@ -1,6 +1,6 @@
 """What the views share: the caller's name, answers, and what the caller has seen."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any, TypeVar
 
@@ -11,6 +11,8 @@ from rest_framework import serializers, status
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from controlplane.accounts.permissions import may
+from controlplane.accounts.policy import Permission
 from controlplane.core.etags import etag_of, if_match_check
 from controlplane.core.requests import flag
 from controlplane.deployments.models import Endpoint, Operation
@@ -26,6 +28,7 @@ from controlplane.deployments.serializers.operations import OperationSerializer
 from controlplane.deployments.services.operations import PLACE as OPERATIONS
 from controlplane.deployments.services.starting import locked
 from controlplane.deployments.services.superseding import operations_supersede
+from controlplane.registry.services.approvals import variables_check
 
 ViewT = TypeVar("ViewT", bound=Callable[..., Any])
 
@@ -190,3 +193,9 @@ def operation_schema(
         parameters=[IF_MATCH, SUPERSEDE, *parameters],
         responses=responses,
     )
+
+
+def variables_read(values: Mapping[str, Any], request: Request) -> None:
+    """Refuse variables by which somebody who may bring no code would. Raises CodeNotAllowed."""
+    names = [*(values.get("environment") or {}), *(values.get("secret_environment") or {})]
+    variables_check(names, may_run_code=may(request, Permission.CODE))

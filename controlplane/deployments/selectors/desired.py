@@ -86,6 +86,7 @@ def _desired(replica: Replica) -> DesiredReplica:
         models=tuple(sorted(model.name for model in spec.model_version.repo_models.all())),
         runtime_args=tuple(str(argument) for argument in spec.runtime_args),
         environment={**_visible(replica.gpus), **_environment(spec)},
+        secrets=tuple(sorted(spec.secrets)),
         load_timeout_s=LOAD_TIMEOUT_S + allowance_s(readiness),
         liveness=rule_of(spec.liveness_probe),
         readiness=readiness,

@@ -1,6 +1,6 @@
 """The policy about code in models: who is let through at once, who waits, what is refused."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.conf import settings
@@ -9,7 +9,7 @@ from django.db import transaction
 from controlplane.accounts.policy import Permission, lowest_role
 from controlplane.core import events
 from controlplane.registry import selectors
-from controlplane.registry.code import CodeReason
+from controlplane.registry.code import CodeReason, code_in_variables
 from controlplane.registry.code_state import covered, upload_reasons, version_reasons
 from controlplane.registry.errors import CodeNotAllowed, CodeNotApproved
 from controlplane.registry.models import CodeApproval, ConfigRevision, ModelVersion, Upload
@@ -72,6 +72,19 @@ def edited_code_check(
     code_refuse(str(version), reasons)
     if not may_run_code:
         _approved_check(version, reasons)
+
+
+def variables_check(names: Iterable[str], *, may_run_code: bool) -> None:
+    """Variables that have a file run are code as well. Raises CodeNotAllowed."""
+    found = code_in_variables(names)
+    policy = settings.SHOAL_CODE_POLICY
+    if found and policy != "on" and not (policy == "approved" and may_run_code):
+        raise CodeNotAllowed(
+            f"{', '.join(found)} can have any file of the node run: setting it is bringing code.",
+            field=f"environment.{found[0]}",
+            hints=(f"Somebody with the role {lowest_role(Permission.CODE)} may set it.",),
+            extra={"needed_permission": Permission.CODE},
+        )
 
 
 @transaction.atomic

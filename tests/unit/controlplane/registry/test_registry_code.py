@@ -9,7 +9,12 @@ from rest_framework.test import APIClient
 
 from controlplane.core.models import Event
 from controlplane.deployments.models import Operation
-from controlplane.registry.code import code_in_config, code_in_files, code_in_graphs
+from controlplane.registry.code import (
+    code_in_config,
+    code_in_files,
+    code_in_graphs,
+    code_in_variables,
+)
 from controlplane.registry.models import CodeApproval, ModelVersion, Upload
 
 Send = Callable[..., Upload]
@@ -238,3 +243,32 @@ def test_models_without_code_wait_for_nobody(ingested: Send, api: APIClient) -> 
         "state": "none", "reasons": [], "approved_by": None, "approved_at": None,
     }  # fmt: skip
     assert deploy(api, "digits").status_code == 202
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["LD_PRELOAD", "LD_AUDIT", "LD_LIBRARY_PATH", "PYTHONPATH", "PYTHONSTARTUP", "PATH"],
+)
+def test_variables_that_load_files_are_code(ingested: Send, api: APIClient, name: str) -> None:
+    upload = ingested("digits.onnx", b"a model")
+    api.post("/api/v1/models", {"name": "digits", "upload_id": upload.pk})
+    for field in ("environment", "secret_environment"):
+        answer = api.post("/api/v1/deploy", {"model": "digits", field: {name: "/tmp/x"}})
+        problem = answer.json()
+        assert (answer.status_code, problem["code"]) == (403, "CodeNotAllowed")
+        assert problem["field"] == f"environment.{name}"
+
+
+def test_an_administrator_may_set_them_and_others_all_else(
+    ingested: Send, api: APIClient, admin_api: APIClient
+) -> None:
+    upload = ingested("digits.onnx", b"a model")
+    api.post("/api/v1/models", {"name": "digits", "upload_id": upload.pk})
+    body = {"model": "digits", "endpoint": "one", "environment": {"PYTHONPATH": "/opt/own"}}
+    assert admin_api.post("/api/v1/deploy", body).status_code == 202
+    body = {"model": "digits", "endpoint": "two", "environment": {"OMP_NUM_THREADS": "2"}}
+    assert api.post("/api/v1/deploy", body).status_code == 202
+
+
+def test_harmless_variables_are_no_code() -> None:
+    assert code_in_variables(["PYTHONUNBUFFERED", "OMP_NUM_THREADS", "MY_PATH", "HF_HOME"]) == []

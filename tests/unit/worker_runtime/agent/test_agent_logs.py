@@ -1,5 +1,6 @@
 """Log lines arrive once each, with rising numbers, over restarts and emptied files."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from wire.messages import DesiredReplica
 from worker_runtime.agent import logs
 from worker_runtime.agent.journal import ReplicaFolder
-from worker_runtime.agent.logs import AGENT_STREAM, RUNTIME_STREAM, LogTail, last_lines
+from worker_runtime.agent.logs import AGENT_STREAM, RUNTIME_STREAM, LogTail, last_lines, masked
 
 REPLICA = DesiredReplica(
     replica_id="r", generation=1, endpoint="digits", deployment="blue", files=()
@@ -102,3 +103,12 @@ def test_last_lines_leave_out_the_tables_of_a_start(tmp_path: Path) -> None:
         '"models loaded in 1.1 s"',
     ]
     assert last_lines(log, 1).endswith('"models loaded in 1.1 s"')
+
+
+def test_values_of_secrets_do_not_leave_the_node(folder: ReplicaFolder) -> None:
+    given = {"API_KEY": "s3cret-value", "LONG": "s3cret-value-2", "FLAG": "1", "PLAIN": "seen"}
+    replica = replace(REPLICA, environment=given, secrets=("API_KEY", "LONG", "FLAG", "GONE"))
+    folder.runtime_log.write_text("key=s3cret-value! s3cret-value-2 1 seen\n")
+    ((text, _),) = ship(LogTail(replica, folder))
+    assert text == "key=[secret]! [secret] 1 seen"
+    assert masked(replica, "Traceback: s3cret-value") == "Traceback: [secret]"
