@@ -57,6 +57,7 @@ const COLUMNS: Column<NodeItem>[] = [
   {
     id: "gpus",
     header: "GPUs",
+    width: 150,
     hideBelow: "lg",
     sortValue: (row) => row.info.gpus.length,
     cell: (row) => <GpuBars gpus={row.info.gpus} />,
