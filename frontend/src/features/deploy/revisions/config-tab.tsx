@@ -21,6 +21,7 @@ import { useChecks } from "../config/use-checks";
 import classes from "../deploy.module.css";
 import { ConfigForm } from "../steps/config-form";
 import { ProblemsList } from "../steps/problems-list";
+import { TryLoadCard } from "../steps/try-load-card";
 import { RevisionList } from "./revision-list";
 import { fileText, textsOf } from "./revision-texts";
 
@@ -204,6 +205,14 @@ function Editor({ version, shown, newest, of }: EditorProps) {
             onGoTo={(line, column) => editor.current?.goTo(line, column)}
             onFix={setText}
           />
+          {refusal === undefined ? (
+            <TryLoadCard
+              source={source}
+              form={{ texts, instanceType: "" }}
+              blocked={errors > 0 || waiting}
+              onGoTo={(line) => editor.current?.goTo(line, null)}
+            />
+          ) : null}
           <RevisionList version={version} shown={shown} />
         </div>
       </div>

@@ -15,7 +15,7 @@ import { lineIn } from "../config/raw-line";
 
 export interface TryLoadCardProps {
   source: DeploySource;
-  form: DraftForm;
+  form: Pick<DraftForm, "texts" | "instanceType">;
   blocked: boolean;
   onGoTo: (line: number) => void;
 }

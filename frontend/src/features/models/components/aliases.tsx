@@ -8,8 +8,10 @@ import { deleteAlias, setAlias } from "@/api/models";
 import { useRefusal } from "@/api/permissions";
 import { problemText } from "@/api/problem";
 import type { Model, ModelVersion } from "@/api/types";
+import { AsCodeButton } from "@/components/as-code";
 import { notifyDone, notifyProblem } from "@/components/notify";
 import { Chip } from "@/components/status";
+import { aliasRecipe } from "../recipes";
 import classes from "../models.module.css";
 
 export function Aliases({ model, version }: { model: Model; version: ModelVersion }) {
@@ -96,9 +98,12 @@ export function Aliases({ model, version }: { model: Model; version: ModelVersio
                 ))}
               </div>
             ) : null}
-            <Button type="submit" loading={set.isPending} disabled={typed === ""}>
-              {before !== undefined && before !== version.version ? "Move" : "Set"}
-            </Button>
+            <div className={classes["chips"]}>
+              <Button type="submit" loading={set.isPending} disabled={typed === ""}>
+                {before !== undefined && before !== version.version ? "Move" : "Set"}
+              </Button>
+              <AsCodeButton recipe={() => aliasRecipe(model.name, version.version, typed || "champion")} />
+            </div>
           </form>
         </Popover.Dropdown>
       </Popover>

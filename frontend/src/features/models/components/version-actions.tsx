@@ -1,6 +1,6 @@
 /** What can be done with a version and its model: deploy, download, archive, delete. */
 import { ActionIcon, Checkbox, Menu } from "@mantine/core";
-import { IconArchive, IconArchiveOff, IconDots, IconDownload, IconRocket, IconTrash, IconUpload } from "@tabler/icons-react";
+import { IconArchive, IconArchiveOff, IconCode, IconDots, IconDownload, IconRocket, IconTrash, IconUpload } from "@tabler/icons-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
@@ -17,9 +17,11 @@ import {
 import { useRefusal } from "@/api/permissions";
 import type { Model, ModelVersion } from "@/api/types";
 import { paths } from "@/app/paths";
+import { AsCodeButton, showAsCode } from "@/components/as-code";
 import { ConfirmModal } from "@/components/confirm-modal";
 import { LinkButton } from "@/components/link-button";
 import { notifyDone, notifyProblem } from "@/components/notify";
+import { deleteRecipe, versionRecipe } from "../recipes";
 
 type Asked = "version" | "model" | null;
 
@@ -40,6 +42,7 @@ export function VersionActions({ model, version }: { model: Model; version: Mode
   });
   const { name } = model;
   const words = `version ${version.version}`;
+  const state = { name, version: version.version, versionArchived: version.archived, modelArchived: model.archived };
   return (
     <>
       <LinkButton
@@ -64,6 +67,9 @@ export function VersionActions({ model, version }: { model: Model; version: Mode
             leftSection={<IconDownload size={16} />}
           >
             Download as zip
+          </Menu.Item>
+          <Menu.Item leftSection={<IconCode size={16} />} onClick={() => showAsCode(versionRecipe(state))}>
+            Show as CLI / API
           </Menu.Item>
           <Menu.Item
             leftSection={<IconUpload size={16} />}
@@ -142,6 +148,7 @@ export function VersionActions({ model, version }: { model: Model; version: Mode
             onChange={(event) => setForce(event.currentTarget.checked)}
           />
         ) : null}
+        <AsCodeButton recipe={() => deleteRecipe(name, version.version, force)} />
       </ConfirmModal>
       <ConfirmModal
         opened={asked === "model"}
@@ -161,6 +168,7 @@ export function VersionActions({ model, version }: { model: Model; version: Mode
         {model.used_by.length > 0 ? (
           <p>It is deployed on {model.used_by.join(", ")}: delete those deployments first.</p>
         ) : null}
+        <AsCodeButton recipe={() => deleteRecipe(name, null)} />
       </ConfirmModal>
     </>
   );

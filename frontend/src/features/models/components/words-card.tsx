@@ -6,6 +6,7 @@ import { useState } from "react";
 import { keys } from "@/api/keys";
 import type { Words } from "@/api/models";
 import { useRefusal } from "@/api/permissions";
+import { AsCodeButton, type Recipe } from "@/components/as-code";
 import { Card } from "@/components/card";
 import { notifyDone } from "@/components/notify";
 import { ProblemCard } from "@/components/problem-card";
@@ -16,9 +17,10 @@ export interface WordsCardProps {
   title: string;
   words: Required<Words>;
   save: (words: Words) => Promise<unknown>;
+  recipe: (words: Required<Words>) => Recipe;
 }
 
-export function WordsCard({ title, words, save }: WordsCardProps) {
+export function WordsCard({ title, words, save, recipe }: WordsCardProps) {
   const refusal = useRefusal("deploy");
   const [editing, setEditing] = useState(false);
   const tags = Object.entries(words.tags);
@@ -39,7 +41,7 @@ export function WordsCard({ title, words, save }: WordsCardProps) {
       }
     >
       {editing ? (
-        <Editor words={words} save={save} onDone={() => setEditing(false)} />
+        <Editor words={words} save={save} recipe={recipe} onDone={() => setEditing(false)} />
       ) : (
         <>
           <p className={classes["description"]}>
@@ -65,16 +67,17 @@ function tagOf(text: string): [string, string] | null {
   return key.trim() === "" ? null : [key.trim(), rest.join("=").trim()];
 }
 
-function Editor({ words, save, onDone }: Omit<WordsCardProps, "title"> & { onDone: () => void }) {
+function Editor({ words, save, recipe, onDone }: Omit<WordsCardProps, "title"> & { onDone: () => void }) {
   const queryClient = useQueryClient();
   const [description, setDescription] = useState(words.description);
   const [tags, setTags] = useState(words.tags);
   const [typed, setTyped] = useState("");
+  const written = () => {
+    const last = tagOf(typed);
+    return { description, tags: last ? { ...tags, [last[0]]: last[1] } : tags };
+  };
   const write = useMutation({
-    mutationFn: () => {
-      const last = tagOf(typed);
-      return save({ description, tags: last ? { ...tags, [last[0]]: last[1] } : tags });
-    },
+    mutationFn: () => save(written()),
     onSuccess: async () => {
       await queryClient.invalidateQueries({ queryKey: keys.models.all });
       notifyDone("Saved");
@@ -135,6 +138,7 @@ function Editor({ words, save, onDone }: Omit<WordsCardProps, "title"> & { onDon
         <Button variant="default" onClick={onDone}>
           Cancel
         </Button>
+        <AsCodeButton recipe={() => recipe(written())} />
       </div>
     </form>
   );

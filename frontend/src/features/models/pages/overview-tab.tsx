@@ -15,6 +15,7 @@ import { EnsembleCard } from "../components/ensemble-card";
 import { TensorTable } from "../components/tensor-table";
 import { WordsCard } from "../components/words-card";
 import { useVersion } from "../hooks";
+import { wordsRecipe } from "../recipes";
 import classes from "../models.module.css";
 
 function Facts({ version }: { version: ModelVersion }) {
@@ -142,12 +143,14 @@ export function OverviewTab() {
           title="Words for this version"
           words={{ description: version.description, tags: version.tags }}
           save={(words) => updateVersion(name, version.version, words)}
+          recipe={(words) => wordsRecipe(name, version.version, words)}
         />
         <WordsCard
           key={`model ${name}`}
           title={`Words for all of ${name}`}
           words={{ description: model.description, tags: model.tags }}
           save={(words) => updateModel(name, words)}
+          recipe={(words) => wordsRecipe(name, null, words)}
         />
         <Card title="Deployed on">
           {version.used_by.length > 0 ? (

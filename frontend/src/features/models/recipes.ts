@@ -1,0 +1,63 @@
+/** What one does to models and versions, in the words of the command line and the REST API. */
+import { apiPath } from "@/api/client";
+import { downloadPath, type Words } from "@/api/models";
+import type { ApiCall, Recipe } from "@/components/as-code";
+
+const named = (name: string, version: number): string[] => ["--name", name, "--version", String(version)];
+
+interface Archived {
+  name: string;
+  version: number;
+  /** Hidden now, so that the action brings it back. */
+  versionArchived: boolean;
+  modelArchived: boolean;
+}
+
+/** The menu of a version: download, and hiding or bringing back the version or all of them. */
+export function versionRecipe({ name, version, versionArchived, modelArchived }: Archived): Recipe {
+  const [one, all] = [versionArchived, modelArchived].map((archived) => (archived ? "restore" : "archive"));
+  const calls: ApiCall[] = [
+    { method: "GET", path: downloadPath(name, version), note: `Download version ${version} as zip` },
+    { method: "POST", path: apiPath("models", name, "versions", version, String(one)), note: `${one} version ${version}` },
+    { method: "POST", path: apiPath("models", name, String(all)), note: `${all} all versions` },
+  ];
+  return {
+    title: `Version ${version} of ${name}: download, ${one}, ${all} all versions`,
+    cli: [
+      ["shoal", "model", "download", ...named(name, version)],
+      ["shoal", "model", String(one), ...named(name, version)],
+      ["shoal", "model", String(all), "--name", name],
+    ],
+    api: calls,
+  };
+}
+
+export const aliasRecipe = (name: string, version: number, alias: string): Recipe => ({
+  title: `@${alias} is version ${version} of ${name}`,
+  api: [
+    { method: "PUT", path: apiPath("models", name, "aliases", alias), body: { version: String(version) }, note: "Set or move the alias" },
+    { method: "DELETE", path: apiPath("models", name, "aliases", alias), note: "Remove it" },
+  ],
+});
+
+/** Of one version, or without a number of the model. Commands set tags one by one; the REST call replaces all of them. */
+export function wordsRecipe(name: string, version: number | null, words: Required<Words>): Recipe {
+  const set = [...(words.description ? [`description=${words.description}`] : []), ...Object.entries(words.tags).map(([key, value]) => `tags.${key}=${value}`)];
+  const path = version === null ? apiPath("models", name) : apiPath("models", name, "versions", version);
+  return {
+    title: version === null ? `Description and tags of ${name}` : `Description and tags of version ${version} of ${name}`,
+    ...(version === null || set.length === 0 ? {} : { cli: [["shoal", "model", "update", ...named(name, version), ...set.flatMap((one) => ["--set", one])]] }),
+    api: [{ method: "PATCH", path, body: words }],
+  };
+}
+
+export const deleteRecipe = (name: string, version: number | null, force = false): Recipe => ({
+  title: version === null ? `Delete ${name}` : `Delete version ${version} of ${name}`,
+  api: [
+    {
+      method: "DELETE",
+      path: version === null ? apiPath("models", name) : apiPath("models", name, "versions", version),
+      ...(force ? { query: { force: true } } : {}),
+    },
+  ],
+});
