@@ -155,7 +155,7 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "OperationStateEnum": ["Queued", "Running", "Succeeded", "Failed", "Canceled"],
         "StrictnessEnum": [("preferred", "Preferred"), ("required", "Required")],
-        "ProblemSeverityEnum": ["error", "warning"],
+        "SeverityEnum": ["info", "warning", "error"],
         "SystemStateEnum": ["ok", "warning", "error", "unknown"],
         "EndpointProvisioningStateEnum": [
             "Creating",

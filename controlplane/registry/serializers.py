@@ -33,6 +33,9 @@ class GraphShapeField(serializers.JSONField):
     """A graph's raw shape: numbers, -1, or the symbolic name of an axis."""
 
 
+SEVERITIES = "info: a note; nothing is wrong"
+
+
 class GraphTensorSerializer(Fields):
     name = serializers.CharField()
     datatype = serializers.CharField()
@@ -97,7 +100,7 @@ class InspectionProblemSerializer(Fields):
     line = serializers.IntegerField(required=False, help_text="0 where there is no place")
     field = serializers.CharField(required=False, allow_blank=True)
     fix = ConfigFixSerializer(allow_null=True, required=False)
-    severity = serializers.ChoiceField(choices=["error", "warning"])
+    severity = serializers.ChoiceField(choices=["error", "warning", "info"], help_text=SEVERITIES)
     model = serializers.CharField(allow_null=True, allow_blank=True)
     code = serializers.CharField()
     message = serializers.CharField(help_text="in Triton's words where it has some")
@@ -418,7 +421,7 @@ class ConfigValidateInputSerializer(Fields):
 
 
 class ConfigProblemSerializer(Fields):
-    severity = serializers.ChoiceField(choices=["error", "warning"])
+    severity = serializers.ChoiceField(choices=["error", "warning", "info"], help_text=SEVERITIES)
     code = serializers.CharField()
     line = serializers.IntegerField(allow_null=True)
     column = serializers.IntegerField(allow_null=True)

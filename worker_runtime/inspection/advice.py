@@ -1,4 +1,4 @@
-"""What is allowed, but seldom meant: warnings about a configuration that is otherwise in order."""
+"""What is allowed: warnings where it is seldom meant, notes where another way is often better."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -40,7 +40,7 @@ def advise(text: str, config: Any) -> Iterator[Problem]:
             Problem(
                 "DynamicBatchingOff",
                 sentence,
-                severity="warning",
+                severity="info",
                 field="max_batch_size",
                 hints=("Waiting requests can share a batch, which a GPU computes almost at once.",),
                 plain=sentence,

@@ -178,7 +178,7 @@ class Ingest:
 
 def _arranged(sentence: str) -> InspectionProblem:
     return InspectionProblem(
-        severity="warning", model=None, code="Arranged", message=sentence, detail="", hints=[]
+        severity="info", model=None, code="Arranged", message=sentence, detail="", hints=[]
     )
 
 

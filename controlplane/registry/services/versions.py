@@ -238,7 +238,7 @@ def _same_number(
 
 def _warnings(inspection: Inspection) -> list[str]:
     """What the inspection had to say, each sentence once."""
-    said = [p["message"] for p in inspection["problems"] if p["severity"] == "warning"]
+    said = [p["message"] for p in inspection["problems"] if p["severity"] != "error"]
     said += [warning for model in inspection["models"] for warning in model["warnings"]]
     return list(dict.fromkeys(said))
 

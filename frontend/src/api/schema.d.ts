@@ -1625,19 +1625,12 @@ export interface components {
             gpus: string[];
         };
         Attention: {
-            severity: components["schemas"]["AttentionSeverityEnum"];
+            severity: components["schemas"]["SeverityEnum"];
             title: string;
             detail: string;
             /** @description path in the studio */
             link: string;
         };
-        /**
-         * @description * `info` - info
-         *     * `warning` - warning
-         *     * `error` - error
-         * @enum {string}
-         */
-        AttentionSeverityEnum: "info" | "warning" | "error";
         AuditBreak: {
             link: number;
             seq: number | null;
@@ -1782,7 +1775,14 @@ export interface components {
             text: string;
         };
         ConfigProblem: {
-            severity: components["schemas"]["ProblemSeverityEnum"];
+            /**
+             * @description info: a note; nothing is wrong
+             *
+             *     * `error` - error
+             *     * `warning` - warning
+             *     * `info` - info
+             */
+            severity: components["schemas"]["SeverityEnum"];
             code: string;
             line: number | null;
             column: number | null;
@@ -2622,7 +2622,14 @@ export interface components {
             line?: number;
             field?: string;
             fix?: components["schemas"]["ConfigFix"] | null;
-            severity: components["schemas"]["ProblemSeverityEnum"];
+            /**
+             * @description info: a note; nothing is wrong
+             *
+             *     * `error` - error
+             *     * `warning` - warning
+             *     * `info` - info
+             */
+            severity: components["schemas"]["SeverityEnum"];
             model: string | null;
             code: string;
             /** @description in Triton's words where it has some */
@@ -3481,12 +3488,6 @@ export interface components {
             detail: string;
             hints: string[];
         };
-        /**
-         * @description * `error` - error
-         *     * `warning` - warning
-         * @enum {string}
-         */
-        ProblemSeverityEnum: "error" | "warning";
         Proposal: {
             /** @description a config.pbtxt that would do */
             text: string;
@@ -3707,6 +3708,13 @@ export interface components {
             /** @description nobody has set the installation up yet */
             open: boolean;
         };
+        /**
+         * @description * `info` - info
+         *     * `warning` - warning
+         *     * `error` - error
+         * @enum {string}
+         */
+        SeverityEnum: "info" | "warning" | "error";
         Snippets: {
             curl: string;
             python_http: string;

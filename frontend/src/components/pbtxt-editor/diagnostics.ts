@@ -3,7 +3,7 @@ import type { Diagnostic } from "@codemirror/lint";
 import type { Text } from "@codemirror/state";
 
 export interface TextProblem {
-  severity: "error" | "warning";
+  severity: "error" | "warning" | "info";
   line: number | null;
   column: number | null;
   message: string;

@@ -112,17 +112,20 @@ def test_each_mistake_has_its_sentence_and_its_fix(
 
 WARNINGS = [
     (BATCHED + QUEUE.format("max_queue_delay_microseconds: 10000"),
-     "Every request may wait up to 10 ms in the queue.", "Set 1,000 \u00b5s"),
-    (BATCHED, "Dynamic batching is off. Concurrent requests run one by one.", "Switch it on"),
+     "warning", "Every request may wait up to 10 ms in the queue.", "Set 1,000 \u00b5s"),
+    (BATCHED,
+     "info", "Dynamic batching is off. Concurrent requests run one by one.", "Switch it on"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "sentence", "label"), WARNINGS)
-def test_what_is_allowed_but_seldom_meant(text: str, sentence: str, label: str) -> None:
+@pytest.mark.parametrize(("text", "severity", "sentence", "label"), WARNINGS)
+def test_what_is_allowed_but_seldom_meant(
+    text: str, severity: str, sentence: str, label: str
+) -> None:
     answer = validate_text(text, "m", GRAPH)
     assert answer["ok"]
     (problem,) = answer["problems"]
-    assert (problem["severity"], problem["plain"]) == ("warning", sentence)
+    assert (problem["severity"], problem["plain"]) == (severity, sentence)
     assert problem["fix"]["label"] == label
     assert validate_text(problem["fix"]["text"], "m", GRAPH)["problems"] == []
 

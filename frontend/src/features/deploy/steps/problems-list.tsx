@@ -4,6 +4,7 @@ import { IconWand } from "@tabler/icons-react";
 import type { ConfigProblem } from "@/api/types";
 import { problemText } from "@/api/problem";
 import { Card } from "@/components/card";
+import { bySeverity, SEVERITY_TONES, SEVERITY_WORDS } from "@/components/problem-severity";
 import { ToneIcon } from "@/components/status";
 import type { Check } from "../config/use-checks";
 import classes from "../deploy.module.css";
@@ -52,7 +53,7 @@ export function ProblemsList({ check, allFixed, onGoTo, onFix }: ProblemsListPro
           </div>
         ) : (
           <ul className={classes["problems"]}>
-            {check.problems.map((problem) => (
+            {[...check.problems].sort(bySeverity).map((problem) => (
               <ProblemRow
                 key={`${problem.code} ${problem.line} ${problem.field} ${problem.message}`}
                 problem={problem}
@@ -79,10 +80,7 @@ function ProblemRow({ problem, stale, onGoTo, onFix }: ProblemRowProps) {
   const place = [line ? `line ${line}` : null, field?.replaceAll("[0]", "")].filter(Boolean).join(", ");
   return (
     <li className={classes["problemRow"]}>
-      <ToneIcon
-        tone={problem.severity === "error" ? "error" : "warn"}
-        label={problem.severity === "error" ? "Error" : "Warning"}
-      />
+      <ToneIcon tone={SEVERITY_TONES[problem.severity]} label={SEVERITY_WORDS[problem.severity]} />
       <div>
         <div className={classes["problemMessage"]}>{plain || message}</div>
         {problem.hint && !(plain && problem.hint.startsWith("got ")) ? <div className={classes["problemHint"]}>{problem.hint}</div> : null}

@@ -4,6 +4,7 @@ import { repoModelConfigQuery } from "@/api/models";
 import { problemText } from "@/api/problem";
 import { Card } from "@/components/card";
 import { LinkButton } from "@/components/link-button";
+import { bySeverity, SEVERITY_TONES, SEVERITY_WORDS } from "@/components/problem-severity";
 import { ToneIcon } from "@/components/status";
 import { paths } from "@/app/paths";
 import classes from "../models.module.css";
@@ -19,8 +20,10 @@ export interface ChecksCardProps {
 
 export function ChecksCard({ name, version, repoModel, revision, warnings }: ChecksCardProps) {
   const { data, error } = useQuery(repoModelConfigQuery(name, version, repoModel, revision));
-  const problems = data?.problems ?? [];
-  const nothing = data && problems.length === 0 && warnings.length === 0;
+  const problems = [...(data?.problems ?? [])].sort(bySeverity);
+  // What inspection noticed is kept as it was said then; the checks say again what still holds.
+  const notes = warnings.filter((warning) => !problems.some(({ message, plain }) => warning.includes(message) || warning === plain));
+  const nothing = data && problems.length === 0;
   return (
     <Card
       title="Checks"
@@ -45,16 +48,16 @@ export function ChecksCard({ name, version, repoModel, revision, warnings }: Che
         ) : null}
         {problems.map((problem, index) => (
           <li key={index}>
-            <ToneIcon tone={problem.severity === "error" ? "error" : "warn"} label={problem.severity} />
+            <ToneIcon tone={SEVERITY_TONES[problem.severity]} label={SEVERITY_WORDS[problem.severity]} />
             <span>
               {problem.plain || problem.message}
               {problem.line ? <span className="secondary"> line {problem.line}</span> : null}
             </span>
           </li>
         ))}
-        {warnings.map((warning) => (
-          <li key={warning}>
-            <ToneIcon tone="warn" label="Warning" /> <span>{warning}</span>
+        {notes.map((note) => (
+          <li key={note}>
+            <ToneIcon tone="idle" label="Note of the inspection" /> <span>{note}</span>
           </li>
         ))}
       </ul>

@@ -1,0 +1,13 @@
+/** Errors, warnings and notes of the checks, in the studio's tones and words. */
+import type { Tone } from "./status";
+
+export type ProblemSeverity = "error" | "warning" | "info";
+
+export const SEVERITY_TONES: Record<ProblemSeverity, Tone> = { error: "error", warning: "warn", info: "idle" };
+export const SEVERITY_WORDS: Record<ProblemSeverity, string> = { error: "Error", warning: "Warning", info: "Note" };
+
+const ORDER: ProblemSeverity[] = ["error", "warning", "info"];
+
+/** What must be mended first. */
+export const bySeverity = (a: { severity: ProblemSeverity }, b: { severity: ProblemSeverity }): number =>
+  ORDER.indexOf(a.severity) - ORDER.indexOf(b.severity);
