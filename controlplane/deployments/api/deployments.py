@@ -174,8 +174,9 @@ class DeploymentView(APIView):
         values = read_body(DeploymentPutSerializer, request, ignored=SHOWN_ONLY, fixed=fixed)
         with transaction.atomic():
             row = locked(endpoint)
-            known = row is not None and row.deployments.filter(name=deployment).exists()
-            tag = deployment_tag(endpoint, deployment) if known else None
+            existing = row.deployments.filter(name=deployment).first() if row else None
+            variables_read(values, request, kept=existing.environment if existing else None)
+            tag = deployment_tag(endpoint, deployment) if existing else None
             if_match_check(request, tag)
             if_none_match_check(request, tag)
             superseded(request, endpoint, deployment)

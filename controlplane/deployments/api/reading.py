@@ -195,7 +195,14 @@ def operation_schema(
     )
 
 
-def variables_read(values: Mapping[str, Any], request: Request) -> None:
-    """Refuse variables by which somebody who may bring no code would. Raises CodeNotAllowed."""
-    names = [*(values.get("environment") or {}), *(values.get("secret_environment") or {})]
+def variables_read(
+    values: Mapping[str, Any], request: Request, *, kept: Mapping[str, str] | None = None
+) -> None:
+    """Refuse variables by which somebody who may bring no code would. Raises CodeNotAllowed.
+
+    ``kept``: what the deployment has already; saying that again brings nothing.
+    """
+    given = values.get("environment") or {}
+    names = [name for name, value in given.items() if (kept or {}).get(name) != value]
+    names += values.get("secret_environment") or {}
     variables_check(names, may_run_code=may(request, Permission.CODE))

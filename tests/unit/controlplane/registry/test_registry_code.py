@@ -272,3 +272,19 @@ def test_an_administrator_may_set_them_and_others_all_else(
 
 def test_harmless_variables_are_no_code() -> None:
     assert code_in_variables(["PYTHONUNBUFFERED", "OMP_NUM_THREADS", "MY_PATH", "HF_HOME"]) == []
+
+
+def test_put_asks_the_same_and_lets_stay_what_was_there(
+    ingested: Send, api: APIClient, admin_api: APIClient
+) -> None:
+    upload = ingested("digits.onnx", b"a model")
+    api.post("/api/v1/models", {"name": "digits", "upload_id": upload.pk})
+    admin_api.post("/api/v1/endpoints", {"name": "one"})
+    url = "/api/v1/endpoints/one/deployments/blue"
+    body = {"model": "digits", "version": "1", "environment": {"LD_PRELOAD": "/tmp/x"}}
+    assert api.put(url, body).json()["code"] == "CodeNotAllowed"
+    assert admin_api.put(url, body).status_code == 201
+    again = {**body, "description": "said by somebody else"}
+    assert api.put(url, again).json().get("code") != "CodeNotAllowed"
+    changed = {**body, "environment": {"LD_PRELOAD": "/tmp/y"}}
+    assert api.put(url, changed).json()["code"] == "CodeNotAllowed"
