@@ -32,8 +32,8 @@ FIRST_PACE_S = 15.0
 FIRST_POLL_S = 66.0
 # As agents have it. Where the control plane is slower than this, nodes fall silent.
 ANSWER_S = 30.0
-# Half of the time for reports of a thousand nodes at the rarest pace: slower is no pace at all.
-SLOW_S = 0.5 * 60.0 / NODES
+# Three quarters of the time for reports at the rarest pace that there is: slower is no pace at all.
+SLOW_S = 0.75 * 60.0 / NODES
 ENROL = """
 import dataclasses, json, sys
 import django
