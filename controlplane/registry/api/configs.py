@@ -11,7 +11,7 @@ from rest_framework.views import APIView
 from controlplane.core.errors import Invalid
 from controlplane.core.requests import read_body
 from controlplane.registry import inspector, selectors
-from controlplane.registry.serializers import (
+from controlplane.registry.serializers.configs import (
     ConfigRenderInputSerializer,
     ConfigTextSerializer,
     ConfigValidateInputSerializer,

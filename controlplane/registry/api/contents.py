@@ -22,14 +22,13 @@ from controlplane.registry.downloads import zip_pieces
 from controlplane.registry.errors import FileMissing
 from controlplane.registry.layout import CONFIG
 from controlplane.registry.models import ConfigRevision
-from controlplane.registry.serializers import (
+from controlplane.registry.serializers.models import (
     AliasInputSerializer,
     FileListSerializer,
     ModelVersionSerializer,
-    StorageCollectSerializer,
-    StorageSerializer,
     UsageSerializer,
 )
+from controlplane.registry.serializers.uploads import StorageCollectSerializer, StorageSerializer
 from controlplane.registry.services import aliases, blobs, versions
 from controlplane.registry.stores import blob_store
 

@@ -25,7 +25,7 @@ from controlplane.core.pagination import (
 )
 from controlplane.core.requests import flag, read_body, read_only, read_query
 from controlplane.registry import selectors
-from controlplane.registry.serializers import (
+from controlplane.registry.serializers.models import (
     ModelInputSerializer,
     ModelPatchSerializer,
     ModelSerializer,
@@ -33,7 +33,7 @@ from controlplane.registry.serializers import (
     ModelVersionSerializer,
     ModelVersionSummarySerializer,
 )
-from controlplane.registry.services import approvals, versions
+from controlplane.registry.services import approvals, registering, versions
 
 ModelItemsSerializer = page_of(ModelSerializer)
 ModelVersionPageSerializer = extend_schema_serializer(component_name="ModelVersionPage")(
@@ -127,7 +127,7 @@ class ModelsView(APIView):
     def post(self, request: Request) -> Response:
         """Register a ready upload as a new model, or as the next version of one."""
         values = read_body(ModelInputSerializer, request)
-        version, created = versions.model_version_register(
+        version, created = registering.model_version_register(
             **values,
             actor=request.user.get_username(),
             may_run_code=may(request, Permission.CODE),

@@ -13,7 +13,7 @@ from controlplane.core.requests import read_body
 from controlplane.registry import inspector, selectors
 from controlplane.registry.api.contents import REVISION, revision_of
 from controlplane.registry.diffs import config_diffs
-from controlplane.registry.serializers import (
+from controlplane.registry.serializers.configs import (
     ConfigDiffSerializer,
     ConfigRevisionInputSerializer,
     ConfigRevisionListSerializer,

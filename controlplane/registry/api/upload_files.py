@@ -15,7 +15,7 @@ from controlplane.registry.api.uploads import (
     checksum_of,
     offset_of,
 )
-from controlplane.registry.serializers import MissingFileSerializer, MissingFilesSerializer
+from controlplane.registry.serializers.uploads import MissingFileSerializer, MissingFilesSerializer
 from controlplane.registry.services import arrivals, file_lists
 from controlplane.registry.types import FileProgress
 

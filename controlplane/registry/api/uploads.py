@@ -17,7 +17,7 @@ from controlplane.core.errors import Invalid
 from controlplane.core.parsers import SafeJSONParser
 from controlplane.core.requests import read_body
 from controlplane.registry import selectors
-from controlplane.registry.serializers import (
+from controlplane.registry.serializers.uploads import (
     UploadCompleteSerializer,
     UploadInputSerializer,
     UploadSerializer,

@@ -17,7 +17,10 @@ from controlplane.deployments.serializers.endpoints import (
 )
 from controlplane.deployments.serializers.overview import NodePatchSerializer
 from controlplane.deployments.serializers.placement import InstanceTypePatchSerializer
-from controlplane.registry.serializers import ModelPatchSerializer, ModelVersionPatchSerializer
+from controlplane.registry.serializers.models import (
+    ModelPatchSerializer,
+    ModelVersionPatchSerializer,
+)
 
 # What there is without a setting; names that are not here must have a value.
 TABLE: dict[type[Change], dict[str, Any]] = {

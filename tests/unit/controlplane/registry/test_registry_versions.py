@@ -20,7 +20,7 @@ from controlplane.registry.models import (
     Upload,
 )
 from controlplane.registry.selectors import models_called
-from controlplane.registry.services import versions
+from controlplane.registry.services import registering
 from controlplane.registry.types import manifest_digest
 
 Send = Callable[..., Upload]
@@ -163,7 +163,7 @@ def test_registrations_at_once_take_different_numbers(deployer: User, ingested: 
 
     def register(upload_id: str) -> int:
         try:
-            version, created = versions.model_version_register(
+            version, created = registering.model_version_register(
                 name="digits", upload_id=upload_id, description="", configs={}, actor="dora"
             )
             assert created

@@ -1,0 +1,1 @@
+"""Shapes of the registry on the wire, one module per noun."""

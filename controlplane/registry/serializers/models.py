@@ -1,0 +1,148 @@
+"""Shapes of models and their versions on the wire."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field, extend_schema_serializer
+from rest_framework import serializers
+
+from controlplane.core.requests import Change
+from controlplane.registry.code_state import version_code
+from controlplane.registry.models import Model, ModelVersion
+from controlplane.registry.serializers.configs import ConfigRevisionSerializer
+from controlplane.registry.serializers.inspection import (
+    CodeSerializer,
+    FileEntrySerializer,
+    TensorSpecSerializer,
+)
+
+Fields = serializers.Serializer[Any]
+
+
+@extend_schema_serializer(component_name="RepoModel")
+class RepoModelSerializer(Fields):
+    name = serializers.CharField()
+    backend = serializers.CharField()
+    platform = serializers.CharField(allow_blank=True)
+    max_batch_size = serializers.IntegerField()
+    decoupled = serializers.BooleanField()
+    inputs = TensorSpecSerializer(many=True)
+    outputs = TensorSpecSerializer(many=True)
+    versions = serializers.ListField(child=serializers.IntegerField())
+    config_text = serializers.CharField(allow_blank=True)
+    config_effective = serializers.CharField(allow_blank=True)
+
+
+class ModelVersionSummarySerializer(Fields):
+    """As lists show it: its files are counted, not named."""
+
+    model = serializers.CharField(source="model.name")
+    version = serializers.IntegerField()
+    type = serializers.CharField()
+    digest = serializers.CharField()
+    size = serializers.IntegerField()
+    file_count = serializers.SerializerMethodField()
+    source_filename = serializers.CharField(allow_blank=True)
+    description = serializers.CharField(allow_blank=True)
+    tags = serializers.DictField(child=serializers.CharField(allow_blank=True))
+    declared = serializers.DictField(help_text="kept and given back as it came")
+    warnings = serializers.ListField(child=serializers.CharField())
+    created_by = serializers.CharField()
+    created_at = serializers.DateTimeField()
+    archived = serializers.BooleanField()
+    aliases = serializers.SerializerMethodField()
+    repo_models = RepoModelSerializer(many=True)
+    config_revisions = ConfigRevisionSerializer(many=True)
+    code = serializers.SerializerMethodField()
+    used_by = serializers.ListField(child=serializers.CharField(), help_text="endpoint names")
+
+    @extend_schema_field(CodeSerializer)
+    def get_code(self, version: ModelVersion) -> dict[str, Any]:
+        return dict(CodeSerializer(version_code(version)).data)
+
+    def get_aliases(self, version: ModelVersion) -> list[str]:
+        return sorted(alias.name for alias in version.aliases.all())
+
+    def get_file_count(self, version: ModelVersion) -> int:
+        return len(version.manifest)
+
+
+class ModelVersionSerializer(ModelVersionSummarySerializer):
+    manifest = FileEntrySerializer(many=True)
+
+
+class ModelSerializer(Fields):
+    name = serializers.CharField()
+    description = serializers.CharField(allow_blank=True)
+    tags = serializers.DictField(child=serializers.CharField())
+    latest_version = serializers.IntegerField()
+    archived = serializers.BooleanField()
+    aliases = serializers.SerializerMethodField(help_text="alias -> version")
+    created_at = serializers.DateTimeField()
+    updated_at = serializers.DateTimeField()
+    latest = ModelVersionSummarySerializer(allow_null=True)
+    used_by = serializers.ListField(child=serializers.CharField(), help_text="endpoint names")
+
+    def get_aliases(self, model: Model) -> dict[str, int]:
+        return {alias.name: alias.version.version for alias in model.aliases.all()}
+
+
+class ModelPatchSerializer(Change):
+    empty = {"description": "", "tags": {}}
+
+    description = serializers.CharField(required=False, allow_blank=True)
+    tags = serializers.DictField(child=serializers.CharField(allow_blank=True), required=False)
+
+
+class AliasInputSerializer(Fields):
+    version = serializers.CharField(max_length=70, help_text="a number, or another alias")
+
+
+class UsageSerializer(Fields):
+    endpoint = serializers.CharField()
+    deployment = serializers.CharField()
+    current = serializers.BooleanField(help_text="false: only an earlier revision of it")
+    config_revision = serializers.IntegerField(allow_null=True)
+    revisions = serializers.ListField(
+        child=serializers.IntegerField(), help_text="earlier revisions that may be gone back to"
+    )
+
+
+class FileListSerializer(Fields):
+    digest = serializers.CharField()
+    items = FileEntrySerializer(many=True)
+    next_cursor = serializers.CharField(allow_null=True)
+
+
+class ModelInputSerializer(Fields):
+    name = serializers.CharField(max_length=255)
+    upload_id = serializers.CharField(max_length=32)
+    version = serializers.IntegerField(
+        required=False,
+        default=None,
+        min_value=1,
+        max_value=2**31 - 1,
+        allow_null=True,
+        help_text="default: the next",
+    )
+    description = serializers.CharField(required=False, default="", allow_blank=True)
+    tags = serializers.DictField(
+        child=serializers.CharField(allow_blank=True), required=False, default=dict
+    )
+    declared = serializers.DictField(required=False, default=dict)
+    configs = serializers.DictField(
+        child=serializers.CharField(allow_blank=True, max_length=2**20, trim_whitespace=False),
+        required=False,
+        default=dict,
+        help_text="repo model name -> edited config.pbtxt",
+    )
+    apply_fixes = serializers.BooleanField(
+        required=False, default=False, help_text="take every `proposal` of the inspection"
+    )
+
+
+class ModelVersionPatchSerializer(Change):
+    empty = {"description": "", "tags": {}, "declared": {}}
+
+    description = serializers.CharField(required=False, allow_blank=True)
+    tags = serializers.DictField(child=serializers.CharField(allow_blank=True), required=False)
+    declared = serializers.DictField(required=False)
