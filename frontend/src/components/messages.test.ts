@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { MessageList, unreadCount } from "./messages";
+import { MessageList, parseMessages, type Store, unreadCount } from "./messages";
 
 const AT = "2026-11-21T12:00:00Z";
 const failed = { tone: "error", title: "It failed", read: false } as const;
@@ -42,4 +42,59 @@ describe("messages", () => {
     expect(list.all()).toHaveLength(50);
     expect(list.all().at(-1)?.title).toBe("10");
   });
+});
+
+function memory(): Store & { kept: Map<string, string> } {
+  const kept = new Map<string, string>();
+  return {
+    kept,
+    getItem: (key) => kept.get(key) ?? null,
+    setItem: (key, value) => void kept.set(key, value),
+    removeItem: (key) => void kept.delete(key),
+  };
+}
+
+const titles = (list: MessageList) => list.all().map(({ title, read }) => `${title} ${read ? "read" : "new"}`);
+
+describe("messages over a reload", () => {
+  it("stay, read or unread, for each person apart", () => {
+    const store = memory();
+    const before = new MessageList(store);
+    before.openFor("maria");
+    before.read(before.add(failed, AT));
+    before.add({ ...failed, title: "Again" }, AT);
+    const after = new MessageList(store);
+    after.openFor("maria");
+    expect(titles(after)).toEqual(["Again new", "It failed read"]);
+    after.openFor("jonas");
+    expect(after.all()).toEqual([]);
+    after.openFor("maria");
+    after.clear();
+    expect(store.kept.size).toBe(0);
+  });
+  it("take what was said before anybody was known", () => {
+    const list = new MessageList(memory());
+    list.add(failed, AT);
+    list.openFor("maria");
+    expect(titles(list)).toEqual(["It failed new"]);
+  });
+  it("follow the other windows of the same person", () => {
+    const store = memory();
+    const [one, other] = [new MessageList(store), new MessageList(store)];
+    one.openFor("maria");
+    other.openFor("maria");
+    one.add(failed, AT);
+    other.changedElsewhere("shoal.messages.maria", store.getItem("shoal.messages.maria"));
+    expect(titles(other)).toEqual(["It failed new"]);
+    other.changedElsewhere("shoal.messages.jonas", null);
+    expect(titles(other)).toEqual(["It failed new"]);
+  });
+  it("say once what two windows tell of one operation", () => {
+    const list = new MessageList();
+    const ended = { ...failed, link: { to: "/deploy/$id", params: { id: "1" } } } as const;
+    expect(list.add(ended, AT)).toBe(list.add(ended, "2026-11-21T12:00:15Z"));
+    list.add(ended, "2026-11-21T12:02:00Z");
+    expect(list.all()).toHaveLength(2);
+  });
+  it.each([[null], ["no json"], ["{}"], ['[1, {"id": "a"}, null]']])("survive %j", (text) => expect(parseMessages(text)).toEqual([]));
 });

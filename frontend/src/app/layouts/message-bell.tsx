@@ -1,8 +1,10 @@
 /** The bell: what was said in the corner, for whoever was looking elsewhere. */
 import { ActionIcon, Button, Popover } from "@mantine/core";
 import { IconBell } from "@tabler/icons-react";
+import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { useState, useSyncExternalStore } from "react";
+import { useEffect, useState, useSyncExternalStore } from "react";
+import { sessionQuery } from "@/api/session";
 import { type Message, messages, unreadCount } from "@/components/messages";
 import { ToneIcon } from "@/components/status";
 import { Time } from "@/components/time";
@@ -29,7 +31,21 @@ function Row({ message, onGo }: { message: Message; onGo: () => void }) {
   );
 }
 
+/** The list of whoever is signed in, as the windows of this browser have it. */
+function useKeptMessages(): void {
+  const user = useQuery(sessionQuery()).data?.user?.username;
+  useEffect(() => {
+    if (user !== undefined) messages.openFor(user);
+  }, [user]);
+  useEffect(() => {
+    const onStorage = (event: StorageEvent) => messages.changedElsewhere(event.key, event.newValue);
+    window.addEventListener("storage", onStorage);
+    return () => window.removeEventListener("storage", onStorage);
+  }, []);
+}
+
 export function MessageBell() {
+  useKeptMessages();
   const list = useSyncExternalStore(messages.subscribe, messages.all);
   const [opened, setOpened] = useState(false);
   const unread = unreadCount(list);
@@ -58,7 +74,7 @@ export function MessageBell() {
               <Row message={message} onGo={() => change(false)} />
             </li>
           ))}
-          {list.length === 0 ? <li className={classes["none"]}>Nothing yet. What ends or fails while you are here is kept here.</li> : null}
+          {list.length === 0 ? <li className={classes["none"]}>Nothing yet. What ends or fails while the studio is open is kept here.</li> : null}
         </ul>
         {list.length > 0 ? (
           <div className={classes["all"]}>

@@ -1,7 +1,7 @@
-/** What one does in the settings, as REST calls; the command line has no words for these. */
+/** What one does in the settings, as commands and REST calls; the command line has no words for tokens, types and files. */
 import { apiPath } from "@/api/client";
 import type { NewToken } from "@/api/session";
-import type { InstanceTypeInput, Role } from "@/api/types";
+import type { ApiToken, InstanceTypeInput, Role } from "@/api/types";
 import type { Recipe } from "@/components/as-code";
 
 export const tokenRecipe = (body: NewToken): Recipe => ({
@@ -9,9 +9,33 @@ export const tokenRecipe = (body: NewToken): Recipe => ({
   api: [{ method: "POST", path: apiPath("tokens"), body }],
 });
 
+export const revokeTokenRecipe = (token: Pick<ApiToken, "id" | "name">): Recipe => ({
+  title: `Revoke ${token.name}`,
+  api: [{ method: "DELETE", path: apiPath("tokens", token.id) }],
+});
+
 export const userRecipe = (username: string, role: Role): Recipe => ({
   title: `Add ${username}`,
+  cli: [["shoal", "user", "add", username, "--role", role]],
   api: [{ method: "POST", path: apiPath("users"), body: { username, role } }],
+});
+
+export const roleRecipe = (username: string, role: Role): Recipe => ({
+  title: `Make ${username} ${role}`,
+  cli: [["shoal", "user", "update", username, "--role", role]],
+  api: [{ method: "PATCH", path: apiPath("users", username), body: { role } }],
+});
+
+export const activeRecipe = (username: string, active: boolean): Recipe => ({
+  title: `${active ? "Activate" : "Deactivate"} ${username}`,
+  cli: [["shoal", "user", "update", username, active ? "--active" : "--inactive"]],
+  api: [{ method: "PATCH", path: apiPath("users", username), body: { active } }],
+});
+
+export const passwordRecipe = (username: string): Recipe => ({
+  title: `Give ${username} a new password`,
+  cli: [["shoal", "user", "reset-password", username]],
+  api: [{ method: "POST", path: apiPath("users", username, "password") }],
 });
 
 export const collectRecipe = (): Recipe => ({

@@ -9,7 +9,7 @@ import { AsCodeButton } from "@/components/as-code";
 import { ProblemCard } from "@/components/problem-card";
 import { ShownOnce } from "@/components/shown-once";
 import classes from "../pages/settings.module.css";
-import { userRecipe } from "../recipes";
+import { passwordRecipe, userRecipe } from "../recipes";
 import { ROLE_CHOICES, roleWords } from "../role-words";
 
 export function AddUserModal({ opened, onClose }: { opened: boolean; onClose: () => void }) {
@@ -97,6 +97,7 @@ export function ResetPasswordModal({ person, onClose }: { person: Person | null;
           <Button onClick={onClose}>Done</Button>
         ) : (
           <>
+            <AsCodeButton recipe={() => passwordRecipe(name)} />
             <Button variant="default" onClick={onClose}>
               Cancel
             </Button>

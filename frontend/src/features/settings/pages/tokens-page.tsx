@@ -6,6 +6,7 @@ import { useState } from "react";
 import { keys } from "@/api/keys";
 import { deleteToken, tokensQuery } from "@/api/session";
 import type { ApiToken } from "@/api/types";
+import { AsCodeButton } from "@/components/as-code";
 import { Card } from "@/components/card";
 import { ConfirmModal } from "@/components/confirm-modal";
 import { type Column, DataTable } from "@/components/data-table";
@@ -15,6 +16,7 @@ import { notifyDone } from "@/components/notify";
 import { Chip } from "@/components/status";
 import { Time } from "@/components/time";
 import { TokenForm } from "../components/token-form";
+import { revokeTokenRecipe } from "../recipes";
 import { tokenEnd } from "../token-choices";
 import classes from "./settings.module.css";
 
@@ -106,6 +108,7 @@ export function TokensPage() {
         }}
       >
         <p>Whatever uses it is refused from now on.</p>
+        {revoking ? <AsCodeButton wide recipe={() => revokeTokenRecipe(revoking)} /> : null}
       </ConfirmModal>
     </div>
   );

@@ -9,6 +9,7 @@ import { useRefusal } from "@/api/permissions";
 import { sessionQuery } from "@/api/session";
 import type { Person, Role } from "@/api/types";
 import { updateUser, usersQuery } from "@/api/users";
+import { AsCodeButton, showAsCode } from "@/components/as-code";
 import { Card } from "@/components/card";
 import { ConfirmModal } from "@/components/confirm-modal";
 import { type Column, DataTable } from "@/components/data-table";
@@ -20,6 +21,7 @@ import { Chip, Status } from "@/components/status";
 import { Time } from "@/components/time";
 import toolbar from "@/components/toolbar.module.css";
 import { AddUserModal, ResetPasswordModal } from "../components/user-dialogs";
+import { activeRecipe, roleRecipe } from "../recipes";
 import { ROLE_CHOICES } from "../role-words";
 import classes from "./settings.module.css";
 
@@ -90,6 +92,7 @@ export function UsersPage() {
           </Menu.Target>
           <Menu.Dropdown>
             <Menu.Item onClick={() => setResetting(row)}>New password</Menu.Item>
+            <Menu.Item onClick={() => showAsCode(roleRecipe(row.username, row.role))}>Show the role as CLI / API</Menu.Item>
             {row.active ? (
               <Menu.Item onClick={() => setLeaving(row)}>Deactivate</Menu.Item>
             ) : (
@@ -141,6 +144,7 @@ export function UsersPage() {
         <p>
           Sessions end and API tokens are revoked at once. What {leaving?.username} made stays, and the account can be activated again.
         </p>
+        {leaving ? <AsCodeButton wide recipe={() => activeRecipe(leaving.username, false)} /> : null}
       </ConfirmModal>
     </div>
   );
