@@ -200,6 +200,14 @@ METRICS: Final[Mapping[str, Metric]] = {
     "memory_bytes": Metric(0.0, _gauge_of("memory_bytes")),
     "load_seconds": Metric(0.0, _gauge_of("load_seconds")),
 }
+# What gateways measure: they see a deployment, whichever of its replicas answers.
+AT_GATEWAY: Final = frozenset(
+    (
+        "error_rate", "answers_2xx", "errors_4xx", "errors_5xx",
+        "p50_us", "p95_us", "p99_us", "received", "sent",
+    )
+)  # fmt: skip
+OF_REPLICAS: Final = tuple(name for name in METRICS if name not in AT_GATEWAY)
 # Of a node: what its own samples say, all gauges.
 HOST: Final = ("host_cpu", "host_memory", "host_memory_total", "disk_used", "disk_total")
 

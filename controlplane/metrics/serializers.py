@@ -4,8 +4,8 @@ from typing import Any
 
 from rest_framework import serializers
 
-from controlplane.metrics.formulas import HOST, METRICS, SIZED
-from controlplane.metrics.selectors import Columns, History, Query
+from controlplane.metrics.formulas import AT_GATEWAY, HOST, METRICS, OF_REPLICAS, SIZED
+from controlplane.metrics.selectors import Columns, History, Query, ReplicaHistory
 from controlplane.metrics.types import KEEP_ROLL_UPS_S
 
 LONGEST_S = int(KEEP_ROLL_UPS_S)
@@ -61,6 +61,35 @@ class EndpointMetricsQuery(TimeQuery):
         required=False, default="", allow_blank=True, help_text="only what ran there"
     )
     metrics = ListField(help_text="names separated by commas; default: all")
+    by = serializers.ChoiceField(
+        choices=("deployment", "replica"),
+        default="deployment",
+        help_text="`replica`: at most 12 replicas, each on its own, of the last 6 hours; keys are "
+        "`<metric>.replica:<deployment>/<id>`",
+    )
+    deployment = serializers.CharField(
+        required=False,
+        default="",
+        allow_blank=True,
+        help_text="with `by=replica` only its replicas",
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        attrs = super().validate(attrs)
+        if attrs["by"] != "replica":
+            if attrs["deployment"]:
+                raise serializers.ValidationError({"deployment": ["Only with `by=replica`."]})
+            return attrs
+        gateway = [name for name in attrs["metrics"] if name in AT_GATEWAY]
+        unknown = [name for name in attrs["metrics"] if name not in {*AT_GATEWAY, *OF_REPLICAS}]
+        if gateway:
+            raise serializers.ValidationError(
+                {"metrics": [f"Measured at the gateway, which knows no replica: {gateway}."]}
+            )
+        if unknown:
+            known = ", ".join(sorted(OF_REPLICAS))
+            raise serializers.ValidationError({"metrics": [f"Unknown: {unknown}. Known: {known}."]})
+        return attrs
 
 
 class MetricsQuery(TimeQuery):
@@ -104,6 +133,9 @@ class SeriesSerializer(serializers.Serializer[Any]):
     )
     step_s = serializers.FloatField(help_text="width of a bucket")
     resolution = serializers.ChoiceField(choices=["live", "samples", "minutes", "hours"])
+    left_out = serializers.IntegerField(
+        required=False, help_text="with `by=replica`: replicas that were sampled, beyond these"
+    )
 
 
 def query_of(values: dict[str, Any], now: float) -> Query:
@@ -123,6 +155,10 @@ def history_body(found: History) -> dict[str, Any]:
         "step_s": found.step_s,
         "resolution": found.resolution,
     }
+
+
+def replicas_body(of: ReplicaHistory) -> dict[str, Any]:
+    return {**history_body(of.found), "left_out": of.left_out}
 
 
 def live_body(found: Columns) -> dict[str, Any]:

@@ -11,10 +11,11 @@ from typing import Any, Final
 
 from controlplane.metrics import formulas
 from controlplane.metrics.counters import STALE_S, Track, track
-from controlplane.metrics.formulas import BATCH_S, METRICS, SIZED, Answers, Value
+from controlplane.metrics.formulas import BATCH_S, MEAN_S, METRICS, SIZED, Answers, Value
 from controlplane.metrics.histogram import merged
 
 LOOKBACK_S: Final = BATCH_S + 10.0
+MEAN_LOOKBACK_S: Final = MEAN_S + 10.0  # where nobody asks for batch sizes
 ALL: Final = "all"
 NODE: Final = "node:"
 Sample = Mapping[str, Any]

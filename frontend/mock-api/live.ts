@@ -1,5 +1,5 @@
 /** A `WebSocket` that talks like `/ws/v1`: a snapshot, then made-up ticks at 2 Hz. */
-import { batchKey, batchTimeKey, hostKey, metricKey, type Metric } from "../src/live/metric-keys";
+import { batchKey, batchTimeKey, hostKey, metricKey, type Metric, replicaKey } from "../src/live/metric-keys";
 import { consoleAnswer } from "./console";
 import { endpoints } from "./db";
 
@@ -125,6 +125,32 @@ export function buckets(name: string, from: number, to: number, step: number) {
   const v = keys.map((key) => t.map((at) => valueOf(key, at, weight)));
   const spread = (factor: number) => v.map((values) => values.map((value) => (value === null ? null : value * factor)));
   return { keys, t, v, low: spread(0.7), high: spread(1.35), step_s: step, resolution: step < 60 ? "samples" : step < 3600 ? "minutes" : "hours" };
+}
+
+const KEPT_S = 6 * 3600;
+const MOST_REPLICAS = 12;
+
+/** Single replicas, as far back as raw samples are kept: the last of each endpoint is slower than the others. */
+export function replicaBuckets(name: string, from: number, to: number, query: URLSearchParams) {
+  const wanted = (query.get("metrics") ?? "").split(",").filter(Boolean) as Metric[];
+  const known = (endpoints.find((item) => item.name === name)?.deployments ?? [])
+    .filter((one) => [null, one.name].includes(query.get("deployment")))
+    .flatMap((one) => one.replicas.map((replica) => ({ deployment: one.name, id: replica.id, node: replica.node })))
+    .filter((one) => [null, one.node].includes(query.get("node")));
+  const step = [5, 10, 60, 300, 600, 3600].find((width) => (to - from) / width <= 600) ?? 3600;
+  const first = Math.floor(Math.max(from, Date.now() / 1000 - KEPT_S) / step) + 1;
+  const t = Array.from({ length: Math.max(0, Math.floor(to / step) - first + 1) }, (_, index) => (first + index) * step);
+  const shown = t.length > 0 ? known.slice(0, MOST_REPLICAS) : [];
+  const columns = shown.flatMap((scope, index) => wanted.map((metric) => ({ metric, scope, index })));
+  const share = (metric: Metric) => (["request_rate", "inference_rate", "cpu", "memory_bytes", "pending"].includes(metric) ? 1 / Math.max(1, shown.length) : 1);
+  const slow = (metric: Metric, index: number) => (index === shown.length - 1 && ["request_us", "queue_us"].includes(metric) ? 1.9 : 1);
+  const v = columns.map(({ metric, scope, index }) =>
+    t.map((at) => {
+      const value = valueOf(metricKey(metric, scope.deployment), at + index * 31, name === "resnet50-prod" ? 1 : 0.05);
+      return value === null ? null : value * share(metric) * slow(metric, index);
+    }),
+  );
+  return { keys: columns.map(({ metric, scope }) => replicaKey(metric, scope)), t, v, low: [], high: [], step_s: step, resolution: "samples", left_out: t.length > 0 ? known.length - shown.length : 0 };
 }
 
 export class MockSocket {

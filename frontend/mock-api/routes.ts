@@ -2,7 +2,7 @@
 import type { Overview, RepoModel } from "../src/api/types";
 import { ago, endpoints, events, models, nodes, operations, versions } from "./db";
 import { cachedBlobs, drainMoves, eventPage, joinToken, joinTokenState, system } from "./infrastructure";
-import { buckets, compared, history, hour, quarter } from "./live";
+import { buckets, compared, history, hour, quarter, replicaBuckets } from "./live";
 import { instanceTypes, people, permissions, role, sessions, tokens } from "./people";
 import { draftChange, draftList, placementPreview } from "./wizard";
 
@@ -112,6 +112,7 @@ function metrics(name: string, query: URLSearchParams): unknown {
   if (!query.has("from") && !query.has("step")) return history(name, range);
   const to = Number(query.get("to") ?? Date.now() / 1000);
   const from = Number(query.get("from") ?? to - range);
+  if (query.get("by") === "replica") return replicaBuckets(name, from, to, query);
   return buckets(name, from, to, STEPS.find((step) => (to - from) / step <= 600) ?? 7200);
 }
 

@@ -30,6 +30,8 @@ const ROUTES = {
   metrics: "/endpoints/resnet50-prod/metrics",
   compare: "/metrics?ids=resnet50-prod/blue,resnet50-prod/green,digits/blue",
   "compare-nothing": "/metrics",
+  "metrics-replicas": "/endpoints/resnet50-prod/metrics?per=replica",
+  "metrics-replicas-long-ago": "/endpoints/resnet50-prod/metrics?per=replica&range=1000000000..1000000600",
   "metrics-week": "/endpoints/resnet50-prod/metrics?range=7d",
   deployments: "/endpoints/resnet50-prod/deployments",
   consume: "/endpoints/resnet50-prod/consume",

@@ -42,13 +42,14 @@ from controlplane.deployments.serializers.endpoints import (
 from controlplane.deployments.serializers.operations import OperationSerializer
 from controlplane.deployments.services.limits import LIMITS
 from controlplane.deployments.services.starting import locked
-from controlplane.metrics.selectors import endpoint_history, live_series
+from controlplane.metrics.selectors import endpoint_history, live_series, replica_history
 from controlplane.metrics.serializers import (
     EndpointMetricsQuery,
     SeriesSerializer,
     history_body,
     live_body,
     query_of,
+    replicas_body,
 )
 
 EndpointPageSerializer = page_of(EndpointSerializer)
@@ -247,13 +248,28 @@ class MetricsView(APIView):
     )
     def get(self, request: Request, endpoint: str) -> Response:
         """The series of the panels, columnar: the live ones (every half second) for a `range` of
-        at most 900 s and nothing else, otherwise buckets with their lowest and highest value."""
+        at most 900 s and nothing else, otherwise buckets with their lowest and highest value.
+
+        With `by=replica` each replica on its own, as long as raw samples are kept: 6 hours."""
         selectors.endpoint_get(endpoint)
         values = read_query(EndpointMetricsQuery, request)
         live = {"range"}.issuperset(request.query_params)
         if live and values["range"] <= LONGEST_LIVE_S:
             return Response(live_body(live_series(endpoint, float(values["range"]))))
         now = time.time()
+        if values["by"] == "replica":
+            return Response(
+                replicas_body(
+                    replica_history(
+                        endpoint,
+                        query_of(values, now),
+                        deployment=values["deployment"],
+                        node=values["node"],
+                        now=now,
+                        metrics=values["metrics"],
+                    )
+                )
+            )
         found = endpoint_history(
             endpoint,
             query_of(values, now),

@@ -17,12 +17,14 @@ from controlplane.metrics.selectors.live import (
     sample_interval_s,
 )
 from controlplane.metrics.selectors.logs import log_lines, log_owners
+from controlplane.metrics.selectors.replicas import ReplicaHistory, replica_history
 
 __all__ = [
     "POINTS",
     "Columns",
     "History",
     "Query",
+    "ReplicaHistory",
     "endpoint_history",
     "freshness",
     "live_keys",
@@ -31,6 +33,7 @@ __all__ = [
     "live_tick",
     "log_lines",
     "log_owners",
+    "replica_history",
     "sample_interval_s",
     "scope_history",
 ]

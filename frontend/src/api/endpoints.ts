@@ -114,6 +114,8 @@ export interface MetricsQuery {
   node?: string;
   step?: number;
   metrics?: string;
+  by?: "replica";
+  deployment?: string;
 }
 
 /** Buckets of the past; a range of at most 15 minutes and nothing else gives the live series. */

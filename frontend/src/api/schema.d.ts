@@ -387,6 +387,8 @@ export interface paths {
         /**
          * @description The series of the panels, columnar: the live ones (every half second) for a `range` of
          *     at most 900 s and nothing else, otherwise buckets with their lowest and highest value.
+         *
+         *     With `by=replica` each replica on its own, as long as raw samples are kept: 6 hours.
          */
         get: operations["endpoints_metrics"];
         put?: never;
@@ -3668,6 +3670,8 @@ export interface components {
              */
             step_s: number;
             resolution: components["schemas"]["ResolutionEnum"];
+            /** @description with `by=replica`: replicas that were sampled, beyond these */
+            left_out?: number;
         };
         /**
          * @description * `Healthy` - Healthy
@@ -7707,6 +7711,15 @@ export interface operations {
     endpoints_metrics: {
         parameters: {
             query?: {
+                /**
+                 * @description `replica`: at most 12 replicas, each on its own, of the last 6 hours; keys are `<metric>.replica:<deployment>/<id>`
+                 *
+                 *     * `deployment` - deployment
+                 *     * `replica` - replica
+                 */
+                by?: "deployment" | "replica";
+                /** @description with `by=replica` only its replicas */
+                deployment?: string;
                 /** @description Unix seconds, instead of `range` */
                 from?: number;
                 /** @description names separated by commas; default: all */

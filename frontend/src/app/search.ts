@@ -71,6 +71,7 @@ export const metricsSearch = (raw: Raw) => {
     range: parseRange(range) ? range : undefined,
     dep: text(raw["dep"]),
     node: text(raw["node"]),
+    per: oneOf(raw["per"], ["replica"] as const),
     closed: text(raw["closed"]),
   });
 };

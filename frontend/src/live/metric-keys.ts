@@ -1,6 +1,6 @@
 /**
- * Names of metrics: `<metric>.<deployment or all>`, `<metric>.node:<name>` for machines, and for batch sizes
- * `batch.<size>.all` and `batch_us.<size>.all`.
+ * Names of metrics: `<metric>.<deployment or all>`, `<metric>.node:<name>` for machines,
+ * `<metric>.replica:<deployment>/<id>` for replicas, and for batch sizes `batch.<size>.all` and `batch_us.<size>.all`.
  */
 
 export const ALL = "all";
@@ -82,6 +82,27 @@ export function hosts(keys: readonly string[]): { node: string; gpus: number[] }
     found.set(node, gpus);
   }
   return [...found].sort(([a], [b]) => a.localeCompare(b)).map(([node, gpus]) => ({ node, gpus: gpus.sort((a, b) => a - b) }));
+}
+
+const REPLICA = "replica:";
+
+export interface ReplicaScope {
+  deployment: string;
+  id: string;
+}
+
+export const replicaKey = (metric: Metric, { deployment, id }: ReplicaScope): string => `${metric}.${REPLICA}${deployment}/${id}`;
+
+/** Replicas that have series, in the order of the keys. */
+export function replicaScopes(keys: readonly string[]): ReplicaScope[] {
+  const found = new Map<string, ReplicaScope>();
+  for (const key of keys) {
+    const scope = key.includes("#") ? undefined : parseKey(key)?.scope;
+    if (!scope?.startsWith(REPLICA)) continue;
+    const [deployment = "", id = ""] = scope.slice(REPLICA.length).split("/");
+    found.set(scope, { deployment, id });
+  }
+  return [...found.values()];
 }
 
 /** Keys of the lowest and highest value in each bucket of a series. */

@@ -1,5 +1,5 @@
 /** Everything that is measured of an endpoint, over any time from a minute to thirty days. */
-import { Button, Select } from "@mantine/core";
+import { Button, Select, Switch } from "@mantine/core";
 import { IconDownload, IconZoomReset } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
@@ -15,7 +15,7 @@ import { ProblemCard } from "@/components/problem-card";
 import { Segmented } from "@/components/segmented";
 import { Skeleton } from "@/components/skeleton";
 import { useEvents, useLiveState, useSeriesKeys } from "@/live/hooks";
-import { ALL, metricKey } from "@/live/metric-keys";
+import { ALL, metricKey, replicaScopes } from "@/live/metric-keys";
 import type { Series } from "@/live/series";
 import { MarkList } from "../components/mark-list";
 import { MetricTables } from "../components/metric-tables";
@@ -25,6 +25,7 @@ import { useEndpoint } from "../hooks/use-endpoint";
 import { useMetrics } from "../hooks/use-metrics";
 import { download, toCsv } from "../metrics-csv";
 import { panelGroups } from "../panels";
+import { noReplicas, replicaGroups, replicaNotes } from "../replica-panels";
 import classes from "./metrics-tab.module.css";
 
 const EVENTS = 500;
@@ -48,7 +49,12 @@ export function MetricsTab() {
   const nodes = [...new Set(endpoint.deployments.flatMap((one) => one.replicas.map((replica) => replica.node)))].filter(Boolean).sort();
   const scope = search.dep && names.includes(search.dep) ? search.dep : ALL;
   const node = search.node && nodes.includes(search.node) ? search.node : "";
-  const { series, step, resolution, loading, error, retry } = useMetrics(endpoint.name, range, node);
+  const perReplica = search.per === "replica";
+  const { series, step, resolution, empty, answeredAt, leftOut, loading, error, retry } = useMetrics(endpoint.name, range, {
+    node,
+    perReplica,
+    deployment: perReplica && scope !== ALL ? scope : "",
+  });
   const keys = useSeriesKeys(series);
   const charts = useMemo(() => new ChartGroup(`metrics ${endpoint.name}`), [endpoint.name]);
   const set = (change: Partial<typeof search>) => void navigate({ search: (old) => ({ ...old, ...change }), replace: true });
@@ -75,10 +81,13 @@ export function MetricsTab() {
 
   const linkState = useLiveState();
   const dimmed = step === null && (linkState === "reconnecting" || linkState === "offline");
-  const groups = panelGroups(keys, names, scope, {
-    cache: hasValues(series, metricKey("cache_hits")),
-    streams: hasValues(series, metricKey("first_p50_us")),
-  });
+  const replicas = replicaScopes(keys);
+  const groups = perReplica
+    ? replicaGroups(replicas, endpoint.deployments)
+    : panelGroups(keys, names, scope, {
+        cache: hasValues(series, metricKey("cache_hits")),
+        streams: hasValues(series, metricKey("first_p50_us")),
+      });
   const closed = new Set((search.closed ?? "").split(",").filter(Boolean));
   const toggle = (id: string) => {
     const next = new Set(closed);
@@ -129,9 +138,14 @@ export function MetricsTab() {
             onChange={(value) => set({ node: value || undefined })}
           />
         ) : null}
+        <Switch
+          label="Per replica"
+          checked={perReplica}
+          onChange={(event) => set({ per: event.currentTarget.checked ? "replica" : undefined })}
+        />
         <span className={classes["end"]}>
           <span className="secondary">
-            {step === null ? "2 updates per second" : `points of ${stepText(step)}: mean, with lowest and highest`}
+            {step === null ? "2 updates per second" : `points of ${stepText(step)}${perReplica ? "" : ": mean, with lowest and highest"}`}
             {resolution === "hours" ? ", from hourly roll-ups" : resolution === "minutes" ? ", from minutes" : ""}
           </span>
           {names.length > 0 ? (
@@ -145,9 +159,11 @@ export function MetricsTab() {
         </span>
       </div>
       {error ? <ProblemCard error={error} title="The metrics could not be read" onRetry={retry} /> : null}
-      {node ? <p className={classes["note"]}>On {node} alone: latency and answers are measured at the gateway and belong to no node.</p> : null}
+      {perReplica && !empty ? <p className={classes["note"]}>{replicaNotes(range, leftOut, answeredAt).join(" ")}</p> : null}
+      {perReplica && empty ? <EmptyState {...noReplicas(range, answeredAt)} /> : null}
+      {node && !perReplica ? <p className={classes["note"]}>On {node} alone: latency and answers are measured at the gateway and belong to no node.</p> : null}
       {loading ? <Skeleton height={420} /> : null}
-      {loading
+      {loading || (perReplica && empty)
         ? null
         : groups.map((group) => (
             <PanelGrid
@@ -158,11 +174,11 @@ export function MetricsTab() {
               charts={charts}
               series={series}
               range={range.seconds}
-              envelope={step !== null && step > 2}
+              envelope={step !== null && step > 2 && !perReplica}
               dimmed={dimmed}
             />
           ))}
-      {loading ? null : <MetricTables endpoint={endpoint} series={series} range={range.seconds} />}
+      {loading || perReplica ? null : <MetricTables endpoint={endpoint} series={series} range={range.seconds} />}
       <MarkList marks={marks} endpoint={endpoint.name} />
     </>
   );
