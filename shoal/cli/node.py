@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 import click
 
 from shoal.cli.output import emit, output_option, print_fields, print_rows
-from shoal.cli.report import note
 from shoal.display.units import byte_count, duration
 
 if TYPE_CHECKING:
