@@ -166,6 +166,7 @@ def drain(names: tuple[str, ...], dry_run: bool, force: bool, deadline: int, out
 @click.option("--force", is_flag=True, help="Even if replicas run there: they end with it.")
 def remove(name: str, force: bool) -> None:
     """Forget a node; its credential stops working. Drain it first."""
+    from shoal.cli.report import note
     from shoal.client import Client
 
     with Client() as client:
