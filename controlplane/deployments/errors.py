@@ -47,7 +47,7 @@ class OperationInProgress(Conflict):
     """``extra``: ``operation``, the id of the one that is running, and ``operation_url``."""
 
     code = "OperationInProgress"
-    tries = ("Wait for it, cancel it, or send the same with `?supersede=true`.",)
+    tries = ("Wait for it, cancel it, or send the same with `?supersede=true` (`--supersede`).",)
 
 
 class OperationFinished(Conflict):

@@ -36,10 +36,10 @@ class OnlineEndpointOperations:
         self._blocking = blocking
 
     async def begin_create_or_update(
-        self, endpoint: OnlineEndpoint, *, local: bool = False
+        self, endpoint: OnlineEndpoint, *, supersede: bool = False, local: bool = False
     ) -> AsyncLROPoller[OnlineEndpoint]:
         found: AsyncLROPoller[OnlineEndpoint] = await begun(
-            self._blocking.begin_create_or_update, endpoint, local=local
+            self._blocking.begin_create_or_update, endpoint, supersede=supersede, local=local
         )
         return found
 
@@ -87,11 +87,19 @@ class OnlineEndpointOperations:
         )
 
     async def set_traffic(
-        self, name: str, traffic: Mapping[str, int] | None, mirror: Mapping[str, int] | None = None
+        self,
+        name: str,
+        traffic: Mapping[str, int] | None,
+        mirror: Mapping[str, int] | None = None,
+        *,
+        supersede: bool = False,
     ) -> AsyncLROPoller[OnlineEndpoint]:
-        """Replace the whole map; deployments that are still coming up are waited for."""
+        """Replace the whole map; deployments that are still coming up are waited for.
+
+        ``supersede``: wait for none, and cancel what is about to move the traffic.
+        """
         found: AsyncLROPoller[OnlineEndpoint] = await begun(
-            self._blocking.set_traffic, name, traffic, mirror
+            self._blocking.set_traffic, name, traffic, mirror, supersede=supersede
         )
         return found
 
@@ -103,13 +111,22 @@ class OnlineDeploymentOperations:
         self._blocking = blocking
 
     async def begin_create_or_update(
-        self, deployment: OnlineDeployment, *, all_traffic: bool = False, local: bool = False
+        self,
+        deployment: OnlineDeployment,
+        *,
+        all_traffic: bool = False,
+        supersede: bool = False,
+        local: bool = False,
     ) -> AsyncLROPoller[OnlineDeployment]:
-        """Registers the model first when it is a local one."""
+        """Registers the model first when it is a local one.
+
+        ``supersede``: cancel what is under way there instead of a refusal.
+        """
         found: AsyncLROPoller[OnlineDeployment] = await begun(
             self._blocking.begin_create_or_update,
             deployment,
             all_traffic=all_traffic,
+            supersede=supersede,
             local=local,
         )
         return found
@@ -129,18 +146,20 @@ class OnlineDeploymentOperations:
         return found
 
     async def begin_stop(
-        self, name: str, endpoint_name: str, *, force: bool = False
+        self, name: str, endpoint_name: str, *, force: bool = False, supersede: bool = False
     ) -> AsyncLROPoller[OnlineDeployment]:
         """Pause it: no replicas, all else stays."""
         found: AsyncLROPoller[OnlineDeployment] = await begun(
-            self._blocking.begin_stop, name, endpoint_name, force=force
+            self._blocking.begin_stop, name, endpoint_name, force=force, supersede=supersede
         )
         return found
 
-    async def begin_start(self, name: str, endpoint_name: str) -> AsyncLROPoller[OnlineDeployment]:
+    async def begin_start(
+        self, name: str, endpoint_name: str, *, supersede: bool = False
+    ) -> AsyncLROPoller[OnlineDeployment]:
         """Resume what was stopped, with as many replicas as before."""
         found: AsyncLROPoller[OnlineDeployment] = await begun(
-            self._blocking.begin_start, name, endpoint_name
+            self._blocking.begin_start, name, endpoint_name, supersede=supersede
         )
         return found
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from shoal.cli.options import supersede_option
 from shoal.cli.output import emit, output_option
 
 DEFAULT_TIMEOUT_S = 900
@@ -29,6 +30,7 @@ DEFAULT_TIMEOUT_S = 900
     is_flag=True,
     help="Mend mistakes in config.pbtxt where the inspection of the upload knows the remedy.",
 )
+@supersede_option
 @click.option(
     "--wait/--no-wait",
     default=True,
@@ -49,6 +51,7 @@ def deploy(
     deployment: str | None,
     instance_count: int | None,
     apply_fixes: bool,
+    supersede: bool,
     wait: bool,
     timeout: float,
     output: str,
@@ -81,6 +84,7 @@ def deploy(
         deployment=deployment,
         instance_count=instance_count,
         apply_fixes=apply_fixes,
+        supersede=supersede,
         wait=wait,
         timeout_s=timeout,
     )

@@ -36,6 +36,7 @@ def run(
     deployment: str | None,
     instance_count: int | None,
     apply_fixes: bool = False,
+    supersede: bool = False,
     wait: bool,
     timeout_s: float,
 ) -> Deployed:
@@ -60,6 +61,7 @@ def run(
             endpoint=name,
             deployment=deployment,
             instance_count=instance_count or _replicas_now(endpoint),
+            supersede=supersede,
         )
         if endpoint:
             progress.note(_what_happens(endpoint, version["version"], operation["deployment"]))

@@ -1,5 +1,6 @@
 """``shoal online-deployment``: the verbs and options of ``az ml online-deployment``."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from shoal.cli.options import (
     name_option,
     no_wait_option,
     set_option,
+    supersede_option,
     yes_option,
 )
 from shoal.cli.output import emit, output_option, print_fields, print_rows
@@ -52,6 +54,7 @@ def online_deployment() -> None:
 @file_option("deployment", required=True)
 @_all_traffic_option
 @set_option
+@supersede_option
 @no_wait_option
 @click.option(
     "--package-model",
@@ -71,11 +74,13 @@ def create(
     file: Path,
     all_traffic: bool,
     settings: tuple[str, ...],
+    supersede: bool,
     no_wait: bool,
     output: str,
 ) -> None:
     """Create a deployment; registers the model first when the file names a local path."""
-    _apply(name, endpoint_name, file, settings, output, all_traffic=all_traffic, no_wait=no_wait)
+    how = {"all_traffic": all_traffic, "supersede": supersede}
+    _apply(name, endpoint_name, file, settings, output, how, no_wait=no_wait)
 
 
 @online_deployment.command(short_help="Change a deployment: model, settings, replicas.")
@@ -84,6 +89,7 @@ def create(
 @file_option("deployment")
 @_all_traffic_option
 @set_option
+@supersede_option
 @no_wait_option
 @_local_option
 @az_options
@@ -94,6 +100,7 @@ def update(
     file: Path | None,
     all_traffic: bool,
     settings: tuple[str, ...],
+    supersede: bool,
     no_wait: bool,
     output: str,
 ) -> None:
@@ -104,7 +111,8 @@ def update(
     """
     if file is None and (name is None or endpoint_name is None):
         raise click.UsageError("Give --file, or --name and --endpoint-name.")
-    _apply(name, endpoint_name, file, settings, output, all_traffic=all_traffic, no_wait=no_wait)
+    how = {"all_traffic": all_traffic, "supersede": supersede}
+    _apply(name, endpoint_name, file, settings, output, how, no_wait=no_wait)
 
 
 @online_deployment.command()
@@ -169,30 +177,36 @@ def delete(name: str, endpoint_name: str, yes: bool, no_wait: bool, output: str)
 @name_option("Name of the deployment.", required=True)
 @_endpoint_required
 @click.option("--force", is_flag=True, help="Even if it answers requests; they then fail.")
+@supersede_option
 @no_wait_option
 @az_options
 @output_option
-def stop(name: str, endpoint_name: str, force: bool, no_wait: bool, output: str) -> None:
+def stop(
+    name: str, endpoint_name: str, force: bool, supersede: bool, no_wait: bool, output: str
+) -> None:
     """Pause a deployment: no replicas, all else stays. `az ml` has no such verb."""
     from shoal.cli.session import ml_client
 
     with ml_client() as client:
-        poller = client.online_deployments.begin_stop(name, endpoint_name, force=force)
+        poller = client.online_deployments.begin_stop(
+            name, endpoint_name, force=force, supersede=supersede
+        )
         _told(client, poller, name, endpoint_name, output, no_wait=no_wait)
 
 
 @online_deployment.command()
 @name_option("Name of the deployment.", required=True)
 @_endpoint_required
+@supersede_option
 @no_wait_option
 @az_options
 @output_option
-def start(name: str, endpoint_name: str, no_wait: bool, output: str) -> None:
+def start(name: str, endpoint_name: str, supersede: bool, no_wait: bool, output: str) -> None:
     """Resume a stopped deployment with as many replicas as before. `az ml` has no such verb."""
     from shoal.cli.session import ml_client
 
     with ml_client() as client:
-        poller = client.online_deployments.begin_start(name, endpoint_name)
+        poller = client.online_deployments.begin_start(name, endpoint_name, supersede=supersede)
         _told(client, poller, name, endpoint_name, output, no_wait=no_wait)
 
 
@@ -227,8 +241,8 @@ def _apply(
     file: Path | None,
     settings: tuple[str, ...],
     output: str,
+    how: Mapping[str, bool],
     *,
-    all_traffic: bool,
     no_wait: bool,
 ) -> None:
     from shoal.cli.session import ml_client
@@ -246,7 +260,7 @@ def _apply(
         if file is None:
             source = client.online_deployments.get(str(name), str(endpoint_name))._to_dict()
         entity = load_online_deployment(source, params_override=[laid])
-        poller = client.online_deployments.begin_create_or_update(entity, all_traffic=all_traffic)
+        poller = client.online_deployments.begin_create_or_update(entity, **how)
         if not no_wait:
             made = poller.result()
         else:

@@ -15,6 +15,7 @@ from shoal.cli.options import (
     no_wait_option,
     percentages,
     set_option,
+    supersede_option,
     yes_option,
 )
 from shoal.cli.output import emit, output_option, print_fields, print_rows
@@ -85,6 +86,7 @@ def create(
 @_traffic_option
 @_mirror_option
 @set_option
+@supersede_option
 @no_wait_option
 @_local_option
 @az_options
@@ -95,6 +97,7 @@ def update(
     traffic: tuple[str, ...],
     mirror_traffic: tuple[str, ...],
     settings: tuple[str, ...],
+    supersede: bool,
     no_wait: bool,
     output: str,
 ) -> None:
@@ -119,7 +122,7 @@ def update(
             entity.traffic = shares
         if mirror is not None:
             entity.mirror_traffic = mirror
-        poller = client.online_endpoints.begin_create_or_update(entity)
+        poller = client.online_endpoints.begin_create_or_update(entity, supersede=supersede)
         made = client.online_endpoints.get(chosen) if no_wait else poller.result()
     _emit(made, output)
 

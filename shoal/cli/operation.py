@@ -5,7 +5,11 @@ from typing import Any
 import click
 
 from shoal.cli.output import emit, output_option, print_fields, print_rows
+from shoal.cli.times import Moment
 from shoal.display.units import moment
+
+KINDS = ("deploy", "scale", "delete-deployment", "delete-endpoint")
+STATES = ("Queued", "Running", "Succeeded", "Failed", "Canceled")
 
 
 @click.group()
@@ -15,21 +19,45 @@ def operation() -> None:
 
 @operation.command("list")
 @click.option("--endpoint", help="Only those of this endpoint.")
+@click.option("--kind", type=click.Choice(KINDS), help="Only those that do this.")
+@click.option("--state", type=click.Choice(STATES), help="Only those in this state.")
+@click.option("--who", metavar="NAME", help="Only those that this person began.")
+@click.option(
+    "--since",
+    type=Moment(),
+    metavar="WHEN",
+    help="Only those begun then or later: 24h, 2026-11-22.",
+)
+@click.option("--until", type=Moment(), metavar="WHEN", help="Only those begun before.")
 @output_option
-def list_(endpoint: str | None, output: str) -> None:
-    """List operations, newest first."""
+def list_(
+    endpoint: str | None,
+    kind: str | None,
+    state: str | None,
+    who: str | None,
+    since: str | None,
+    until: str | None,
+    output: str,
+) -> None:
+    """List operations, newest first.
+
+    WHEN is how long ago (30m, 24h, 7d), or a date or time in this machine's zone.
+    """
     from shoal.client import Client
 
+    filters = {"kind": kind, "state": state, "actor": who, "since": since, "until": until}
     with Client() as client:
-        items = client.list_operations(endpoint=endpoint)
+        items = client.list_operations(endpoint=endpoint, **filters)
+    none = "No such operations" if endpoint or any(filters.values()) else "No operations yet"
     columns = {
         "ID": lambda item: item["id"],
         "KIND": lambda item: item["kind"],
         "SUBJECT": lambda item: _subject(item),
         "STATE": lambda item: item["state"],
+        "WHO": lambda item: item.get("created_by") or "–",
         "STARTED": lambda item: moment(item["created_at"]),
     }
-    emit(items, output, lambda: print_rows(items, columns, "No operations yet"))
+    emit(items, output, lambda: print_rows(items, columns, none))
 
 
 @operation.command()

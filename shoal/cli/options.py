@@ -114,6 +114,11 @@ tags_option = click.option(
 no_wait_option = click.option(
     "--no-wait", is_flag=True, help="Return once the change has been accepted."
 )
+supersede_option = click.option(
+    "--supersede",
+    is_flag=True,
+    help="Cancel what is under way there instead of a refusal; a deletion goes on.",
+)
 yes_option = click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 
 

@@ -2,7 +2,7 @@
 
 import click
 
-from shoal.cli.options import AzCommand, percentages
+from shoal.cli.options import AzCommand, percentages, supersede_option
 from shoal.cli.output import emit, output_option, print_rows
 
 
@@ -12,8 +12,11 @@ from shoal.cli.output import emit, output_option, print_rows
 @click.option(
     "--mirror", metavar="NAME=PERCENT", help="Send copies to a deployment; NAME=0 ends that."
 )
+@supersede_option
 @output_option
-def traffic(endpoint: str, shares: tuple[str, ...], mirror: str | None, output: str) -> None:
+def traffic(
+    endpoint: str, shares: tuple[str, ...], mirror: str | None, supersede: bool, output: str
+) -> None:
     """Show or set how an endpoint's requests are shared out.
 
     \b
@@ -22,7 +25,8 @@ def traffic(endpoint: str, shares: tuple[str, ...], mirror: str | None, output: 
       shoal traffic net blue=0               answer nobody
       shoal traffic net --mirror green=10    send green copies of a tenth
 
-    Returns once every gateway acts on it. Callers notice nothing.
+    Returns once every gateway acts on it. Callers notice nothing. Deployments that are coming up
+    are waited for; with --supersede none is, and what is about to move the traffic is cancelled.
     """
     from shoal.cli.session import ml_client
 
@@ -30,7 +34,9 @@ def traffic(endpoint: str, shares: tuple[str, ...], mirror: str | None, output: 
         if shares or mirror:
             wanted = percentages(shares, "NAME=PERCENT") if shares else None
             copies = percentages((mirror,), "--mirror") if mirror else None
-            poller = client.online_endpoints.set_traffic(endpoint, wanted, copies)
+            poller = client.online_endpoints.set_traffic(
+                endpoint, wanted, copies, supersede=supersede
+            )
             shown = client.client.get_endpoint(str(poller.result().name))
         else:
             shown = client.client.get_endpoint(endpoint)

@@ -9,11 +9,11 @@ import httpx
 from shoal.client import downloads, file_uploads, operations, uploads
 from shoal.client.administration import Administration, quoted
 from shoal.client.concurrency import Concurrency
+from shoal.client.deployments import Deployments
 from shoal.client.discovery import Installation, find_installation
 from shoal.client.packing import Package, packaged
 from shoal.client.transport import Transport
 from shoal.client.types import (
-    Deployment,
     DeployResult,
     Endpoint,
     EndpointToken,
@@ -32,7 +32,7 @@ UPLOAD_TIMEOUT_S = 900.0
 OPERATION_TIMEOUT_S = 900.0
 
 
-class Client(Administration):
+class Client(Administration, Deployments):
     """``Client()`` finds the installation as the command line does; ``Client(url, token)`` says it.
 
     Every method raises ``Problem`` when the server refuses (``.code``, ``.detail``, ``.hints``) and
@@ -220,66 +220,9 @@ class Client(Administration):
         path = f"/endpoints/{quoted(name)}/keys/regenerate"
         return cast(Keys, self._transport.json("POST", path, json={"key_type": key_type}))
 
-    def create_deployment(self, endpoint: str, body: Mapping[str, Any]) -> Operation:
-        """``body``: name, model, version, instance_count, traffic, replace, ..., as in REST."""
-        path = f"/endpoints/{quoted(endpoint)}/deployments"
-        return cast(Operation, self._transport.json("POST", path, json=dict(body)))
-
-    def get_deployment(self, endpoint: str, name: str) -> Deployment:
-        path = f"/endpoints/{quoted(endpoint)}/deployments/{quoted(name)}"
-        return cast(Deployment, self._get(path))
-
-    def roll_deployment(self, endpoint: str, name: str, **changes: Any) -> Operation:
-        """``changes``: model, version, config_revision, environment. The old replicas answer until
-        the new ones do, and stay if those never do."""
-        path = f"/endpoints/{quoted(endpoint)}/deployments/{quoted(name)}/update"
-        return cast(Operation, self._transport.json("POST", path, json=changes))
-
-    def rollback_deployment(
-        self, endpoint: str, name: str, revision: int | None = None
-    ) -> Operation:
-        """``revision``: default the last before this one that came up."""
-        path = f"/endpoints/{quoted(endpoint)}/deployments/{quoted(name)}/rollback"
-        return cast(Operation, self._transport.json("POST", path, json={"revision": revision}))
-
-    def update_deployment(self, endpoint: str, name: str, **changes: Any) -> Deployment:
-        """``changes``: description, tags, declared, retries, request_timeout_ms,
-        max_concurrent_requests_per_instance (None: no limit)."""
-        path = f"/endpoints/{quoted(endpoint)}/deployments/{quoted(name)}"
-        return cast(Deployment, self._transport.json("PATCH", path, json=changes))
-
-    def scale_deployment(self, endpoint: str, name: str, instance_count: int) -> Operation:
-        path = f"/endpoints/{quoted(endpoint)}/deployments/{quoted(name)}"
-        body = {"instance_count": instance_count}
-        return cast(Operation, self._transport.json("PATCH", path, json=body))
-
-    def stop_deployment(self, endpoint: str, name: str, *, force: bool = False) -> Operation:
-        """No replicas, all else stays. ``force``: even if it answers requests."""
-        path = f"/endpoints/{quoted(endpoint)}/deployments/{quoted(name)}/stop"
-        params = {"force": "true"} if force else None
-        return cast(Operation, self._transport.json("POST", path, params=params))
-
-    def start_deployment(self, endpoint: str, name: str) -> Operation:
-        """As many replicas as before it was stopped."""
-        path = f"/endpoints/{quoted(endpoint)}/deployments/{quoted(name)}/start"
-        return cast(Operation, self._transport.json("POST", path))
-
-    def delete_deployment(self, endpoint: str, name: str, *, force: bool = False) -> Operation:
-        """``force``: even if it answers requests; the others take its share over."""
-        path = f"/endpoints/{quoted(endpoint)}/deployments/{quoted(name)}"
-        params = {"force": "true"} if force else None
-        return cast(Operation, self._transport.json("DELETE", path, params=params))
-
     def delete_endpoint(self, name: str) -> Operation:
         """The running operation; give it to ``wait_operation``."""
         return cast(Operation, self._transport.json("DELETE", f"/endpoints/{quoted(name)}"))
-
-    def set_traffic(self, name: str, traffic: Mapping[str, int]) -> Endpoint:
-        """``traffic`` maps deployments to percent; the sum is 100, or 0 to close the endpoint."""
-        body = {"traffic": dict(traffic)}
-        return cast(
-            Endpoint, self._transport.json("PUT", f"/endpoints/{quoted(name)}/traffic", json=body)
-        )
 
     def get_keys(self, name: str) -> Keys:
         """The endpoint's keys; the server records that they were read."""
@@ -308,37 +251,22 @@ class Client(Administration):
 
     # operations -----------------------------------------------------------------------------------
 
-    def start_deploy(
-        self,
-        model: str,
-        version: int,
-        *,
-        endpoint: str | None = None,
-        deployment: str | None = None,
-        instance_count: int | None = None,
-        config_revision: int | None = None,
-        traffic: int = 100,
-    ) -> Operation:
-        """Starts a deployment of a registered version; it gets ``traffic`` percent once Ready.
-
-        Asking twice is harmless: the server returns the operation under way, and does not start
-        again what runs as asked.
-        """
-        optional = {
-            "endpoint": endpoint,
-            "deployment": deployment,
-            "instance_count": instance_count,
-            "config_revision": config_revision,
-        }
-        body = {"model": model, "version": version, "traffic": traffic}
-        body |= {key: value for key, value in optional.items() if value is not None}
-        return cast(Operation, self._transport.json("POST", "/deploy", json=body))
-
     def get_operation(self, operation_id: str) -> Operation:
         return cast(Operation, self._get(f"/operations/{quoted(operation_id)}"))
 
-    def list_operations(self, endpoint: str | None = None) -> list[Operation]:
-        return list(self._items("/operations", endpoint=endpoint))
+    def list_operations(
+        self,
+        endpoint: str | None = None,
+        *,
+        state: str | None = None,
+        kind: str | None = None,
+        actor: str | None = None,
+        since: str | None = None,
+        until: str | None = None,
+    ) -> list[Operation]:
+        """Newest first. ``actor``: who began them; ``since``, ``until``: when, as ISO 8601."""
+        filters = {"state": state, "kind": kind, "actor": actor, "since": since, "until": until}
+        return list(self._items("/operations", endpoint=endpoint, **filters))
 
     def cancel_operation(self, operation_id: str) -> Operation:
         path = f"/operations/{quoted(operation_id)}/cancel"

@@ -17,6 +17,7 @@ from shoal.sdk.poller import LROPoller, Work
 from shoal.sdk.shapes import REQUEST_SETTINGS, deployment_body, deployment_of
 
 BROKEN = frozenset({"Failed", "Canceled"})
+REPLACING = frozenset({"Creating", "Updating"})
 PROBE_SETTINGS = frozenset(field.name for field in fields(ProbeSettings))
 CONTAINERS = ("inference-server", "storage-initializer")
 
@@ -39,12 +40,14 @@ class OnlineDeploymentOperations:
         deployment: OnlineDeployment | LROPoller[OnlineDeployment],
         *,
         all_traffic: bool = False,
+        supersede: bool = False,
         local: bool = False,
         **_: Any,
     ) -> LROPoller[OnlineDeployment]:
         """Registers the model first when it is a local one; returns once the change was accepted.
 
-        ``all_traffic``: it gets all of the endpoint's requests once it is ready.
+        ``all_traffic``: it gets all of the endpoint's requests once it is ready. ``supersede``:
+        cancel what is under way there instead of a refusal; not in Azure's SDK.
         """
         del local
         entity = deployment.result() if isinstance(deployment, LROPoller) else deployment
@@ -53,7 +56,7 @@ class OnlineDeploymentOperations:
         _servable(entity)
         self._client.get_endpoint(str(entity.endpoint_name))  # before anything is uploaded
         version = self._version(entity.model)
-        work = self._apply(entity, version, all_traffic=all_traffic)
+        work = self._apply(entity, version, all_traffic=all_traffic, supersede=supersede)
         return LROPoller(work, self._client, self._watcher.operation)
 
     def get(self, name: str, endpoint_name: str, *, local: bool = False) -> OnlineDeployment:
@@ -71,19 +74,21 @@ class OnlineDeploymentOperations:
         return LROPoller(self._delete(name, endpoint_name), self._client, self._watcher.operation)
 
     def begin_stop(
-        self, name: str, endpoint_name: str, *, force: bool = False
+        self, name: str, endpoint_name: str, *, force: bool = False, supersede: bool = False
     ) -> LROPoller[OnlineDeployment]:
         """Pause it: no replicas, all else stays. ``force``: even if it answers requests.
 
         Not in Azure's SDK.
         """
-        begun = self._client.stop_deployment(endpoint_name, name, force=force)
+        begun = self._client.stop_deployment(endpoint_name, name, force=force, supersede=supersede)
         work = self._settled(begun, name, endpoint_name)
         return LROPoller(work, self._client, self._watcher.operation)
 
-    def begin_start(self, name: str, endpoint_name: str) -> LROPoller[OnlineDeployment]:
+    def begin_start(
+        self, name: str, endpoint_name: str, *, supersede: bool = False
+    ) -> LROPoller[OnlineDeployment]:
         """Resume what was stopped, with as many replicas as before. Not in Azure's SDK."""
-        begun = self._client.start_deployment(endpoint_name, name)
+        begun = self._client.start_deployment(endpoint_name, name, supersede=supersede)
         work = self._settled(begun, name, endpoint_name)
         return LROPoller(work, self._client, self._watcher.operation)
 
@@ -116,7 +121,12 @@ class OnlineDeploymentOperations:
         return self._client.get_model_version(reference.name, which)
 
     def _apply(
-        self, entity: OnlineDeployment, version: ModelVersion, *, all_traffic: bool
+        self,
+        entity: OnlineDeployment,
+        version: ModelVersion,
+        *,
+        all_traffic: bool,
+        supersede: bool,
     ) -> Work[OnlineDeployment]:
         endpoint, name = str(entity.endpoint_name), str(entity.name)
         body = deployment_body(entity)
@@ -124,18 +134,23 @@ class OnlineDeploymentOperations:
         current = next((item for item in shown["deployments"] if item["name"] == name), None)
         if current is not None and current["provisioning_state"] not in BROKEN:
             probes = _other_probes(current, body["declared"])
-            if probes or not _stays(current, version, body):
+            # why: what is shown is what the change under way wants; without it the rest is undone
+            anew = supersede and current["provisioning_state"] in REPLACING
+            if anew or probes or not _stays(current, version, body):
                 yield self._client.roll_deployment(
                     endpoint,
                     name,
+                    supersede=supersede,
                     model=version["model"],
                     version=str(version["version"]),
                     environment=body["environment"],
                     **probes,
                 )
-            yield from self._adjust(self._client.get_deployment(endpoint, name), entity, body)
+            now = self._client.get_deployment(endpoint, name)
+            yield from self._adjust(now, entity, body, supersede=supersede)
             if all_traffic:
-                yield from self._endpoints._share(endpoint, {name: 100}, None)
+                share = {name: 100}
+                yield from self._endpoints._share(endpoint, share, None, supersede=supersede)
         else:
             yield self._client.create_deployment(
                 endpoint,
@@ -148,11 +163,17 @@ class OnlineDeploymentOperations:
                     "traffic": 100 if all_traffic else 0,
                     "replace": current is not None,
                 },
+                supersede=supersede,
             )
         return deployment_of(self._client.get_deployment(endpoint, name))
 
     def _adjust(
-        self, current: Deployment, entity: OnlineDeployment, body: Mapping[str, Any]
+        self,
+        current: Deployment,
+        entity: OnlineDeployment,
+        body: Mapping[str, Any],
+        *,
+        supersede: bool,
     ) -> Work[None]:
         """The same model with the same environment: nothing needs to start anew."""
         before: Mapping[str, Any] = current
@@ -162,7 +183,9 @@ class OnlineDeploymentOperations:
             self._client.update_deployment(current["endpoint"], current["name"], **changes)
         count = entity.instance_count
         if count is not None and count != current["instance_count"]:
-            yield self._client.scale_deployment(current["endpoint"], current["name"], count)
+            yield self._client.scale_deployment(
+                current["endpoint"], current["name"], count, supersede=supersede
+            )
 
     def _settled(self, begun: Operation, name: str, endpoint: str) -> Work[OnlineDeployment]:
         yield begun

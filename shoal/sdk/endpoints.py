@@ -24,14 +24,22 @@ class OnlineEndpointOperations:
         self._client, self._watcher = client, watcher
 
     def begin_create_or_update(
-        self, endpoint: OnlineEndpoint | LROPoller[OnlineEndpoint], *, local: bool = False
+        self,
+        endpoint: OnlineEndpoint | LROPoller[OnlineEndpoint],
+        *,
+        supersede: bool = False,
+        local: bool = False,
     ) -> LROPoller[OnlineEndpoint]:
-        """Traffic is set where the entity names some, or came from ``get``."""
+        """Traffic is set where the entity names some, or came from ``get``.
+
+        ``supersede``: cancel what is about to move the traffic; not in Azure's SDK.
+        """
         del local
         entity = endpoint.result() if isinstance(endpoint, LROPoller) else endpoint
         for note in entity.notes:
             self._watcher.note(note)
-        return LROPoller(self._apply(entity), self._client, self._watcher.operation)
+        work = self._apply(entity, supersede=supersede)
+        return LROPoller(work, self._client, self._watcher.operation)
 
     def get(self, name: str, *, local: bool = False) -> OnlineEndpoint:
         del local
@@ -97,12 +105,21 @@ class OnlineEndpointOperations:
         )
 
     def set_traffic(
-        self, name: str, traffic: Mapping[str, int] | None, mirror: Mapping[str, int] | None = None
+        self,
+        name: str,
+        traffic: Mapping[str, int] | None,
+        mirror: Mapping[str, int] | None = None,
+        *,
+        supersede: bool = False,
     ) -> LROPoller[OnlineEndpoint]:
-        """Replace the whole map; deployments that are still coming up are waited for."""
-        return LROPoller(self._share(name, traffic, mirror), self._client, self._watcher.operation)
+        """Replace the whole map; deployments that are still coming up are waited for.
 
-    def _apply(self, endpoint: OnlineEndpoint) -> Work[OnlineEndpoint]:
+        ``supersede``: wait for none, and cancel what is about to move the traffic.
+        """
+        work = self._share(name, traffic, mirror, supersede=supersede)
+        return LROPoller(work, self._client, self._watcher.operation)
+
+    def _apply(self, endpoint: OnlineEndpoint, *, supersede: bool) -> Work[OnlineEndpoint]:
         name, words = str(endpoint.name), endpoint_body(endpoint)
         try:
             shown = self._client.get_endpoint(name)
@@ -115,17 +132,24 @@ class OnlineEndpointOperations:
         known = bool(endpoint.shown)
         traffic = endpoint.traffic if endpoint.traffic or known else None
         mirror = endpoint.mirror_traffic if endpoint.mirror_traffic or known else None
-        return (yield from self._share(name, traffic, mirror))
+        return (yield from self._share(name, traffic, mirror, supersede=supersede))
 
     def _share(
-        self, name: str, traffic: Mapping[str, int] | None, mirror: Mapping[str, int] | None
+        self,
+        name: str,
+        traffic: Mapping[str, int] | None,
+        mirror: Mapping[str, int] | None,
+        *,
+        supersede: bool,
     ) -> Work[OnlineEndpoint]:
         shown = self._client.get_endpoint(name)
         if mirror is not None and not any(mirror.values()) and shown["mirror_traffic"]:
             shown = self._client.set_mirror(name, {})  # before its deployment gets traffic
         if traffic is not None and _positive(traffic) != shown["traffic"]:
-            yield from self._under_way(shown, traffic)
-            shown = self._client.set_traffic(name, _existing(traffic, shown))
+            if not supersede:
+                yield from self._under_way(shown, traffic)
+            shares = _existing(traffic, shown)
+            shown = self._client.set_traffic(name, shares, supersede=supersede)
         if mirror is not None and _positive(mirror) != shown["mirror_traffic"]:
             shown = self._client.set_mirror(name, _positive(mirror))
         return endpoint_of(self._routed(shown))

@@ -1,0 +1,119 @@
+"""The client's calls that change what runs and who answers.
+
+Where they take ``supersede``, what is under way there is cancelled first instead of a refusal
+(``OperationInProgress``); a deletion goes on, and if this change is refused, the first goes on too.
+"""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from shoal.client.administration import quoted
+from shoal.client.transport import Transport
+from shoal.client.types import Deployment, Endpoint, Operation
+
+
+class Deployments:
+    """A part of ``Client``."""
+
+    _transport: Transport
+
+    def create_deployment(
+        self, endpoint: str, body: Mapping[str, Any], *, supersede: bool = False
+    ) -> Operation:
+        """``body``: name, model, version, instance_count, traffic, replace, ..., as in REST."""
+        path = f"/endpoints/{quoted(endpoint)}/deployments"
+        return self._changed("POST", path, json=dict(body), supersede=supersede)
+
+    def get_deployment(self, endpoint: str, name: str) -> Deployment:
+        return cast(Deployment, self._transport.json("GET", _path(endpoint, name)))
+
+    def roll_deployment(
+        self, endpoint: str, name: str, *, supersede: bool = False, **changes: Any
+    ) -> Operation:
+        """``changes``: model, version, config_revision, environment. The old replicas answer until
+        the new ones do, and stay if those never do."""
+        path = f"{_path(endpoint, name)}/update"
+        return self._changed("POST", path, json=changes, supersede=supersede)
+
+    def rollback_deployment(
+        self, endpoint: str, name: str, revision: int | None = None, *, supersede: bool = False
+    ) -> Operation:
+        """``revision``: default the last before this one that came up."""
+        path, body = f"{_path(endpoint, name)}/rollback", {"revision": revision}
+        return self._changed("POST", path, json=body, supersede=supersede)
+
+    def update_deployment(self, endpoint: str, name: str, **changes: Any) -> Deployment:
+        """``changes``: description, tags, declared, retries, request_timeout_ms,
+        max_concurrent_requests_per_instance (None: no limit)."""
+        return cast(Deployment, self._transport.json("PATCH", _path(endpoint, name), json=changes))
+
+    def scale_deployment(
+        self, endpoint: str, name: str, instance_count: int, *, supersede: bool = False
+    ) -> Operation:
+        body = {"instance_count": instance_count}
+        return self._changed("PATCH", _path(endpoint, name), json=body, supersede=supersede)
+
+    def stop_deployment(
+        self, endpoint: str, name: str, *, force: bool = False, supersede: bool = False
+    ) -> Operation:
+        """No replicas, all else stays. ``force``: even if it answers requests."""
+        path = f"{_path(endpoint, name)}/stop"
+        return self._changed("POST", path, force=force, supersede=supersede)
+
+    def start_deployment(self, endpoint: str, name: str, *, supersede: bool = False) -> Operation:
+        """As many replicas as before it was stopped."""
+        return self._changed("POST", f"{_path(endpoint, name)}/start", supersede=supersede)
+
+    def delete_deployment(self, endpoint: str, name: str, *, force: bool = False) -> Operation:
+        """``force``: even if it answers requests; the others take its share over. What is under
+        way there is cancelled."""
+        return self._changed("DELETE", _path(endpoint, name), force=force)
+
+    def set_traffic(
+        self, name: str, traffic: Mapping[str, int], *, supersede: bool = False
+    ) -> Endpoint:
+        """``traffic`` maps deployments to percent; the sum is 100, or 0 to close the endpoint."""
+        path, body = f"/endpoints/{quoted(name)}/traffic", {"traffic": dict(traffic)}
+        params = _flags(supersede=supersede)
+        return cast(Endpoint, self._transport.json("PUT", path, json=body, params=params))
+
+    def start_deploy(
+        self,
+        model: str,
+        version: int,
+        *,
+        endpoint: str | None = None,
+        deployment: str | None = None,
+        instance_count: int | None = None,
+        config_revision: int | None = None,
+        traffic: int = 100,
+        supersede: bool = False,
+    ) -> Operation:
+        """Starts a deployment of a registered version; it gets ``traffic`` percent once Ready.
+
+        Asking twice is harmless: the server returns the operation under way, and does not start
+        again what runs as asked.
+        """
+        optional = {
+            "endpoint": endpoint,
+            "deployment": deployment,
+            "instance_count": instance_count,
+            "config_revision": config_revision,
+        }
+        body = {"model": model, "version": version, "traffic": traffic}
+        body |= {key: value for key, value in optional.items() if value is not None}
+        return self._changed("POST", "/deploy", json=body, supersede=supersede)
+
+    def _changed(
+        self, method: str, path: str, *, json: Mapping[str, Any] | None = None, **flags: bool
+    ) -> Operation:
+        answer = self._transport.json(method, path, json=json, params=_flags(**flags))
+        return cast(Operation, answer)
+
+
+def _path(endpoint: str, name: str) -> str:
+    return f"/endpoints/{quoted(endpoint)}/deployments/{quoted(name)}"
+
+
+def _flags(**flags: bool) -> dict[str, str]:
+    return {name: "true" for name, on in flags.items() if on}
