@@ -8,6 +8,7 @@ import asyncio
 import time
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
+from weakref import WeakKeyDictionary
 
 from channels.db import database_sync_to_async
 
@@ -59,7 +60,8 @@ class EndpointFeed(Feed):
 
     def __init__(self, topic: str) -> None:
         super().__init__(topic)
-        self._keys: list[str] = []
+        # What the columns of each follower's snapshot are: a tick has no names, only their order.
+        self._columns: WeakKeyDictionary[Outbox, list[str]] = WeakKeyDictionary()
         self._state = ""
         self._state_at = 0.0
         self._watched_at = 0.0
@@ -71,9 +73,9 @@ class EndpointFeed(Feed):
         frame = self.state(await database_sync_to_async(reads.endpoint_state)(self.name))
         outbox.put(frame)
         await self._watch(time.monotonic())
-        keys = await self._snapshot(outbox, request)
+        await self._snapshot(outbox, request)
         if not self.followers:  # the first: what it got is what the next beat compares with
-            self._state, self._keys = frame, keys
+            self._state = frame
 
     async def beat(self) -> None:
         now = time.monotonic()
@@ -85,26 +87,23 @@ class EndpointFeed(Feed):
                 self._state = frame
                 self.tell(frame)
         keys, at, values = await database_sync_to_async(reads.endpoint_tick)(self.name)
-        if keys != self._keys:
-            self._keys = keys
-            for outbox, request in list(self.followers.items()):
-                await self._snapshot(outbox, request)
-            return
         tick = frames.dump({"type": "tick", "topic": self.topic, "t": at, "v": values})
-        for outbox in self.followers:
-            outbox.put_tick(self.topic, tick)
+        for outbox, request in list(self.followers.items()):
+            if self._columns.get(outbox) == keys:
+                outbox.put_tick(self.topic, tick)
+            else:
+                await self._snapshot(outbox, request)
 
     async def _watch(self, now: float) -> None:
         if now - self._watched_at >= WATCH_EVERY_S:
             self._watched_at = now
             await database_sync_to_async(reads.endpoint_watch)(self.name)
 
-    async def _snapshot(self, outbox: Outbox, request: frames.Subscribe) -> list[str]:
+    async def _snapshot(self, outbox: Outbox, request: frames.Subscribe) -> None:
         columns = await database_sync_to_async(reads.endpoint_series)(self.name, request.range_s)
         outbox.forget(self.topic)
         outbox.put(frames.dump({"type": "snapshot", "topic": self.topic, **columns}))
-        keys: list[str] = columns["keys"]
-        return keys
+        self._columns[outbox] = columns["keys"]
 
 
 class OperationFeed(Feed):

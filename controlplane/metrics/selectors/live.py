@@ -28,9 +28,10 @@ FINEST_S = 0.5
 KNOWN_S = 600.0  # a deployment stays among the keys this long after its last sample
 
 
-def live_keys(endpoint: str) -> list[str]:
-    """Names of the series, in a stable order; they change when deployments or batch sizes do."""
-    now = time.time()
+def live_keys(endpoint: str, now: float | None = None) -> list[str]:
+    """Names of the series as of ``now``, in a stable order; they change when deployments do, or
+    the batch sizes of the last minute."""
+    now = time.time() if now is None else now
     by_deployment = _sources(endpoint, now - series.LOOKBACK_S, now)
     return _keys(endpoint, by_deployment, now)
 
@@ -44,7 +45,8 @@ def live_series(endpoint: str, range_s: float) -> Columns:
     end = math.floor(now / step_s) * step_s
     t = [end - step_s * index for index in range(count - 1, -1, -1)]
     by_deployment = _sources(endpoint, t[0] - series.LOOKBACK_S, now)
-    keys = _keys(endpoint, by_deployment, now)
+    # why not by these samples: ticks follow, whose columns are those of the last minute
+    keys = live_keys(endpoint, now)
     rows = [series.values(by_deployment, keys, at, step_s=step_s) for at in t]
     columns = [[row[index] for row in rows] for index in range(len(keys))]
     return Columns(keys=keys, t=t, v=columns)

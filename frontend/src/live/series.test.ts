@@ -31,6 +31,13 @@ test("a tick before the first snapshot is dropped: its columns are not known", (
   expect(series.ring.length).toBe(0);
 });
 
+test("a tick with other columns than the snapshot's is dropped", () => {
+  const series = new Series();
+  series.accept({ type: "snapshot", topic: "t", keys: ["a", "b"], t: [1], v: [[1], [2]] });
+  series.accept({ type: "tick", topic: "t", t: 1.5, v: [7] });
+  expect(series.ring.last("a")).toBe(1);
+});
+
 test("only a change of the keys is a change of structure", () => {
   const series = new Series();
   const changed = vi.fn();

@@ -32,7 +32,7 @@ export class Series {
         this.structure += 1;
         for (const listener of [...this.structureListeners]) listener();
       }
-    } else if (frame.type === "tick" && this.structure > 0) {
+    } else if (frame.type === "tick" && frame.v.length === this.ring.keys.length && this.structure > 0) {
       if (frame.t - this.ring.lastTime > GAP_S) this.ring.push(this.ring.lastTime + 0.5, []);
       this.ring.push(frame.t, frame.v);
       this.tickedAt = performance.now();

@@ -61,6 +61,14 @@ def test_samples_of_nodes_and_gateways_become_series() -> None:
     assert live["other"] == {"request_rate": None, "p95_us": None, "error_rate": None}
 
 
+def test_a_snapshot_has_the_columns_of_the_ticks_that_follow() -> None:
+    """Batches that were executed before the ticks' window, and within the snapshot's."""
+    now = time.time()
+    samples = [counted(now - ago, requests) for ago, requests in ((200, 10), (150, 50), (1, 50))]
+    assert SimulatedNode().post("samples", SampleBatch(samples=tuple(samples))).status_code == 200
+    assert selectors.live_series("digits", 300).keys == selectors.live_keys("digits")
+
+
 def test_a_long_range_has_few_points() -> None:
     assert len(selectors.live_series("digits", 6 * 3600).t) == selectors.POINTS
 
