@@ -36,5 +36,10 @@ export function offsetName(minutes: number): string {
 
 export const zoneAt = (at: Date, utc: boolean = showsUtc()): string => (utc ? "UTC" : offsetName(at.getTimezoneOffset()));
 
-/** `Europe/Berlin, UTC+1`, as the browser says it. */
-export const browserZone = (): string => `${new Intl.DateTimeFormat().resolvedOptions().timeZone}, ${zoneAt(new Date(), false)}`;
+/** `Europe/Berlin, UTC+1`, or `UTC` where the browser's zone is just that. */
+export function namedZone(name: string, offset: string): string {
+  return name === offset ? name : `${name}, ${offset}`;
+}
+
+export const browserZone = (): string =>
+  namedZone(new Intl.DateTimeFormat().resolvedOptions().timeZone, zoneAt(new Date(), false));

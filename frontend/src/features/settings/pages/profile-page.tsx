@@ -50,18 +50,22 @@ export function ProfilePage() {
         />
       </Card>
       <Card title="Times" hint="tooltips name the zone">
-        <Segmented
-          label="Zone"
-          value={utc ? "utc" : "browser"}
-          options={[
-            { value: "browser", label: browserZone() },
-            { value: "utc", label: "UTC" },
-          ]}
-          onChange={(zone) => {
-            setShowsUtc(zone === "utc");
-            setUtc(zone === "utc");
-          }}
-        />
+        {browserZone() === "UTC" ? (
+          <p className="secondary">This browser is in UTC.</p>
+        ) : (
+          <Segmented
+            label="Zone"
+            value={utc ? "utc" : "browser"}
+            options={[
+              { value: "browser", label: browserZone() },
+              { value: "utc", label: "UTC" },
+            ]}
+            onChange={(zone) => {
+              setShowsUtc(zone === "utc");
+              setUtc(zone === "utc");
+            }}
+          />
+        )}
       </Card>
       <Card title="Keyboard">
         <dl className={classes["keys"]}>
