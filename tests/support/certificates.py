@@ -41,8 +41,8 @@ class Signed:
         return _made("server", self, names)
 
 
-def certificate_authority() -> Signed:
-    return _made("authority", None, None)
+def certificate_authority(name: str = "authority") -> Signed:
+    return _made(name, None, None)
 
 
 def _made(name: str, by: Signed | None, names: x509.SubjectAlternativeName | None) -> Signed:

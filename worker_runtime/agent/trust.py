@@ -67,8 +67,8 @@ async def establish(url: str, *, token: str, file: Path) -> ssl.SSLContext | Non
         return None
     if not wanted:
         return None
-    pem = await _told(url)
-    found = hashlib.sha256(ssl.PEM_cert_to_DER_cert(pem)).hexdigest()
+    certificate = await _told(url)
+    found = hashlib.sha256(certificate).hexdigest()
     if found != wanted:
         raise ControlPlaneUnknown(
             f"Who answers at {url} has a certificate with the fingerprint {found[:16]}…, the join "
@@ -76,6 +76,8 @@ async def establish(url: str, *, token: str, file: Path) -> ssl.SSLContext | Non
             "plane that made the token, or its certificate has changed since: make a new token in "
             "the studio, and look at where SHOAL_CONTROL_URL leads."
         )
+    # why written anew: of the text that came only these bytes were compared; more may follow
+    pem = ssl.DER_cert_to_PEM_cert(certificate)
     context = context_of(pem)
     await _verified(url, context)
     _keep(file, pem)
@@ -103,8 +105,8 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-async def _told(url: str) -> str:
-    """The certificate that the other side says is its authority's. Nothing is sent to it."""
+async def _told(url: str) -> bytes:
+    """The certificate (DER) that the other side says is its authority's. Nothing is sent to it."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE  # what comes is compared with the token's fingerprint
@@ -117,13 +119,12 @@ async def _told(url: str) -> str:
         raise ControlError(f"ca: {answer.status_code}")
     pem = answer.text[:_LONGEST]
     try:
-        ssl.PEM_cert_to_DER_cert(pem)
+        return ssl.PEM_cert_to_DER_cert(pem)
     except ValueError as error:
         raise ControlPlaneUnknown(
             f"{url} shows no certificate to compare with the join token ({answer.status_code}). "
             "The token was not sent. Look at where SHOAL_CONTROL_URL leads."
         ) from error
-    return pem
 
 
 async def _verified(url: str, context: ssl.SSLContext) -> None:

@@ -122,6 +122,18 @@ async def test_a_self_signed_certificate_is_its_own_authority(
     assert trusted is not None
 
 
+async def test_only_the_certificate_that_was_compared_is_trusted(
+    tmp_path: Path, studio: StudioMaker
+) -> None:
+    """What a stranger appends to ours is not: reading base64 ends at the first one's padding."""
+    padded = (one for one in iter(certificate_authority, None) if "=" in one.pem)
+    ours, theirs = next(padded), certificate_authority("stranger")
+    there = studio(theirs.signs(LOCAL), f"{ours.pem}{theirs.pem}")
+    with pytest.raises(ControlPlaneUnknown, match="is not signed by the one"):
+        await trust.establish(there.url, token=token_for(ours), file=tmp_path / "ca.pem")
+    assert trust.kept(tmp_path / "ca.pem") is None
+
+
 async def test_a_stranger_gets_no_token(tmp_path: Path, studio: StudioMaker) -> None:
     ours, theirs = certificate_authority(), certificate_authority()
     cases = [
