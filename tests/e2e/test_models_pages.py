@@ -73,11 +73,11 @@ def tab(page: Page, name: str, version: int = 2) -> None:
 
 def test_the_list_is_searched_and_filtered_by_the_server(watched: WatchedPage) -> None:
     page = watched.page
-    page.get_by_label("Search models").fill("zoo-pag")
+    page.get_by_label("Filter models").fill("zoo-pag")
     expect(page).to_have_url(re.compile("q=zoo-pag"))
     expect(page.get_by_role("status").get_by_text("1 model")).to_be_visible()
     watched.shoot("models")
-    page.get_by_label("Search models").fill("nothing is called so")
+    page.get_by_label("Filter models").fill("nothing is called so")
     expect(page.get_by_text("No model matches")).to_be_visible()
     page.get_by_role("button", name="Clear the filters").click()
     expect(page.get_by_role("link", name=MODEL)).to_be_visible()
@@ -117,8 +117,8 @@ def test_aliases_are_set_moved_and_removed(watched: WatchedPage, client: Client)
 def test_tags_are_kept_and_found(watched: WatchedPage, client: Client) -> None:
     page = watched.page
     tab(page, "overview")
-    page.get_by_role("button", name=f"Edit: Words for all of {MODEL}").click()
-    page.get_by_label("Description").fill("Two animals and a fish")
+    page.get_by_role("button", name=f"Edit: Description of {MODEL}, all versions").click()
+    page.get_by_role("textbox", name="Description").fill("Two animals and a fish")
     page.get_by_label("Add a tag").fill("team=vision")
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_text("team=vision")).to_be_visible()

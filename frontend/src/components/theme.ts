@@ -82,7 +82,7 @@ export const theme = createTheme({
       styles: {
         root: { backgroundColor: "var(--surface-2)", boxShadow: "inset 0 0 0 1px var(--line)", padding: 2, maxWidth: "100%", overflowX: "auto" },
         indicator: { backgroundColor: "var(--segment)", border: "1px solid var(--line-2)", boxShadow: "none" },
-        label: { fontWeight: 550, minHeight: 24, paddingBlock: 2 },
+        label: { fontWeight: 550, minHeight: 26, paddingBlock: 3 },
       },
     },
     Tooltip: { defaultProps: { openDelay: 250, transitionProps: { duration: 120 } } },

@@ -23,7 +23,7 @@ export function Breadcrumbs() {
   const first = pathname.split("/")[1] ?? "";
   const section = first in SECTIONS ? SECTIONS[first as keyof typeof SECTIONS] : null;
   if (!section) return <div className={classes["crumbs"]} />;
-  const thing = params.name ?? (params.id ? params.id.slice(0, 8) : undefined);
+  const thing = params.name ?? (params.id ? params.id.slice(0, 8) : pathname === paths.joinNode().to ? "Join a node" : undefined);
   return (
     <nav className={classes["crumbs"]} aria-label="Breadcrumbs">
       <Link {...section.link} className={thing ? classes["crumb"] : classes["crumbHere"]}>

@@ -26,7 +26,7 @@ export function NotFoundPage() {
           <>
             <Button leftSection={<IconSearch size={16} />} onClick={palette.open}>
               Search
-            </Button>{" "}
+            </Button>
             <LinkButton {...paths.overview()} variant="default">
               Go to the overview
             </LinkButton>

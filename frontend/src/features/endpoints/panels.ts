@@ -136,7 +136,7 @@ function latency(deployments: readonly string[], scope: string, streams: boolean
     {
       id: "p95",
       title: "Latency p95 by deployment",
-      hint: "request, at the gateway",
+      hint: "at the gateway",
       unit: "duration",
       lines: perDeployment("p95_us", deployments, scope),
       formula: "As before, each deployment on its own: what to compare before traffic moves.",

@@ -5,11 +5,12 @@ import type { EventItem } from "@/api/types";
 import { ChangeTable } from "@/components/change-table";
 import { CodeBlock } from "@/components/copy";
 import { readEvent, valueText } from "@/components/event-changes";
+import { EventMark } from "@/components/event-mark";
 import { zonedTime } from "@/components/format";
-import { ToneIcon } from "@/components/status";
-import { severityTone } from "../severity";
 import { subjectLink } from "../subject-link";
 import classes from "./event-drawer.module.css";
+
+const capital = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);
 
 function Body({ event }: { event: EventItem }) {
   const { changes, facts } = readEvent(event.data);
@@ -17,7 +18,7 @@ function Body({ event }: { event: EventItem }) {
   return (
     <div className={classes["body"]}>
       <p className={classes["message"]}>
-        <ToneIcon tone={severityTone(event.severity)} label={event.severity} /> {event.message}
+        <EventMark event={event} /> {event.message}
       </p>
       <dl className={classes["facts"]}>
         <div>
@@ -25,11 +26,11 @@ function Body({ event }: { event: EventItem }) {
           <dd>{zonedTime(event.at)}</dd>
         </div>
         <div>
-          <dt>Who</dt>
+          <dt>By</dt>
           <dd>{event.actor}</dd>
         </div>
         <div>
-          <dt>What</dt>
+          <dt>Kind</dt>
           <dd className="mono">{event.verb}</dd>
         </div>
         <div>
@@ -48,14 +49,10 @@ function Body({ event }: { event: EventItem }) {
           .filter(([, value]) => typeof value !== "object")
           .map(([name, value]) => (
             <div key={name}>
-              <dt>{name.replaceAll("_", " ")}</dt>
+              <dt>{capital(name.replaceAll("_", " "))}</dt>
               <dd className="mono">{valueText(value)}</dd>
             </div>
           ))}
-        <div>
-          <dt>Number</dt>
-          <dd>{event.seq}</dd>
-        </div>
       </dl>
       {changes.length > 0 ? <ChangeTable label="What changed" changes={changes} /> : null}
       {Object.keys(event.data).length > 0 ? (
@@ -75,7 +72,7 @@ export function EventDrawer({ event, onClose }: { event: EventItem | undefined; 
       onClose={onClose}
       position="right"
       size={520}
-      title={event ? event.verb : ""}
+      title={event ? `Event ${event.seq}` : ""}
       closeButtonProps={{ "aria-label": "Close" }}
     >
       {event ? <Body event={event} /> : null}

@@ -11,13 +11,14 @@ import { Card } from "@/components/card";
 import { type Column, DataTable } from "@/components/data-table";
 import { downloadText } from "@/components/download";
 import { EmptyState } from "@/components/empty-state";
+import { EventMark } from "@/components/event-mark";
 import { LoadProblem } from "@/components/forbidden";
 import { count, zonedTime } from "@/components/format";
 import { ListFilter } from "@/components/list-filter";
 import { notifyDone, notifyProblem } from "@/components/notify";
 import { PageHeader, usePageTitle } from "@/components/page-header";
 import { Segmented } from "@/components/segmented";
-import { Chip, ToneIcon } from "@/components/status";
+import { Chip } from "@/components/status";
 import { Time } from "@/components/time";
 import toolbar from "@/components/toolbar.module.css";
 import { WhenFilter, WhoFilter } from "@/components/when-filter";
@@ -26,7 +27,6 @@ import { useEvents } from "@/live/hooks";
 import { EventDrawer } from "../components/event-drawer";
 import { VerifyLog } from "../components/verify-log";
 import { eventsCsv } from "../csv";
-import { severityTone } from "../severity";
 import classes from "./activity-page.module.css";
 
 const KINDS = ["endpoint", "model", "node", "nodes", "user", "upload", "instance-type", "storage"];
@@ -52,14 +52,16 @@ const COLUMNS: Column<EventItem>[] = [
     header: "What happened",
     cell: (row) => (
       <span className={classes["what"]}>
-        <ToneIcon tone={severityTone(row.severity)} label={row.severity} size={15} />
+        <span>
+          <EventMark event={row} />
+        </span>
         <span>{row.message}</span>
       </span>
     ),
   },
   { id: "verb", header: "Kind", width: 190, hideBelow: "md", cell: (row) => <Chip mono>{row.verb}</Chip> },
   { id: "subject", header: "About", width: 200, hideBelow: "lg", cell: (row) => <span className="muted">{row.subject}</span> },
-  { id: "actor", header: "Who", width: 120, hideBelow: "sm", cell: (row) => row.actor },
+  { id: "actor", header: "By", width: 120, hideBelow: "sm", cell: (row) => row.actor },
 ];
 
 export function ActivityPage() {
@@ -108,7 +110,7 @@ export function ActivityPage() {
         }
       />
       <div className={toolbar["toolbar"]}>
-        <ListFilter label="Search activity" value={filter.q ?? ""} onChange={(q) => set({ q })} />
+        <ListFilter label="Filter activity" value={filter.q ?? ""} onChange={(q) => set({ q })} />
         <Select
           aria-label="About"
           placeholder="About anything"

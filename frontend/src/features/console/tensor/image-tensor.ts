@@ -31,7 +31,7 @@ export const SCALES = {
   signed: { label: "-1 to 1 (x / 127.5 - 1)", divide: 127.5, mean: UNIT, std: UNIT },
   inception: { label: "-1 to 1 (x / 128 - 1)", divide: 128, mean: UNIT, std: UNIT },
   vgg: { label: "VGG (x - 123, 117, 104)", divide: 1, mean: [123, 117, 104], std: UNIT },
-  imagenet: { label: "ImageNet mean and std", divide: 255, mean: [0.485, 0.456, 0.406], std: [0.229, 0.224, 0.225] },
+  imagenet: { label: "ImageNet mean, std", divide: 255, mean: [0.485, 0.456, 0.406], std: [0.229, 0.224, 0.225] },
 } as const satisfies Record<string, Normalisation & { label: string }>;
 export type Scale = keyof typeof SCALES | "custom";
 

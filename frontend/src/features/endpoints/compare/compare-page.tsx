@@ -66,13 +66,14 @@ function useChoices({ kind, ids }: View) {
 function Choice({ view, known }: { view: View; known: string[] }) {
   const { kind, ids, shown, all, set } = view;
   const full = ids.length >= MOST;
+  const words = KIND_WORDS.find((one) => one.value === kind)?.label ?? "";
   return (
     <div className={classes["choice"]}>
       <Segmented label="Compare" value={kind} options={KIND_WORDS} onChange={(by) => set({ by: by === "deployment" ? undefined : by, ids: undefined, panels: undefined })} />
       <MultiSelect
         className={classes["ids"] ?? ""}
-        aria-label={`${KIND_WORDS.find((one) => one.value === kind)?.label ?? ""} to compare`}
-        placeholder={full ? `${MOST} at most` : "Add"}
+        aria-label={`${words} to compare`}
+        placeholder={full ? `${MOST} at most` : ids.length > 0 ? "Add another" : `Choose ${words.toLowerCase()}`}
         searchable
         clearable
         clearButtonProps={{ "aria-label": "Compare nothing" }}

@@ -121,6 +121,8 @@ export function TrafficEditor({ control }: { control: TrafficControl }) {
           thumbSize={16}
           thumbLabel={`Traffic of ${first} in per cent`}
         />
+        <span className={classes["twin"]}>
+        <span className="secondary" aria-hidden>{first}</span>
         <NumberInput
           aria-label={`Traffic of ${first}`}
           value={draft[first] ?? 0}
@@ -130,6 +132,7 @@ export function TrafficEditor({ control }: { control: TrafficControl }) {
           w={84}
           onChange={(value) => setDraft(withShare(draft, first, Number(value) || 0))}
         />
+        </span>
       </div>
       <Presets control={control} name={second} />
       </>

@@ -47,7 +47,7 @@ function Fields({ draft, set, error }: { draft: LimitsDraft; set: (change: Parti
       <NumberInput
         {...number}
         label="Largest body"
-        description={draft.bytes === "" ? "Empty: only the runtime's own limit." : `${bytesText(draft.bytes)}; more is answered 413.`}
+        description={draft.bytes === "" ? "In bytes. Empty: only the runtime's own limit." : `${bytesText(draft.bytes)}; more is answered 413.`}
         suffix=" bytes"
         disabled={disabled}
         value={draft.bytes}
@@ -58,7 +58,7 @@ function Fields({ draft, set, error }: { draft: LimitsDraft; set: (change: Parti
         <NumberInput
           {...number}
           label="Requests per second"
-          description="Empty: as many as come. More are answered 429."
+          description="Empty: no limit. More get a 429."
           disabled={disabled}
           value={draft.perSecond}
           error={fields.requests_per_second}

@@ -111,6 +111,9 @@ function DeploymentCard({ endpoint, deployment, all }: { endpoint: Endpoint; dep
         rowKey={(row) => row.id}
         empty={<p className={classes["none"]}>{deployment.paused ? "Paused: no replicas run. Start it from the menu." : "No replicas run."}</p>}
       />
+      {failures.map((replica) => (
+        <Failure key={replica.id} title={`Replica ${replica.ordinal}`} problem={replica.error} />
+      ))}
       <div className={classes["more"]}>
         <button type="button" className={classes["toggle"]} aria-expanded={history} onClick={() => setHistory(!history)}>
           {history ? <IconChevronDown size={15} aria-hidden /> : <IconChevronRight size={15} aria-hidden />}
@@ -118,9 +121,6 @@ function DeploymentCard({ endpoint, deployment, all }: { endpoint: Endpoint; dep
         </button>
       </div>
       {history ? <Revisions endpoint={endpoint.name} deployment={deployment} /> : null}
-      {failures.map((replica) => (
-        <Failure key={replica.id} title={`Replica ${replica.ordinal}`} problem={replica.error} />
-      ))}
     </Card>
   );
 }

@@ -9,10 +9,10 @@ import type { EventItem } from "@/api/types";
 import { Card } from "@/components/card";
 import { CopyButton } from "@/components/copy";
 import { EmptyState } from "@/components/empty-state";
+import { EventMark } from "@/components/event-mark";
 import { ProblemCard } from "@/components/problem-card";
 import { Segmented } from "@/components/segmented";
 import { SkeletonRows } from "@/components/skeleton";
-import { ToneIcon } from "@/components/status";
 import { Time } from "@/components/time";
 import toolbar from "@/components/toolbar.module.css";
 import { useEvents } from "@/live/hooks";
@@ -49,7 +49,7 @@ function Details({ event }: { event: EventItem }) {
         </table>
       ) : null}
       <dl className={classes["facts"]}>
-        {[["event", String(event.seq)], ["kind", event.verb], ...facts].map(([name, value]) => (
+        {[["Event", String(event.seq)], ["Kind", event.verb], ...facts].map(([name, value]) => (
           <div key={name}>
             <dt>{name}</dt>
             <dd className="mono">{value}</dd>
@@ -72,11 +72,7 @@ function Row({ event, open, onToggle }: { event: EventItem; open: boolean; onTog
       <button type="button" className={classes["row"]} aria-expanded={open} onClick={onToggle}>
         {open ? <IconChevronDown size={14} aria-hidden /> : <IconChevronRight size={14} aria-hidden />}
         <Time at={event.at} />
-        {event.severity === "info" ? (
-          <span className={classes["dot"]} role="img" aria-label="info" />
-        ) : (
-          <ToneIcon tone={event.severity === "error" ? "error" : "warn"} label={event.severity} size={14} />
-        )}
+        <EventMark event={event} />
         <span className={classes["message"]}>{event.message}</span>
         <span className="secondary">{event.actor ? `by ${event.actor}` : ""}</span>
       </button>

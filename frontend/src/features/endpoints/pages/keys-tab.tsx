@@ -43,7 +43,7 @@ export function KeysTab() {
         )
       }
     >
-      {refusal ? <p className={classes["note"]}>{refusal} to see or replace keys.</p> : null}
+      {refusal ? <p className={classes["refusal"]}>{refusal} to see or replace keys.</p> : null}
       {reveal.error ? <ProblemCard error={reveal.error} title="The keys could not be read" onRetry={() => reveal.mutate()} /> : null}
       <div className={classes["rows"]}>
         {KINDS.map((item) => (

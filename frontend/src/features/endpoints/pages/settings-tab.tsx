@@ -44,6 +44,7 @@ export function SettingsTab() {
           autosize
           minRows={2}
           maxRows={8}
+          disabled={refusal !== undefined}
           value={description}
           onChange={(event) => setDescription(event.currentTarget.value)}
         />
@@ -65,7 +66,7 @@ export function SettingsTab() {
             mt={8}
             disabled={refusal !== undefined}
             label="Tokens"
-            description="Each works for 30 to 60 minutes; who may deploy may ask for one."
+            description="Each works for 30 to 60 minutes; whoever may deploy may ask for one."
           />
         </Radio.Group>
         <p className={classes["text"]}>Both are checked at the gateway by their hash, and act within five seconds.</p>

@@ -1,15 +1,18 @@
 /** Two versions side by side: what clients notice, which files differ, how the configurations differ. */
 import { Select } from "@mantine/core";
+import { IconUpload } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { lazy, Suspense, useState } from "react";
 import { modelVersionQuery, modelVersionsQuery } from "@/api/models";
 import type { ModelVersion } from "@/api/types";
+import { paths } from "@/app/paths";
 import { Card } from "@/components/card";
 import { type Column, DataTable } from "@/components/data-table";
 import { EmptyState } from "@/components/empty-state";
 import { bytes } from "@/components/format";
 import { ProblemCard } from "@/components/problem-card";
+import { RefusingLink } from "@/components/refusing-button";
 import { SkeletonRows } from "@/components/skeleton";
 import { Status, type Tone, ToneIcon } from "@/components/status";
 import {
@@ -49,7 +52,15 @@ export function CompareTab() {
   if (versions.data && others.length === 0) {
     return (
       <Card>
-        <EmptyState title="There is only one version" detail="Upload another one under the same name to compare them." />
+        <EmptyState
+          title="There is only one version"
+          detail="Upload another one under the same name to compare them."
+          action={
+            <RefusingLink needs="deploy" link={paths.deploy()} leftSection={<IconUpload size={15} />}>
+              Upload a version
+            </RefusingLink>
+          }
+        />
       </Card>
     );
   }

@@ -296,7 +296,7 @@ function Typed({ value, onChange }: { value: string; onChange: (text: string) =>
   }
   return (
     <ListFilter
-      label="Search models"
+      label="Filter models"
       value={text}
       onChange={(next) => {
         setText(next);
@@ -311,8 +311,8 @@ function TagFilter({ value, onChange }: { value: string; onChange: (tag: string)
   return (
     <TextInput
       aria-label="Tag"
-      placeholder="team=vision"
-      w={150}
+      placeholder="Tag, as team=vision"
+      w={170}
       value={text}
       onChange={(event) => setText(event.currentTarget.value)}
       onBlur={() => onChange(text.trim())}

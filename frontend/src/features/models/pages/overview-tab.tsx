@@ -140,14 +140,14 @@ export function OverviewTab() {
         <Facts version={version} />
         <WordsCard
           key={`version ${version.version}`}
-          title="Words for this version"
+          title="Description of this version"
           words={{ description: version.description, tags: version.tags }}
           save={(words) => updateVersion(name, version.version, words)}
           recipe={(words) => wordsRecipe(name, version.version, words)}
         />
         <WordsCard
           key={`model ${name}`}
-          title={`Words for all of ${name}`}
+          title={`Description of ${name}, all versions`}
           words={{ description: model.description, tags: model.tags }}
           save={(words) => updateModel(name, words)}
           recipe={(words) => wordsRecipe(name, null, words)}

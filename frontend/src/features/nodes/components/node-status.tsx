@@ -7,6 +7,12 @@ import { Status } from "@/components/status";
 const rule = (node: NodeItem) =>
   `Last report ${ageText(node.age_s)}; suspect after ${node.rule.suspect_after_s} s, offline after ${node.rule.offline_after_s} s`;
 
+const CONDITION_WORDS: Record<NodeItem["conditions"][number]["code"], string> = {
+  ClockSkew: "Clock differs",
+  VersionSkew: "Version differs",
+  DiskPressure: "Disk nearly full",
+};
+
 export function NodeStatus({ node }: { node: NodeItem }) {
   return (
     <span style={{ display: "inline-flex", flexWrap: "wrap", gap: 6 }}>
@@ -17,7 +23,7 @@ export function NodeStatus({ node }: { node: NodeItem }) {
         <Status state="cordoned" tone="warn" title="It keeps what it runs but takes nothing new" />
       ) : null}
       {node.conditions.map((condition) => (
-        <Status key={condition.code} state={condition.code} tone="warn" title={condition.message} />
+        <Status key={condition.code} state={CONDITION_WORDS[condition.code]} tone="warn" title={condition.message} />
       ))}
     </span>
   );

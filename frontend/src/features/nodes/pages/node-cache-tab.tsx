@@ -43,7 +43,7 @@ const COLUMNS: Column<CachedBlob>[] = [
   {
     id: "use",
     header: "Use",
-    width: 130,
+    width: 110,
     cell: (row) =>
       row.in_use ? (
         <Status plain state="in use" tone="ok" title="A replica runs it: it stays" />
@@ -51,15 +51,16 @@ const COLUMNS: Column<CachedBlob>[] = [
         <Status plain state="may go" tone="idle" title="No replica runs it: it goes when room is needed, longest unused first" />
       ),
   },
-  { id: "used", header: "Last wanted", align: "right", width: 160, cell: (row) => <Time at={row.used_at} /> },
+  { id: "used", header: "Last wanted", align: "right", width: 160, hideBelow: "sm", cell: (row) => <Time at={row.used_at} /> },
   {
     id: "sha",
     header: "Checksum",
     hideBelow: "md",
     width: 170,
     cell: (row) => (
-      <span className="mono">
-        {row.sha256.slice(0, 12)} <CopyButton text={row.sha256} label={`checksum ${row.sha256.slice(0, 12)}`} />
+      <span className={`mono ${classes["copied"] ?? ""}`}>
+        {row.sha256.slice(0, 12)}
+        <CopyButton text={row.sha256} label={`checksum ${row.sha256.slice(0, 12)}`} />
       </span>
     ),
   },
@@ -89,7 +90,7 @@ export function NodeCacheTab() {
   return (
     <div className={classes["stack"]}>
       <Room info={node.info} />
-      <div>
+      <div className={classes["narrow"]}>
         <div className={toolbar["toolbar"]}>
           <ListFilter
             label="Checksum begins with"

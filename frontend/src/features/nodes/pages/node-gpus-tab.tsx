@@ -37,7 +37,7 @@ function GpuCard({ gpu, node, course }: { gpu: Gpu; node: NodeItem; course: Metr
   // Null: whatever the node has.
   const users = node.replicas.filter((replica) => replica.gpus === null || replica.gpus.includes(gpu.uuid));
   return (
-    <Card title={`GPU ${gpu.index}`} hint={gpu.name}>
+    <Card title={`GPU ${gpu.index}`} hint={gpu.driver_version ? `${gpu.name}, driver ${gpu.driver_version}` : gpu.name}>
       <div className={classes["readings"]}>
         {readingsOf(gpu, node.name, course).map((reading) => (
           <Panel key={reading.id} reading={reading} gpu={gpu} />
@@ -56,7 +56,6 @@ function GpuCard({ gpu, node, course }: { gpu: Gpu; node: NodeItem; course: Metr
       </ul>
       <p className={`secondary mono ${classes["uuid"]}`}>
         {gpu.uuid}
-        {gpu.driver_version ? <span>{`driver ${gpu.driver_version}`}</span> : null}
         <CopyButton text={gpu.uuid} label="GPU id" />
       </p>
     </Card>

@@ -63,7 +63,7 @@ export function NodeLayout() {
         tabs={[
           { label: "Overview", link: paths.nodeTab(name, "overview") },
           { label: "GPUs", link: paths.nodeTab(name, "gpus"), count: node.info.gpus.length },
-          { label: "Models", link: paths.nodeTab(name, "models"), count: node.replicas.length },
+          { label: "Replicas", link: paths.nodeTab(name, "models"), count: node.replicas.length },
           { label: "Cache", link: paths.nodeTab(name, "cache") },
           { label: "Logs", link: paths.nodeTab(name, "logs") },
         ]}

@@ -169,7 +169,7 @@ export function NodesPage() {
               options={[
                 { value: "all", label: "All" },
                 { value: "online", label: "Online" },
-                { value: "closed", label: "Closed" },
+                { value: "closed", label: "Cordoned, draining" },
                 { value: "lost", label: "Not heard from" },
               ]}
               onChange={(status) => set({ status: status === "all" ? "" : status })}

@@ -96,7 +96,7 @@ export function FirstSteps({ overview }: { overview: Overview }) {
             Deploy sample model
           </RefusingButton>
           <RefusingLink needs="operate" link={paths.joinNode()} size="sm" variant="default">
-            Add a node
+            Join a node
           </RefusingLink>
         </div>
         <Installation overview={overview} />

@@ -42,6 +42,7 @@ const COLUMNS: Column<InstanceType>[] = [
     hideBelow: "md",
     cell: (row) => (
       <span className={classes["chips"]} title={row.aliases.join(", ")}>
+        {row.aliases.length === 0 ? <span className="muted">–</span> : null}
         {row.aliases.slice(0, 2).map((alias) => (
           <Chip key={alias} mono>
             {alias}
