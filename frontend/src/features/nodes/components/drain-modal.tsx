@@ -10,7 +10,7 @@ import { type Column, DataTable } from "@/components/data-table";
 import { notifyDone } from "@/components/notify";
 import { ProblemCard } from "@/components/problem-card";
 import { SkeletonRows } from "@/components/skeleton";
-import { Status } from "@/components/status";
+import { ToneIcon } from "@/components/status";
 import { drainSummary } from "../drain-summary";
 import { drainRecipe } from "../recipes";
 import classes from "./drain-modal.module.css";
@@ -30,7 +30,13 @@ const COLUMNS: Column<DrainMove>[] = [
     header: "Goes to",
     cell: (row) => (
       <>
-        {row.to === null ? <Status plain state={row.why_not || "nowhere"} tone="error" /> : row.to}
+        {row.to === null ? (
+          <span className={classes["nowhere"]}>
+            <ToneIcon tone="error" label="Nowhere to go" size={14} /> {row.why_not || "nowhere"}
+          </span>
+        ) : (
+          row.to
+        )}
         {row.waits_for ? <div className="secondary">{`when ${row.waits_for} no more`}</div> : null}
       </>
     ),
