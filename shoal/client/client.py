@@ -25,6 +25,7 @@ from shoal.client.types import (
     SessionInfo,
     TryLoad,
     Upload,
+    VersionSummary,
 )
 from shoal.client.uploads import OnBytes
 
@@ -86,7 +87,7 @@ class Client(Administration, Deployments):
     def get_model(self, name: str) -> Model:
         return cast(Model, self._get(f"/models/{quoted(name)}"))
 
-    def list_model_versions(self, name: str) -> list[ModelVersion]:
+    def list_model_versions(self, name: str) -> list[VersionSummary]:
         return list(self._items(f"/models/{quoted(name)}/versions"))
 
     def get_model_version(self, name: str, version: int | str = "latest") -> ModelVersion:

@@ -55,13 +55,15 @@ class RepoModel(TypedDict):
     config_effective: str
 
 
-class ModelVersion(TypedDict):
+class VersionSummary(TypedDict):
+    """As lists show a version: its files are counted, not named."""
+
     model: str
     version: int
     type: str
     digest: str
     size: int
-    manifest: list[dict[str, Any]]
+    file_count: int
     source_filename: str
     description: str
     tags: dict[str, str]
@@ -76,6 +78,10 @@ class ModelVersion(TypedDict):
     used_by: list[str]
 
 
+class ModelVersion(VersionSummary):
+    manifest: list[dict[str, Any]]  # {path, size, sha256}
+
+
 class Model(TypedDict):
     name: str
     description: str
@@ -84,7 +90,7 @@ class Model(TypedDict):
     archived: bool
     created_at: str
     updated_at: str
-    latest: ModelVersion | None
+    latest: VersionSummary | None
     used_by: list[str]
 
 

@@ -171,12 +171,13 @@ class ModelOperations:
             return None
         files = _files(package, listed_files) if versions else []
         for version in versions:
-            if number not in (None, version["version"]):
+            if number not in (None, version["version"]) or version["file_count"] != len(files):
                 continue
-            manifest = sorted((entry["path"], entry["sha256"]) for entry in version["manifest"])
+            shown = self._client.get_model_version(name, version["version"])
+            manifest = sorted((entry["path"], entry["sha256"]) for entry in shown["manifest"])
             hashes = sorted(sha256 for _, sha256 in manifest)
             if manifest == files or (len(files) == 1 and hashes == [files[0][1]]):
-                return version
+                return shown
         return None
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, Final, cast
 
-from shoal.client.types import Deployment, Endpoint, ModelVersion
+from shoal.client.types import Deployment, Endpoint, VersionSummary
 from shoal.entities import (
     KubernetesOnlineDeployment,
     KubernetesOnlineEndpoint,
@@ -157,7 +157,7 @@ def deployment_of(shown: Deployment) -> OnlineDeployment:
     return deployment
 
 
-def model_of(shown: ModelVersion) -> Model:
+def model_of(shown: VersionSummary) -> Model:
     said = dict(shown.get("declared") or {})
     values = {
         "type": shown.get("type"),

@@ -230,7 +230,7 @@ class FakeServer:
     def _versions(self, request: httpx.Request, name: str) -> httpx.Response:
         if name not in self.models:
             return problem(404, "ModelNotFound", f"No model {name}")
-        return page(request, self.models[name])
+        return page(request, [summary(row) for row in self.models[name]])
 
     def _version(self, name: str, which: str) -> dict[str, Any] | None:
         rows = [row for row in self.models.get(name, []) if not row["archived"] or which.isdigit()]
@@ -409,6 +409,12 @@ def problem(status: int, code: str, title: str, **extra: Any) -> httpx.Response:
               "hints": ["Look again."], **extra},
         headers={"Content-Type": "application/problem+json"},
     )  # fmt: skip
+
+
+def summary(version: dict[str, Any]) -> dict[str, Any]:
+    """As lists show a version: its files are counted, not named."""
+    shown = {key: value for key, value in version.items() if key != "manifest"}
+    return {**shown, "file_count": len(version["manifest"])}
 
 
 def page(request: httpx.Request, items: list[dict[str, Any]]) -> httpx.Response:
