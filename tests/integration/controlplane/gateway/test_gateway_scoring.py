@@ -390,6 +390,32 @@ def test_a_replica_that_only_says_it_is_ready_is_left_alone(
     assert set(statuses) == {200}, statuses  # tried again at the other one meanwhile
 
 
+def test_what_is_tried_again_reaches_another_replica_however_busy_that_one_is(
+    gateway: Gateway, upstreams: Launch
+) -> None:
+    """The least busy replica is the one that breaks its requests: picked by that alone, it would
+    be tried again and again until no try is left."""
+    flaky, busy = upstreams("flaky"), upstreams("busy")
+    one = deployment("blue", 100, busy, timeout_ms=60_000)
+    gateway.apply(digits(one))
+    slow = "/endpoints/digits/v2/models/sleep/infer"
+    with gateway.client() as client, concurrent.futures.ThreadPoolExecutor(4) as pool:
+        held = [
+            pool.submit(client.post, slow, headers={"x-sleep-ms": "60000"}, timeout=60)
+            for _ in range(4)
+        ]
+        wait_until(
+            lambda: client.get("/endpoints/digits/v2").json()["asleep"] == 4, "one replica is busy"
+        )
+        gateway.apply(digits(deployment("blue", 100, flaky, busy, timeout_ms=60_000)))
+        path = "/endpoints/digits/v2/models/m/infer"
+        statuses = Counter(client.post(path, content=b"x").status_code for _ in range(400))
+        flaky.kill()
+        busy.kill()
+    assert {each.result().status_code for each in held} == {503}  # they had been held all along
+    assert statuses == {200: 400}
+
+
 def test_with_no_replica_left_the_answer_is_503_in_json(
     gateway: Gateway, upstreams: Launch
 ) -> None:

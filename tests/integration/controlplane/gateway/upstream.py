@@ -1,11 +1,13 @@
 """A stand-in for one runtime replica: HTTP/1 and gRPC, both telling its name.
 
 A program, so that a test can kill it: ``python upstream.py NAME`` prints its ports as JSON.
-``POST /v2/models/sleep/infer`` waits ``x-sleep-ms`` milliseconds first. One whose name begins with
-"broken" says that it is ready, and hangs up on every inference.
+``POST /v2/models/sleep/infer`` waits ``x-sleep-ms`` milliseconds first; answers say how many wait
+so. One whose name begins with "broken" says that it is ready, and hangs up on every inference; one
+whose name begins with "flaky" answers every fifth.
 """
 
 import asyncio
+import itertools
 import json
 import sys
 
@@ -47,6 +49,23 @@ class Servicer(service_pb2_grpc.GRPCInferenceServiceServicer):
         return service_pb2.RepositoryIndexResponse()
 
 
+inferences = itertools.count(1)
+asleep: set[object] = set()
+
+
+def hangs_up(name: str) -> bool:
+    return name.startswith("broken") or (name.startswith("flaky") and next(inferences) % 5 != 0)
+
+
+async def sleep(seconds: float) -> None:
+    me = object()
+    asleep.add(me)
+    try:
+        await asyncio.sleep(seconds)
+    finally:
+        asleep.discard(me)
+
+
 async def serve_http(name: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     try:
         while True:
@@ -58,10 +77,10 @@ async def serve_http(name: str, reader: asyncio.StreamReader, writer: asyncio.St
                 if ":" in line
             }
             body = await read_body(reader, headers)
-            if name.startswith("broken") and path.endswith("/infer"):
+            if path.endswith("/infer") and hangs_up(name):
                 return
             if "/sleep/" in path:
-                await asyncio.sleep(int(headers.get("x-sleep-ms", "0")) / 1000)
+                await sleep(int(headers.get("x-sleep-ms", "0")) / 1000)
             content = json.dumps(
                 {
                     "replica": name,
@@ -69,6 +88,7 @@ async def serve_http(name: str, reader: asyncio.StreamReader, writer: asyncio.St
                     "path": path,
                     "headers": headers,
                     "received": len(body),
+                    "asleep": len(asleep),
                 }
             ).encode()
             writer.write(
