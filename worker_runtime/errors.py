@@ -12,6 +12,7 @@ RuntimeFault
 ├── Internal
 │   ├── FileUnreadable     a file that a configuration names and that cannot be read
 │   └── BackendFailed      the backend raised while it executed a batch
+│       └── GpuMemoryFull  the memory of a GPU ran out meanwhile
 ├── Unsupported            known to the protocol, not offered here
 └── Unavailable            right request, wrong moment
     ├── QueueFull
@@ -123,6 +124,10 @@ class FileUnreadable(Internal):
 
 
 class BackendFailed(Internal):
+    pass
+
+
+class GpuMemoryFull(BackendFailed):
     pass
 
 

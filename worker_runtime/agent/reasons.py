@@ -1,8 +1,7 @@
 """Pure: what a runtime says of a model that it cannot load, as a code and what helps."""
 
-import re
-
 from worker_runtime.agent.failure import ReplicaFailed
+from worker_runtime.types.gpu_memory import gpu_memory_ran_out
 
 CORRECT_IT = "Correct the model or its configuration, then deploy the new version."
 NO_GPU = (
@@ -13,15 +12,6 @@ GPU_FULL = (
     "Free memory of the node's GPUs: nvidia-smi names who holds it.",
     "Lower count in instance_group, or the largest batch; or quantise the model.",
     "Deploy to a node, or with an instance type, whose GPUs have more memory.",
-)
-# A line must say both: memory alone may be the machine's, a GPU alone any other trouble.
-_MEMORY = re.compile(
-    r"out[ _]?of[ _]?memory|ALLOC_FAILED|cudaErrorMemoryAllocation|\bOOM\b"
-    r"|failed to allocate|could not allocate",
-    re.IGNORECASE,
-)
-_ON_A_GPU = re.compile(
-    r"\bcuda|\bcublas|\bcudnn|\bhip\b|\bgpu(?![a-z])|\bTensorRT\b|resizePhysical", re.IGNORECASE
 )
 
 
@@ -42,7 +32,3 @@ def load_failed(model: str, reason: str) -> ReplicaFailed:
         detail=reason,
         hints=(NO_GPU, CORRECT_IT) if missing else (CORRECT_IT,),
     )
-
-
-def gpu_memory_ran_out(reason: str) -> bool:
-    return any(_MEMORY.search(line) and _ON_A_GPU.search(line) for line in reason.splitlines())

@@ -84,6 +84,7 @@ class Statistics:
     cache_miss_count: int = 0
     cache_miss_ns: int = 0
     last_inference_ms: int = 0
+    gpu_out_of_memory_count: int = 0  # executions
     load_duration_s: float = 0.0
     failures: dict[FailureReason, int] = field(
         default_factory=lambda: dict.fromkeys(FailureReason, 0)

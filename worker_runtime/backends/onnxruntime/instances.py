@@ -62,7 +62,7 @@ class BoundInstance:
             session.run_with_iobinding(binding, self._options)
             arrays: list[Array] = binding.copy_outputs_to_cpu()
         except Exception as error:  # why so wide: as above
-            raise execution_fault(error) from error
+            raise execution_fault(error, on_gpu=True) from error
         return arrays
 
     def close(self) -> None:
@@ -93,7 +93,7 @@ class GraphInstance(BoundInstance):
             try:
                 return fixed.run(self._session, inputs)
             except Exception as error:  # why so wide: as above
-                raise execution_fault(error) from error
+                raise execution_fault(error, on_gpu=True) from error
         found = super().execute(inputs, outputs)
         if len(self._fixed) < _MOST_GRAPHS:
             self._fixed[key] = _Fixed(

@@ -9,9 +9,9 @@ from typing import Any
 import onnxruntime as ort
 
 from worker_runtime.backends.base import LoadSpec
-from worker_runtime.backends.onnxruntime.providers import CPU, WHEELS, Provider
+from worker_runtime.backends.onnxruntime.providers import CPU, CUDA, TENSORRT, WHEELS, Provider
 from worker_runtime.backends.values import as_flag, as_integer, bad_value
-from worker_runtime.errors import BackendFailed, LoadFailed, Problem
+from worker_runtime.errors import BackendFailed, GpuMemoryFull, LoadFailed, Problem
 
 _ERROR = re.compile(r"\[ONNXRuntimeError\] : (\d+) : \w+ : (.*)", re.DOTALL)
 _NO_MEMORY = re.compile(
@@ -87,7 +87,8 @@ def open_session(path: Path, options: Any, providers: Sequence[Provider], name: 
             session = ort.InferenceSession(str(path), options, providers=list(providers))
     # why so wide: ONNX Runtime's exceptions share no base class but Exception.
     except Exception as error:
-        raise _refused(error, name) from error
+        on_gpu = any(provider in (CUDA, TENSORRT) for provider, _ in providers)
+        raise _refused(error, name, on_gpu=on_gpu) from error
     started = session.get_providers()
     for provider, _ in providers:
         # why: ONNX Runtime only logs it, and then runs the model on the CPU.
@@ -101,11 +102,12 @@ def open_session(path: Path, options: Any, providers: Sequence[Provider], name: 
     return session
 
 
-def execution_fault(error: Exception) -> BackendFailed:
+def execution_fault(error: Exception, *, on_gpu: bool = False) -> BackendFailed:
     """What an execution raised, as Triton tells it; a lack of memory in plain words as well."""
     text = told(error)
     if _NO_MEMORY.search(text):
-        return BackendFailed(f"out of memory while the model ran; try smaller batches: {text}")
+        kind = GpuMemoryFull if on_gpu else BackendFailed  # its words are the same for both
+        return kind(f"out of memory while the model ran; try smaller batches: {text}")
     return BackendFailed(text)
 
 
@@ -127,10 +129,11 @@ def _require(providers: Sequence[Provider], name: str) -> None:
             raise LoadFailed(message, Problem("BackendUnsupported", message, model=name))
 
 
-def _refused(error: Exception, name: str) -> LoadFailed:
+def _refused(error: Exception, name: str, *, on_gpu: bool = False) -> LoadFailed:
     text = told(error)
     if _NO_MEMORY.search(text):
-        message = f"failed to load model '{name}': out of memory: {text}"
+        where = " on the GPU" if on_gpu else ""
+        message = f"failed to load model '{name}': out of memory{where}: {text}"
         problem = Problem(
             "ModelLoadFailed", message, model=name, hints=("fewer instances, or a smaller model",)
         )

@@ -16,6 +16,7 @@ from worker_runtime.backends.pytorch.tensors import to_numpy, to_torch
 from worker_runtime.errors import (
     BackendFailed,
     ConfigInvalid,
+    GpuMemoryFull,
     LoadFailed,
     Problem,
     RuntimeFault,
@@ -79,7 +80,7 @@ class TorchInstance:
             raise
         except torch.cuda.OutOfMemoryError as error:
             torch.cuda.empty_cache()
-            raise BackendFailed(
+            raise GpuMemoryFull(
                 f"out of memory while the model ran; try smaller batches: {error}"
             ) from error
         except Exception as error:  # why so wide: modules raise whatever they like

@@ -15,7 +15,14 @@ import torch
 
 from worker_runtime.backends.base import Array
 from worker_runtime.backends.tensorrt.graphs import CapturedGraph, GraphSpec, wanted_graphs
-from worker_runtime.errors import BackendFailed, InvalidArgument, LoadFailed, Problem, Unavailable
+from worker_runtime.errors import (
+    BackendFailed,
+    GpuMemoryFull,
+    InvalidArgument,
+    LoadFailed,
+    Problem,
+    Unavailable,
+)
 from worker_runtime.types.graph import GraphTensor, ModelGraph
 
 logger = logging.getLogger(__name__)
@@ -161,7 +168,7 @@ class EngineInstance:
                 return self._run(self._context_for(inputs), inputs, outputs)
         except torch.cuda.OutOfMemoryError as error:
             torch.cuda.empty_cache()
-            raise BackendFailed(f"TensorRT: out of memory on the GPU: {error}") from error
+            raise GpuMemoryFull(f"TensorRT: out of memory on the GPU: {error}") from error
 
     def _run(self, context: Any, inputs: dict[str, Array], outputs: Sequence[str]) -> list[Array]:
         moved = self._moved(inputs)  # why kept: its memory must live until the stream is done

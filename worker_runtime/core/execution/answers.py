@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from time import monotonic_ns, time_ns
 
 from worker_runtime.core.statistics import FailureReason, Statistics
-from worker_runtime.errors import BackendFailed, RuntimeFault
+from worker_runtime.errors import BackendFailed, GpuMemoryFull, RuntimeFault
+from worker_runtime.types.gpu_memory import gpu_memory_ran_out
 from worker_runtime.types.request import Arrays, InferRequest, Response
 
 logger = logging.getLogger(__name__)
@@ -24,6 +25,7 @@ class Answers:
 
     def __init__(self, statistics: Statistics) -> None:
         self.statistics = statistics
+        self._full_at = -1  # start of the last execution for which a GPU had no memory
 
     def awaits(self, request: InferRequest) -> bool:  # noqa: ARG002 # for those that tell apart
         """Somebody waits for its answer; a scheduler may fill up batches with what nobody sent."""
@@ -64,6 +66,14 @@ class Answers:
         """Count the failure and tell it."""
         self.statistics.failed(reason, monotonic_ns() - request.arrived_ns)
         self.tell(request, fault)
+
+    def execution_failed(self, fault: RuntimeFault, start: int) -> None:
+        """Count an execution, begun at `start`, whose GPU had no memory left for it; once."""
+        if start == self._full_at:
+            return
+        if isinstance(fault, GpuMemoryFull) or gpu_memory_ran_out(str(fault)):
+            self._full_at = start
+            self.statistics.gpu_out_of_memory_count += 1
 
     def tell(self, request: InferRequest, fault: RuntimeFault) -> None:
         """Tell a failure that is counted already, or does not count."""

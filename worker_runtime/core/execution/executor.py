@@ -76,6 +76,7 @@ class Executor:
         answers = self._answers
         if outcome is None:
             fault = fault or BackendFailed("the model gave no outputs")
+            answers.execution_failed(fault, times[0])
             for request in batch:
                 answers.fail(request, fault, FailureReason.BACKEND)
             return
@@ -125,7 +126,9 @@ class Executor:
                     arrays = self._all_checked(recipe.outputs, arrays, plan.rows)
                     break
         except Exception as error:  # why so wide: a model's errors belong to its requests
-            self._answers.fail(request, as_fault(error), FailureReason.BACKEND)
+            fault = as_fault(error)
+            self._answers.execution_failed(fault, start)
+            self._answers.fail(request, fault, FailureReason.BACKEND)
             return monotonic_ns() - start
         end = monotonic_ns()
         request.timings = times = (start, fed, computed, end)

@@ -69,6 +69,7 @@ class RaggedExecutor(Executor):
     ) -> None:
         if outcome is None:
             fault = fault or BackendFailed("the model gave no outputs")
+            self._answers.execution_failed(fault, times[0])
             for request in batch:
                 self._answers.fail(request, fault, FailureReason.BACKEND)
             return

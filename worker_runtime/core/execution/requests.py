@@ -276,11 +276,12 @@ class RequestExecutor:
             if call.again and not call.over:
                 self._send_again(call)
             elif self._decoupled:
-                self._release(call)
+                self._release(call, times)
             elif call.raised is not None:
+                answers.execution_failed(call.raised, times[0])
                 answers.fail(call.request, call.raised, FailureReason.BACKEND)
             else:
-                self._answer(call)
+                self._answer(call, times)
 
     def _send_again(self, call: ActiveRequest) -> None:
         call.ended = True  # whatever is still sent in its name comes too late
@@ -293,10 +294,11 @@ class RequestExecutor:
         )
         self._answers.fail(call.request, fault, FailureReason.BACKEND)
 
-    def _answer(self, call: ActiveRequest) -> None:
+    def _answer(self, call: ActiveRequest, times: Times) -> None:
         """The one answer of a request whose model is not decoupled."""
         request, response = call.request, call.answer
         if response is not None and response.error is not None:
+            self._answers.execution_failed(response.error, times[0])
             self._answers.tell(request, response.error)
         elif response is not None and self._plain(request, response):
             self._answers.deliver(request, response.arrays)
@@ -314,13 +316,14 @@ class RequestExecutor:
             )
         )
 
-    def _release(self, call: ActiveRequest) -> None:
+    def _release(self, call: ActiveRequest, times: Times) -> None:
         """The batch of a decoupled request is over; the request may not be."""
         call.released = True
         if not self._answers.awaits(call.request):
             call.ended = True
         elif call.raised is not None and not call.ended:
             call.ended = True
+            self._answers.execution_failed(call.raised, times[0])
             self._answers.fail(call.request, call.raised, FailureReason.BACKEND)
         elif not call.ended:
             self.open += 1
@@ -334,6 +337,8 @@ class RequestExecutor:
                 continue
             if end is not None:
                 statistics.responded(number, end, times)
+                if end is ResponseEnd.FAIL and response is not None and response.error is not None:
+                    self._answers.execution_failed(response.error, times[0])
                 if not number and statistics.first_response is not None:
                     statistics.first_response.observe_ns(times[2] - call.request.arrived_ns)
             if call.ended or (response is None and not final):

@@ -257,6 +257,10 @@ NO_MEMORY = (
 def test_a_lack_of_memory_is_said_plainly(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fault = sessions.execution_fault(RuntimeError(NO_MEMORY))
     assert str(fault).startswith("out of memory while the model ran; try smaller batches: onnx run")
+    assert not isinstance(fault, GpuMemoryFull)
+    on_gpu = sessions.execution_fault(RuntimeError(NO_MEMORY), on_gpu=True)
+    assert isinstance(on_gpu, GpuMemoryFull)
+    assert str(on_gpu) == str(fault)
 
     def refuse(*_: Any, **__: Any) -> None:
         raise RuntimeError(NO_MEMORY)
