@@ -30,6 +30,7 @@ from worker_runtime.backends.onnxruntime.providers import (
 from worker_runtime.errors import (
     BackendFailed,
     ConfigInvalid,
+    GpuMemoryFull,
     InvalidArgument,
     LoadFailed,
     Unavailable,
