@@ -107,7 +107,8 @@ class ObservedReplica:
     memory_bytes: int = 0
     started_at: float = 0.0
     load_seconds: float = 0.0
-    error: Problem | None = None
+    error: Problem | None = None  # of one that is ready: what should not stay so
+    gpu_needed_bytes: int = 0  # of a load without memory: one of its GPUs had to have so much free
     configs: dict[str, Any] = field(default_factory=dict)  # of a ready trial: model -> config
     log: str = ""  # of a ready trial: its last lines
 

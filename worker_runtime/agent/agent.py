@@ -76,6 +76,7 @@ class Agent:
             environment=settings.inherited,
             changed=self._note_change,
             runtime=runtime,
+            strain=settings.strain,
         )
         self._fleet = Fleet(settings.folder / "replicas", host)
         self._poll_s = 2.0
@@ -218,6 +219,7 @@ class Agent:
                 except (httpx.HTTPError, ValueError) as error:
                     logger.debug("No sample of %s: %s", replica.replica_id, error)
                     continue
+                self._fleet.sampled(replica.replica_id, seen.pid, models)
                 memory, seconds = await asyncio.to_thread(usage, seen.pid)
                 samples.append(
                     ReplicaSample(

@@ -6,7 +6,7 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
-from wire.messages import DesiredReplica, DesiredState, ObservedReplica
+from wire.messages import DesiredReplica, DesiredState, ModelCounters, ObservedReplica
 from worker_runtime.agent import process, staging
 from worker_runtime.agent.journal import Entry, ReplicaFolder
 from worker_runtime.agent.logs import LogTail
@@ -100,6 +100,11 @@ class Fleet:
             for runner in self._runners.values()
             if runner.observed.metrics_port and not runner.replica.trial
         ]
+
+    def sampled(self, replica_id: str, pid: int, models: tuple[ModelCounters, ...]) -> None:
+        """The counters of one runtime, just scraped."""
+        if (runner := self._runners.get(replica_id)) is not None:
+            runner.sampled(pid, models)
 
     async def leave(self) -> None:
         """End all watching; the processes run on."""

@@ -30,6 +30,20 @@ def gpus() -> tuple[GpuInfo, ...]:
     return tuple(gpu for gpu in found if gpu is not None)
 
 
+def free_bytes(found: tuple[GpuInfo, ...], visible: str | None) -> int:
+    """Of the fullest GPU that a process may use; 0 where there is none.
+
+    ``visible`` is its CUDA_VISIBLE_DEVICES: UUIDs or numbers; None: it sees all.
+    """
+    wanted = None if visible is None else {name.strip() for name in visible.split(",")}
+    free = [
+        gpu.memory_total_bytes - gpu.memory_used_bytes
+        for gpu in found
+        if wanted is None or gpu.uuid in wanted or str(gpu.index) in wanted
+    ]
+    return min(free, default=0)
+
+
 def _gpu(nvml: Any, index: int, driver: str) -> GpuInfo | None:
     try:
         device = nvml.nvmlDeviceGetHandleByIndex(index)

@@ -7,11 +7,11 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from wire.messages import DesiredReplica, ObservedReplica, Problem
-from worker_runtime.agent import health, launch, process, staging, trial
+from wire.messages import DesiredReplica, ModelCounters, ObservedReplica, Problem
+from worker_runtime.agent import gpus, health, launch, process, staging, trial
 from worker_runtime.agent.backoff import Backoff
 from worker_runtime.agent.cache import BlobCache
 from worker_runtime.agent.failure import ReplicaFailed, size
@@ -20,6 +20,8 @@ from worker_runtime.agent.launch import RUNTIME, RuntimeCrashed
 from worker_runtime.agent.logs import last_lines, masked
 from worker_runtime.agent.probe import Ports, RuntimeProbe, listening, read_ports
 from worker_runtime.agent.process import ProcessIdentity
+from worker_runtime.agent.strain import Strain, StrainRule
+from worker_runtime.types.gpu_memory import gpu_bytes_wanted
 
 logger = logging.getLogger(__name__)
 
@@ -29,6 +31,7 @@ LIVE_INTERVAL_S = 5.0
 SILENCE_LIMIT_S = 60.0  # a runtime that has not answered for so long is killed and started again
 LONG_RUN_S = 60.0
 NO_PROCESS = {"pid": 0, "http_port": 0, "grpc_port": 0, "metrics_port": 0}
+COMING_UP = ("starting", "loading", "warming")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,9 @@ class Host:
     changed: Callable[[], None]  # called after each change worth a report
     runtime: tuple[str, ...] = RUNTIME
     crash_delay_s: float = 0.5
+    strain: StrainRule = field(default_factory=StrainRule)
+    # replica id -> its state: what it has yet to take of a GPU cannot be told from the others'
+    states: dict[str, str] = field(default_factory=dict)
 
 
 class ReplicaRunner:
@@ -77,6 +83,8 @@ class ReplicaRunner:
             started_at=adopt.started_at if adopt else 0.0,
             load_seconds=adopt.load_seconds if adopt else 0.0,
         )
+        self._strain = Strain(host.strain, fresh=False)
+        self._gpu_free = 0  # when the runtime was started, and no other one was on its way
         self._crashes: deque[float] = deque(maxlen=CRASH_LIMIT)
         self._task = asyncio.create_task(self._run(), name=f"replica {replica.replica_id}")
 
@@ -87,6 +95,17 @@ class ReplicaRunner:
     @property
     def process(self) -> ProcessIdentity | None:
         return self._process
+
+    def sampled(self, pid: int, models: tuple[ModelCounters, ...]) -> None:
+        """The counters of process `pid`, just scraped: has it a way back by itself?"""
+        if self._observed.state != "ready" or self._observed.pid != pid:
+            return
+        problem = self._strain.observe(models, time.monotonic())
+        if problem != self._observed.error:
+            self.folder.note(
+                f"{problem.code}: {problem.message}" if problem else "it has recovered"
+            )
+            self._set(error=problem)
 
     async def stop(self, *, drain_s: float, discard: bool, settle_s: float = 0.0) -> None:
         """Drain for at most `drain_s` seconds and end; with `discard` its folder goes too.
@@ -104,6 +123,7 @@ class ReplicaRunner:
             await process.end(self._process, grace_s=drain_s)
             self._process = None
         self._set(state="stopped", **NO_PROCESS)
+        self._host.states.pop(self.replica.replica_id, None)
         self._journal()
         self.folder.note("stopped")
         if discard:
@@ -178,6 +198,7 @@ class ReplicaRunner:
         while True:
             try:
                 if self._process is None:
+                    await self._look_at_gpus()
                     self._start()
                 await self._live_through()
             except RuntimeCrashed as crash:
@@ -190,16 +211,36 @@ class ReplicaRunner:
                 self.folder.note(f"the runtime {crash}; starting it again in {delay:.1f} s")
                 self._set(
                     state="starting",
+                    error=None,
                     restarts=self._observed.restarts + 1,
                     **NO_PROCESS,
                 )
                 self._journal()
                 await asyncio.sleep(delay)
 
+    async def _look_at_gpus(self) -> None:
+        visible = launch.environment(self._host.environment, self.replica).get(
+            "CUDA_VISIBLE_DEVICES"
+        )
+        found = await asyncio.to_thread(gpus.gpus)
+        self._gpu_free = 0 if self._others_come_up() else gpus.free_bytes(found, visible)
+
+    def _others_come_up(self) -> bool:
+        states = self._host.states.items()
+        return any(key != self.replica.replica_id and state in COMING_UP for key, state in states)
+
+    def _gpu_needed(self, problem: Problem) -> int:
+        """At least so much of one GPU, by its words and what was free before; 0: unknown."""
+        if problem.code != "GpuOutOfMemory":
+            return 0
+        free = 0 if self._others_come_up() else self._gpu_free
+        return max(gpu_bytes_wanted(problem.detail), free + 1 if free else 0)
+
     def _start(self) -> None:
         folder, replica = self.folder, self.replica
         folder.ready_file.unlink(missing_ok=True)
         self._warm = False
+        self._strain = Strain(self._host.strain, fresh=True)
         self._process = process.spawn(
             launch.command(self._host.runtime, replica, folder, bind=self._host.bind),
             folder=folder.path,
@@ -327,8 +368,9 @@ class ReplicaRunner:
     async def _fail(self, problem: Problem) -> None:
         logger.warning("Replica %s failed: %s", self.replica.replica_id, problem.message)
         self.folder.note(f"failed: {problem.code}: {problem.message}")
+        needed = self._gpu_needed(problem)
         await self._end_process()
-        self._set(state="failed", error=problem, **NO_PROCESS)
+        self._set(state="failed", error=problem, gpu_needed_bytes=needed, **NO_PROCESS)
         self._journal()
 
     async def _end_process(self) -> None:
@@ -339,6 +381,7 @@ class ReplicaRunner:
     def _set(self, **changes: object) -> None:
         before = self._observed
         self._observed = dataclasses.replace(before, **changes)  # type: ignore[arg-type] # fields by name
+        self._host.states[self.replica.replica_id] = self._observed.state
         if self._observed != before:
             self._host.changed()
 

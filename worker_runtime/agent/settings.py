@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from worker_runtime.agent.strain import LIMIT, WINDOW_S, StrainRule
+
 DEFAULT_URL = "http://127.0.0.1:8080"
 LOOPBACK = "127.0.0.1"
 
@@ -26,6 +28,7 @@ class AgentSettings:
     address: str
     bind: str
     cache_quota_bytes: int  # 0: only the disk limits it
+    strain: StrainRule
     inherited: dict[str, str]  # what replicas may see of the environment
 
     @property
@@ -49,6 +52,10 @@ def load() -> AgentSettings:
         address=address,
         bind=LOOPBACK if address.startswith("127.") else "0.0.0.0",  # noqa: S104 - gateways elsewhere
         cache_quota_bytes=_bytes("SHOAL_NODE_CACHE_BYTES"),
+        strain=StrainRule(
+            limit=_whole("SHOAL_GPU_OOM_LIMIT", LIMIT),
+            window_s=_whole("SHOAL_GPU_OOM_WINDOW_S", int(WINDOW_S), least=1),
+        ),
         # why: a model's code has no business with our secrets.
         inherited={k: v for k, v in os.environ.items() if not k.startswith(("SHOAL_", "DJANGO_"))},
     )
@@ -77,6 +84,13 @@ def _address(text: str, control_url: str) -> str:
         raise SettingsError(
             f"SHOAL_NODE_ADDRESS=auto: no route to {control_url}: {error}. Set the address itself."
         ) from error
+
+
+def _whole(name: str, default: int, *, least: int = 0) -> int:
+    text = os.environ.get(name, str(default))
+    if not text.isdecimal() or int(text) < least:
+        raise SettingsError(f"{name}={text!r}: expected a whole number, at least {least}")
+    return int(text)
 
 
 def _bytes(name: str) -> int:

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from worker_runtime.agent.gpus import gpus
+from wire.messages import GpuInfo
+from worker_runtime.agent.gpus import free_bytes, gpus
 
 
 class NVMLError(Exception):
@@ -84,3 +85,13 @@ def test_what_can_be_read_is_told_and_the_library_is_left_closed(
 
 def test_a_machine_without_a_driver_has_none() -> None:
     assert gpus() == ()
+
+
+@pytest.mark.parametrize(
+    ("visible", "free"),
+    [(None, 4), ("", 0), ("GPU-a", 15), ("1", 4), ("GPU-a, GPU-b", 4), ("GPU-c", 0)],
+)
+def test_the_fullest_of_the_gpus_that_a_process_sees(visible: str | None, free: int) -> None:
+    cards = (GpuInfo(0, "GPU-a", "T4", 16, 1), GpuInfo(1, "GPU-b", "A100", 40, 36))
+    assert free_bytes(cards, visible) == free
+    assert free_bytes((), visible) == 0

@@ -13,8 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from wire.messages import DesiredReplica, FileRef, ObservedReplica, ProbeRule
-from worker_runtime.agent import process, replica
+from wire.messages import (
+    DesiredReplica,
+    FileRef,
+    GpuInfo,
+    ModelCounters,
+    ObservedReplica,
+    ProbeRule,
+)
+from worker_runtime.agent import gpus, process, replica
 from worker_runtime.agent.cache import BlobCache
 from worker_runtime.agent.client import BlobStream
 from worker_runtime.agent.journal import ReplicaFolder
@@ -53,6 +60,7 @@ class Stage:
     def __init__(self, root: Path) -> None:
         self.folder = ReplicaFolder(root / "replicas" / "r1")
         self.history: list[str] = []
+        self.states: dict[str, str] = {}
         self.runners: list[ReplicaRunner] = []
         self._cache = BlobCache(root / "cache", OneBlob())
 
@@ -65,6 +73,7 @@ class Stage:
             changed=self._changed,
             runtime=(sys.executable, str(FAKE)),
             crash_delay_s=0.01,
+            states=self.states,
         )
         entry = self.folder.read() if adopt else None
         runner = ReplicaRunner(wanted, self.folder, host, adopt=entry)
@@ -116,6 +125,56 @@ async def test_a_model_that_cannot_be_loaded_fails_with_reason_and_log(stage: St
     assert "opset 99" in seen.error.message
     assert "fake runtime starting" in seen.error.detail
     assert runner.process is None
+
+
+GIB = 2**30
+TORCH = "CUDA out of memory. Tried to allocate 20.00 GiB. GPU 0 has a total capacity of 79 GiB"
+
+
+@pytest.mark.parametrize(
+    ("reason", "free", "others", "needed"),
+    [
+        (TORCH, 0, {}, 20 * GIB),
+        (TORCH, 30 * GIB, {}, 30 * GIB + 1),
+        (TORCH, 30 * GIB, {"r2": "loading"}, 20 * GIB),  # whose memory it was cannot be told
+        (TORCH, 30 * GIB, {"r2": "ready"}, 30 * GIB + 1),
+        ("CUDA error: out of memory", 30 * GIB, {}, 30 * GIB + 1),
+        ("CUDA error: out of memory", 0, {}, 0),
+        ("opset 99 is not supported", 30 * GIB, {}, 0),
+    ],
+)
+async def test_a_load_without_memory_tells_how_much_it_needs_at_least(
+    stage: Stage,
+    monkeypatch: pytest.MonkeyPatch,
+    reason: str,
+    free: int,
+    others: dict[str, str],
+    needed: int,
+) -> None:
+    card = GpuInfo(0, "GPU-a", "T4", 80 * GIB, 80 * GIB - free)
+    monkeypatch.setattr(gpus, "gpus", lambda: (card,))
+    stage.states.update(others)
+    seen = await until(stage.run(desired(marker="BROKEN", reason=reason)), is_state("failed"))
+    assert seen.gpu_needed_bytes == needed
+
+
+async def test_one_that_serves_and_has_no_memory_says_so_and_serves_on(stage: Stage) -> None:
+    runner = stage.run(desired())
+    pid = (await until(runner, is_state("ready"))).pid
+    full = (ModelCounters("digits", "1", gpu_out_of_memory=3, exec_count=3),)
+    runner.sampled(pid + 1, full)
+    assert runner.observed.error is None, "the counters of another process"
+    runner.sampled(pid, full)
+    seen = runner.observed
+    assert seen.error is not None
+    assert (seen.state, seen.pid, seen.error.code) == ("ready", pid, "GpuOutOfMemory")
+    runner.sampled(pid, (ModelCounters("digits", "1", gpu_out_of_memory=3, exec_count=99),))
+    assert runner.observed.error is None
+    assert "it has recovered" in stage.folder.agent_log.read_text()
+    runner.sampled(pid, (ModelCounters("digits", "1", gpu_out_of_memory=99, exec_count=199),))
+    os.kill(pid, signal.SIGKILL)
+    fresh = await until(runner, lambda seen: seen.state == "ready" and seen.pid != pid)
+    assert fresh.error is None
 
 
 async def test_a_runtime_that_keeps_crashing_is_given_up(stage: Stage) -> None:
