@@ -20,6 +20,8 @@ def main() -> int:
     try:
         chosen = settings.load()
         chosen.folder.mkdir(parents=True, exist_ok=True)
+        # why ours alone: journals hold the deployments' secrets, logs what models print
+        chosen.folder.chmod(0o700)
         asyncio.run(agent.run(chosen))
     except settings.SettingsError as error:
         logger.error("%s", error)

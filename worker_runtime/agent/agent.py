@@ -29,6 +29,7 @@ from worker_runtime.agent.client import ControlClient, ControlError, CredentialR
 from worker_runtime.agent.fleet import Fleet
 from worker_runtime.agent.identity import Identity
 from worker_runtime.agent.launch import RUNTIME
+from worker_runtime.agent.logs import LogTail
 from worker_runtime.agent.machine import Machine, usage
 from worker_runtime.agent.replica import Host
 from worker_runtime.agent.settings import AgentSettings
@@ -38,6 +39,7 @@ logger = logging.getLogger(__name__)
 PATIENCE_S = 10.0  # without the control plane for so long, dormant replicas start from the journal
 REPORT_GAP_S = 0.2
 LOG_INTERVAL_S = 1.0
+LOG_PAGE_S = 0.25  # between pages while there are more; bounds what one replica costs
 NODE_INTERVAL_S = 1.9  # between samples of the machine itself, however often replicas are sampled
 STOP_DRAIN_S = 10.0
 CACHE_INTERVAL_S = 10.0
@@ -242,12 +244,22 @@ class Agent:
         await asyncio.sleep(max(0.05, self._sample_s - (time.monotonic() - began)))
 
     async def _ship_logs(self) -> None:
+        """One page of each replica: one that writes without end must not silence the others."""
+        more = False
         for tail in self._fleet.tails:
-            while pages := await asyncio.to_thread(tail.pages):
-                entries = tuple(entry for page in pages.values() for entry in page.entries)
-                await self._client.logs(LogBatch(entries=entries))
-                await asyncio.to_thread(tail.shipped, pages)
-        await asyncio.sleep(LOG_INTERVAL_S)
+            await asyncio.to_thread(tail.trim)
+        for tail in self._fleet.tails:
+            more |= await self._ship_page(tail)
+        await asyncio.sleep(LOG_PAGE_S if more else LOG_INTERVAL_S)
+
+    async def _ship_page(self, tail: LogTail) -> bool:
+        """Whether there was something to ship, so that there may be more."""
+        pages = await asyncio.to_thread(tail.pages)
+        if pages:
+            entries = tuple(entry for page in pages.values() for entry in page.entries)
+            await self._client.logs(LogBatch(entries=entries))
+            await asyncio.to_thread(tail.shipped, pages)
+        return bool(pages)
 
     async def _tell_cache(self) -> None:
         """What lies in the cache, when that has changed."""

@@ -1,14 +1,19 @@
-"""Ships what replicas write to the control plane: nothing twice, nothing lost over restarts."""
+"""Ships what replicas write to the control plane: nothing twice, nothing lost over restarts.
 
+A replica that writes faster than its lines can be shipped loses the middle, and is told so in its
+own log; its files stay within two limits, also while nobody takes the lines (ADR 0379).
+"""
+
+import dataclasses
 import json
 import os
 import re
-import shutil
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from wire.messages import DesiredReplica, LogEntry
+from worker_runtime.agent.failure import size
 from worker_runtime.agent.journal import ReplicaFolder
 
 LINE_LIMIT = 8192  # characters
@@ -19,24 +24,33 @@ LAST_BYTES = 64 * 1024
 # Rows and rules of a table, and the empty line that announces one.
 TABLE = re.compile(r"\| |\+-|[IWE]\d{4} \S+ \d+ \S+\] $")
 FILE_LIMIT_BYTES = 32 * 2**20
+BEHIND_LIMIT_BYTES = 4 * 2**20  # more than this is never caught up with: the middle is left out
+BEHIND_KEPT_BYTES = 2**20
 RUNTIME_STREAM = "inference-server"
 AGENT_STREAM = "storage-initializer"
 
 
 @dataclass(slots=True)
 class Cursor:
-    """Where shipping stands in one file; `base` counts bytes of earlier, emptied contents."""
+    """Where shipping stands in one stream; ``base`` counts bytes of earlier, emptied contents.
+
+    With ``aside`` the file was put aside (`.log.1`) before all of it was shipped, and ``offset`` is
+    in that one; what is written since comes after it. ``lost`` bytes were dropped unshipped, which
+    the log has not been told yet.
+    """
 
     base: int = 0
     offset: int = 0
+    aside: bool = False
+    lost: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Lines to ship, and where the file stands once they have arrived."""
+    """Lines to ship, and where the stream stands once they have arrived."""
 
     entries: tuple[LogEntry, ...]
-    offset: int
+    cursor: Cursor
 
 
 def masked(replica: DesiredReplica, text: str) -> str:
@@ -62,44 +76,89 @@ class LogTail:
 
     def pages(self) -> dict[str, Page]:
         """What is new, by stream; nothing moves before `shipped` is called with it."""
-        found = {stream: self._page(stream) for stream in self._paths}
-        return {stream: page for stream, page in found.items() if page.entries}
+        found = {}
+        for stream in self._paths:
+            page = self._page(stream)
+            if page.entries:
+                found[stream] = page
+            else:
+                self._cursors[stream] = page.cursor  # nothing but empty lines
+        return found
 
     def shipped(self, pages: dict[str, Page]) -> None:
-        """The control plane has these: move on, and empty a file that has grown too long."""
-        if not self._file.parent.exists():
-            return  # the replica was discarded while its last lines were on their way
+        """The control plane has these: move on."""
         for stream, page in pages.items():
-            self._cursors[stream].offset = page.offset
-            self._empty_if_long(stream)
-        temporary = self._file.with_suffix(".new")
-        temporary.write_text(
-            json.dumps(
-                {name: [cursor.base, cursor.offset] for name, cursor in self._cursors.items()}
-            )
-        )
-        temporary.replace(self._file)
+            self._cursors[stream] = page.cursor
+        self._write_cursors()
+
+    def trim(self) -> None:
+        """Put aside and empty files that have grown too long, shipped or not.
+
+        Of what was put aside before, the lines that nobody took are dropped.
+        """
+        for stream, path in self._paths.items():
+            if _size(path) < FILE_LIMIT_BYTES:
+                continue
+            cursor = self._cursors[stream]
+            if cursor.aside:
+                length = _size(_aside(path))
+                cursor.lost += length - cursor.offset
+                cursor.base, cursor.offset = cursor.base + length, 0
+            # why not rename: the runtime holds the file open, in append mode.
+            _copy_whole(path, _aside(path))
+            os.truncate(path, 0)
+            cursor.aside = True
+            self._write_cursors()
 
     def _page(self, stream: str) -> Page:
-        cursor, path = self._cursors[stream], self._paths[stream]
-        try:
-            with path.open("rb") as source:
-                if cursor.offset > os.fstat(source.fileno()).st_size:  # somebody emptied it
-                    cursor.base, cursor.offset = cursor.base + cursor.offset, 0
-                source.seek(cursor.offset)
-                data = source.read(READ_BYTES)
-        except FileNotFoundError:
-            return Page((), cursor.offset)
+        path = self._paths[stream]
+        cursor = dataclasses.replace(self._cursors[stream])
+        if cursor.aside and cursor.offset >= _size(_aside(path)):
+            cursor = Cursor(base=cursor.base + cursor.offset, lost=cursor.lost)
+        if not cursor.aside and cursor.offset > _size(path):  # somebody emptied it
+            cursor = Cursor(base=cursor.base + cursor.offset, lost=cursor.lost)
+        cursor.lost += self._skip(path, cursor)
+        data = _read(_aside(path) if cursor.aside else path, cursor.offset)
         complete = data.rfind(b"\n") + 1
-        if not complete and len(data) == READ_BYTES:  # one endless line: ship it in pieces
+        # An endless line is shipped in pieces; the last one of a file put aside goes on elsewhere.
+        if not complete and (len(data) == READ_BYTES or cursor.aside):
             complete = len(data)
-        entries, position = [], cursor.offset
+        entries = []
+        if cursor.lost and complete:
+            entries.append(self._left_out(stream, cursor))
+            cursor.lost = 0
         for line in data[:complete].splitlines(keepends=True):
-            position += len(line)
+            cursor.offset += len(line)
             text = line.decode(errors="replace").rstrip("\r\n")
             if text:
-                entries.append(self._entry(stream, text, cursor.base + position))
-        return Page(tuple(entries), cursor.offset + complete)
+                entries.append(self._entry(stream, text, cursor.base + cursor.offset))
+        return Page(tuple(entries), cursor)
+
+    def _skip(self, path: Path, cursor: Cursor) -> int:
+        """Move the cursor on where too much waits; how many bytes were left out."""
+        rest = _size(_aside(path)) - cursor.offset if cursor.aside else 0
+        behind = rest + _size(path) - (0 if cursor.aside else cursor.offset)
+        if behind <= BEHIND_LIMIT_BYTES:
+            return 0
+        skipped = behind - BEHIND_KEPT_BYTES
+        if cursor.aside and skipped >= rest:
+            cursor.base, cursor.offset, cursor.aside = cursor.base + cursor.offset + rest, 0, False
+            cursor.offset = skipped - rest
+        else:
+            cursor.offset += skipped
+        head = _read(_aside(path) if cursor.aside else path, cursor.offset)
+        begun = head.find(b"\n") + 1  # the rest of a line that began in what is left out
+        cursor.offset += begun
+        return skipped + begun
+
+    def _left_out(self, stream: str, cursor: Cursor) -> LogEntry:
+        where = self._paths[stream]
+        text = (
+            f"... {size(cursor.lost)} left out: this is written faster than it can be shipped. "
+            f"The newest {size(2 * FILE_LIMIT_BYTES)} are on the node: {where}, {_aside(where)}"
+        )
+        stamp = f"{time.time():.3f} " if stream == AGENT_STREAM else ""
+        return self._entry(stream, stamp + text, cursor.base + cursor.offset)
 
     def _entry(self, stream: str, text: str, seq: int) -> LogEntry:
         at = time.time()
@@ -116,21 +175,58 @@ class LogTail:
             seq=seq,
         )
 
-    def _empty_if_long(self, stream: str) -> None:
-        cursor, path = self._cursors[stream], self._paths[stream]
-        if cursor.offset < FILE_LIMIT_BYTES or cursor.offset != path.stat().st_size:
-            return
-        # why not rename: the runtime holds the file open, in append mode.
-        shutil.copyfile(path, path.with_suffix(".log.1"))
-        os.truncate(path, 0)
-        cursor.base, cursor.offset = cursor.base + cursor.offset, 0
-
     def _read_cursors(self) -> dict[str, Cursor]:
         try:
             data = json.loads(self._file.read_text())
-            return {name: Cursor(*map(int, data[name])) for name in self._paths}
+            return {name: _cursor(data[name]) for name in self._paths}
         except (OSError, ValueError, KeyError, TypeError):
             return {name: Cursor() for name in self._paths}
+
+    def _write_cursors(self) -> None:
+        if not self._file.parent.exists():
+            return  # the replica was discarded while its last lines were on their way
+        temporary = self._file.with_suffix(".new")
+        temporary.write_text(
+            json.dumps(
+                {
+                    name: [cursor.base, cursor.offset, cursor.aside, cursor.lost]
+                    for name, cursor in self._cursors.items()
+                }
+            )
+        )
+        temporary.replace(self._file)
+
+
+def _cursor(kept: list[int]) -> Cursor:
+    base, offset, aside, lost = [*kept, 0, 0][:4]  # versions before wrote two
+    return Cursor(int(base), int(offset), bool(aside), int(lost))
+
+
+def _aside(path: Path) -> Path:
+    return path.with_suffix(".log.1")
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _read(path: Path, offset: int) -> bytes:
+    try:
+        with path.open("rb") as source:
+            source.seek(offset)
+            return source.read(READ_BYTES)
+    except FileNotFoundError:
+        return b""
+
+
+def _copy_whole(path: Path, target: Path) -> None:
+    """To the very end, also of what is written while we copy."""
+    with path.open("rb") as source, target.open("wb") as output:
+        while chunk := source.read(1 << 20):
+            output.write(chunk)
 
 
 def last_lines(path: Path, count: int) -> str:

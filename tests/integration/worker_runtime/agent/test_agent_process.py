@@ -23,7 +23,7 @@ from shoal.local import ports
 from tests.support.control_door import TOKEN, ControlDoor
 from tests.support.leash import leashed
 from wire.messages import DesiredReplica, ObservedReplica
-from worker_runtime.agent import process
+from worker_runtime.agent import logs, process
 from worker_runtime.agent.journal import ReplicaFolder
 
 DEADLINE_S = 60
@@ -213,12 +213,39 @@ def test_a_replica_is_served_reported_sampled_and_logged(node: Node, door: Contr
     assert seen.memory_bytes > 0
     credential = node.home / "node" / "credential.json"
     assert credential.stat().st_mode & 0o777 == 0o600
+    assert (node.home / "node").stat().st_mode & 0o777 == 0o700  # secrets are in its journals
 
     door.desire()
     until(lambda: door.observed("r1") is None, "the stopped replica is reported for ever")
     assert door.states("r1")[-2:] == ["draining", "stopped"]
     assert not node.folder("r1").path.exists()
     assert node.end(signal.SIGINT) == 0
+
+
+def test_one_that_writes_without_end_does_not_silence_the_others(
+    node: Node, door: ControlDoor
+) -> None:
+    door.desire(replica(door, "loud"), replica(door, "quiet"))
+    node.start()
+    node.ready("loud")
+    node.ready("quiet")
+    with (node.folder("loud").runtime_log).open("a") as log:
+        log.writelines(f"{number:06} {'x' * 300}\n" for number in range(120_000))
+    with (node.folder("quiet").runtime_log).open("a") as log:
+        log.write("a quiet word\n")
+    until(lambda: said(door, "quiet", "a quiet word"), "the loud one silences the other")
+    until(lambda: said(door, "loud", f"119999 {'x' * 300}"), "its end does not come")
+    assert any("left out" in entry.text for entry in door.logs)
+    until(
+        lambda: node.folder("loud").runtime_log.stat().st_size < logs.FILE_LIMIT_BYTES,
+        "the file is not put aside",
+    )
+    assert len([entry for entry in door.logs if entry.replica_id == "loud"]) < 60_000
+    node.end(signal.SIGINT)
+
+
+def said(door: ControlDoor, replica_id: str, text: str) -> bool:
+    return any(entry.replica_id == replica_id and entry.text == text for entry in door.logs)
 
 
 def test_a_killed_runtime_answers_again(node: Node, door: ControlDoor) -> None:

@@ -2,8 +2,11 @@
 
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from wire.messages import DesiredReplica
 from worker_runtime.agent import logs
@@ -63,16 +66,105 @@ def test_a_new_agent_goes_on_where_the_old_one_stopped(folder: ReplicaFolder) ->
     assert ship(LogTail(REPLICA, folder)) == [("three", 14)]
 
 
-def test_a_long_file_is_emptied_and_numbers_go_on(
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Limits of a few lines: files of 40 bytes, 30 behind, of which the last 10 are kept."""
+    monkeypatch.setattr(logs, "FILE_LIMIT_BYTES", 40)
+    monkeypatch.setattr(logs, "BEHIND_LIMIT_BYTES", 30)
+    monkeypatch.setattr(logs, "BEHIND_KEPT_BYTES", 10)
+
+
+def write(folder: ReplicaFolder, text: str) -> None:
+    with folder.runtime_log.open("a") as log:
+        log.write(text)
+
+
+def test_a_long_file_is_emptied_and_numbers_go_on(folder: ReplicaFolder, small: None) -> None:
+    tail = LogTail(REPLICA, folder)
+    for _ in range(5):
+        write(folder, "eleven char\n")
+        ship(tail)
+    tail.trim()
+    assert folder.runtime_log.stat().st_size == 0
+    assert folder.runtime_log.with_suffix(".log.1").stat().st_size == 60
+    write(folder, "x\n")
+    assert ship(tail) == [("x", 62)]
+
+
+def test_what_was_not_shipped_when_a_file_was_put_aside_comes_after_all(
+    folder: ReplicaFolder, small: None
+) -> None:
+    tail = LogTail(REPLICA, folder)
+    write(folder, "0123456789\n" * 2)
+    ship(tail)
+    write(folder, "not shipped\nneither\n")
+    tail.trim()
+    write(folder, "after\n")
+    after = LogTail(REPLICA, folder)  # an agent that was restarted in between
+    assert ship(after) == [("not shipped", 34), ("neither", 42)]
+    assert ship(after) == [("after", 48)]
+    assert ship(LogTail(REPLICA, folder)) == []
+
+
+def test_who_writes_faster_than_is_shipped_loses_the_middle_and_is_told(
+    folder: ReplicaFolder, small: None
+) -> None:
+    tail = LogTail(REPLICA, folder)
+    write(folder, "first\n")
+    ship(tail)
+    write(folder, "".join(f"line {number}\n" for number in range(9)))
+    (told, at), *rest = ship(tail)
+    assert told.startswith("... 56 B left out")
+    assert str(folder.runtime_log) in told
+    assert rest == [("line 8", 69)]
+    assert at < 69
+
+
+def test_files_stay_small_while_nobody_takes_the_lines(folder: ReplicaFolder, small: None) -> None:
+    tail = LogTail(REPLICA, folder)
+    for number in range(200):
+        write(folder, f"line {number:03}\n")
+        tail.trim()
+    sizes = [path.stat().st_size for path in folder.path.glob("runtime.log*")]
+    assert sum(sizes) <= 2 * 45
+    (told, _), *rest = ship(tail)
+    assert "left out" in told
+    assert rest[-1] == ("line 199", 200 * 9)
+
+
+@given(st.lists(st.sampled_from(["write", "write", "ship", "trim", "restart"]), max_size=60))
+def test_lines_come_once_and_in_order_whatever_happens(steps: list[str]) -> None:
+    limits = {"FILE_LIMIT_BYTES": 40, "BEHIND_LIMIT_BYTES": 60, "BEHIND_KEPT_BYTES": 20}
+    with TemporaryDirectory() as path, pytest.MonkeyPatch.context() as patched:
+        for name, value in {**limits, "READ_BYTES": 30}.items():
+            patched.setattr(logs, name, value)
+        folder = ReplicaFolder(Path(path))
+        tail, wrote, got = LogTail(REPLICA, folder), 0, []
+        for step in [*steps, *["ship"] * 10]:
+            if step == "write":
+                write(folder, f"line {wrote:04}\n")
+                wrote += 1
+            elif step == "ship":
+                got += ship(tail)
+            elif step == "trim":
+                tail.trim()
+            else:
+                tail = LogTail(REPLICA, folder)
+    seqs = [seq for _, seq in got]
+    assert seqs == sorted(set(seqs))
+    lines = [text for text, _ in got if "left out" not in text]
+    assert all(seq == 10 * (int(text[-4:]) + 1) for text, seq in got if text in lines)
+    if len(lines) == len(got):
+        assert lines == [f"line {number:04}" for number in range(wrote)]
+
+
+def test_empty_lines_without_end_hold_up_nothing(
     folder: ReplicaFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(logs, "FILE_LIMIT_BYTES", 8)
-    folder.runtime_log.write_text("eleven char\n")
+    monkeypatch.setattr(logs, "READ_BYTES", 4)
+    write(folder, "\n" * 10 + "one\n")
     tail = LogTail(REPLICA, folder)
-    assert ship(tail) == [("eleven char", 12)]
-    assert folder.runtime_log.stat().st_size == 0
-    folder.runtime_log.write_text("x\n")
-    assert ship(tail) == [("x", 14)]
+    assert [ship(tail) for _ in range(5)] == [[], [], [], [("one", 14)], []]
 
 
 def test_the_agents_own_lines_carry_their_time(folder: ReplicaFolder) -> None:
