@@ -72,6 +72,15 @@ def mirror_check(
     return kept
 
 
+def mirror_beside(
+    mirror: Mapping[str, int], *, traffic: Mapping[str, int], gone: str = ""
+) -> dict[str, int]:
+    """What remains of the copies once ``traffic`` holds and the deployment ``gone`` is leaving."""
+    return {
+        name: percent for name, percent in mirror.items() if not traffic.get(name) and name != gone
+    }
+
+
 def traffic_shift(current: Mapping[str, int], name: str, percent: int) -> dict[str, int]:
     """``name`` gets ``percent``, the others keep their proportions; the sum is 100 or 0.
 

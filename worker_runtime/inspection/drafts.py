@@ -4,9 +4,13 @@ from typing import Any
 
 from tritonclient.grpc import model_config_pb2
 
+from worker_runtime.errors import Problem
 from worker_runtime.inspection.readers.facts import FileFacts
 from worker_runtime.repository.pbtxt import render
 from worker_runtime.types.tensor import BY_NAME
+
+# Backends whose files name no tensors: without a configuration nobody could call the model.
+UNTOLD = ("pytorch", "fil")
 
 
 def draft(config: Any, facts: FileFacts) -> tuple[str, bool]:
@@ -25,6 +29,17 @@ def draft(config: Any, facts: FileFacts) -> tuple[str, bool]:
         count = sum(_is_tensor(kind) for kind in facts.results) or 1
         _guess(made.output, [f"OUTPUT__{index}" for index in range(count)])
     return render(made), False
+
+
+def config_needed(name: str, facts: FileFacts) -> Problem:
+    said = ", ".join(f"{argument}: {kind}" for argument, kind in facts.arguments)
+    return Problem(
+        "ConfigNeeded",
+        f"the file of '{name}' does not tell types and shapes of its inputs and outputs: they must "
+        "be written into config.pbtxt",
+        detail=f"forward takes {said}" if said else "",
+        hints=("take the draft and correct types and dims", "max_batch_size: 0 is a safe start"),
+    )
 
 
 def _is_tensor(kind: str) -> bool:

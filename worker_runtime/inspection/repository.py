@@ -7,7 +7,7 @@ from typing import Any
 from worker_runtime.core.loading import LoadingRules, ModelPlan, described
 from worker_runtime.errors import ConfigInvalid, FileUnreadable, LoadFailed, Problem, RuntimeFault
 from worker_runtime.inspection.compositions import check_ensemble
-from worker_runtime.inspection.drafts import draft
+from worker_runtime.inspection.drafts import UNTOLD, config_needed, draft
 from worker_runtime.inspection.lint import repaired, told_apart
 from worker_runtime.inspection.readers.choice import read_facts
 from worker_runtime.inspection.readers.facts import FileFacts
@@ -151,11 +151,11 @@ def _tell(looked: Looked, plan: ModelPlan, facts: FileFacts | None) -> None:
         elif graph is not None:
             given = plan.max_batch_given or backend not in SELF_TELLING
             model["provenance"] = complete(config, graph, max_batch_given=given)
-        if facts is not None and not told and backend in ("pytorch", "fil"):
+        if facts is not None and not told and backend in UNTOLD:
             looked.text, looked.certain = draft(config, facts)
             looked.changed = True
             if not looked.certain:
-                looked.problems.append(_config_needed(config.name, facts))
+                looked.problems.append(config_needed(config.name, facts))
                 model["config_effective"] = render(config)
                 return
         open_ended = facts is not None and facts.fills_itself and graph is None
@@ -193,17 +193,6 @@ def _as_its_code_says(config: Any, facts: FileFacts, plan: ModelPlan) -> None:
             if tensor.name not in known and tensor.datatype in BY_NAME:
                 number = BY_NAME[tensor.datatype].number
                 field.add(name=tensor.name, data_type=number, dims=tensor.dims)
-
-
-def _config_needed(name: str, facts: FileFacts) -> Problem:
-    said = ", ".join(f"{argument}: {kind}" for argument, kind in facts.arguments)
-    return Problem(
-        "ConfigNeeded",
-        f"the file of '{name}' does not tell types and shapes of its inputs and outputs: they must "
-        "be written into config.pbtxt",
-        detail=f"forward takes {said}" if said else "",
-        hints=("take the draft and correct types and dims", "max_batch_size: 0 is a safe start"),
-    )
 
 
 def _blank(directory: ModelDirectory, text: str) -> dict[str, Any]:

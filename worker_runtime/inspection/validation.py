@@ -6,6 +6,7 @@ from typing import Any
 from worker_runtime.errors import ConfigInvalid, Problem, RuntimeFault
 from worker_runtime.inspection.advice import advise
 from worker_runtime.inspection.compositions import check_ensemble
+from worker_runtime.inspection.drafts import UNTOLD, config_needed
 from worker_runtime.inspection.edits import at
 from worker_runtime.inspection.lint import lint
 from worker_runtime.inspection.repository import RULES, SELF_TELLING, problems_of
@@ -52,6 +53,9 @@ def validate_text(
         full = known.graph if known else None
         if full is not None and config.backend != "python":
             complete(config, full, max_batch_given=given or config.backend not in SELF_TELLING)
+        untold = full is None and config.backend in UNTOLD
+        if known is not None and untold and not (config.input and config.output):
+            problems.append(placed(config_needed(model or config.name, known), where))
         told = known is not None and not known.fills_itself
         findings = validate(config, where, complete=told)
         problems += [item for item in findings if not _twice(item, problems)]

@@ -30,11 +30,11 @@ from controlplane.deployments.reconcile import (
 from controlplane.deployments.services import endings, facts
 from controlplane.deployments.services.operations import stage_data
 from controlplane.deployments.services.replicas import (
-    endpoint_generation_raise,
     replicas_place,
     replicas_retire,
     replicas_stop,
 )
+from controlplane.deployments.services.shares import shares_write
 from controlplane.deployments.traffic import traffic_shift, traffic_without
 from controlplane.deployments.types import (
     ACTIVE,
@@ -103,7 +103,7 @@ def _act(operation: Operation, action: Action, now: datetime) -> None:
         case Stop(replica_ids):
             replicas_retire(replica_ids, now)
         case Route():
-            _route(operation)
+            _route(operation, now)
         case Finish():
             endings.operation_succeed(operation, now)
         case Fail(failure):
@@ -114,7 +114,7 @@ def _act(operation: Operation, action: Action, now: datetime) -> None:
             raise AssertionError(f"{action} belongs to upkeep, not to an operation")
 
 
-def _route(operation: Operation) -> None:
+def _route(operation: Operation, now: datetime) -> None:
     """Move the traffic and note which generation of the endpoint gateways have to confirm."""
     # why locked: somebody may be setting the traffic by hand
     endpoint = Endpoint.objects.select_for_update().get(name=operation.endpoint)
@@ -128,24 +128,18 @@ def _route(operation: Operation) -> None:
         traffic = traffic_shift(endpoint.traffic, operation.deployment, wanted)
     else:
         traffic = endpoint.traffic
-    if traffic != endpoint.traffic:
-        events.record(
-            actor=operation.created_by,
-            verb="endpoint.traffic_changed",
-            subject=f"endpoint/{endpoint.name}",
-            message=f"Traffic of {endpoint.name} is now {traffic_text(traffic)}",
-            data={"traffic": traffic, "before": endpoint.traffic, "operation": operation.id},
-        )
-    Endpoint.objects.filter(pk=endpoint.pk).update(traffic=traffic)
-    endpoint_generation_raise([endpoint.pk])
+    leaving = operation.kind == OperationKind.DELETE_DEPLOYMENT
+    shares_write(
+        endpoint,
+        traffic,
+        actor=operation.created_by,
+        now=now,
+        gone=operation.deployment if leaving else "",
+        operation=operation.id,
+    )
     endpoint.refresh_from_db(fields=["generation"])
     operation.parameters["route_generation"] = endpoint.generation
     _parameters_save(operation)
-
-
-def traffic_text(traffic: dict[str, int]) -> str:
-    shares = ", ".join(f"{name} {percent} %" for name, percent in sorted(traffic.items()))
-    return shares or "nobody"
 
 
 def _parameters_save(operation: Operation) -> None:

@@ -341,6 +341,12 @@ def deployment_delete(
                 f"{name} answers {percent} % of the requests.",
                 hints=("Give its traffic to another deployment first.",),
             )
+        copies = row.endpoint.mirror_traffic.get(name, 0)
+        if copies and not force:
+            raise DeploymentHasTraffic(
+                f"{name} gets copies of {copies} % of the requests.",
+                hints=('End that first: `PUT .../mirror` with {"mirror_traffic": {}}.',),
+            )
         for running in operations_active(endpoint):
             if running.kind == OperationKind.DELETE_ENDPOINT:
                 return running

@@ -13,10 +13,11 @@ from controlplane.deployments.models import Endpoint, Operation
 from controlplane.deployments.naming import name_check
 from controlplane.deployments.selectors import endpoint_get, operations_active
 from controlplane.deployments.services import endings
-from controlplane.deployments.services.advance import operation_advance, traffic_text
+from controlplane.deployments.services.advance import operation_advance
 from controlplane.deployments.services.keys import keys_create
 from controlplane.deployments.services.limits import limits_change
 from controlplane.deployments.services.operations import describe, in_the_way, operation_open
+from controlplane.deployments.services.shares import mirror_record, shares_write
 from controlplane.deployments.traffic import mirror_check, traffic_check
 from controlplane.deployments.types import (
     AuthMode,
@@ -110,7 +111,10 @@ def endpoint_update(
 
 @transaction.atomic
 def traffic_set(*, name: str, traffic: dict[str, int], actor: str, now: datetime) -> Endpoint:
-    """Replace the whole map. Raises EndpointNotFound, TrafficInvalid, OperationInProgress."""
+    """Replace the whole map; who answers from now on gets no copies any more.
+
+    Raises EndpointNotFound, TrafficInvalid, OperationInProgress.
+    """
     locked = Endpoint.objects.select_for_update().filter(name=name).first()
     endpoint = endpoint_get(name)
     if locked is not None and locked.provisioning_state == EndpointState.DELETING:
@@ -126,22 +130,15 @@ def traffic_set(*, name: str, traffic: dict[str, int], actor: str, now: datetime
         ready=ready_deployments(endpoint),
     )
     if kept != endpoint.traffic:
-        Endpoint.objects.filter(pk=endpoint.pk).update(
-            traffic=kept, generation=F("generation") + 1, updated_at=now
-        )
-        events.record(
-            actor=actor,
-            verb="endpoint.traffic_changed",
-            subject=f"endpoint/{name}",
-            message=f"Traffic of {name} is now {traffic_text(kept)}",
-            data={"traffic": kept, "before": endpoint.traffic},
-        )
+        shares_write(endpoint, kept, actor=actor, now=now)
     return endpoint_get(name)
 
 
 @transaction.atomic
 def mirror_set(*, name: str, mirror_traffic: dict[str, int], actor: str, now: datetime) -> Endpoint:
     """Replace the map; nobody reads the copies' answers. Raises EndpointNotFound, MirrorInvalid."""
+    # why locked: traffic may just be on its way to the same deployment
+    Endpoint.objects.select_for_update().filter(name=name).first()
     endpoint = endpoint_get(name)
     kept = mirror_check(
         mirror_traffic,
@@ -152,13 +149,7 @@ def mirror_set(*, name: str, mirror_traffic: dict[str, int], actor: str, now: da
         Endpoint.objects.filter(pk=endpoint.pk).update(
             mirror_traffic=kept, generation=F("generation") + 1, updated_at=now
         )
-        events.record(
-            actor=actor,
-            verb="endpoint.mirror_changed",
-            subject=f"endpoint/{name}",
-            message=f"Mirrored traffic of {name} is now {traffic_text(kept)}",
-            data={"mirror_traffic": kept, "before": endpoint.mirror_traffic},
-        )
+        mirror_record(endpoint, kept, actor=actor)
     return endpoint_get(name)
 
 

@@ -408,3 +408,26 @@ def test_copies_go_to_a_deployment_without_traffic(api: APIClient, serving: Simu
     answer = api.put(path, {"mirror_traffic": {"green": 10}}, format="json")
     assert answer.json()["mirror_traffic"] == {"green": 10}
     assert api.put(path, {"mirror_traffic": {}}, format="json").json()["mirror_traffic"] == {}
+
+
+def test_who_gets_traffic_or_goes_gets_no_copies_any_more(
+    api: APIClient, serving: SimulatedNode
+) -> None:
+    url = "/api/v1/endpoints/digits"
+    api.post(f"{url}/deployments", {"name": "green", "model": "digits"}, format="json")
+    serving.bring_up()
+    gateway_confirms()
+    api.put(f"{url}/mirror", {"mirror_traffic": {"green": 10}}, format="json")
+    refused = api.delete(f"{url}/deployments/green")
+    assert problem(refused, 409) == "DeploymentHasTraffic"
+    assert "copies of 10 %" in refused.json()["detail"]
+
+    moved = api.put(f"{url}/traffic", {"traffic": {"blue": 50, "green": 50}}, format="json").json()
+    assert (moved["traffic"], moved["mirror_traffic"]) == ({"blue": 50, "green": 50}, {})
+    changed = Event.objects.get(verb="endpoint.mirror_changed", data__mirror_traffic={})
+    assert changed.data["before"] == {"green": 10}
+
+    api.put(f"{url}/traffic", {"traffic": {"blue": 100}}, format="json")
+    api.put(f"{url}/mirror", {"mirror_traffic": {"green": 10}}, format="json")
+    assert api.delete(f"{url}/deployments/green?force=true").status_code == 202
+    assert api.get(url).json()["mirror_traffic"] == {}

@@ -15,6 +15,7 @@ from worker_runtime.inspection.readers.savedmodel import read_savedmodel
 from worker_runtime.inspection.readers.torchscript import read_torch
 from worker_runtime.inspection.readers.trees import read_trees
 from worker_runtime.inspection.repository import inspect_repository
+from worker_runtime.inspection.validation import validate_text
 
 SCRIPT = """class Net(Module):
   __parameters__ = []
@@ -106,6 +107,16 @@ def test_torchscript_without_configuration_gets_a_draft(tmp_path: Path) -> None:
     assert 'name: "image"' in model["proposal"]["text"]
     assert 'name: "OUTPUT__1"' in model["proposal"]["text"]
     assert "scale" not in model["proposal"]["text"]
+
+
+def test_torchscript_that_nobody_could_call_is_not_valid(tmp_path: Path) -> None:
+    script(tmp_path / "net" / "1" / "model.pt")
+    (model,) = inspect_repository(tmp_path)["models"]
+    for text in ("", 'backend: "pytorch"'):
+        answer = validate_text(text, "net", model["graph"])
+        assert not answer["ok"]
+        assert [problem["code"] for problem in answer["problems"]] == ["ConfigNeeded"]
+    assert validate_text(model["proposal"]["text"], "net", model["graph"])["ok"]
 
 
 def test_torch_export_without_configuration_is_completed(tmp_path: Path) -> None:

@@ -1,0 +1,54 @@
+"""An endpoint's shares, written: who answers gets no copies, and nobody who is gone gets any."""
+
+from datetime import datetime
+from typing import Any
+
+from django.db.models import F
+
+from controlplane.core import events
+from controlplane.deployments.models import Endpoint
+from controlplane.deployments.traffic import mirror_beside
+
+
+def shares_write(
+    endpoint: Endpoint,
+    traffic: dict[str, int],
+    *,
+    actor: str,
+    now: datetime,
+    gone: str = "",
+    **data: Any,
+) -> None:
+    """``traffic``, checked already, and what remains of the copies beside it; gateways hear of it.
+
+    ``gone`` is a deployment on its way out; ``data`` goes into the events.
+    """
+    mirror = mirror_beside(endpoint.mirror_traffic, traffic=traffic, gone=gone)
+    Endpoint.objects.filter(pk=endpoint.pk).update(
+        traffic=traffic, mirror_traffic=mirror, generation=F("generation") + 1, updated_at=now
+    )
+    if traffic != endpoint.traffic:
+        events.record(
+            actor=actor,
+            verb="endpoint.traffic_changed",
+            subject=f"endpoint/{endpoint.name}",
+            message=f"Traffic of {endpoint.name} is now {shares_text(traffic)}",
+            data={"traffic": traffic, "before": endpoint.traffic, **data},
+        )
+    if mirror != endpoint.mirror_traffic:
+        mirror_record(endpoint, mirror, actor=actor, **data)
+
+
+def mirror_record(endpoint: Endpoint, mirror: dict[str, int], *, actor: str, **data: Any) -> None:
+    events.record(
+        actor=actor,
+        verb="endpoint.mirror_changed",
+        subject=f"endpoint/{endpoint.name}",
+        message=f"Mirrored traffic of {endpoint.name} is now {shares_text(mirror)}",
+        data={"mirror_traffic": mirror, "before": endpoint.mirror_traffic, **data},
+    )
+
+
+def shares_text(shares: dict[str, int]) -> str:
+    told = ", ".join(f"{name} {percent} %" for name, percent in sorted(shares.items()))
+    return told or "nobody"
