@@ -18,10 +18,12 @@ from typing import Any, Final
 from django.db import transaction
 from django.db.models import QuerySet
 
-from controlplane.core import vault
+from controlplane.core import events, vault
 from controlplane.core.models import AuditHead, Event
 
 PURPOSE: Final = "shoal audit chain"
+HEAD_PURPOSE: Final = "shoal audit head"
+BROKEN: Final = "audit.broken"  # the verb of the mark that a forged end leaves in the chain
 BATCH: Final = 500
 START: Final = "0" * 64  # what the first link hangs on
 COLUMNS: Final = (
@@ -66,6 +68,13 @@ def digest_of(before: str, link: int, event: Event) -> str:
     return hmac.new(vault.derived(PURPOSE), text.encode(), hashlib.sha256).hexdigest()
 
 
+def mac_of(link: int, digest: str) -> str:
+    """The keyed hash that the end of the chain carries; hexadecimal."""
+    # why: a log that was cut short, with an end that says so, would hold otherwise
+    text = f"{link} {digest}"
+    return hmac.new(vault.derived(HEAD_PURPOSE), text.encode(), hashlib.sha256).hexdigest()
+
+
 def seal() -> int:
     """Hang every event that was committed since onto the chain. Returns how many."""
     sealed = 0
@@ -76,17 +85,36 @@ def seal() -> int:
 
 @transaction.atomic
 def _seal_batch() -> int:
-    AuditHead.objects.get_or_create(pk=1, defaults={"digest": START})
-    # why locked: two workers at once must not fork the chain
-    head = AuditHead.objects.select_for_update().get(pk=1)
+    head = _head()
     rows = list(Event.objects.filter(link=None).order_by("seq")[:BATCH])
     for event in rows:
         head.link += 1
         head.digest = digest_of(head.digest, head.link, event)
         event.link, event.digest = head.link, head.digest
     Event.objects.bulk_update(rows, ["link", "digest"])
+    head.mac = mac_of(head.link, head.digest)
     head.save()
     return len(rows)
+
+
+def _head() -> AuditHead:
+    """The end of the chain, locked. One that is not ours leaves a mark in the log."""
+    start = {"digest": START, "mac": mac_of(0, START)}
+    AuditHead.objects.get_or_create(pk=1, defaults=start)
+    # why locked: two workers at once must not fork the chain
+    head = AuditHead.objects.select_for_update().get(pk=1)
+    last = Event.objects.exclude(link=None).order_by("-link").first()
+    last_link = last.link or 0 if last else 0
+    ours = hmac.compare_digest(head.mac, mac_of(head.link, head.digest))
+    if ours and head.link >= last_link:
+        return head
+    told = f"The end of the event log's chain, link {head.link}, was changed by somebody else."
+    events.record(
+        actor="system", verb=BROKEN, subject="events", message=told, severity=Event.Severity.ERROR
+    )
+    if last is not None and last_link > head.link:
+        head.link, head.digest = last_link, last.digest
+    return head
 
 
 def verify() -> Verification:
@@ -116,6 +144,8 @@ def _break_at(event: Event, expected: int, before: str) -> Break | None:
     if not hmac.compare_digest(event.digest, digest_of(before, expected, event)):
         reason = f"Event {event.seq} is not what was sealed: it, or the one before, was changed."
         return Break(expected, event.seq, reason)
+    if event.verb == BROKEN:
+        return Break(expected, event.seq, event.message)
     return None
 
 

@@ -46,6 +46,7 @@ class AuditHead(models.Model):
 
     link = models.BigIntegerField(default=0)
     digest = models.CharField(max_length=64)
+    mac = models.CharField(max_length=64, blank=True)  # keyed, over the two above
 
     def __str__(self) -> str:
         return f"link {self.link}"

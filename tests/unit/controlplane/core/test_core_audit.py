@@ -80,6 +80,23 @@ def forge_head(rows: list[Event]) -> None:
     AuditHead.objects.update(digest="f" * 64)
 
 
+def cut_and_forge_head(rows: list[Event]) -> None:
+    """The last event is gone, and the head says that the one before was the last."""
+    Event.objects.filter(pk=rows[2].pk).delete()
+    before = Event.objects.get(pk=rows[1].pk)
+    AuditHead.objects.update(link=before.link, digest=before.digest)
+
+
+def change_and_let_it_be_sealed_again(rows: list[Event]) -> None:
+    before = Event.objects.get(pk=rows[1].pk)
+    AuditHead.objects.update(link=before.link, digest=before.digest)
+    Event.objects.filter(pk=rows[2].pk).update(link=None, digest="", message="nothing")
+
+
+def drop_head(rows: list[Event]) -> None:
+    AuditHead.objects.all().delete()
+
+
 def slip_in(rows: list[Event]) -> None:
     forged = Event.objects.get(pk=rows[2].pk)
     forged.pk, forged.message, forged.link = None, "nothing happened", 4
@@ -99,7 +116,10 @@ def slip_in(rows: list[Event]) -> None:
         (remove(2), 3, "from link 3 to 3 are gone"),
         (swap, 1, "is not what was sealed"),
         (slip_in, 4, "is not what was sealed"),
-        (forge_head, 4, "are gone"),
+        (forge_head, 4, "was changed"),
+        (cut_and_forge_head, 3, "was changed"),
+        (change_and_let_it_be_sealed_again, 4, "was changed"),
+        (drop_head, 4, "was changed"),
     ],
 )
 def test_tampering_is_seen_and_located(
@@ -113,6 +133,23 @@ def test_tampering_is_seen_and_located(
     assert found.broken is not None
     assert found.broken.link == link
     assert says in found.broken.reason
+
+
+def test_a_forged_end_stays_on_record_while_events_go_on() -> None:
+    cut_and_forge_head(happen(3))
+    audit.seal()
+    rows = happen(3)
+    audit.seal()
+    cut_and_forge_head(rows)
+    for _ in range(3):
+        assert audit.verify().broken is not None
+        happen(1)
+    marks = Event.objects.filter(verb="audit.broken")
+    assert [mark.severity for mark in marks] == ["error"]
+    found = audit.verify()
+    assert found.broken is not None
+    assert found.broken.seq == marks[0].seq
+    assert found.unsealed == 0
 
 
 def test_the_chain_cannot_be_made_anew_without_the_secret(settings: Settings) -> None:
