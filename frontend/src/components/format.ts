@@ -13,6 +13,10 @@ type Value = number | null | undefined;
 
 const known = (value: Value): value is number => value !== null && value !== undefined && Number.isFinite(value);
 
+/** `formats[n]`: grouped, with n decimals. Kept, since making one costs more than a chart's whole legend. */
+const formats = [0, 1, 2].map((decimals) => new Intl.NumberFormat("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals }));
+const grouped = (value: number, decimals: number): string => formats[decimals]?.format(value) ?? String(value);
+
 /** Three significant figures with fixed decimals: 4.39, 10.7, 128, 1,932. */
 export function significant(value: number): string {
   const size = Math.abs(value);
@@ -20,12 +24,12 @@ export function significant(value: number): string {
   if (size < 0.001) return value.toExponential(1);
   // why the half steps: 9.996 rounds to 10.0, which has one decimal fewer than 9.99.
   const decimals = size < 9.995 ? 2 : size < 99.95 ? 1 : 0;
-  return value.toLocaleString("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+  return grouped(value, decimals);
 }
 
 /** Counts are whole and grouped: 12,345. */
 export function count(value: Value): string {
-  return known(value) ? Math.round(value).toLocaleString("en-US") : MISSING;
+  return known(value) ? grouped(Math.round(value), 0) : MISSING;
 }
 
 export interface Measured {
@@ -35,11 +39,11 @@ export interface Measured {
 
 export const joined = ({ value, unit }: Measured): string => (unit ? `${value}${GAP}${unit}` : value);
 
-const NOGAPG: Measured = { value: MISSING, unit: "" };
+const UNKNOWN: Measured = { value: MISSING, unit: "" };
 
 /** A duration given in microseconds: µs below 1,000, ms below 1 s, s below 60 s, else min. */
 export function durationParts(us: Value): Measured {
-  if (!known(us)) return NOGAPG;
+  if (!known(us)) return UNKNOWN;
   if (us < 999.5) return { value: us < 0.005 ? "0" : significant(us), unit: "µs" };
   if (us < 999_500) return { value: significant(us / 1e3), unit: "ms" };
   if (us < 59_950_000) return { value: significant(us / 1e6), unit: "s" };
@@ -51,7 +55,7 @@ export const seconds = (value: Value): string => duration(known(value) ? value *
 
 /** A rate: plain to 9,999, then k and M. `unit` is `inf/s` or `req/s`. */
 export function rateParts(value: Value, unit: string): Measured {
-  if (!known(value)) return NOGAPG;
+  if (!known(value)) return UNKNOWN;
   if (value >= 999_500) return { value: `${significant(value / 1e6)}${GAP}M`, unit };
   if (value >= 10_000) return { value: `${significant(value / 1e3)}${GAP}k`, unit };
   return { value: value < 0.005 ? "0" : significant(value), unit };
@@ -62,7 +66,7 @@ export const rate = (value: Value, unit: string): string => joined(rateParts(val
 const BINARY = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"] as const;
 
 export function bytesParts(value: Value): Measured {
-  if (!known(value)) return NOGAPG;
+  if (!known(value)) return UNKNOWN;
   let scaled = value;
   let step = 0;
   while (Math.abs(scaled) >= 1023.5 && step < BINARY.length - 1) {
@@ -80,7 +84,7 @@ export const speed = (bytesPerSecond: Value): string =>
 
 /** A share of 1 as per cent: two decimals below 1, one below 10, none above. */
 export function percentParts(share: Value): Measured {
-  if (!known(share)) return NOGAPG;
+  if (!known(share)) return UNKNOWN;
   const value = share * 100;
   if (value === 0) return { value: "0", unit: "%" };
   const decimals = Math.abs(value) < 0.995 ? 2 : Math.abs(value) < 9.95 ? 1 : 0;
@@ -90,7 +94,7 @@ export function percentParts(share: Value): Measured {
 export const percent = (share: Value): string => joined(percentParts(share));
 
 export const decimalParts = (value: Value): Measured =>
-  known(value) ? { value: value.toFixed(value < 99.95 ? 1 : 0), unit: "" } : NOGAPG;
+  known(value) ? { value: value.toFixed(value < 99.95 ? 1 : 0), unit: "" } : UNKNOWN;
 
 /** A shape in prose: `3 × 224 × 224`, with a variable axis as `-1 (any)` or its symbolic name. */
 export function shape(dims: readonly (number | string)[]): string {

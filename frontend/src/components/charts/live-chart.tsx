@@ -36,6 +36,10 @@ export interface LiveChartProps {
 
 const NO_LEVELS: readonly Level[] = [];
 const TABLE_EVERY_MS = 1000;
+/** Out of view a panel follows at this pace: what reads without seeing (a screen reader, find in page) stays true. */
+const UNSEEN_EVERY_MS = 2000;
+/** Drawn at full pace already this far from view, so that nobody scrolls to an old picture. */
+const NEAR = "120px";
 /** So near to a mark, as a share of what is shown, the cursor reads it. */
 const MARK_SHARE = 0.012;
 const DAY_S = 86_400;
@@ -68,6 +72,8 @@ export function LiveChart(props: LiveChartProps) {
     const current = JSON.parse(shape) as Line[];
     let cursor: number | null = null;
     let tableAt = 0;
+    let seen = true;
+    let drawnAt = Number.NEGATIVE_INFINITY;
 
     const label = () => {
       const at = cursor ?? plot.times.length - 1;
@@ -106,22 +112,35 @@ export function LiveChart(props: LiveChartProps) {
       },
     });
     const draw = () => {
+      const now = performance.now();
+      if (!seen && now - drawnAt < UNSEEN_EVERY_MS) return;
+      drawnAt = now;
       plot.update();
       label();
       judge();
-      if (asTable && performance.now() - tableAt > TABLE_EVERY_MS) {
-        tableAt = performance.now();
+      if (asTable && now - tableAt > TABLE_EVERY_MS) {
+        tableAt = now;
         setRows(summarise(current, plot.raw));
       }
     };
     const observer = new ResizeObserver(() => plot.resize(element.clientWidth));
     observer.observe(element);
+    const sight = new IntersectionObserver(
+      (entries) => {
+        seen = entries.at(-1)?.isIntersecting ?? true;
+        if (seen) requestDraw(draw);
+      },
+      { rootMargin: NEAR },
+    );
+    // why the panel: the plot itself has no size while the table is shown.
+    sight.observe(element.parentElement ?? element);
     const stopDraw = series.onDraw(draw);
     const stopZoom = group.onZoom(() => requestDraw(draw));
     return () => {
       stopDraw();
       stopZoom();
       observer.disconnect();
+      sight.disconnect();
       plot.destroy();
     };
     // why the scheme: colours are read from the theme when the chart is built.

@@ -34,6 +34,12 @@ export interface PlotOptions {
 
 const FONT = '11px "Inter Variable", system-ui, sans-serif';
 
+/**
+ * Width of lines in CSS pixels. Half a pixel cannot be seen on a coarse screen, where it only blurs; and without a graphics
+ * processor a line above one device pixel costs ten times one of a pixel (docs/adr/0382).
+ */
+const lineWidth = (): number => (devicePixelRatio > 1 ? 1.5 : 1);
+
 const DAY_S = 86_400;
 
 function timeLabels(splits: number[], step: number): string[] {
@@ -176,7 +182,7 @@ export class Plot {
           const filled = line.fill === true || (stacked && index === lines.length - 1);
           return {
             stroke: color,
-            width: 1.5,
+            width: lineWidth(),
             points: { show: false },
             spanGaps: false,
             ...(line.dash ? { dash: line.dash } : {}),

@@ -53,6 +53,8 @@ const PLAIN: readonly Step[] = [
   [0, 1, ""],
 ];
 
+const TICK = new Intl.NumberFormat("en-US");
+
 function scaledText(value: number, steps: readonly Step[]): string {
   const [, divisor, unit] = steps.find(([size]) => Math.abs(value) >= size) ?? [0, 1, ""];
   return significant(value / divisor) + GAP + unit;
@@ -63,7 +65,7 @@ function scaled(ticks: readonly number[], steps: readonly Step[]): string[] {
   const [, divisor, unit] = steps.find(([size]) => top >= size) ?? [0, 1, ""];
   return ticks.map((tick) => {
     if (tick === 0) return "0";
-    const text = Number((tick / divisor).toPrecision(4)).toLocaleString("en-US");
+    const text = TICK.format(Number((tick / divisor).toPrecision(4)));
     return unit ? text + GAP + unit : text;
   });
 }
