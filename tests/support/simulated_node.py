@@ -93,7 +93,7 @@ class SimulatedNode:
     def say(self, state: str, **changes: Any) -> ReportReply:
         """Every replica is in this state now; one that is ready has ports."""
         if state in ("loading", "warming", "ready"):
-            changes = {"http_port": 9001, "grpc_port": 9002, **changes}
+            changes = {"http_port": 9001, "grpc_port": 9002, "metrics_port": 9003, **changes}
         if state != "downloading" and state != "pending":
             changes.setdefault("downloaded_bytes", 64)
         for key, seen in self.replicas.items():

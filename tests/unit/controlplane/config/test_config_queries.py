@@ -1,0 +1,192 @@
+"""Lists take as many queries for much as for little: every one, generated from the API's document.
+
+A route that answers with a list of things and has no place to be asked at fails here.
+"""
+
+import re
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.sessions.models import Session
+from django.db import connections
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+from drf_spectacular.generators import SchemaGenerator
+from rest_framework.test import APIClient
+
+from controlplane.accounts.models import BrowserSession, User
+from controlplane.accounts.services import token_create
+from controlplane.console.models import SavedCase
+from controlplane.core import events
+from controlplane.deployments.models import Operation
+from controlplane.metrics.models import LogLine
+from controlplane.nodes.models import Node
+from controlplane.registry.models import ConfigRevision, ModelAlias, ModelVersion, Upload
+from tests.support.people import make_user
+from tests.support.registered_models import model_register
+from tests.support.simulated_node import SimulatedNode, gateway_confirms
+from wire.messages import CachedBlob, CacheReport
+
+pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
+MOST = 40  # queries of any of them
+UPLOAD = "a" * 32
+WHERE = {
+    "endpoint": "digits",
+    "deployment": "blue",
+    "version": "1",
+    "node": "local",
+    "repo_model": "digits",
+    "upload_id": UPLOAD,
+}
+ASKED = {"metrics/query": "by=endpoint&ids=digits&metrics=request_rate"}
+# Lists that are no longer for more rows: of parts of a thing, or of fixed length.
+FIXED = {
+    "instance-types/{name}",
+    "metrics/query",
+    "endpoints/{endpoint}/metrics",
+    "models/{name}/versions/{version}/repo-models/{repo_model}/config",
+    "operations/{operation_id}",
+    "test-cases/{case_id}",
+    "try-loads/{try_load_id}",
+    "uploads/{upload_id}",
+}
+
+
+def list_routes() -> list[str]:
+    """Those that answer with a list, or with something that has one."""
+    document = SchemaGenerator().get_schema(public=True)
+    found = []
+    for path, methods in document["paths"].items():
+        content = methods.get("get", {}).get("responses", {}).get("200", {}).get("content", {})
+        schema = content.get("application/json", {}).get("schema", {})
+        if "$ref" in schema:
+            schema = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+        kinds = [field.get("type") for field in schema.get("properties", {}).values()]
+        if "array" in [schema.get("type"), *kinds]:
+            found.append(path.removeprefix("/api/v1/"))
+    return found
+
+
+def things(found: Any) -> int:
+    """How many objects, and items of lists, there are in an answer, at any depth."""
+    if isinstance(found, dict):
+        return 1 + sum(things(value) for value in found.values())
+    return sum(1 + things(value) for value in found) if isinstance(found, list) else 0
+
+
+class Installation:
+    """Something of everything; `grow` adds one more of each."""
+
+    def __init__(self, user: User, client_of: Callable[[User], APIClient]) -> None:
+        self.api = client_of(user)
+        self.user = user
+        self.size = 0
+        self.node = SimulatedNode()
+        model_register("digits", content=b"first")
+        self.post("deploy", {"model": "digits", "instance_count": 1})
+        self.settle()
+        Upload.objects.create(
+            id=UPLOAD, filename="net", size=1, created_by=user, expires_at=timezone.now()
+        )
+
+    def post(self, path: str, body: dict[str, Any]) -> Any:
+        answer = self.api.post(f"/api/v1/{path}", body, format="json")
+        assert answer.status_code < 300, (path, answer.json())
+        return answer.json()
+
+    def settle(self) -> None:
+        self.node.bring_up()
+        gateway_confirms()
+
+    def grow(self) -> None:
+        self.size += 1
+        name = f"more-{self.size}"
+        blue = "endpoints/digits/deployments/blue"
+        version = model_register("digits", content=name.encode())
+        model_register(name, content=name.encode())
+        SimulatedNode(name)
+        Node.objects.filter(name=name).update(cordoned=True)
+        self.post("instance-types", {"name": name})
+        self.post("deploy", {"model": name, "instance_count": 2})
+        for endpoint in ("digits", name):
+            path = f"endpoints/{endpoint}/deployments"
+            self.post(path, {"name": f"digits-{name}", "model": "digits", "version": "1"})
+        self.settle()
+        self.api.patch(f"/api/v1/{blue}", {"instance_count": 1 + self.size}, format="json")
+        self.settle()
+        self.post(f"{blue}/update", {"environment": {"N": name}})
+        self.settle()
+        self.post("try-loads", {"model": name, "node": "local"})
+        self.post("drafts", {"title": name, "data": {}})
+        self.post("join-tokens", {})
+        token_create(user=self.user, name=name, actor="ada")
+        make_user(name, User.Role.VIEWER)
+        events.record(actor="dora", verb="x", subject="x", message="x")
+        self._rows(name, version)
+
+    def _rows(self, name: str, version: ModelVersion) -> None:
+        now = timezone.now()
+        first = ModelVersion.objects.get(model__name="digits", version=1)
+        ModelAlias.objects.create(model=first.model, name=name, version=version, set_by="dora")
+        ConfigRevision.objects.create(
+            model_version=first, number=self.size, configs={}, author="dora"
+        )
+        first.manifest = [*first.manifest, {**first.manifest[0], "path": f"digits/1/{name}"}]
+        first.save()
+        Session.objects.create(session_key=name, expire_date=now + timedelta(days=1))
+        BrowserSession.objects.create(user=self.user, session_key=name, last_seen_at=now)
+        SavedCase.objects.create(id=name, name=name, model="digits", inputs=[], created_by="dora")
+        file = {"path": name, "size": 1, "sha256": f"{self.size:064}"}
+        upload = Upload.objects.get(pk=UPLOAD)
+        Upload.objects.filter(pk=UPLOAD).update(files=[*upload.files, file])
+        blobs = [CachedBlob(f"{i:064}", 1, now.timestamp(), False) for i in range(self.size)]
+        self.node.post("cache", CacheReport(tuple(blobs)))
+        LogLine.objects.create(
+            endpoint="digits", deployment="blue", replica_id="r", stream="s", seq=self.size,
+            at=now.timestamp(), text=name,
+        )  # fmt: skip
+
+    def place(self, route: str) -> str:
+        """Where ``route`` is asked at."""
+        where = {**WHERE, "name": "digits" if route.startswith("models/") else "more-1"}
+        where["operation_id"] = str(
+            Operation.objects.order_by("created_at").values_list("pk", flat=True)[0]
+        )
+        where["case_id"] = "more-1"
+        where["try_load_id"] = self.api.get("/api/v1/try-loads").json()["items"][-1]["id"]
+        path = re.sub(r"\{(\w+)\}", lambda found: where[found[1]], route)
+        return f"/api/v1/{path}?{ASKED.get(route, 'limit=500')}"
+
+    def ask(self, route: str) -> tuple[int, int]:
+        """How many queries it took, and how many things came."""
+        path = self.place(route)
+        self.api.get(path)  # what is asked once per process does not count
+        with (
+            CaptureQueriesContext(connections["default"]) as main,
+            CaptureQueriesContext(connections["metrics"]) as metrics,
+        ):
+            answer = self.api.get(path)
+        assert answer.status_code == 200, (path, answer.json())
+        return len(main) + len(metrics), things(answer.json())
+
+
+def test_no_list_takes_more_queries_for_more_rows(
+    admin: User, client_of: Callable[[User], APIClient]
+) -> None:
+    installation = Installation(admin, client_of)
+    installation.grow()
+    routes = list_routes()
+    assert {"endpoints", "metrics/targets", "nodes/{node}/cache"} <= set(routes)
+    before = {route: installation.ask(route) for route in routes}
+    for _ in range(2):
+        installation.grow()
+    after = {route: installation.ask(route) for route in routes}
+    assert {route: count for route, (count, _) in after.items() if count > MOST} == {}
+    grown = {route: (before[route], after[route]) for route in routes}
+    more = {route: pair for route, pair in grown.items() if pair[1][0] > pair[0][0]}
+    assert more == {}, "(queries, things), before and after"
+    short = {route for route, (old, new) in grown.items() if new[1] <= old[1]}
+    assert " ".join(sorted(short - FIXED)) == "", "these did not grow"
+    assert " ".join(sorted(FIXED - short)) == "", "these did"
