@@ -83,6 +83,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "controlplane.metrics.middleware.count_requests",
+    "controlplane.core.request_id.RequestIdMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "controlplane.core.http.SecurityHeadersMiddleware",
     "controlplane.core.requests.PlainTextMiddleware",
@@ -92,6 +93,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "controlplane.core.http.ProblemMiddleware",
+    "controlplane.core.pagination.NextLinkMiddleware",
     "controlplane.accounts.idempotency.IdempotencyMiddleware",
 ]
 TEMPLATES = [{"BACKEND": "django.template.backends.django.DjangoTemplates", "APP_DIRS": True}]

@@ -2,11 +2,23 @@
 
 import hashlib
 import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
+from django.db import transaction
+from django.db.models import QuerySet
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 
 from controlplane.core.errors import PreconditionFailed
+
+IF_MATCH = OpenApiParameter(
+    "If-Match",
+    str,
+    OpenApiParameter.HEADER,
+    description="the `ETag` that you have seen; 412 `PreconditionFailed` when it has changed",
+)
 
 
 def etag_of(*parts: Any) -> str:
@@ -15,10 +27,32 @@ def etag_of(*parts: Any) -> str:
     return f'W/"{hashlib.sha256(text.encode()).hexdigest()[:20]}"'
 
 
-def if_match_check(request: Request, current: str | None) -> None:
+@contextmanager
+def if_match(
+    request: Request,
+    row: QuerySet[Any],
+    shown: Callable[[], Any],
+    tag: Callable[[Any], str],
+) -> Iterator[None]:
+    """What is done inside happens to what the client has seen, or not at all.
+
+    ``row`` is locked, so that of two with the same tag only one gets through; ``shown`` is its
+    representation and ``tag`` that one's tag.
+    """
+    if "If-Match" not in request.headers:
+        yield
+        return
+    with transaction.atomic():
+        row.select_for_update().order_by().first()
+        body = shown()
+        if_match_check(request, tag(body), body)
+        yield
+
+
+def if_match_check(request: Request, current: str | None, shown: Any = None) -> None:
     """Raises PreconditionFailed when the client has seen another state; without a header, never.
 
-    ``current`` is None for what does not exist: nobody has seen that.
+    ``current`` is None for what does not exist: nobody has seen that. ``shown`` is how it is now.
     """
     wanted = request.headers.get("If-Match")
     if wanted is None or (wanted.strip() == "*" and current is not None):
@@ -32,8 +66,8 @@ def if_match_check(request: Request, current: str | None) -> None:
     if current.removeprefix("W/") not in seen:
         raise PreconditionFailed(
             "It was changed since you read it.",
-            hints=("Read it again, look at the difference, then send your change.",),
-            extra={"etag": current},
+            hints=("`current` is how it is now: look at the difference, then send your change.",),
+            extra={"etag": current, "current": shown},
         )
 
 

@@ -16,6 +16,7 @@ from rest_framework import exceptions as drf
 from rest_framework.views import exception_handler as drf_exception_handler
 
 from controlplane.core import errors
+from controlplane.core.request_id import request_id
 
 logger = logging.getLogger(__name__)
 
@@ -94,6 +95,7 @@ def problem(
         "code": code,
         "hints": list(hints or HINTS.get(code, ())),
         "field": field,
+        "request_id": request_id(),
     }
 
 
@@ -209,6 +211,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
     error = sys.exc_info()[1]  # what Django has just caught, in a middleware for instance
     if isinstance(error, DATABASE_LOST):
         return database_problem(error, request.path)
+    logger.error("%s failed, request %s", request.path, request_id())
     return problem_response(
         500,
         code="InternalError",

@@ -8,8 +8,19 @@ WRITES: Final = frozenset({"post", "put", "patch", "delete"})
 PROBLEM: Final = "ProblemDetails"
 PROBLEM_SCHEMA: Final[Schema] = {
     "type": "object",
-    "description": "RFC 9457. Further fields say more by `code`: `offset`, `operation`, `used_by`.",
-    "required": ["type", "title", "status", "detail", "instance", "code", "hints", "field"],
+    "description": "RFC 9457. Further fields say more by `code`: `offset`, `operation`, `used_by`, "
+    "`errors` per field, and with 412 `etag` and `current`, the resource as it is now.",
+    "required": [
+        "type",
+        "title",
+        "status",
+        "detail",
+        "instance",
+        "code",
+        "hints",
+        "field",
+        "request_id",
+    ],
     "properties": {
         "type": {"type": "string", "description": "`urn:shoal:problem:<code>`"},
         "title": {"type": "string"},
@@ -19,6 +30,10 @@ PROBLEM_SCHEMA: Final[Schema] = {
         "code": {"type": "string", "description": "stable, for programs"},
         "hints": {"type": "array", "items": {"type": "string"}, "description": "what to try"},
         "field": {"type": ["string", "null"], "description": "the input at fault"},
+        "request_id": {
+            "type": ["string", "null"],
+            "description": "as in the header `X-Request-Id`, to be found in the logs",
+        },
     },
     "example": {
         "type": "urn:shoal:problem:NameTaken",
@@ -27,8 +42,9 @@ PROBLEM_SCHEMA: Final[Schema] = {
         "detail": "There is an endpoint called digits already.",
         "instance": "/api/v1/endpoints",
         "code": "NameTaken",
-        "hints": [],
+        "hints": ["Choose another name, or change the one that is there."],
         "field": "name",
+        "request_id": "0b8f7a52-6a2c-4a55-9f0e-1f0f4a6f3f0a",
     },
 }
 CONTENT: Final[Schema] = {

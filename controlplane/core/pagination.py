@@ -3,12 +3,14 @@
 import base64
 import json
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from django.core.exceptions import ValidationError
 from django.db.models import Model, Q, QuerySet
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.template.response import SimpleTemplateResponse
 from drf_spectacular.utils import OpenApiParameter, extend_schema_serializer
 from rest_framework import serializers
 
@@ -38,6 +40,28 @@ class PageQuery(serializers.Serializer[Any]):
     limit = serializers.IntegerField(min_value=1, max_value=MAX_LIMIT, default=DEFAULT_LIMIT)
     cursor = serializers.CharField(required=False, default="", allow_blank=True)
     q = serializers.CharField(required=False, default="", allow_blank=True)
+
+
+class NextLinkMiddleware:
+    """`Link: <...>; rel="next"` on every page but the last, for clients that follow links."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_template_response(
+        self, request: HttpRequest, response: SimpleTemplateResponse
+    ) -> SimpleTemplateResponse:
+        """Django's hook for answers that are not rendered yet: DRF's, which have ``data``."""
+        body = getattr(response, "data", None)
+        cursor = body.get("next_cursor") if isinstance(body, Mapping) else None
+        if cursor:
+            query = QueryDict(request.META.get("QUERY_STRING", ""), mutable=True)
+            query["cursor"] = str(cursor)
+            response["Link"] = f'<{request.path}?{query.urlencode()}>; rel="next"'
+        return response
 
 
 def paginate(

@@ -5,10 +5,9 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
-from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet, Subquery, TextField
-from django.db.models.fields.json import KeyTextTransform
-from django.db.models.functions import Cast
+from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet, Subquery
 
+from controlplane.core.filters import tagged
 from controlplane.registry.code_state import approvals_fill
 from controlplane.registry.errors import ModelNotFound, RevisionNotFound, UploadNotFound
 from controlplane.registry.models import (
@@ -70,9 +69,7 @@ def model_list(
             ModelVersion.objects.filter(model=OuterRef("pk"), deployment__isnull=False)
         )
         rows = rows.filter(running if deployed else ~running)
-    for index, (key, value) in enumerate(sorted((tags or {}).items())):
-        rows = rows.annotate(**{f"tag{index}": Cast(KeyTextTransform(key, "tags"), TextField())})
-        rows = rows.filter(**{f"tag{index}": value})
+    rows = tagged(rows, tags or {})
     inner = ModelVersion.objects.filter(model=OuterRef("model")).order_by("archived", "-version")
     return rows.prefetch_related(
         Prefetch(

@@ -1,6 +1,6 @@
 """REST of people: for administrators."""
 
-from typing import cast
+from typing import Any, cast
 
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework import status
@@ -19,6 +19,7 @@ from controlplane.accounts.serializers import (
     UserPatchSerializer,
     UserSerializer,
 )
+from controlplane.core.etags import IF_MATCH, etag_of, if_match
 from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
 from controlplane.core.requests import read_body, read_only, read_query
 
@@ -28,6 +29,15 @@ SHOWN_ONLY = read_only(UserSerializer, UserInputSerializer, UserPatchSerializer)
 
 def actor(request: Request) -> str:
     return cast(User, request.user).username
+
+
+def user_etag(body: Any) -> str:
+    return etag_of(body["username"], body["role"], body["active"])
+
+
+def user_answer(user: User) -> Response:
+    body = UserSerializer(user).data
+    return Response(body, headers={"ETag": user_etag(body)})
 
 
 class UsersView(APIView):
@@ -69,10 +79,11 @@ class UserView(APIView):
     @extend_schema(operation_id="users_get", responses=UserSerializer)
     def get(self, request: Request, username: str) -> Response:
         del request
-        return Response(UserSerializer(selectors.user_get(username)).data)
+        return user_answer(selectors.user_get(username))
 
     @extend_schema(
         operation_id="users_update",
+        parameters=[IF_MATCH],
         request=UserPatchSerializer,
         responses={200: UserSerializer, 409: OpenApiResponse(description="`LastAdministrator`")},
     )
@@ -81,8 +92,14 @@ class UserView(APIView):
         values = read_body(
             UserPatchSerializer, request, ignored=SHOWN_ONLY, fixed={"username": username}
         )
-        user = services.user_update(username=username, actor=actor(request), **values)
-        return Response(UserSerializer(user).data)
+        with if_match(
+            request,
+            User.objects.filter(username=username),
+            lambda: UserSerializer(selectors.user_get(username)).data,
+            user_etag,
+        ):
+            user = services.user_update(username=username, actor=actor(request), **values)
+        return user_answer(user)
 
 
 class UserPasswordView(APIView):

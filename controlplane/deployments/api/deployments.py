@@ -8,20 +8,19 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from controlplane.core.etags import if_match_check, if_none_match_check
+from controlplane.core.etags import IF_MATCH, if_match_check, if_none_match_check
 from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
 from controlplane.core.requests import flag, read_body, read_only, read_query
 from controlplane.deployments import selectors, services
 from controlplane.deployments.api.reading import (
     FORCE,
-    IF_MATCH,
     IF_NONE_MATCH,
     SUPERSEDE,
     accepted,
     actor,
     deployment_change,
     deployment_etag,
-    deployment_tag,
+    deployment_seen,
     superseded,
     variables_read,
     watching,
@@ -176,8 +175,8 @@ class DeploymentView(APIView):
             row = locked(endpoint)
             existing = row.deployments.filter(name=deployment).first() if row else None
             variables_read(values, request, kept=existing.environment if existing else None)
-            tag = deployment_tag(endpoint, deployment) if existing else None
-            if_match_check(request, tag)
+            tag, seen = deployment_seen(endpoint, deployment) if existing else (None, None)
+            if_match_check(request, tag, seen)
             if_none_match_check(request, tag)
             superseded(request, endpoint, deployment)
             done = services.deployment_put(

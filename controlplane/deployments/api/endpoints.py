@@ -1,24 +1,30 @@
 """REST of endpoints: themselves, traffic, keys, snippets, series."""
 
 import time
+from datetime import datetime
 from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiResponse, extend_schema
-from rest_framework import status
+from drf_spectacular.utils import (
+    OpenApiParameter,
+    OpenApiResponse,
+    extend_schema,
+    extend_schema_serializer,
+)
+from rest_framework import serializers, status
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from controlplane.accounts.policy import Permission
-from controlplane.core.etags import if_match_check, if_none_match_check
+from controlplane.core.etags import IF_MATCH, if_match_check, if_none_match_check
+from controlplane.core.filters import TAG_PARAMETER, ChoicesField, tags_of
 from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
 from controlplane.core.requests import read_body, read_only, read_query
 from controlplane.deployments import selectors, services
 from controlplane.deployments.api.reading import (
-    IF_MATCH,
     IF_NONE_MATCH,
     SUPERSEDE,
     accepted,
@@ -26,7 +32,7 @@ from controlplane.deployments.api.reading import (
     endpoint_body,
     endpoint_change,
     endpoint_etag,
-    endpoint_tag,
+    endpoint_seen,
 )
 from controlplane.deployments.selectors.consume import endpoint_openapi, endpoint_snippets
 from controlplane.deployments.serializers.endpoints import (
@@ -42,6 +48,7 @@ from controlplane.deployments.serializers.endpoints import (
 from controlplane.deployments.serializers.operations import OperationSerializer
 from controlplane.deployments.services.limits import LIMITS
 from controlplane.deployments.services.starting import locked
+from controlplane.deployments.types import EndpointState
 from controlplane.metrics.selectors import endpoint_history, live_series, replica_history
 from controlplane.metrics.serializers import (
     EndpointMetricsQuery,
@@ -52,25 +59,58 @@ from controlplane.metrics.serializers import (
     replicas_body,
 )
 
-EndpointPageSerializer = page_of(EndpointSerializer)
+EndpointItemsSerializer = page_of(EndpointSerializer)
+ORDERS = ["name", "-name", "created_at", "-created_at", "updated_at", "-updated_at"]
+
+
+@extend_schema_serializer(component_name="EndpointPage")
+class EndpointPageSerializer(EndpointItemsSerializer):  # type: ignore[misc, valid-type]
+    total = serializers.IntegerField(help_text="endpoints that match, on all pages")
+
+
 SHOWN_ONLY = read_only(EndpointSerializer, EndpointPutSerializer) - {"name"}
 LONGEST_LIVE_S = 900
 
 
+class EndpointsQuery(PageQuery):
+    state = ChoicesField(EndpointState.values)
+    created_after = serializers.DateTimeField(required=False, default=None)
+    created_before = serializers.DateTimeField(required=False, default=None)
+    order_by = serializers.ChoiceField(choices=ORDERS, default="name")
+
+
 class EndpointsView(APIView):
     @extend_schema(
-        operation_id="endpoints_list", parameters=PAGE_PARAMETERS, responses=EndpointPageSerializer
+        operation_id="endpoints_list",
+        parameters=[
+            *PAGE_PARAMETERS,
+            OpenApiParameter(
+                "state", str, description=f"one or several of {','.join(EndpointState.values)}"
+            ),
+            OpenApiParameter("created_after", datetime),
+            OpenApiParameter("created_before", datetime),
+            OpenApiParameter("order_by", str, enum=ORDERS, description="default name"),
+            TAG_PARAMETER,
+        ],
+        responses=EndpointPageSerializer,
     )
     def get(self, request: Request) -> Response:
-        query = read_query(PageQuery, request)
+        query = read_query(EndpointsQuery, request)
+        rows = selectors.endpoints_matching(
+            q=query["q"],
+            states=query["state"],
+            created_after=query["created_after"],
+            created_before=query["created_before"],
+            tags=tags_of(request),
+        )
         page = paginate(
-            selectors.endpoint_list().filter(name__icontains=query["q"]),
+            rows,
             limit=query["limit"],
             cursor=query["cursor"],
-            order=["name"],
+            order=list(dict.fromkeys([query["order_by"], "id"])),
         )
         items = selectors.endpoints_shown(page.items)
-        body = {"items": items, "next_cursor": page.next_cursor}
+        body = {"items": items, "next_cursor": page.next_cursor, "total": rows.count()}
         return Response(EndpointPageSerializer(body).data)
 
     @extend_schema(
@@ -109,8 +149,8 @@ class EndpointView(APIView):
         limits = _limits(values)
         with transaction.atomic():
             known = locked(endpoint) is not None
-            tag = endpoint_tag(endpoint) if known else None
-            if_match_check(request, tag)
+            tag, seen = endpoint_seen(endpoint) if known else (None, None)
+            if_match_check(request, tag, seen)
             if_none_match_check(request, tag)
             with endpoint_change(request, endpoint):
                 done = services.endpoint_put(

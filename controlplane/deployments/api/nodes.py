@@ -11,6 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from controlplane.accounts.policy import Permission
+from controlplane.core.etags import IF_MATCH, etag_of, if_match
 from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
 from controlplane.core.requests import flag, read_body, read_only, read_query
 from controlplane.deployments import services
@@ -39,6 +40,14 @@ def node_body(node: Node) -> Any:
     return NodeSerializer(nodes_shown([node], timezone.now())[0]).data
 
 
+def node_etag(body: Any) -> str:
+    return etag_of(body["name"], body["labels"], body["cordoned"])
+
+
+def node_answer(body: Any) -> Response:
+    return Response(body, headers={"ETag": node_etag(body)})
+
+
 class NodesView(APIView):
     @extend_schema(
         operation_id="nodes_list", parameters=PAGE_PARAMETERS, responses=NodePageSerializer
@@ -57,16 +66,22 @@ class NodeView(APIView):
     @extend_schema(operation_id="nodes_get", responses=NodeSerializer)
     def get(self, request: Request, node: str) -> Response:
         del request
-        return Response(node_body(node_get(node)))
+        return node_answer(node_body(node_get(node)))
 
     @extend_schema(
-        operation_id="nodes_update", request=NodePatchSerializer, responses=NodeSerializer
+        operation_id="nodes_update",
+        parameters=[IF_MATCH],
+        request=NodePatchSerializer,
+        responses=NodeSerializer,
     )
     def patch(self, request: Request, node: str) -> Response:
         """Its labels, which deployments may ask for."""
         values = read_body(NodePatchSerializer, request, ignored=SHOWN_ONLY, fixed={"name": node})
-        row = node_labels_set(name=node, labels=values["labels"], actor=actor(request))
-        return Response(node_body(row))
+        with if_match(
+            request, Node.objects.filter(name=node), lambda: node_body(node_get(node)), node_etag
+        ):
+            row = node_labels_set(name=node, labels=values["labels"], actor=actor(request))
+        return node_answer(node_body(row))
 
     @extend_schema(
         operation_id="nodes_delete",

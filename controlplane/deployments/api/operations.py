@@ -9,6 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from controlplane.core.filters import ChoicesField
 from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
 from controlplane.core.requests import read_query
 from controlplane.deployments import selectors, services
@@ -25,12 +26,8 @@ OperationPageSerializer = page_of(OperationSerializer)
 
 class OperationQuery(PageQuery):
     endpoint = serializers.CharField(required=False, default="", allow_blank=True)
-    state = serializers.ChoiceField(
-        OperationState.choices, required=False, default="", allow_blank=True
-    )
-    kind = serializers.ChoiceField(
-        OperationKind.choices, required=False, default="", allow_blank=True
-    )
+    state = ChoicesField(OperationState.values)
+    kind = ChoicesField(OperationKind.values)
     actor = serializers.CharField(required=False, default="", allow_blank=True)
     since = serializers.DateTimeField(required=False, default=None)
     until = serializers.DateTimeField(required=False, default=None)
@@ -43,10 +40,10 @@ class OperationsView(APIView):
             *PAGE_PARAMETERS,
             OpenApiParameter("endpoint", str, description="only those of this endpoint"),
             OpenApiParameter(
-                "state", str, enum=list(OperationState.values), description="only those in it"
+                "state", str, description=f"one or several of {','.join(OperationState.values)}"
             ),
             OpenApiParameter(
-                "kind", str, enum=list(OperationKind.values), description="only those that do this"
+                "kind", str, description=f"one or several of {','.join(OperationKind.values)}"
             ),
             OpenApiParameter("actor", str, description="only those that this person began"),
             OpenApiParameter("since", datetime, description="only those begun then or later"),

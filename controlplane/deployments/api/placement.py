@@ -11,6 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from controlplane.accounts.policy import Permission
+from controlplane.core.etags import IF_MATCH, etag_of, if_match
 from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
 from controlplane.core.requests import read_body, read_only, read_query
 from controlplane.deployments import services
@@ -51,6 +52,14 @@ def instance_types_shown(rows: list[InstanceType]) -> list[dict[str, Any]]:
 
 def instance_type_body(row: InstanceType) -> Any:
     return InstanceTypeSerializer(instance_types_shown([row])[0]).data
+
+
+def instance_type_etag(body: Any) -> str:
+    return etag_of(body["name"], *(body[name] for name in InstanceTypePatchSerializer.empty))
+
+
+def instance_type_answer(body: Any) -> Response:
+    return Response(body, headers={"ETag": instance_type_etag(body)})
 
 
 class PlacementView(APIView):
@@ -114,10 +123,11 @@ class InstanceTypeView(APIView):
     def get(self, request: Request, name: str) -> Response:
         """By its name or one of its aliases, whatever the case."""
         del request
-        return Response(instance_type_body(instance_type_get(name)))
+        return instance_type_answer(instance_type_body(instance_type_get(name)))
 
     @extend_schema(
         operation_id="instance_types_update",
+        parameters=[IF_MATCH],
         request=InstanceTypePatchSerializer,
         responses=InstanceTypeSerializer,
     )
@@ -126,8 +136,15 @@ class InstanceTypeView(APIView):
         values = read_body(
             InstanceTypePatchSerializer, request, ignored=SHOWN_ONLY, fixed={"name": name}
         )
-        row = services.instance_type_update(name=name, actor=actor(request), **values)
-        return Response(instance_type_body(row))
+        known = instance_type_get(name)  # by an alias, perhaps
+        with if_match(
+            request,
+            InstanceType.objects.filter(pk=known.pk),
+            lambda: instance_type_body(instance_type_get(known.name)),
+            instance_type_etag,
+        ):
+            row = services.instance_type_update(name=name, actor=actor(request), **values)
+        return instance_type_answer(instance_type_body(row))
 
     @extend_schema(
         operation_id="instance_types_delete",

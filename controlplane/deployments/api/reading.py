@@ -13,7 +13,7 @@ from rest_framework.response import Response
 
 from controlplane.accounts.permissions import may
 from controlplane.accounts.policy import Permission
-from controlplane.core.etags import etag_of, if_match_check
+from controlplane.core.etags import IF_MATCH, etag_of, if_match_check
 from controlplane.core.requests import flag
 from controlplane.deployments.models import Endpoint, Operation
 from controlplane.deployments.selectors import (
@@ -22,8 +22,8 @@ from controlplane.deployments.selectors import (
     endpoints_shown,
     operation_shown,
 )
-from controlplane.deployments.selectors.shown import deployment_shown
-from controlplane.deployments.serializers.endpoints import EndpointSerializer
+from controlplane.deployments.selectors.shown import deployment_shown, latest_operations
+from controlplane.deployments.serializers.endpoints import DeploymentSerializer, EndpointSerializer
 from controlplane.deployments.serializers.operations import OperationSerializer
 from controlplane.deployments.services.operations import PLACE as OPERATIONS
 from controlplane.deployments.services.starting import locked
@@ -31,14 +31,6 @@ from controlplane.deployments.services.superseding import operations_supersede
 from controlplane.registry.services.approvals import variables_check
 
 ViewT = TypeVar("ViewT", bound=Callable[..., Any])
-
-IF_MATCH = OpenApiParameter(
-    "If-Match",
-    str,
-    OpenApiParameter.HEADER,
-    description="the `ETag` that you have seen; 412 `PreconditionFailed` when it has changed",
-)
-
 
 IF_NONE_MATCH = OpenApiParameter(
     "If-None-Match",
@@ -101,20 +93,23 @@ def deployment_etag(body: Any) -> str:
     return etag_of(body["endpoint"], body["name"], *(body[name] for name in DEPLOYMENT_TAG))
 
 
-def endpoint_tag(name: str) -> str:
-    return endpoint_etag(endpoint_body(endpoint_get(name)))
+def endpoint_seen(name: str) -> tuple[str, Any]:
+    """Its tag and how it is shown now."""
+    body = endpoint_body(endpoint_get(name))
+    return endpoint_etag(body), body
 
 
-def deployment_tag(endpoint: str, name: str) -> str:
+def deployment_seen(endpoint: str, name: str) -> tuple[str, Any]:
     row = deployment_get(endpoint, name)
-    return deployment_etag(deployment_shown(row, row.endpoint, {}))
+    shown = deployment_shown(row, row.endpoint, latest_operations([endpoint]))
+    return deployment_etag(shown), DeploymentSerializer(shown).data
 
 
 @contextmanager
 def endpoint_change(request: Request, name: str) -> Iterator[None]:
     """What is done inside happens to the endpoint that the caller has seen, or not at all; with
     ``?supersede=true`` instead of what is about to move its traffic."""
-    with _change(request, name, lambda: endpoint_tag(name)):
+    with _change(request, name, lambda: endpoint_seen(name)):
         if flag(request, "supersede"):
             operations_supersede(
                 endpoint=name,
@@ -129,7 +124,7 @@ def endpoint_change(request: Request, name: str) -> Iterator[None]:
 @contextmanager
 def deployment_change(request: Request, endpoint: str, name: str) -> Iterator[None]:
     """The same for a deployment, and what is under way there."""
-    with _change(request, endpoint, lambda: deployment_tag(endpoint, name)):
+    with _change(request, endpoint, lambda: deployment_seen(endpoint, name)):
         superseded(request, endpoint, name)
         yield
 
@@ -143,13 +138,15 @@ def superseded(request: Request, endpoint: str, deployment: str | None) -> None:
 
 
 @contextmanager
-def _change(request: Request, endpoint: str, current: Callable[[], str]) -> Iterator[None]:
+def _change(
+    request: Request, endpoint: str, current: Callable[[], tuple[str, Any]]
+) -> Iterator[None]:
     with ExitStack() as stack:
         if "If-Match" in request.headers or flag(request, "supersede"):
             stack.enter_context(transaction.atomic())
             locked(endpoint)
         if "If-Match" in request.headers:
-            if_match_check(request, current())
+            if_match_check(request, *current())
         yield
 
 

@@ -9,10 +9,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from controlplane.core.etags import IF_MATCH
 from controlplane.core.requests import read_body
 from controlplane.deployments import selectors, services
 from controlplane.deployments.api.reading import (
-    IF_MATCH,
     SUPERSEDE,
     actor,
     endpoint_body,

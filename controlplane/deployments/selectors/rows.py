@@ -1,10 +1,12 @@
 """Finding endpoints, deployments and operations."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from django.db.models import Prefetch, Q, QuerySet
 
+from controlplane.core.filters import tagged
 from controlplane.deployments.errors import (
     DeploymentNotFound,
     EndpointNotFound,
@@ -67,13 +69,32 @@ def operation_list(endpoint: str = "") -> QuerySet[Operation]:
     return Operation.objects.filter(endpoint=endpoint) if endpoint else Operation.objects.all()
 
 
+def endpoints_matching(
+    *,
+    q: str = "",
+    states: Sequence[str] = (),
+    created_after: datetime | None = None,
+    created_before: datetime | None = None,
+    tags: Mapping[str, str] | None = None,
+) -> QuerySet[Endpoint]:
+    """As ``endpoint_list``; what is empty lets everything through."""
+    wanted = {
+        "name__icontains": q,
+        "provisioning_state__in": states,
+        "created_at__gt": created_after,
+        "created_at__lt": created_before,
+    }
+    rows = endpoint_list().filter(**{name: value for name, value in wanted.items() if value})
+    return tagged(rows, tags or {})
+
+
 @dataclass(frozen=True, slots=True)
 class OperationFilter:
     """Empty fields let everything through."""
 
     endpoint: str = ""
-    state: str = ""
-    kind: str = ""
+    state: Sequence[str] = ()
+    kind: Sequence[str] = ()
     actor: str = ""
     q: str = ""  # in the name of the endpoint or the deployment
     since: datetime | None = None
@@ -81,8 +102,8 @@ class OperationFilter:
 
     def rows(self) -> QuerySet[Operation]:
         wanted = {
-            "state": self.state,
-            "kind": self.kind,
+            "state__in": self.state,
+            "kind__in": self.kind,
             "created_by": self.actor,
             "created_at__gte": self.since,
             "created_at__lt": self.until,

@@ -15,7 +15,8 @@ from rest_framework.views import APIView
 
 from controlplane.accounts.permissions import may
 from controlplane.accounts.policy import Permission
-from controlplane.core.etags import etag_of, if_match_check
+from controlplane.core.etags import IF_MATCH, etag_of, if_match
+from controlplane.core.filters import TAG_PARAMETER, tags_of
 from controlplane.core.pagination import (
     PAGE_PARAMETERS,
     Page,
@@ -25,6 +26,7 @@ from controlplane.core.pagination import (
 )
 from controlplane.core.requests import flag, read_body, read_only, read_query
 from controlplane.registry import selectors
+from controlplane.registry.models import Model, ModelVersion
 from controlplane.registry.serializers.models import (
     ModelInputSerializer,
     ModelPatchSerializer,
@@ -48,7 +50,6 @@ class ModelPageSerializer(ModelItemsSerializer):  # type: ignore[misc, valid-typ
     total = serializers.IntegerField(help_text="models that match, on all pages")
 
 
-TAG = "tag."
 MODEL_SHOWN_ONLY = read_only(ModelSerializer, ModelPatchSerializer) - {"name"}
 VERSION_SHOWN_ONLY = read_only(ModelVersionSerializer, ModelVersionPatchSerializer) - {"model"}
 
@@ -66,13 +67,14 @@ def model_etag(body: Any) -> str:
     return etag_of(*(body[name] for name in names))
 
 
-def tags_of(request: Request) -> dict[str, str]:
-    """What `?tag.team=vision` asks for."""
-    return {
-        key.removeprefix(TAG): str(value)
-        for key, value in request.query_params.items()
-        if key.startswith(TAG) and key != TAG
-    }
+def version_etag(body: Any) -> str:
+    names = ("model", "version", "description", "tags", "declared", "archived", "aliases")
+    return etag_of(*(body[name] for name in names))
+
+
+def version_answer(row: ModelVersion) -> Response:
+    body = ModelVersionSerializer(row).data
+    return Response(body, headers={"ETag": version_etag(body)})
 
 
 class ModelsView(APIView):
@@ -85,9 +87,7 @@ class ModelsView(APIView):
             OpenApiParameter("backend", str, description="of the newest version, or `ensemble`"),
             OpenApiParameter("deployed", bool, description="any version runs on an endpoint"),
             OpenApiParameter("order_by", str, enum=ORDERS, description="default -updated_at"),
-            OpenApiParameter(
-                "tag.{key}", str, description="`tag.team=vision`; may come several times"
-            ),
+            TAG_PARAMETER,
         ],
         responses=ModelPageSerializer,
     )
@@ -145,11 +145,7 @@ class ModelView(APIView):
 
     @extend_schema(
         operation_id="models_update",
-        parameters=[
-            OpenApiParameter(
-                "If-Match", str, OpenApiParameter.HEADER, description="412 when it has changed"
-            )
-        ],
+        parameters=[IF_MATCH],
         request=ModelPatchSerializer,
         responses=ModelSerializer,
     )
@@ -158,9 +154,15 @@ class ModelView(APIView):
         values = read_body(
             ModelPatchSerializer, request, ignored=MODEL_SHOWN_ONLY, fixed={"name": name}
         )
-        if_match_check(request, model_etag(ModelSerializer(selectors.model_get(name)).data))
-        model = versions.model_update(name=name, actor=request.user.get_username(), **values)
-        return Response(ModelSerializer(model).data)
+        with if_match(
+            request,
+            Model.objects.filter(name=name),
+            lambda: ModelSerializer(selectors.model_get(name)).data,
+            model_etag,
+        ):
+            model = versions.model_update(name=name, actor=request.user.get_username(), **values)
+        body = ModelSerializer(model).data
+        return Response(body, headers={"ETag": model_etag(body)})
 
     @extend_schema(
         operation_id="models_delete",
@@ -212,10 +214,11 @@ class ModelVersionView(APIView):
     def get(self, request: Request, name: str, version: str) -> Response:
         """`version` is a number, or an alias such as `@latest` or `@champion`."""
         del request
-        return Response(ModelVersionSerializer(selectors.version_get(name, version)).data)
+        return version_answer(selectors.version_get(name, version))
 
     @extend_schema(
         operation_id="model_versions_update",
+        parameters=[IF_MATCH],
         request=ModelVersionPatchSerializer,
         responses=ModelVersionSerializer,
     )
@@ -224,10 +227,17 @@ class ModelVersionView(APIView):
         values = read_body(
             ModelVersionPatchSerializer, request, ignored=VERSION_SHOWN_ONLY, fixed={"model": name}
         )
-        row = versions.version_update(
-            name=name, version=version, actor=request.user.get_username(), **values
-        )
-        return Response(ModelVersionSerializer(row).data)
+        number = selectors.version_get(name, version).version  # of an alias, what it means now
+        with if_match(
+            request,
+            ModelVersion.objects.filter(model__name=name, version=number),
+            lambda: ModelVersionSerializer(selectors.version_get(name, number)).data,
+            version_etag,
+        ):
+            row = versions.version_update(
+                name=name, version=str(number), actor=request.user.get_username(), **values
+            )
+        return version_answer(row)
 
     @extend_schema(
         operation_id="model_versions_delete",

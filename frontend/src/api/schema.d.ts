@@ -2450,6 +2450,8 @@ export interface components {
         EndpointPage: {
             items: components["schemas"]["Endpoint"][];
             next_cursor: string | null;
+            /** @description endpoints that match, on all pages */
+            total: number;
         };
         /**
          * @description * `Creating` - Creating
@@ -4275,7 +4277,7 @@ export interface components {
             gpus: string[];
         };
         /**
-         * @description RFC 9457. Further fields say more by `code`: `offset`, `operation`, `used_by`.
+         * @description RFC 9457. Further fields say more by `code`: `offset`, `operation`, `used_by`, `errors` per field, and with 412 `etag` and `current`, the resource as it is now.
          * @example {
          *       "type": "urn:shoal:problem:NameTaken",
          *       "title": "Conflict",
@@ -4283,8 +4285,11 @@ export interface components {
          *       "detail": "There is an endpoint called digits already.",
          *       "instance": "/api/v1/endpoints",
          *       "code": "NameTaken",
-         *       "hints": [],
-         *       "field": "name"
+         *       "hints": [
+         *         "Choose another name, or change the one that is there."
+         *       ],
+         *       "field": "name",
+         *       "request_id": "0b8f7a52-6a2c-4a55-9f0e-1f0f4a6f3f0a"
          *     }
          */
         ProblemDetails: {
@@ -4302,6 +4307,8 @@ export interface components {
             hints: string[];
             /** @description the input at fault */
             field: string | null;
+            /** @description as in the header `X-Request-Id`, to be found in the logs */
+            request_id: string | null;
         };
     };
     responses: never;
@@ -5269,12 +5276,20 @@ export interface operations {
     endpoints_list: {
         parameters: {
             query?: {
+                created_after?: string;
+                created_before?: string;
                 /** @description `next_cursor` of the page before */
                 cursor?: string;
                 /** @description 1 to 500, default 50 */
                 limit?: number;
+                /** @description default name */
+                order_by?: "-created_at" | "-name" | "-updated_at" | "created_at" | "name" | "updated_at";
                 /** @description Only items whose name contains this */
                 q?: string;
+                /** @description one or several of Creating,Updating,Succeeded,Failed,Deleting */
+                state?: string;
+                /** @description `tag.team=vision`; may come several times */
+                "tag.{key}"?: string;
             };
             header?: never;
             path?: never;
@@ -9284,6 +9299,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description the `ETag` that you have seen; 412 `PreconditionFailed` when it has changed */
+                "If-Match"?: string;
                 /** @description the same request sent twice under one key is done once, and answered twice */
                 "Idempotency-Key"?: string;
             };
@@ -9353,6 +9370,15 @@ export interface operations {
             };
             /** @description it exists already, or its state forbids this */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description it was changed since it was read */
+            412: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -10317,7 +10343,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description 412 when it has changed */
+                /** @description the `ETag` that you have seen; 412 `PreconditionFailed` when it has changed */
                 "If-Match"?: string;
                 /** @description the same request sent twice under one key is done once, and answered twice */
                 "Idempotency-Key"?: string;
@@ -11108,6 +11134,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description the `ETag` that you have seen; 412 `PreconditionFailed` when it has changed */
+                "If-Match"?: string;
                 /** @description the same request sent twice under one key is done once, and answered twice */
                 "Idempotency-Key"?: string;
             };
@@ -11178,6 +11206,15 @@ export interface operations {
             };
             /** @description it exists already, or its state forbids this */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description it was changed since it was read */
+            412: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -12518,6 +12555,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description the `ETag` that you have seen; 412 `PreconditionFailed` when it has changed */
+                "If-Match"?: string;
                 /** @description the same request sent twice under one key is done once, and answered twice */
                 "Idempotency-Key"?: string;
             };
@@ -12587,6 +12626,15 @@ export interface operations {
             };
             /** @description it exists already, or its state forbids this */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description it was changed since it was read */
+            412: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -13042,16 +13090,16 @@ export interface operations {
                 cursor?: string;
                 /** @description only those of this endpoint */
                 endpoint?: string;
-                /** @description only those that do this */
-                kind?: "delete-deployment" | "delete-endpoint" | "deploy" | "scale";
+                /** @description one or several of deploy,scale,delete-deployment,delete-endpoint */
+                kind?: string;
                 /** @description 1 to 500, default 50 */
                 limit?: number;
                 /** @description Only items whose name contains this */
                 q?: string;
                 /** @description only those begun then or later */
                 since?: string;
-                /** @description only those in it */
-                state?: "Canceled" | "Failed" | "Queued" | "Running" | "Succeeded";
+                /** @description one or several of Queued,Running,Succeeded,Failed,Canceled */
+                state?: string;
                 /** @description only those begun before */
                 until?: string;
             };
@@ -16722,6 +16770,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description the `ETag` that you have seen; 412 `PreconditionFailed` when it has changed */
+                "If-Match"?: string;
                 /** @description the same request sent twice under one key is done once, and answered twice */
                 "Idempotency-Key"?: string;
             };
@@ -16791,6 +16841,15 @@ export interface operations {
             };
             /** @description `LastAdministrator` */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description it was changed since it was read */
+            412: {
                 headers: {
                     [name: string]: unknown;
                 };
