@@ -1,6 +1,7 @@
 /**
  * Looks at the studio: serves the build with the made-up installation, takes pictures in both themes, and reports
- * console errors, axe findings and pages that are wider than the window. Usage: node scripts/shots.mjs OUT [page ...]
+ * console errors, axe findings and pages that are wider than the window; the same for what opens over them. Usage:
+ * node scripts/shots.mjs OUT [page or overlay ...]
  * WIDTH, HEIGHT, SCHEMES=light,dark, FULL=1, CHROMIUM=path.
  */
 import { mkdirSync, readFileSync } from "node:fs";
@@ -8,6 +9,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
 import { preview } from "vite";
+import { close, FLOATING, open, OVERLAYS } from "./overlays.mjs";
 
 /** Every page; a second element is the role that looks at it. */
 const ROUTES = {
@@ -88,10 +90,38 @@ const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
   args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"],
 });
+const width = size.width < 720 ? "narrow" : "wide";
 let problems = 0;
+
+async function visit(page, path, role) {
+  await page.goto(`${base}/nothing`, { waitUntil: "commit" });
+  await page.evaluate((as) => localStorage.setItem("mock.role", as), role);
+  await page.goto(base + path, { waitUntil: "load" });
+  await page.waitForSelector("h1");
+  await page.waitForLoadState("networkidle");
+}
+
+/** A picture, and what is wrong with what it shows, or with the parts of it that `within` names. */
+async function look(page, name, scheme, within = "html", rules = {}) {
+  await page.screenshot({ path: join(out, `${name}-${scheme}.png`), fullPage: process.env.FULL === "1" });
+  const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  if (over > 0) {
+    problems += 1;
+    process.stdout.write(`${name} ${scheme}: ${over} px wider than the window\n`);
+  }
+  await page.evaluate(axe);
+  const found = await page.evaluate(([within, asked]) => globalThis.axe.run(within, asked), [within, { runOnly: AXE_TAGS, rules }]);
+  for (const violation of found.violations) {
+    problems += 1;
+    const where = violation.nodes.slice(0, 3).map((node) => `${node.target.join(" ")} ${node.any[0]?.message ?? ""}`).join("; ");
+    process.stdout.write(`axe ${name} ${scheme}: ${violation.id} x${violation.nodes.length}: ${where}\n`);
+  }
+}
+
 try {
   for (const scheme of schemes) {
-    const page = await browser.newPage({ viewport: size, colorScheme: scheme });
+    const page = await browser.newPage({ viewport: size, colorScheme: scheme, reducedMotion: "reduce" });
+    page.setDefaultTimeout(15000);
     page.on("console", (message) => {
       if (message.type() === "error" || message.type() === "warning") {
         problems += 1;
@@ -105,24 +135,19 @@ try {
     for (const [name, route] of Object.entries(ROUTES)) {
       if (wanted.length > 0 && !wanted.includes(name)) continue;
       const [path, role] = Array.isArray(route) ? route : [route, ""];
-      await page.goto(`${base}/nothing`, { waitUntil: "commit" });
-      await page.evaluate((as) => localStorage.setItem("mock.role", as), role);
-      await page.goto(base + path, { waitUntil: "load" });
-      await page.waitForSelector("h1", { timeout: 15000 });
-      await page.waitForLoadState("networkidle");
+      await visit(page, path, role);
       await page.waitForTimeout(name === "endpoint" || name.startsWith("metrics") ? 1800 : 500);
-      await page.screenshot({ path: join(out, `${name}-${scheme}.png`), fullPage: process.env.FULL === "1" });
-      const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-      if (over > 0) {
-        problems += 1;
-        process.stdout.write(`${name} ${scheme}: ${over} px wider than the window\n`);
-      }
-      await page.evaluate(axe);
-      const found = await page.evaluate((tags) => globalThis.axe.run(document, { runOnly: tags }), AXE_TAGS);
-      for (const violation of found.violations) {
-        problems += 1;
-        const where = violation.nodes.slice(0, 3).map((node) => `${node.target.join(" ")} ${node.any[0]?.message ?? ""}`).join("; ");
-        process.stdout.write(`axe ${name} ${scheme}: ${violation.id} x${violation.nodes.length}: ${where}\n`);
+      await look(page, name, scheme);
+    }
+    for (const { path, opened, only } of OVERLAYS) {
+      if (only !== undefined && only !== width) continue;
+      const here = Object.entries(opened).filter(([name]) => wanted.length === 0 || wanted.includes(name));
+      if (here.length > 0) await visit(page, path, "");
+      for (const [name, steps] of here) {
+        await open(page, steps);
+        // why without landmarks: what opens over a page is in none of them, and is left before one goes on to another.
+        await look(page, name, scheme, FLOATING, { region: { enabled: false } });
+        await close(page);
       }
     }
     await page.close();

@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.e2e import tiny_model
 from tests.e2e.browser import WatchedPage
+from tests.e2e.keyboard import press
 from tests.e2e.product import STOP_S, Product
 from tests.e2e.served import call, client_of
 
@@ -169,6 +170,30 @@ def test_a_viewer_sees_and_cannot_change_until_the_role_does(
     assert admin.troubles == []
 
 
+def change_ticked_nodes(page: Page) -> None:
+    """From the focused row of a node and back to it; the focus is never lost on the way."""
+    keys, bar = page.keyboard, page.get_by_role("group", name="Ticked nodes")
+    button = bar.get_by_role("button", name="Cordon", exact=True)
+    keys.press("x")
+    expect(bar).to_contain_text("1 node ticked")
+    press(page, button)
+    expect(button).to_be_disabled()
+    expect(bar).to_be_focused()
+    keys.press("Tab")
+    expect(bar.get_by_role("button", name="Uncordon")).to_be_focused()
+    keys.press("Enter")
+    expect(button).to_be_enabled()
+    expect(bar).to_be_focused()
+    press(page, bar.get_by_role("button", name="Drain"))
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_be_visible()
+    keys.press("Escape")
+    expect(dialog).to_have_count(0)
+    expect(bar).to_be_focused()
+    keys.press("Escape")
+    expect(bar).to_have_count(0)
+
+
 def test_without_a_mouse(product: Product, browser: Browser) -> None:
     watched = WatchedPage(browser, product.url)
     page, keys = watched.page, watched.page.keyboard
@@ -186,6 +211,8 @@ def test_without_a_mouse(product: Product, browser: Browser) -> None:
         expect(heading).to_have_text("Nodes")
         expect(page.locator("main tbody tr").first).to_be_visible()
         keys.press("j")
+        expect(page.locator("main tbody tr").first).to_be_focused()
+        change_ticked_nodes(page)
         expect(page.locator("main tbody tr").first).to_be_focused()
         keys.press("Enter")
         expect(page).to_have_url(re.compile(r"/nodes/[^/]+/overview$"))

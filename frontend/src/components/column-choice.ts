@@ -17,5 +17,8 @@ export function writeHidden(user: string, table: string, hidden: readonly string
   else localStorage.setItem(keyOf(user, table), hidden.join(","));
 }
 
+/** Columns that may be hidden: not the first with a word for a heading, which says what a row is; nor those without, which hold actions. */
+export const optional = <C extends { header: unknown }>(columns: readonly C[]): C[] => columns.filter((column) => typeof column.header === "string").slice(1);
+
 export const toggled = (hidden: readonly string[], id: string): string[] =>
   hidden.includes(id) ? hidden.filter((one) => one !== id) : [...hidden, id];

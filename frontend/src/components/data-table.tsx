@@ -1,4 +1,4 @@
-/** A real `<table>`: sortable headings with `aria-sort`, loading and empty states, keys `j`, `k` and Enter on rows. */
+/** A real `<table>`: sortable headings with `aria-sort`, loading and empty states, keys `j`, `k`, `x` and Enter on rows. */
 import {
   type ColumnDef,
   createSortedRowModel,
@@ -10,6 +10,7 @@ import {
 } from "@tanstack/react-table";
 import { IconChevronDown, IconChevronUp } from "@tabler/icons-react";
 import { type KeyboardEvent, useMemo, useRef } from "react";
+import { optional } from "./column-choice";
 import { ColumnMenu, useColumnChoice } from "./column-menu";
 import classes from "./data-table.module.css";
 import { SkeletonRows } from "./skeleton";
@@ -43,11 +44,13 @@ export interface DataTableProps<Row> {
   sort?: string | undefined;
   onSort?: (sort: string | undefined) => void;
   onOpen?: (row: Row) => void;
+  /** `x` on a row, as a click on its box does. */
+  onTick?: ((row: Row) => void) | undefined;
   loading?: boolean;
   empty?: React.ReactNode;
   /** 28 px rows. */
   compact?: boolean;
-  /** Name under which the person's choice of columns is kept; without it all are shown. The first column always is. */
+  /** Name under which the person's choice of columns is kept; without it all are shown. What names a row always is. */
   choose?: string;
 }
 
@@ -59,30 +62,36 @@ function nextSort(id: string, sort: string | undefined): string | undefined {
   return sort === `-${id}` ? undefined : id;
 }
 
-function moveFocus(event: KeyboardEvent<HTMLTableRowElement>, open: () => void): void {
+function onRowKey(event: KeyboardEvent<HTMLTableRowElement>, open: () => void, tick: (() => void) | undefined): void {
   if (event.target !== event.currentTarget) return;
   const row = event.currentTarget;
   const go = (sibling: Element | null) => {
     if (sibling instanceof HTMLElement) sibling.focus();
   };
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.key === "Enter") open();
+  else if (event.key === "x" && tick) tick();
   else if (event.key === "j" || event.key === "ArrowDown") go(row.nextElementSibling);
   else if (event.key === "k" || event.key === "ArrowUp") go(row.previousElementSibling);
   else return;
   event.preventDefault();
 }
 
-function isInteractive(target: EventTarget, row: HTMLElement): boolean {
-  const hit = target instanceof Element ? target.closest("a, button, input, [role=menuitem]") : null;
-  return hit !== null && row.contains(hit);
+/** Whether a click means the row: not something to press in it, and not a menu or dialog of its own that lies elsewhere on the page. */
+function meansRow(target: EventTarget, row: HTMLElement): boolean {
+  if (!(target instanceof Element) || !row.contains(target)) return false;
+  const pressed = target.closest("a, button, input, label");
+  return pressed === null || !row.contains(pressed);
 }
 
 export function DataTable<Row extends RowData>(props: DataTableProps<Row>) {
-  const { label, columns: all, rows, rowKey, sort, onSort, onOpen, loading, empty, compact, choose } = props;
-  // A column without a word for a heading holds actions: those stay.
-  const optional = all.slice(1).filter((column) => typeof column.header === "string");
-  const choice = useColumnChoice(choose, optional.map((column) => column.id));
+  const { label, columns: all, rows, rowKey, sort, onSort, onOpen, onTick, loading, empty, compact, choose } = props;
+  const choosable = optional(all);
+  const choice = useColumnChoice(choose, choosable.map((column) => column.id));
   const columns = choice.hidden.length === 0 ? all : all.filter((column) => !choice.hidden.includes(column.id));
+  const menu = choose ? <ColumnMenu columns={choosable} {...choice} /> : null;
+  // Above the actions where there are some, else in a column of its own.
+  const actions = menu ? columns.find((column, index) => index === columns.length - 1 && typeof column.header !== "string") : undefined;
   const shape = columns.map((column) => column.id).join("|");
   const latest = useRef(columns);
   latest.current = columns;
@@ -134,12 +143,13 @@ export function DataTable<Row extends RowData>(props: DataTableProps<Row>) {
                   ) : (
                     column.header
                   )}
+                  {column === actions ? menu : null}
                 </th>
               );
             })}
-            {choose ? (
+            {menu && !actions ? (
               <th scope="col" className={classes["choose"]}>
-                <ColumnMenu columns={optional} {...choice} />
+                {menu}
               </th>
             ) : null}
           </tr>
@@ -150,11 +160,11 @@ export function DataTable<Row extends RowData>(props: DataTableProps<Row>) {
               key={row.id}
               data-opens={onOpen ? "" : undefined}
               tabIndex={onOpen ? 0 : undefined}
-              onKeyDown={onOpen ? (event) => moveFocus(event, () => onOpen(row.original)) : undefined}
+              onKeyDown={onOpen ? (event) => onRowKey(event, () => onOpen(row.original), onTick && (() => onTick(row.original))) : undefined}
               onClick={
                 onOpen
                   ? (event) => {
-                      if (!isInteractive(event.target, event.currentTarget)) onOpen(row.original);
+                      if (meansRow(event.target, event.currentTarget)) onOpen(row.original);
                     }
                   : undefined
               }
@@ -164,7 +174,7 @@ export function DataTable<Row extends RowData>(props: DataTableProps<Row>) {
                   {column.cell(row.original)}
                 </td>
               ))}
-              {choose ? <td aria-hidden /> : null}
+              {menu && !actions ? <td aria-hidden /> : null}
             </tr>
           ))}
         </tbody>

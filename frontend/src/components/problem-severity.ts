@@ -3,7 +3,7 @@ import type { Tone } from "./status";
 
 export type ProblemSeverity = "error" | "warning" | "info";
 
-export const SEVERITY_TONES: Record<ProblemSeverity, Tone> = { error: "error", warning: "warn", info: "idle" };
+export const SEVERITY_TONES: Record<ProblemSeverity, Tone> = { error: "error", warning: "warn", info: "note" };
 export const SEVERITY_WORDS: Record<ProblemSeverity, string> = { error: "Error", warning: "Warning", info: "Note" };
 
 const ORDER: ProblemSeverity[] = ["error", "warning", "info"];

@@ -11,6 +11,7 @@ export const SHORTCUTS: readonly (readonly [keys: string, what: string])[] = [
   ["g s", "system"],
   ["/", "filter the list"],
   ["j k", "move in a list"],
+  ["x", "tick a row, where rows can be ticked"],
   ["Enter", "open"],
   ["?", "show these keys"],
   ["Esc", "close"],

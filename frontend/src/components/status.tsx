@@ -4,11 +4,13 @@ import {
   IconCircleCheckFilled,
   IconCircleDashed,
   IconCircleXFilled,
+  IconInfoCircleFilled,
   IconLoader2,
 } from "@tabler/icons-react";
 import classes from "./status.module.css";
 
-export type Tone = "ok" | "warn" | "error" | "info" | "idle";
+/** `note`: only said, nothing is asked or under way. */
+export type Tone = "ok" | "warn" | "error" | "info" | "idle" | "note";
 
 const TONES: Record<string, Tone> = {
   healthy: "ok",
@@ -58,6 +60,7 @@ const ICONS = {
   error: IconCircleXFilled,
   info: IconLoader2,
   idle: IconCircleDashed,
+  note: IconInfoCircleFilled,
 } as const;
 
 export interface StatusProps {

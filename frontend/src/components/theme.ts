@@ -86,7 +86,8 @@ export const theme = createTheme({
       },
     },
     Tooltip: { defaultProps: { openDelay: 250, transitionProps: { duration: 120 } } },
-    Menu: { defaultProps: { shadow: "none", position: "bottom-end", transitionProps: { duration: 120 } } },
+    // why no placeholder: a menu may hold nothing but its items; so the first of them has the focus when it opens.
+    Menu: { defaultProps: { shadow: "none", position: "bottom-end", transitionProps: { duration: 120 }, withInitialFocusPlaceholder: false } },
     // why the attributes: a dialog's heading must not count as the page's banner.
     Modal: { defaultProps: { centered: true, transitionProps: { duration: 120 }, attributes: { header: { role: "none" } } } },
     Drawer: { defaultProps: { transitionProps: { duration: 120 }, attributes: { header: { role: "none" } } } },
@@ -116,6 +117,8 @@ const shared = {
   "--mantine-color-gray-light-color": "var(--ink-2)",
   "--mantine-color-gray-text": "var(--ink-2)",
   "--mantine-color-gray-outline": "var(--ink-2)",
+  // why: a menu's item asks for this shade by its number, whatever the scheme.
+  "--mantine-color-red-6": "var(--error)",
   "--mantine-color-red-filled": "#b3261e",
   "--mantine-color-red-filled-hover": "#9b201a",
   "--mantine-color-red-light": "var(--error-bg)",

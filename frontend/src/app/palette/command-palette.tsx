@@ -100,6 +100,7 @@ export default function CommandPalette() {
       <Spotlight
         store={store}
         onSpotlightClose={palette.close}
+        attributes={{ content: { "aria-label": "Search" } }}
         shortcut={null}
         query={query}
         onQueryChange={setQuery}

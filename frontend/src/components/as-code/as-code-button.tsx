@@ -1,30 +1,29 @@
-/** "Show as CLI / API / YAML": `<AsCodeButton recipe={() => drainRecipe(node)} />` beside the action itself. */
+/** "Show as CLI / API / YAML", or what of it there is: `<AsCodeButton recipe={() => drainRecipe(node)} />` beside the action itself. */
 import { ActionIcon, Button, Tooltip } from "@mantine/core";
 import { IconCode } from "@tabler/icons-react";
 import { showAsCode } from "./as-code-store";
-import type { Recipe } from "./recipe";
+import { asCodeWords, type Recipe } from "./recipe";
 
 export interface AsCodeButtonProps {
-  /** Asked when it is pressed, so that it shows the form's values of that moment. */
+  /** Asked again when it is pressed, so that it shows the form's values of that moment. */
   recipe: () => Recipe;
   /** With words beside the icon; otherwise they are the tooltip. */
   wide?: boolean;
 }
 
-const WORDS = "Show as CLI / API / YAML";
-
 export function AsCodeButton({ recipe, wide = false }: AsCodeButtonProps) {
   const open = () => showAsCode(recipe());
+  const words = asCodeWords(recipe());
   if (wide) {
     return (
       <Button variant="default" leftSection={<IconCode size={16} />} onClick={open}>
-        {WORDS}
+        {words}
       </Button>
     );
   }
   return (
-    <Tooltip label={WORDS}>
-      <ActionIcon aria-label={WORDS} onClick={open}>
+    <Tooltip label={words}>
+      <ActionIcon aria-label={words} onClick={open}>
         <IconCode size={17} stroke={1.7} />
       </ActionIcon>
     </Tooltip>

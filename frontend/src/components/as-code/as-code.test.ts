@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { hideAsCode, onAsCode, showAsCode, shownAsCode } from "./as-code-store";
 import { curlCommand } from "./curl";
-import { formsOf, type Recipe } from "./recipe";
+import { asCodeWords, formsOf, type Recipe } from "./recipe";
 import { piecesOf } from "./render";
 import { shellLine } from "./shell-words";
 import { toYaml } from "./yaml";
@@ -95,4 +95,13 @@ describe("recipes", () => {
     hideAsCode();
     expect(seen).toEqual(["Set traffic", undefined]);
   });
+});
+
+describe("the button's words", () => {
+  const api = [{ method: "POST", path: "/api/v1/x" }] as const;
+  it.each([
+    [{ title: "t", cli: [["shoal"]], api, yaml: [{ name: "x.yml", document: {} }] }, "Show as CLI / API / YAML"],
+    [{ title: "t", cli: [["shoal"]], api }, "Show as CLI / API"],
+    [{ title: "t", cli: [], api }, "Show as API"],
+  ] as const)("name the forms there are", (recipe, words) => expect(asCodeWords(recipe)).toBe(words));
 });

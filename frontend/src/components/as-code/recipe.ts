@@ -36,3 +36,8 @@ export type Form = (typeof FORMS)[number];
 
 /** The forms that this recipe has, in the order of the tabs. */
 export const formsOf = (recipe: Recipe): Form[] => FORMS.filter((form) => (recipe[form]?.length ?? 0) > 0);
+
+const SHORT: Record<Form, string> = { cli: "CLI", api: "API", yaml: "YAML" };
+
+/** What the button promises is what there is: "Show as CLI / API". */
+export const asCodeWords = (recipe: Recipe, what = "Show as"): string => `${what} ${formsOf(recipe).map((form) => SHORT[form]).join(" / ")}`;

@@ -57,7 +57,7 @@ export function ChecksCard({ name, version, repoModel, revision, warnings }: Che
         ))}
         {notes.map((note) => (
           <li key={note}>
-            <ToneIcon tone="idle" label="Note of the inspection" /> <span>{note}</span>
+            <ToneIcon tone="note" label="Note of the inspection" /> <span>{note}</span>
           </li>
         ))}
       </ul>

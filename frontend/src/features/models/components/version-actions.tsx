@@ -17,7 +17,7 @@ import {
 import { useRefusal } from "@/api/permissions";
 import type { Model, ModelVersion } from "@/api/types";
 import { paths } from "@/app/paths";
-import { AsCodeButton, showAsCode } from "@/components/as-code";
+import { AsCodeButton, asCodeWords, showAsCode } from "@/components/as-code";
 import { ConfirmModal } from "@/components/confirm-modal";
 import { LinkButton } from "@/components/link-button";
 import { notifyDone, notifyProblem } from "@/components/notify";
@@ -69,7 +69,7 @@ export function VersionActions({ model, version }: { model: Model; version: Mode
             Download as zip
           </Menu.Item>
           <Menu.Item leftSection={<IconCode size={16} />} onClick={() => showAsCode(versionRecipe(state))}>
-            Show as CLI / API
+            {asCodeWords(versionRecipe(state))}
           </Menu.Item>
           <Menu.Item
             leftSection={<IconUpload size={16} />}

@@ -1,7 +1,7 @@
 /** What is done to all ticked nodes at once. */
 import { Button } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { keys } from "@/api/keys";
 import { cordonNode, uncordonNode } from "@/api/nodes";
 import type { NodeItem } from "@/api/types";
@@ -28,12 +28,29 @@ export function BulkBar({ chosen, onClear }: { chosen: readonly NodeItem[]; onCl
   const queryClient = useQueryClient();
   const [draining, setDraining] = useState<readonly string[] | null>(null);
   const can = offersOf(chosen);
+  const bar = useRef<HTMLDivElement>(null);
+  const acted = useRef(false);
   const change = useMutation({
     mutationFn: ({ names, to }: { names: readonly string[]; to: (name: string) => Promise<unknown> }) => each(names, to),
+    onMutate: () => {
+      acted.current = true;
+    },
     onSettled: () => queryClient.invalidateQueries({ queryKey: keys.nodes.all }),
   });
+  const drain = (names: readonly string[]) => {
+    acted.current = true;
+    setDraining(names);
+  };
+  // A button that has done its work goes off, and the focus with it: who acts by keyboard goes on from the bar, not from the top of the page.
+  useEffect(() => {
+    if (acted.current && !change.isPending && draining === null && document.activeElement === document.body) bar.current?.focus({ preventScroll: true });
+  }, [change.isPending, draining, can.cordon.length, can.uncordon.length, can.drain.length]);
+  const onKeyDown = (event: KeyboardEvent<HTMLDivElement>) => {
+    // why the second: Escape in the dialog of this bar comes here too, and means the dialog.
+    if (event.key === "Escape" && event.currentTarget.contains(event.target as Node)) onClear();
+  };
   return (
-    <div className={classes["bar"]} role="group" aria-label="Ticked nodes">
+    <div ref={bar} className={classes["bar"]} role="group" aria-label="Ticked nodes" tabIndex={-1} onKeyDown={onKeyDown}>
       <strong role="status">{counted(chosen.length)} ticked</strong>
       <RefusingButton
         needs="operate"
@@ -53,7 +70,7 @@ export function BulkBar({ chosen, onClear }: { chosen: readonly NodeItem[]; onCl
       >
         Uncordon
       </RefusingButton>
-      <RefusingButton needs="operate" variant="default" disabled={can.drain.length === 0} onClick={() => setDraining(can.drain)}>
+      <RefusingButton needs="operate" variant="default" disabled={can.drain.length === 0} onClick={() => drain(can.drain)}>
         Drain
       </RefusingButton>
       <AsCodeButton recipe={() => bulkCordonRecipe(chosen.map((node) => node.name))} />

@@ -3,7 +3,7 @@ import { Checkbox } from "@mantine/core";
 import { IconPlus, IconServer2 } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { nodesQuery } from "@/api/nodes";
 import { useRefusal } from "@/api/permissions";
 import { sessionQuery } from "@/api/session";
@@ -143,6 +143,12 @@ export function NodesPage() {
   const skewed = data?.items.some((node) => version !== "" && node.info.agent_version !== version) ?? false;
   const [ticked, setTicked] = useState<ReadonlySet<string>>(() => new Set());
   const chosen = chosenOf(ticked, rows ?? []);
+  const list = useRef<HTMLDivElement>(null);
+  const untick = () => {
+    setTicked(new Set());
+    // The bar goes, and with it what had the focus.
+    list.current?.querySelector<HTMLElement>("tbody tr")?.focus();
+  };
   const columns = [...(refusal ? [] : [tickColumn(rows ?? [], ticked, setTicked)]), ...COLUMNS, ...(skewed ? [versionColumn(version)] : []), ...(refusal ? [] : [MENU])];
   const join = (
     <RefusingLink needs="operate" link={paths.joinNode()} leftSection={<IconPlus size={16} />}>
@@ -175,26 +181,30 @@ export function NodesPage() {
               onChange={(status) => set({ status: status === "all" ? "" : status })}
             />
           </div>
-          {chosen.length > 0 ? <BulkBar chosen={chosen} onClear={() => setTicked(new Set())} /> : null}
+          {chosen.length > 0 ? <BulkBar chosen={chosen} onClear={untick} /> : null}
           <Card flush>
-            <DataTable
-              label="Nodes"
-              columns={columns}
-              rows={rows}
-              rowKey={(row) => row.id}
-              sort={search.sort}
-              onSort={(sort) => set({ sort: sort ?? "" })}
-              loading={isPending}
-              onOpen={(row) => void open(paths.node(row.name))}
-              empty={
-                <EmptyState
-                  icon={<IconServer2 size={34} stroke={1.3} />}
-                  title={data && data.items.length > 0 ? "No node matches the filter" : "No node has joined yet"}
-                  detail={data && data.items.length > 0 ? undefined : "A node is a machine that runs models."}
-                  action={data && data.items.length > 0 ? undefined : join}
-                />
-              }
-            />
+            <div ref={list}>
+              <DataTable
+                label="Nodes"
+                choose="nodes"
+                columns={columns}
+                rows={rows}
+                rowKey={(row) => row.id}
+                sort={search.sort}
+                onSort={(sort) => set({ sort: sort ?? "" })}
+                loading={isPending}
+                onOpen={(row) => void open(paths.node(row.name))}
+                onTick={refusal ? undefined : (row) => setTicked(toggled(ticked, row.name))}
+                empty={
+                  <EmptyState
+                    icon={<IconServer2 size={34} stroke={1.3} />}
+                    title={data && data.items.length > 0 ? "No node matches the filter" : "No node has joined yet"}
+                    detail={data && data.items.length > 0 ? undefined : "A node is a machine that runs models."}
+                    action={data && data.items.length > 0 ? undefined : join}
+                  />
+                }
+              />
+            </div>
           </Card>
         </>
       )}

@@ -5,7 +5,7 @@ import type { AttentionItem } from "@/api/types";
 import { type Tone, ToneIcon } from "@/components/status";
 import classes from "./attention-list.module.css";
 
-const TONES: Record<AttentionItem["severity"], Tone> = { error: "error", warning: "warn", info: "info" };
+const TONES: Record<AttentionItem["severity"], Tone> = { error: "error", warning: "warn", info: "note" };
 const ORDER: AttentionItem["severity"][] = ["error", "warning", "info"];
 
 export function AttentionList({ items }: { items: readonly AttentionItem[] }) {

@@ -86,6 +86,7 @@ export function TokensPage() {
         <Card title="Tokens" flush>
           <DataTable
             label="Tokens"
+            choose="tokens"
             columns={columns}
             rows={data?.items}
             rowKey={(row) => String(row.id)}

@@ -9,7 +9,7 @@ import { useRefusal } from "@/api/permissions";
 import { sessionQuery } from "@/api/session";
 import type { Person, Role } from "@/api/types";
 import { updateUser, usersQuery } from "@/api/users";
-import { AsCodeButton, showAsCode } from "@/components/as-code";
+import { AsCodeButton, asCodeWords, showAsCode } from "@/components/as-code";
 import { Card } from "@/components/card";
 import { ConfirmModal } from "@/components/confirm-modal";
 import { type Column, DataTable } from "@/components/data-table";
@@ -92,7 +92,9 @@ export function UsersPage() {
           </Menu.Target>
           <Menu.Dropdown>
             <Menu.Item onClick={() => setResetting(row)}>New password</Menu.Item>
-            <Menu.Item onClick={() => showAsCode(roleRecipe(row.username, row.role))}>Show the role as CLI / API</Menu.Item>
+            <Menu.Item onClick={() => showAsCode(roleRecipe(row.username, row.role))}>
+              {asCodeWords(roleRecipe(row.username, row.role), "Show the role as")}
+            </Menu.Item>
             {row.active ? (
               <Menu.Item onClick={() => setLeaving(row)}>Deactivate</Menu.Item>
             ) : (
@@ -121,6 +123,7 @@ export function UsersPage() {
         <Card flush>
           <DataTable
             label="Users"
+            choose="users"
             columns={columns}
             rows={data?.items}
             rowKey={(row) => row.username}
