@@ -36,8 +36,12 @@ export const paths = {
   endpoint: (name: string) => ({ to: "/endpoints/$name/overview", params: { name } }) as const,
   endpointTab: <T extends EndpointTab>(name: string, tab: T) =>
     ({ to: `/endpoints/$name/${tab}` as const, params: { name } }) as const,
-  endpointLogs: (name: string, deployment?: string) =>
-    ({ to: "/endpoints/$name/logs", params: { name }, search: deployment ? { dep: deployment } : {} }) as const,
+  endpointLogs: (name: string, deployment?: string, replica?: string) =>
+    ({
+      to: "/endpoints/$name/logs",
+      params: { name },
+      search: { ...(deployment ? { dep: deployment } : {}), ...(replica ? { replica } : {}) },
+    }) as const,
   compareMetrics: (search: { by?: "deployment" | "endpoint" | "model" | "node"; ids?: string } = {}) => ({ to: "/metrics", search }) as const,
   test: (endpoint?: string) => ({ to: "/test", search: endpoint ? { endpoint } : {} }) as const,
   nodes: () => ({ to: "/nodes" }) as const,

@@ -3,6 +3,7 @@ import {
   ageText,
   bytes,
   count,
+  counted,
   duration,
   elapsed,
   percent,
@@ -104,4 +105,11 @@ test("durations between two times never go below zero", () => {
   expect(elapsed(null, null)).toBe("");
   expect(text(seconds(3.8))).toBe("3.80 s");
   expect(text(ageText(2.2))).toBe("2 s ago");
+});
+
+test("one thing is not several", () => {
+  expect(counted(0, "file")).toBe("0 files");
+  expect(counted(1, "file")).toBe("1 file");
+  expect(counted(1204, "file")).toBe("1,204 files");
+  expect(counted(1, "class", "classes")).toBe("1 class");
 });

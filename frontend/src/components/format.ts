@@ -32,6 +32,9 @@ export function count(value: Value): string {
   return known(value) ? grouped(Math.round(value), 0) : MISSING;
 }
 
+/** `1 file`, `2 files`, `1,204 files`. */
+export const counted = (value: number, one: string, many: string = `${one}s`): string => `${count(value)} ${value === 1 ? one : many}`;
+
 export interface Measured {
   value: string;
   unit: string;

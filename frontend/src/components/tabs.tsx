@@ -1,5 +1,7 @@
 /** Tabs that are links: each opens in a new tab, and the back button works. */
-import { Link, type LinkProps } from "@tanstack/react-router";
+import { Link, type LinkProps, useRouterState } from "@tanstack/react-router";
+import { useEffect, useRef } from "react";
+import { middleOf } from "./tab-in-sight";
 import classes from "./tabs.module.css";
 
 export interface TabLink {
@@ -8,9 +10,22 @@ export interface TabLink {
   count?: number;
 }
 
+/** On a phone the row is longer than the screen: the tab one is on must be in sight. */
+function useTabInSight() {
+  const row = useRef<HTMLElement>(null);
+  const pathname = useRouterState({ select: (state) => state.location.pathname });
+  useEffect(() => {
+    const tab = row.current?.querySelector<HTMLElement>('[aria-current="page"]');
+    // why not scrollIntoView: it would scroll the page as well.
+    if (row.current && tab) row.current.scrollLeft = middleOf(row.current, tab);
+  }, [pathname]);
+  return row;
+}
+
 export function Tabs({ tabs, label }: { tabs: TabLink[]; label: string }) {
+  const row = useTabInSight();
   return (
-    <nav className={classes["tabs"]} aria-label={label}>
+    <nav ref={row} className={classes["tabs"]} aria-label={label}>
       {tabs.map((tab) => (
         <Link
           key={tab.label}

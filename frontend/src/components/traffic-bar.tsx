@@ -43,7 +43,12 @@ export function TrafficBar({ traffic, thin = false }: TrafficBarProps) {
           style={{ width: `${(share / sum) * 100}%`, background: fillOf(name, index) }}
           title={`${name} ${share} %`}
         >
-          {share / sum >= 0.09 ? `${name} ${share}\u00a0%` : ""}
+          {share / sum >= 0.09 ? (
+            <>
+              <span className="truncate">{name}</span>
+              <span>{`${share}\u00a0%`}</span>
+            </>
+          ) : null}
         </span>
       ))}
     </div>

@@ -20,7 +20,8 @@ const SECTIONS = {
 export function Breadcrumbs() {
   const pathname = useRouterState({ select: (state) => state.location.pathname });
   const params = useParams({ strict: false });
-  const first = pathname.split("/")[1] ?? "";
+  // why: what runs or ran is one of the operations, however its address begins.
+  const first = params.id ? "operations" : (pathname.split("/")[1] ?? "");
   const section = first in SECTIONS ? SECTIONS[first as keyof typeof SECTIONS] : null;
   if (!section) return <div className={classes["crumbs"]} />;
   const thing = params.name ?? (params.id ? params.id.slice(0, 8) : pathname === paths.joinNode().to ? "Join a node" : undefined);
@@ -42,7 +43,7 @@ export function Breadcrumbs() {
           <span className="muted" aria-hidden>
             /
           </span>
-          <span className={classes["crumbHere"]}>version {params.version}</span>
+          <span className={`${classes["crumbHere"]} truncate`}>version {params.version}</span>
         </>
       ) : null}
     </nav>

@@ -22,6 +22,8 @@ export interface NavItem {
   /** Which count of the overview is shown beside the label. */
   count?: "models" | "endpoints" | "nodes";
   exact?: boolean;
+  /** Also lit where the path names such a thing. */
+  holds?: "id";
 }
 
 export const MAIN: NavItem[] = [
@@ -35,7 +37,7 @@ export const MAIN: NavItem[] = [
 
 export const INFRASTRUCTURE: NavItem[] = [
   { label: "Nodes", icon: IconServer2, link: paths.nodes(), count: "nodes" },
-  { label: "Operations", icon: IconHistory, link: paths.operations() },
+  { label: "Operations", icon: IconHistory, link: paths.operations(), holds: "id" },
   { label: "Activity", icon: IconListDetails, link: paths.activity() },
   { label: "System", icon: IconHeartbeat, link: paths.system() },
   { label: "Settings", icon: IconSettings, link: { to: "/settings" } },

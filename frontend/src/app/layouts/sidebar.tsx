@@ -1,6 +1,6 @@
 /** The side bar: where one can go, with how much is there. */
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
+import { Link, useParams } from "@tanstack/react-router";
 import { overviewQuery } from "@/api/operations";
 import { paths } from "@/app/paths";
 import { Logo } from "@/components/logo";
@@ -9,12 +9,15 @@ import classes from "./shell.module.css";
 
 function NavLink({ item, count, onGo }: { item: NavItem; count: number | undefined; onGo: (() => void) | undefined }) {
   const Icon = item.icon;
+  const params = useParams({ strict: false });
+  const held = item.holds !== undefined && params[item.holds] !== undefined;
   return (
     <Link
       {...item.link}
       className={classes["navLink"]}
       activeOptions={{ exact: item.exact ?? false, includeSearch: false }}
       activeProps={{ "aria-current": "page" }}
+      {...(held ? { "aria-current": "page" as const } : {})}
       onClick={onGo}
       title={item.label}
     >

@@ -151,7 +151,7 @@ export function LiveChart(props: LiveChartProps) {
       <header className={classes["head"]}>
         <h3 className={classes["title"]}>{title}</h3>
         {levels.length > 0 ? <span ref={chip} role="status" className={classes["level"]} hidden /> : null}
-        {hint ? <span className="secondary truncate">{hint}</span> : null}
+        {hint ? <span className={`secondary ${classes["hint"]}`}>{hint}</span> : null}
         <span ref={stamp} className={classes["stamp"]} aria-hidden />
         <span className={classes["tools"]}>
           <Tooltip label={formula} multiline maw={320} events={{ hover: true, focus: true, touch: true }}>

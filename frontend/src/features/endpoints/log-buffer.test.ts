@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { LogLine } from "@/api/types";
-import { appendLines, levelOf, lineMatcher, prependLines } from "./log-buffer";
+import { appendLines, lineMatcher, prependLines } from "./log-buffer";
 
 const line = (id: number, over: Partial<LogLine> = {}): LogLine => ({
   id,
@@ -51,15 +51,6 @@ test("older lines come before, as far as there is room", () => {
   expect(prependLines(held, [line(1)], 2)).toBe(held);
   expect(prependLines(held, [line(7)])).toBe(held);
 });
-
-test.each([
-  ["E1121 14:00:00 model.cc] no", "error"],
-  ["ERROR: it broke", "error"],
-  ["2026-11-21 WARNING slow", "warn"],
-  ["W1121 late", "warn"],
-  ["Errors are counted", null],
-  ["I1121 ready", null],
-])("%s is %s", (text, level) => expect(levelOf(text)).toBe(level));
 
 test("warnings include errors", () => {
   const warn = lineMatcher({ text: "", level: "warn", stream: undefined, replica: undefined });

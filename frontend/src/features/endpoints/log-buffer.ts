@@ -1,5 +1,6 @@
 /** Log lines in memory: ordered by id, without doubles, at most 20,000. */
 import type { LogLine } from "@/api/types";
+import { type Level, levelOf } from "@/components/log-level";
 
 export const MAX_LINES = 20_000;
 /** Longer lines are cut in the view; copying gives the whole line. */
@@ -21,15 +22,6 @@ export function prependLines(held: LogLine[], older: readonly LogLine[], limit: 
   if (added.length === 0) return held;
   const room = Math.max(0, limit - held.length);
   return room === 0 ? held : [...added.slice(-room), ...held];
-}
-
-export type Level = "error" | "warn";
-
-/** Told by how the runtime, Python and most libraries write it; null for all else. */
-export function levelOf(text: string): Level | null {
-  if (/^(\[)?(E|ERROR|F|FATAL|CRITICAL)\b/.test(text) || /\b(ERROR|CRITICAL|FATAL)\b/.test(text) || /^E\d{4} /.test(text)) return "error";
-  if (/^(\[)?(W|WARN|WARNING)\b/.test(text) || /\bWARN(ING)?\b/.test(text) || /^W\d{4} /.test(text)) return "warn";
-  return null;
 }
 
 export interface LogFilter {

@@ -219,7 +219,7 @@ function batching(deployments: readonly string[], scope: string, sizes: readonly
     {
       id: "batch-time",
       title: "Compute per batch size",
-      hint: "mean per execution, all deployments",
+      hint: "mean of all deployments",
       unit: "duration",
       lines: styled(shown.map((size) => ({ key: batchTimeKey(size), label: String(size) }))),
       formula: "Time in the model of executions with this batch size divided by their number, over 60 s. Divided by the size it tells which batch is worth waiting for.",

@@ -1,6 +1,6 @@
 /** The installation in six figures. */
 import type { MetricColumns, Overview } from "@/api/types";
-import { bytesParts, durationParts, type Measured, percentParts, rateParts } from "@/components/format";
+import { bytesParts, counted, durationParts, percentParts, rateParts, type Measured } from "@/components/format";
 
 export interface Tile {
   id: string;
@@ -91,7 +91,7 @@ export function tilesOf(overview: Overview, course: Course | null): Tile[] {
       id: "busy",
       label: gpus.length > 0 ? "GPUs busy" : "CPUs busy",
       value: percentParts(busy.length > 0 ? (sum(busy) ?? 0) / busy.length : null),
-      formula: `Mean over ${gpus.length > 0 ? `${gpus.length} GPUs` : `${online.length} nodes`} that report`,
+      formula: `Mean over ${gpus.length > 0 ? counted(gpus.length, "GPU") : counted(online.length, "node")} that report`,
     },
     {
       id: "replicas",

@@ -15,6 +15,10 @@ const GROUPS: readonly { title: string; kinds: readonly SystemPart["kind"][] }[]
 ];
 const WORST: SystemState[] = ["error", "warning", "unknown", "ok"];
 
+/** "1 of 12 parts needs a look". */
+export const partsWords = (bad: number, all: number): string =>
+  bad === 0 ? "All parts work" : `${bad} of ${all} parts ${bad === 1 ? "needs" : "need"} a look`;
+
 export interface PartGroup {
   title: string;
   parts: SystemPart[];

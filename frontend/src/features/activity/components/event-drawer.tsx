@@ -2,6 +2,7 @@
 import { Drawer } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import type { EventItem } from "@/api/types";
+import { paths } from "@/app/paths";
 import { ChangeTable } from "@/components/change-table";
 import { CodeBlock } from "@/components/copy";
 import { readEvent, valueText } from "@/components/event-changes";
@@ -50,7 +51,15 @@ function Body({ event }: { event: EventItem }) {
           .map(([name, value]) => (
             <div key={name}>
               <dt>{capital(name.replaceAll("_", " "))}</dt>
-              <dd className="mono">{valueText(value)}</dd>
+              <dd className="mono">
+                {name === "operation" && typeof value === "string" && value !== "" ? (
+                  <Link {...paths.operation(value)} className="link">
+                    {value}
+                  </Link>
+                ) : (
+                  valueText(value)
+                )}
+              </dd>
             </div>
           ))}
       </dl>

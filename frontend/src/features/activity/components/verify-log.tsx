@@ -5,7 +5,7 @@ import { useMutation } from "@tanstack/react-query";
 import { verifyLog } from "@/api/activity";
 import { useRefusal } from "@/api/permissions";
 import { CodeBlock, CopyField } from "@/components/copy";
-import { count } from "@/components/format";
+import { count, counted } from "@/components/format";
 import { ProblemCard } from "@/components/problem-card";
 import { Status } from "@/components/status";
 
@@ -38,7 +38,7 @@ export function VerifyLog() {
             <Status state={found.ok ? "Unbroken" : "Broken"} tone={found.ok ? "ok" : "error"} />
             <p>
               {found.ok
-                ? `${count(found.sealed)} events hold together: none was changed, removed or slipped in.`
+                ? found.sealed === 1 ? "The only event is as it was written." : `${counted(found.sealed, "event")} hold together: none was changed, removed or slipped in.`
                 : "From here on the log cannot be trusted."}
               {found.unsealed > 0 ? ` ${count(found.unsealed)} came while it was checked.` : ""}
             </p>

@@ -13,7 +13,7 @@ import { downloadText } from "@/components/download";
 import { EmptyState } from "@/components/empty-state";
 import { EventMark } from "@/components/event-mark";
 import { LoadProblem } from "@/components/forbidden";
-import { count, zonedTime } from "@/components/format";
+import { count, counted, zonedTime } from "@/components/format";
 import { ListFilter } from "@/components/list-filter";
 import { notifyDone, notifyProblem } from "@/components/notify";
 import { PageHeader, usePageTitle } from "@/components/page-header";
@@ -83,7 +83,7 @@ export function ActivityPage() {
     mutationFn: () => readAll(wanted),
     onSuccess: ({ events, complete }) => {
       downloadText(`shoal-activity-${new Date().toISOString().slice(0, 10)}.csv`, eventsCsv(events), "text/csv");
-      notifyDone(complete ? `${count(events.length)} events saved` : `The newest ${count(EXPORT_LIMIT)} events saved; narrow the filter for older ones`);
+      notifyDone(complete ? `${counted(events.length, "event")} saved` : `The newest ${count(EXPORT_LIMIT)} events saved; narrow the filter for older ones`);
     },
     onError: (problem) => notifyProblem(problem, "The events could not be saved"),
   });

@@ -3,7 +3,7 @@ import { TextInput } from "@mantine/core";
 import { IconSearch } from "@tabler/icons-react";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useDeferredValue, useMemo, useRef, useState } from "react";
-import { count, percent, significant } from "@/components/format";
+import { count, counted, percent, significant } from "@/components/format";
 import classes from "../console.module.css";
 import { barLength, barRange, classLabel, foundClasses, rankedClasses, topClasses, type ClassScore } from "./class-scores";
 
@@ -74,7 +74,7 @@ export function AllClasses({ values, labels, probabilities }: ClassBarsProps) {
           onChange={(event) => setText(event.currentTarget.value)}
         />
         <span className="secondary" role="status">
-          {found.length === order.length ? `${count(order.length)} classes` : `${count(found.length)} of ${count(order.length)} classes`}
+          {found.length === order.length ? counted(order.length, "class", "classes") : `${count(found.length)} of ${count(order.length)} classes`}
         </span>
       </div>
       <div

@@ -3,7 +3,7 @@ import { Button, Loader } from "@mantine/core";
 import { IconRefresh } from "@tabler/icons-react";
 import type { ConsoleModel } from "@/api/types";
 import { Card } from "@/components/card";
-import { bytes } from "@/components/format";
+import { bytes, counted } from "@/components/format";
 import { Chip, ToneIcon } from "@/components/status";
 import { shapeText } from "../tensor/shape";
 import classes from "../console.module.css";
@@ -23,7 +23,7 @@ export interface ResultPanelProps {
 function sentLine({ sent }: CallRecord): string {
   const [only] = sent;
   if (only && sent.length === 1) return `sent ${shapeText(only.shape)}, ${only.datatype}, ${bytes(only.bytes)}`;
-  return `sent ${sent.length} inputs, ${bytes(sent.reduce((sum, input) => sum + input.bytes, 0))}`;
+  return `sent ${counted(sent.length, "input")}, ${bytes(sent.reduce((sum, input) => sum + input.bytes, 0))}`;
 }
 
 const answeredBy = (deployment: string, version: string) =>

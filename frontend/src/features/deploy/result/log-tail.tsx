@@ -8,6 +8,7 @@ import type { LogLine } from "@/api/types";
 import { paths } from "@/app/paths";
 import { Card } from "@/components/card";
 import { clock } from "@/components/format";
+import { levelOf } from "@/components/log-level";
 import classes from "../deploy.module.css";
 
 const TAIL = 200;
@@ -40,7 +41,7 @@ export function LogTail({
   return (
     <Card
       title="Log"
-      hint={following ? (pinned ? "following" : "paused while you read") : `last ${lines.length} lines`}
+      hint={following ? (pinned ? "following" : "paused while you read") : lines.length === 1 ? "the only line" : `last ${lines.length} lines`}
       actions={
         <Link {...paths.endpointLogs(endpoint, deployment)} className="link">
           All logs
@@ -80,7 +81,7 @@ export function LogTail({
 function Line({ line }: { line: LogLine }) {
   const folded = line.text.length > FOLD_AT;
   return (
-    <span className={classes["logLine"]} data-stream={line.stream}>
+    <span className={classes["logLine"]} data-level={levelOf(line.text) ?? undefined}>
       <span className={classes["logTime"]}>{clock(line.at)}</span>
       {folded ? `${line.text.slice(0, FOLD_AT)} … (${line.text.length - FOLD_AT} more characters)` : line.text}
     </span>

@@ -13,6 +13,7 @@ import { notifyDone } from "@/components/notify";
 import type { PbtxtEditorHandle } from "@/components/pbtxt-editor/pbtxt-editor";
 import { ProblemCard } from "@/components/problem-card";
 import { RefusingLink } from "@/components/refusing-button";
+import { RoleNote } from "@/components/role-note";
 import { Segmented } from "@/components/segmented";
 import { SkeletonRows } from "@/components/skeleton";
 import { type ConfigFields, NO_FIELDS, readConfig } from "../config/config-fields";
@@ -149,6 +150,7 @@ function Editor({ version, shown, newest, of }: EditorProps) {
           Deploy
         </RefusingLink>
       </div>
+      <RoleNote needs="deploy" to="save a revision or to try it on a node; what you type here stays in this window" />
       {save.error ? <ProblemCard error={save.error} title="The revision was not saved" /> : null}
       <div className={classes["columns"]}>
         <ConfigForm

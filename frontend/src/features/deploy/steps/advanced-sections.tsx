@@ -1,6 +1,7 @@
 /** What few models need, folded away: each section says in its head how it stands. */
 import { ActionIcon, Button, NumberInput, SegmentedControl, Select, Switch, TextInput } from "@mantine/core";
 import { IconArrowRight, IconPlus, IconTrash } from "@tabler/icons-react";
+import { counted } from "@/components/format";
 import { addMessage, quoted, removeAt, removeMessage, setAt } from "../config/pbtxt-edit";
 import { setWarmup } from "../config/warmup";
 import classes from "../deploy.module.css";
@@ -280,7 +281,7 @@ function Parameters({ form }: { form: FormContext }) {
 function EnsembleGraph({ form }: { form: FormContext }) {
   const steps = form.fields.ensemble ?? [];
   return (
-    <FoldedSection title="Ensemble" state={`${steps.length} steps: ${steps.map((step) => step.model).join(" → ")}`}>
+    <FoldedSection title="Ensemble" state={`${counted(steps.length, "step")}: ${steps.map((step) => step.model).join(" → ")}`}>
       <ol className={classes["graph"]}>
         {steps.map((step, index) => (
           <li key={index}>

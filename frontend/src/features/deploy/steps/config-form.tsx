@@ -4,6 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useRef } from "react";
 import { nodesQuery } from "@/api/nodes";
 import { Card } from "@/components/card";
+import { counted } from "@/components/format";
 import { ToneIcon } from "@/components/status";
 import type { InstanceKind } from "../config/config-fields";
 import {
@@ -63,7 +64,7 @@ export function ConfigForm({ brokenLine, name, ...form }: ConfigFormProps) {
             <p className={classes["note"]} style={{ margin: 0 }}>
               {others.length === 1
                 ? "1 setting is not shown in the form and stays as written: "
-                : `${others.length} settings are not shown in the form and stay as written: `}
+                : `${counted(others.length, "setting is", "settings are")} not shown in the form and ${others.length === 1 ? "stays" : "stay"} as written: `}
               <span className="mono">{others.join(", ")}</span>
             </p>
           </div>

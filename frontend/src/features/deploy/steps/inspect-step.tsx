@@ -4,7 +4,7 @@ import type { Upload } from "@/api/types";
 import { ApiProblem } from "@/api/problem";
 import { Card } from "@/components/card";
 import { CodeNotice } from "@/components/code-notice";
-import { bytes } from "@/components/format";
+import { bytes, counted } from "@/components/format";
 import { ProblemCard } from "@/components/problem-card";
 import { Chip, ToneIcon } from "@/components/status";
 import { memoryEstimate } from "../config/memory";
@@ -152,7 +152,7 @@ const SHOWN_FILES = 40;
 function Layout({ upload, arranged }: { upload: Upload; arranged: string[] }) {
   const more = upload.manifest.length - SHOWN_FILES;
   return (
-    <Card title="As it will be served" hint={`${upload.manifest.length} files`} flush>
+    <Card title="As it will be served" hint={counted(upload.manifest.length, "file")} flush>
       {arranged.length > 0 ? (
         <ul className={classes["arranged"]} aria-label="What was arranged">
           {arranged.map((sentence) => (

@@ -1,7 +1,7 @@
 /** Every node with its verdict; GPUs as bars: used now, and striped what would come. */
 import { IconCheck, IconX } from "@tabler/icons-react";
 import { Card } from "@/components/card";
-import { bytes, percent } from "@/components/format";
+import { bytes, counted, percent } from "@/components/format";
 import { Chip, Status, ToneIcon } from "@/components/status";
 import type { GpuBar, NodeCard } from "../config/placement-view";
 import classes from "../deploy.module.css";
@@ -41,7 +41,7 @@ function OneNode({ card }: { card: NodeCard }) {
           <div>
             <dt>Processors</dt>
             <dd>
-              {info.cpu_count} cores, {percent(info.cpu_utilization)} busy
+              {counted(info.cpu_count, "core")}, {percent(info.cpu_utilization)} busy
             </dd>
           </div>
           <div>

@@ -8,7 +8,7 @@ import { nodesQuery } from "@/api/nodes";
 import { instanceTypesQuery, type InstanceType, type PlacementAsk, placementPreviewQuery } from "@/api/placement";
 import { paths } from "@/app/paths";
 import { Card } from "@/components/card";
-import { bytes } from "@/components/format";
+import { bytes, counted } from "@/components/format";
 import { badLabel, labelsOf, labelText } from "@/components/labels";
 import { ProblemCard } from "@/components/problem-card";
 import { SkeletonRows } from "@/components/skeleton";
@@ -226,7 +226,7 @@ function typeWords(type: InstanceType): string {
       ? "processors"
       : `${type.gpu_count} ${type.gpu_model || "GPU"}${type.gpu_memory_bytes > 0 ? ` with ${bytes(type.gpu_memory_bytes)}` : ""}`;
   const machine = [
-    type.cpu_count > 0 ? `${type.cpu_count} cores` : "",
+    type.cpu_count > 0 ? counted(type.cpu_count, "core") : "",
     type.memory_bytes > 0 ? `${bytes(type.memory_bytes)} of memory` : "",
   ];
   return [gpus, ...machine].filter(Boolean).join(", ");

@@ -1,5 +1,6 @@
 /** How long requests wait for their batch, and how many may: the queue policy of dynamic batching. */
 import { NumberInput } from "@mantine/core";
+import { counted } from "@/components/format";
 import { removeAt, setAt } from "../config/pbtxt-edit";
 import classes from "../deploy.module.css";
 import { FoldedSection } from "./folded-section";
@@ -18,7 +19,7 @@ export function QueueSection({ form }: { form: FormContext }) {
     );
   const words = [
     queue?.timeoutMicroseconds ? `at most ${queue.timeoutMicroseconds.toLocaleString("en")} µs` : "",
-    queue?.size ? `${queue.size.toLocaleString("en")} requests` : "",
+    queue?.size ? counted(queue.size, "request") : "",
   ].filter(Boolean);
   return (
     <FoldedSection

@@ -12,7 +12,7 @@ import { following, parseRange, type Preset, PRESETS, rangeText, stepText } from
 import { ChartGroup } from "@/components/charts/chart-group";
 import { LiveChart } from "@/components/charts/live-chart";
 import { EmptyState } from "@/components/empty-state";
-import { absoluteTime } from "@/components/format";
+import { absoluteTime, counted } from "@/components/format";
 import { PageHeader, usePageTitle } from "@/components/page-header";
 import { ProblemCard } from "@/components/problem-card";
 import { Segmented } from "@/components/segmented";
@@ -71,6 +71,7 @@ function Choice({ view, known }: { view: View; known: string[] }) {
     <div className={classes["choice"]}>
       <Segmented label="Compare" value={kind} options={KIND_WORDS} onChange={(by) => set({ by: by === "deployment" ? undefined : by, ids: undefined, panels: undefined })} />
       <MultiSelect
+        size="xs"
         className={classes["ids"] ?? ""}
         aria-label={`${words} to compare`}
         placeholder={full ? `${MOST} at most` : ids.length > 0 ? "Add another" : `Choose ${words.toLowerCase()}`}
@@ -84,6 +85,7 @@ function Choice({ view, known }: { view: View; known: string[] }) {
         onChange={(next) => set({ ids: next.join(",") || undefined })}
       />
       <MultiSelect
+        size="xs"
         className={classes["panels"] ?? ""}
         aria-label="Panels"
         placeholder={all ? "All panels" : "Add"}
@@ -111,7 +113,7 @@ function Range({ view }: { view: View }) {
             {dateText(range.from)} to {dateText(range.to)}
           </span>
           <Button variant="default" leftSection={<IconZoomReset size={15} />} onClick={() => set({ range: undefined })}>
-            Follow the present
+            Follow live values
           </Button>
         </>
       ) : null}
@@ -119,7 +121,7 @@ function Range({ view }: { view: View }) {
   );
 }
 
-function Panels({ view }: { view: View }) {
+function Panels({ view, known }: { view: View; known: string[] }) {
   const { kind, ids, shown, range, charts } = view;
   const { series, step, loading, error, retry } = useCompared(kind, ids, metricsOf(kind, shown), range);
   const list = comparePanels(kind, ids, shown);
@@ -129,7 +131,21 @@ function Panels({ view }: { view: View }) {
     download("metrics.csv", "text/csv", toCsv(series.ring, list.flatMap((panel) => panel.lines.map((line) => line.key)), from, end));
   };
   if (ids.length === 0) {
-    return <EmptyState title={`Choose at least one ${kind}`} detail={`Up to ${MOST} are drawn side by side; the address of this page holds the choice.`} />;
+    const first = known.slice(0, MOST);
+    return (
+      <EmptyState
+        title={first.length > 0 ? `Choose at least one ${kind}` : `There is no ${kind} to compare yet`}
+        detail={`Up to ${MOST} are drawn side by side; the address of this page holds the choice.`}
+        action={
+          first.length > 0 ? (
+            <Button onClick={() => view.set({ ids: first.join(",") })}>
+              Show {first.length < known.length ? "the first " : first.length === 1 ? "" : "all "}
+              {counted(first.length, kind)}
+            </Button>
+          ) : undefined
+        }
+      />
+    );
   }
   return (
     <>
@@ -177,7 +193,7 @@ export function ComparePage() {
       <PageHeader title="Metrics" />
       {error ? <ProblemCard error={error} title="What can be compared could not be loaded" onRetry={retry} /> : null}
       {loading ? <Skeleton height={34} /> : <Choice view={view} known={known} />}
-      <Panels view={view} />
+      {loading ? null : <Panels view={view} known={known} />}
     </>
   );
 }

@@ -45,7 +45,7 @@ export function DeploymentsCard({ endpoint, series }: { endpoint: Endpoint; seri
       header: "Model",
       cell: (row) => (
         <Link {...paths.modelVersion(row.model, row.version)} className="link">
-          {row.model} <span className="muted">v{row.version}</span>
+          {row.model}{"\u00a0"}<span className="muted">v{row.version}</span>
         </Link>
       ),
     },

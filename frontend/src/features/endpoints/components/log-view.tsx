@@ -5,7 +5,8 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useRef, useState } from "react";
 import type { LogLine } from "@/api/types";
 import { clock, zonedTime } from "@/components/format";
-import { levelOf, MAX_SHOWN } from "../log-buffer";
+import { levelOf } from "@/components/log-level";
+import { MAX_SHOWN } from "../log-buffer";
 import classes from "./log-view.module.css";
 
 const ROW = 24;
@@ -90,7 +91,7 @@ export function LogView({ lines, ordinals, wrap, marked, onMark }: LogViewProps)
       </div>
       {following ? null : (
         <Button className={classes["follow"] ?? ""} leftSection={<IconArrowDown size={15} />} onClick={() => setFollowing(true)}>
-          {unseen > 0 ? `${unseen} new lines` : "Follow"}
+          {unseen > 0 ? `${unseen} new ${unseen === 1 ? "line" : "lines"}` : "Follow"}
         </Button>
       )}
     </div>

@@ -41,6 +41,7 @@ export function RequestSettings({ endpoint, deployment }: { endpoint: string; de
       />
       <Switch
         label="Retry on another replica when one drops a connection"
+        pb={5}
         checked={retries}
         disabled={refusal !== undefined}
         onChange={(event) => setRetries(event.currentTarget.checked)}

@@ -4,9 +4,11 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useMemo, useState } from "react";
 import { setTraffic } from "@/api/endpoints";
 import { keys } from "@/api/keys";
+import { useRefusal } from "@/api/permissions";
 import type { Endpoint } from "@/api/types";
 import { AsCodeButton } from "@/components/as-code";
 import { ConfirmModal } from "@/components/confirm-modal";
+import { RoleNote } from "@/components/role-note";
 import { trafficRecipe } from "../recipes";
 import { isValid, PRESET_SHARES, sameSplit, type Split, splitText, total, withShare } from "../traffic";
 import { beginWatch } from "../watch/store";
@@ -81,9 +83,9 @@ export function useTrafficControl(endpoint: Endpoint, onApplied?: () => void): T
 }
 
 /** The second deployment's share at a click, where there are two. */
-function Presets({ control, name }: { control: TrafficControl; name: string }) {
+function Presets({ control, name, disabled }: { control: TrafficControl; name: string; disabled: boolean }) {
   return (
-    <div className={classes["presets"]} role="group" aria-label={`Share of ${name}`}>
+    <div className={classes["shares"]} role="group" aria-label={`Share of ${name}`}>
       <span className="secondary">{name}</span>
       {PRESET_SHARES.map((share) => (
         <Button
@@ -91,6 +93,7 @@ function Presets({ control, name }: { control: TrafficControl; name: string }) {
           size="compact-xs"
           variant={control.draft[name] === share ? "light" : "default"}
           aria-pressed={control.draft[name] === share}
+          disabled={disabled}
           onClick={() => control.setDraft(withShare(control.draft, name, share))}
         >
           {share} %
@@ -102,12 +105,15 @@ function Presets({ control, name }: { control: TrafficControl; name: string }) {
 
 export function TrafficEditor({ control }: { control: TrafficControl }) {
   const { names, draft, setDraft } = control;
+  const disabled = useRefusal("deploy") !== undefined;
+  const note = <RoleNote needs="deploy" to="move traffic" />;
   const [first, second] = names;
   if (names.length === 2 && first !== undefined && second !== undefined) {
     return (
       <>
-      <div className={classes["slider"]}>
         <Slider
+          className={classes["slider"] ?? ""}
+          disabled={disabled}
           value={draft[first] ?? 0}
           onChange={(share) => setDraft(withShare(draft, first, share))}
           onKeyDown={(event) => {
@@ -121,20 +127,25 @@ export function TrafficEditor({ control }: { control: TrafficControl }) {
           thumbSize={16}
           thumbLabel={`Traffic of ${first} in per cent`}
         />
-        <span className={classes["twin"]}>
-        <span className="secondary" aria-hidden>{first}</span>
-        <NumberInput
-          aria-label={`Traffic of ${first}`}
-          value={draft[first] ?? 0}
-          min={0}
-          max={100}
-          suffix=" %"
-          w={84}
-          onChange={(value) => setDraft(withShare(draft, first, Number(value) || 0))}
-        />
-        </span>
-      </div>
-      <Presets control={control} name={second} />
+        <div className={classes["exact"]}>
+          <span className={classes["twin"]}>
+            <span className="secondary" aria-hidden>
+              {first}
+            </span>
+            <NumberInput
+              aria-label={`Traffic of ${first}`}
+              disabled={disabled}
+              value={draft[first] ?? 0}
+              min={0}
+              max={100}
+              suffix=" %"
+              w={84}
+              onChange={(value) => setDraft(withShare(draft, first, Number(value) || 0))}
+            />
+          </span>
+          <Presets control={control} name={second} disabled={disabled} />
+        </div>
+        {note}
       </>
     );
   }
@@ -146,6 +157,7 @@ export function TrafficEditor({ control }: { control: TrafficControl }) {
           <NumberInput
             key={name}
             label={name}
+            disabled={disabled}
             value={draft[name] ?? 0}
             min={0}
             max={100}
@@ -157,6 +169,7 @@ export function TrafficEditor({ control }: { control: TrafficControl }) {
         <p className={classes["sum"]} data-bad={control.valid ? undefined : ""}>
           {control.valid ? `Total ${sum} %` : `Total ${sum} %, must be 100 %`}
         </p>
+        {note}
       </div>
     );
   }

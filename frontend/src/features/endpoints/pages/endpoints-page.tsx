@@ -9,6 +9,7 @@ import { Card } from "@/components/card";
 import { CopyButton } from "@/components/copy";
 import { type Column, DataTable } from "@/components/data-table";
 import { EmptyState } from "@/components/empty-state";
+import { counted } from "@/components/format";
 import { ListFilter } from "@/components/list-filter";
 import { PageHeader, usePageTitle } from "@/components/page-header";
 import { ProblemCard } from "@/components/problem-card";
@@ -89,6 +90,9 @@ export function EndpointsPage() {
               }
             />
           ) : null}
+          <span className="secondary" role="status">
+            {rows && rows.length < data.items.length ? `${rows.length} of ${counted(data.items.length, "endpoint")}` : counted(data.items.length, "endpoint")}
+          </span>
         </div>
       ) : null}
       {error && !data ? null : (

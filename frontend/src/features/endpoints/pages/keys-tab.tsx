@@ -9,6 +9,7 @@ import type { EndpointKeys } from "@/api/types";
 import { Card } from "@/components/card";
 import { CopyButton } from "@/components/copy";
 import { ProblemCard } from "@/components/problem-card";
+import { RoleNote } from "@/components/role-note";
 import { type KeyKind, RegenerateDialog } from "../components/regenerate-dialog";
 import { TokenCard } from "../components/token-card";
 import { useEndpoint } from "../hooks/use-endpoint";
@@ -43,7 +44,7 @@ export function KeysTab() {
         )
       }
     >
-      {refusal ? <p className={classes["refusal"]}>{refusal} to see or replace keys.</p> : null}
+      <RoleNote needs="keys" to="see or replace keys" />
       {reveal.error ? <ProblemCard error={reveal.error} title="The keys could not be read" onRetry={() => reveal.mutate()} /> : null}
       <div className={classes["rows"]}>
         {KINDS.map((item) => (
@@ -60,7 +61,7 @@ export function KeysTab() {
         ))}
       </div>
       <p className={classes["note"]}>
-        Send a key as <span className="mono">Authorization: Bearer …</span>. To replace one without a pause: move callers to
+        Send a key as <span className="mono">Authorization: Bearer KEY</span>. To replace one without a pause: move callers to
         the other key, regenerate this one, move them back. Showing and regenerating are recorded under Events.
       </p>
       <RegenerateDialog endpoint={endpoint.name} kind={asking} onClose={() => setAsking(null)} onDone={setKeys} />

@@ -12,12 +12,15 @@ import { Card } from "@/components/card";
 import { ConfirmModal } from "@/components/confirm-modal";
 import { notifyDone, notifyProblem } from "@/components/notify";
 import { RefusingButton } from "@/components/refusing-button";
+import { RoleNote } from "@/components/role-note";
 import { RequestSettings } from "../components/request-settings";
 import { LimitsCard } from "../limits/limits-card";
 import { useEndpoint } from "../hooks/use-endpoint";
 import classes from "./settings-tab.module.css";
 
 type AuthMode = "key" | "aml_token";
+
+const deploymentsGo = (count: number): string => (count === 0 ? "these settings go" : count === 1 ? "its deployment go" : `all ${count} deployments go`);
 
 export function SettingsTab() {
   const endpoint = useEndpoint();
@@ -38,6 +41,7 @@ export function SettingsTab() {
   const busy = Object.values(endpoint.traffic).some((share) => share > 0);
   return (
     <div className={classes["stack"]}>
+      <RoleNote needs="deploy" to="change these settings" />
       <Card title="Description">
         <Textarea
           aria-label="Description"
@@ -69,7 +73,7 @@ export function SettingsTab() {
             description="Each works for 30 to 60 minutes; whoever may deploy may ask for one."
           />
         </Radio.Group>
-        <p className={classes["text"]}>Both are checked at the gateway by their hash, and act within five seconds.</p>
+        <p className={classes["under"]}>Both are checked at the gateway by their hash, and act within five seconds.</p>
       </Card>
       <LimitsCard endpoint={endpoint} />
       {endpoint.deployments.length > 0 ? (
@@ -95,7 +99,7 @@ export function SettingsTab() {
       </ConfirmModal>
       <Card title="Delete this endpoint">
         <p className={classes["text"]}>
-          The URL, the keys and all {endpoint.deployments.length} deployments go; models stay registered. This cannot be undone.
+          The URL, the keys and {deploymentsGo(endpoint.deployments.length)}; models stay registered. This cannot be undone.
         </p>
         <div className={classes["actions"]}>
           <RefusingButton needs="deploy" color="red" variant="outline" leftSection={<IconTrash size={15} />} onClick={() => setDeleting(true)}>

@@ -1,6 +1,6 @@
 /** How a deployment does after traffic was moved to it, against how the endpoint did before. Pure. */
 import type { MetricColumns } from "@/api/types";
-import { duration, percent } from "@/components/format";
+import { counted, duration, percent } from "@/components/format";
 import { ALL, type Metric, metricKey } from "@/live/metric-keys";
 import type { Split } from "../traffic";
 
@@ -61,7 +61,7 @@ const RANK = { ok: 0, info: 1, warn: 2, error: 3 } as const;
 
 function ofOne(name: string, now: Figures, before: Figures): Verdict {
   if (now.requests < FEW_REQUESTS) {
-    return { tone: "info", title: `Watching ${name}`, detail: `${now.requests} requests so far: too few to say how it does.` };
+    return { tone: "info", title: `Watching ${name}`, detail: `${counted(now.requests, "request")} so far: too few to say how it does.` };
   }
   const told = `Errors ${percent(now.errors)}, p95 ${duration(now.p95)}`;
   if (before.requests < FEW_REQUESTS) {

@@ -7,7 +7,7 @@ import type { ManifestFile, ModelVersion } from "@/api/types";
 import { paths } from "@/app/paths";
 import { CodeBlock } from "@/components/copy";
 import { type Column, DataTable } from "@/components/data-table";
-import { bytes, count } from "@/components/format";
+import { bytes, count, counted } from "@/components/format";
 import { npyHeader, type NpyHeader } from "../files/npy-header";
 import { onnxHead, opsetsOf, type OnnxHead } from "../files/onnx-head";
 import { HEAD_BYTES, hexLines, labelsOf, prettyJson, textOf, type PreviewKind } from "../files/preview";
@@ -48,7 +48,7 @@ function Labels({ path, text }: { path: string; text: string }) {
   const rows = labelsOf(text).map((label, index) => ({ index, label }));
   return (
     <>
-      <p className="secondary">{count(rows.length)} classes, a line each</p>
+      <p className="secondary">{rows.length === 1 ? "1 class" : `${counted(rows.length, "class", "classes")}, a line each`}</p>
       <div className={classes["scroll"]} tabIndex={0} role="region" aria-label="Labels">
         <DataTable
           compact

@@ -8,7 +8,7 @@ import { paths } from "@/app/paths";
 import { Card } from "@/components/card";
 import { CopyButton } from "@/components/copy";
 import { EmptyState } from "@/components/empty-state";
-import { bytes } from "@/components/format";
+import { bytes, counted } from "@/components/format";
 import { Time } from "@/components/time";
 import { ChecksCard } from "../components/checks-card";
 import { EnsembleCard } from "../components/ensemble-card";
@@ -67,7 +67,7 @@ const LABELS_SHOWN = 200;
 function Labels({ outputs }: { outputs: readonly Tensor[] }) {
   const labelled = outputs.filter((output) => output.labels && output.labels.length > 0);
   return labelled.map((output) => (
-    <Card key={output.name} title={`Labels of ${output.name}`} hint={`${output.labels?.length} classes`}>
+    <Card key={output.name} title={`Labels of ${output.name}`} hint={counted(output.labels?.length ?? 0, "class", "classes")}>
       <ol className={classes["labels"]} start={0} tabIndex={0} aria-label={`Labels of ${output.name}`}>
         {output.labels?.slice(0, LABELS_SHOWN).map((label, index) => (
           <li key={index}>{label}</li>

@@ -11,6 +11,7 @@ import type { NodeItem } from "@/api/types";
 import { paths } from "@/app/paths";
 import { AsCodeButton } from "@/components/as-code";
 import { ConfirmModal } from "@/components/confirm-modal";
+import { counted } from "@/components/format";
 import { notifyDone, notifyProblem } from "@/components/notify";
 import { cordonRecipe } from "../recipes";
 import { DrainModal } from "./drain-modal";
@@ -49,7 +50,8 @@ function RemoveModal({ node, opened, onClose }: { node: NodeItem; opened: boolea
       <p>Its credential stops working. To come back it must join again with a new token.</p>
       {busy ? (
         <p>
-          It runs {node.replicas.length} replicas, which end with it. Drain it first, and they answer elsewhere before that.
+          It runs {counted(node.replicas.length, "replica, which ends", "replicas, which end")} with it. Drain it first, and{" "}
+          {node.replicas.length === 1 ? "it answers" : "they answer"} elsewhere before that.
         </p>
       ) : null}
     </ConfirmModal>

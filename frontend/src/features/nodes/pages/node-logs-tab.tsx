@@ -2,10 +2,13 @@
 import { Select } from "@mantine/core";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useEffect, useRef } from "react";
+import { paths } from "@/app/paths";
 import { Card } from "@/components/card";
 import { EmptyState } from "@/components/empty-state";
-import { clock } from "@/components/format";
+import { clock, zonedTime } from "@/components/format";
+import { LinkButton } from "@/components/link-button";
 import { ListFilter } from "@/components/list-filter";
+import { levelOf } from "@/components/log-level";
 import { ProblemCard } from "@/components/problem-card";
 import { SkeletonRows } from "@/components/skeleton";
 import toolbar from "@/components/toolbar.module.css";
@@ -58,14 +61,17 @@ export function NodeLogsTab() {
           value={search.q ?? ""}
           onChange={(q) => void navigate({ search: (old) => ({ ...old, q: q || undefined }), replace: true })}
         />
+        <LinkButton {...paths.endpointLogs(replica.endpoint, replica.deployment, replica.id)} variant="default" className={toolbar["end"] ?? ""}>
+          Earlier lines, levels, download
+        </LinkButton>
       </div>
       {log.error && !log.data ? <ProblemCard error={log.error} title="The log could not be loaded" onRetry={() => void log.refetch()} /> : null}
       {log.isPending ? <SkeletonRows label="Loading the log" /> : null}
       {log.data ? (
         <div className={classes["log"]} ref={box} onScroll={onScroll} tabIndex={0} role="log" aria-live="off" aria-label="Log lines">
           {lines.map((line) => (
-            <div key={line.id} data-stream={line.stream}>
-              <time dateTime={line.at}>{clock(line.at)}</time> {line.text}
+            <div key={line.id} data-level={levelOf(line.text) ?? undefined}>
+              <time dateTime={line.at} title={zonedTime(line.at)}>{clock(line.at)}</time> {line.text}
             </div>
           ))}
           {lines.length === 0 ? <div className="muted">{needle ? "No line matches the filter" : "It has not said anything yet"}</div> : null}

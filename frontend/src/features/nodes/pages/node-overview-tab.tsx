@@ -7,7 +7,7 @@ import type { NodeItem } from "@/api/types";
 import { paths } from "@/app/paths";
 import { Card } from "@/components/card";
 import { EventList } from "@/components/event-list";
-import { ageText, bytes, percent } from "@/components/format";
+import { ageText, bytes, counted, percent } from "@/components/format";
 import { Meter } from "@/components/meter";
 import { Chip } from "@/components/status";
 import { LabelsCard } from "../components/labels-card";
@@ -20,7 +20,7 @@ function Resources({ node }: { node: NodeItem }) {
   return (
     <Card title="Resources" hint={info.disk_pressure ? <Chip tone="warn">disk nearly full: takes nothing new</Chip> : undefined}>
       <div className={classes["meters"]}>
-        <Meter label={`CPU, ${info.cpu_count} cores`} share={info.cpu_utilization} text={percent(info.cpu_utilization)} />
+        <Meter label={`CPU, ${counted(info.cpu_count, "core")}`} share={info.cpu_utilization} text={percent(info.cpu_utilization)} />
         <Meter
           label="Memory"
           share={share(info.memory_used_bytes, info.memory_total_bytes)}

@@ -13,7 +13,7 @@ import { Card } from "@/components/card";
 import { type Column, DataTable } from "@/components/data-table";
 import { EmptyState } from "@/components/empty-state";
 import { LoadProblem } from "@/components/forbidden";
-import { ageText, bytes } from "@/components/format";
+import { ageText, bytes, counted } from "@/components/format";
 import { HeatStrip } from "@/components/heat-strip";
 import { ListFilter } from "@/components/list-filter";
 import { Meter } from "@/components/meter";
@@ -78,7 +78,7 @@ const COLUMNS: Column<NodeItem>[] = [
     width: 120,
     hideBelow: "md",
     sortValue: (row) => row.info.cpu_utilization,
-    cell: (row) => <Meter label={`${row.info.cpu_count} cores`} share={row.info.cpu_utilization} text={`${Math.round(row.info.cpu_utilization * 100)} %`} />,
+    cell: (row) => <Meter label={counted(row.info.cpu_count, "core")} share={row.info.cpu_utilization} text={`${Math.round(row.info.cpu_utilization * 100)} %`} />,
   },
   {
     id: "disk",

@@ -29,7 +29,7 @@ export function AttentionList({ items }: { items: readonly AttentionItem[] }) {
             >
               <ToneIcon tone={TONES[item.severity]} label={item.severity} />
               <span className={classes["title"]}>{item.title}</span>
-              <span className="muted truncate">{item.detail}</span>
+              <span className={`muted ${classes["detail"]}`}>{item.detail}</span>
               <IconChevronRight size={15} aria-hidden className={classes["chevron"] ?? ""} />
             </a>
           </li>

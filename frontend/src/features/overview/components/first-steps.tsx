@@ -54,13 +54,16 @@ function useSample() {
 export function FirstSteps({ overview }: { overview: Overview }) {
   const { counts } = overview;
   const sample = useSample();
+  const online = overview.nodes.filter((node) => node.state === "online").map((node) => node.name);
   const steps = [
     {
       title: "A node runs the models",
       done: counts.nodes_online > 0,
       text:
         counts.nodes_online > 0 ? (
-          <>{overview.nodes.map((node) => node.name).join(", ")} is online and waits for work.</>
+          <>
+            {online.join(", ")} {online.length === 1 ? "is online and waits" : "are online and wait"} for work.
+          </>
         ) : (
           <>
             No node is online.{" "}

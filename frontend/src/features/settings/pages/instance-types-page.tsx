@@ -12,7 +12,7 @@ import { ConfirmModal } from "@/components/confirm-modal";
 import { type Column, DataTable } from "@/components/data-table";
 import { EmptyState } from "@/components/empty-state";
 import { LoadProblem } from "@/components/forbidden";
-import { bytes } from "@/components/format";
+import { bytes, counted } from "@/components/format";
 import { notifyDone } from "@/components/notify";
 import { Chip } from "@/components/status";
 import { InstanceTypeModal } from "../components/instance-type-modal";
@@ -20,7 +20,7 @@ import classes from "./settings.module.css";
 
 function needs(type: InstanceType): string {
   const gpu = type.gpu_count > 0 ? `${type.gpu_count} × ${type.gpu_model || "GPU"}${type.gpu_memory_bytes ? `, ${bytes(type.gpu_memory_bytes)}` : ""}` : "";
-  const node = [type.cpu_count > 0 ? `${type.cpu_count} cores` : "", type.memory_bytes > 0 ? bytes(type.memory_bytes) : ""];
+  const node = [type.cpu_count > 0 ? counted(type.cpu_count, "core") : "", type.memory_bytes > 0 ? bytes(type.memory_bytes) : ""];
   return [gpu, ...node].filter(Boolean).join(" · ") || "any node";
 }
 

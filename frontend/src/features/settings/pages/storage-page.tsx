@@ -10,7 +10,7 @@ import { AsCodeButton } from "@/components/as-code";
 import { Card } from "@/components/card";
 import { ConfirmModal } from "@/components/confirm-modal";
 import { LoadProblem } from "@/components/forbidden";
-import { bytes, count } from "@/components/format";
+import { bytes, counted } from "@/components/format";
 import { Meter } from "@/components/meter";
 import { notifyDone } from "@/components/notify";
 import { SkeletonRows } from "@/components/skeleton";
@@ -45,7 +45,7 @@ export function StoragePage() {
         }
       >
         <Meter
-          label={`${count(data.blobs)} files`}
+          label={counted(data.blobs, "file")}
           share={data.bytes > 0 ? data.unused_bytes / data.bytes : 0}
           text={`${bytes(data.bytes)}, of which ${bytes(data.unused_bytes)} unused`}
         />
@@ -53,13 +53,13 @@ export function StoragePage() {
           <div>
             <dt>In use</dt>
             <dd>
-              {count(data.blobs - data.unused_blobs)} files, {bytes(data.bytes - data.unused_bytes)}
+              {counted(data.blobs - data.unused_blobs, "file")}, {bytes(data.bytes - data.unused_bytes)}
             </dd>
           </div>
           <div>
             <dt>Unused</dt>
             <dd>
-              {count(data.unused_blobs)} files, {bytes(data.unused_bytes)}; removed by themselves a day after nothing names them
+              {counted(data.unused_blobs, "file")}, {bytes(data.unused_bytes)}; removed by themselves a day after nothing names them
             </dd>
           </div>
         </dl>
@@ -72,7 +72,7 @@ export function StoragePage() {
         onConfirm={async () => {
           const { removed } = await collectStorage();
           await queryClient.invalidateQueries({ queryKey: keys.storage });
-          notifyDone(removed === 0 ? "Nothing was old enough to remove" : `${count(removed)} files removed`);
+          notifyDone(removed === 0 ? "Nothing was old enough to remove" : `${counted(removed, "file")} removed`);
         }}
       >
         <p>Files that no model version has named for a day are removed now. No version loses anything.</p>

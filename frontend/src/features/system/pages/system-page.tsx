@@ -11,7 +11,7 @@ import { SkeletonRows } from "@/components/skeleton";
 import { Status } from "@/components/status";
 import { Time } from "@/components/time";
 import { PartRow } from "../components/part-row";
-import { grouped, TONES } from "../order";
+import { grouped, partsWords, TONES } from "../order";
 import classes from "./system-page.module.css";
 
 /** Clocks that differ by more make "4 s ago" a lie. */
@@ -30,7 +30,7 @@ export function SystemPage() {
     <>
       <PageHeader
         title="System"
-        beside={data ? <Status state={bad === 0 ? "All parts work" : `${bad} of ${data.parts.length} parts need a look`} tone={TONES[data.state]} /> : null}
+        beside={data ? <Status state={partsWords(bad, data.parts.length)} tone={TONES[data.state]} /> : null}
         subtitle="The parts of Shoal itself. Requests to endpoints pass the gateways and nodes only; they go on while the rest is down."
         actions={
           <LinkButton {...paths.activity()} variant="default">
@@ -52,7 +52,7 @@ export function SystemPage() {
             </Card>
           ))}
           <p className="secondary">
-            Version {data.version} · last event {data.newest_event_seq} <Time at={data.newest_event_at} /> · clock{" "}
+            Version {data.version} · last event {data.newest_event_seq}, <Time at={data.newest_event_at} /> · clock{" "}
             {clockWords(data, dataUpdatedAt)}
           </p>
         </div>
