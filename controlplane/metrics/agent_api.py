@@ -5,7 +5,7 @@ from rest_framework.request import Request
 
 from controlplane.metrics import selectors, services
 from controlplane.nodes.auth import NodeDoor, caller, message, reply
-from controlplane.nodes.selectors import cadence_now
+from controlplane.nodes.selectors import cadence_now, clock_skew_s
 from wire.messages import LogBatch, ReportReply, SampleBatch
 
 
@@ -13,7 +13,9 @@ class SamplesDoor(NodeDoor):
     def post(self, request: Request) -> HttpResponse:
         node = caller(request)
         batch = message(SampleBatch, request)
-        services.samples_ingest(node_id=node.id, node=node.name, batch=batch)
+        services.samples_ingest(
+            node_id=node.id, node=node.name, batch=batch, ahead_s=clock_skew_s(node)
+        )
         endpoints = {sample.endpoint for sample in batch.samples}
         pace = cadence_now()
         return reply(
@@ -28,5 +30,6 @@ class SamplesDoor(NodeDoor):
 
 class LogsDoor(NodeDoor):
     def post(self, request: Request) -> HttpResponse:
-        services.logs_ingest(message(LogBatch, request))
+        batch = message(LogBatch, request)
+        services.logs_ingest(batch, ahead_s=clock_skew_s(caller(request)))
         return JsonResponse({})

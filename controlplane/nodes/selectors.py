@@ -101,15 +101,19 @@ def cadence_now() -> Cadence:
     return cadence(Node.objects.count(), slowness.reports.mean_s)
 
 
+def clock_skew_s(node: Node) -> float:
+    """How far its clock is ahead of ours by its last report; 0 where a slow call may be why."""
+    skew = float(node.info.get("clock_skew_s") or 0.0)
+    return skew if abs(skew) > CLOCK_SKEW_S else 0.0
+
+
 def node_conditions(node: Node) -> list[Condition]:
     """What is odd about it, by its last report."""
     found = []
-    skew = float(node.info.get("clock_skew_s") or 0.0)
-    if abs(skew) > CLOCK_SKEW_S:
+    if skew := clock_skew_s(node):
         off = f"{abs(skew):.0f} s {'ahead of' if skew > 0 else 'behind'}"
-        found.append(
-            Condition("ClockSkew", f"Its clock is {off} ours: times of its logs are off by that.")
-        )
+        told = f"Its clock is {off} ours: what it measures and logs is dated by ours."
+        found.append(Condition("ClockSkew", told))
     version, wire = node.info.get("agent_version"), node.info.get("wire_version", WIRE_VERSION)
     if version not in (None, settings.SHOAL_VERSION) or wire != WIRE_VERSION:
         found.append(

@@ -238,7 +238,7 @@ export const nodes: NodeItem[] = ["node-a1", "node-a2"].map((name, index) => ({
   state: "online",
   cordoned: index === 1,
   labels: { zone: "a", disk: "fast" } as Record<string, string>,
-  conditions: index === 1 ? [{ code: "ClockSkew", message: "Its clock is 9 s ahead of ours: times of its logs are off by that." }] : [],
+  conditions: index === 1 ? [{ code: "ClockSkew", message: "Its clock is 9 s ahead of ours: what it measures and logs is dated by ours." }] : [],
   drain: null,
   rule: { interval_s: 2, suspect_after_s: 4, offline_after_s: 8 },
   info: {

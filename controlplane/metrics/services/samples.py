@@ -14,9 +14,17 @@ DATABASE = "metrics"
 BATCH_ROWS = 500
 
 
-def samples_ingest(*, node_id: str, node: str, batch: SampleBatch) -> None:
+def samples_ingest(*, node_id: str, node: str, batch: SampleBatch, ahead_s: float = 0.0) -> None:
     """Keep what a node scraped of its replicas, and what it says of itself. ``node`` is its
-    name."""
+    name, ``ahead_s`` how far its clock is ahead of ours."""
+    # why: samples of a slow clock would miss the minute that they are rolled up into, those of a
+    # fast one would be the newest for ever
+    samples = [
+        dataclasses.replace(
+            sample, at=_ours(sample.at, ahead_s), started_at=_ours(sample.started_at, ahead_s)
+        )
+        for sample in batch.samples
+    ]
     rows = [
         ReplicaSample(
             endpoint=sample.endpoint,
@@ -26,7 +34,7 @@ def samples_ingest(*, node_id: str, node: str, batch: SampleBatch) -> None:
             at=sample.at,
             data=dataclasses.asdict(sample),
         )
-        for sample in batch.samples
+        for sample in samples
     ]
     with transaction.atomic(using=DATABASE):
         ReplicaSample.objects.bulk_create(rows, batch_size=BATCH_ROWS)
@@ -58,7 +66,12 @@ def gateway_samples_ingest(batch: GatewaySampleBatch) -> float:
     return selectors.sample_interval_s()
 
 
-def logs_ingest(batch: LogBatch) -> None:
+def _ours(at: float, ahead_s: float) -> float:
+    """A moment of a node's clock by ours; never one that is still to come."""
+    return min(at - ahead_s, time.time()) if at else at
+
+
+def logs_ingest(batch: LogBatch, *, ahead_s: float = 0.0) -> None:
     """Keep log lines; one that came before (same replica, stream and number) is dropped."""
     LogLine.objects.bulk_create(
         [
@@ -68,7 +81,7 @@ def logs_ingest(batch: LogBatch) -> None:
                 replica_id=entry.replica_id,
                 stream=entry.stream,
                 seq=entry.seq,
-                at=entry.at,
+                at=_ours(entry.at, ahead_s),
                 # why: PostgreSQL stores no NUL in text
                 text=entry.text[:MAX_LOG_LINE].replace("\x00", "\ufffd"),
             )

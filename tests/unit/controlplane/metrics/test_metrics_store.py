@@ -1,6 +1,7 @@
 """Samples and log lines through the doors, and what is read back."""
 
 import time
+from dataclasses import replace
 
 import pytest
 from rest_framework.test import APIClient
@@ -17,6 +18,7 @@ from wire.messages import (
     LogBatch,
     LogEntry,
     ModelCounters,
+    NodeReport,
     ReportReply,
     SampleBatch,
 )
@@ -103,6 +105,29 @@ def test_log_lines_come_once_and_in_order() -> None:
     earlier = selectors.log_lines(**mine, tail=9, before=lines[0].id)
     assert [entry.text for entry in earlier] == ["one"]
     assert not selectors.log_lines(endpoint="digits", deployment="blue", tail=9, replica_id="r1")
+
+
+@pytest.mark.parametrize("ahead_s", [-120, 120])
+def test_what_comes_from_a_wrong_clock_is_dated_by_ours(ahead_s: float) -> None:
+    node = SimulatedNode()
+    now = time.time()
+    theirs = now + ahead_s
+    node.post("report", NodeReport(node.info, 0, sent_at=theirs))
+    sample = replace(counted(theirs - 3, 10), started_at=theirs - 60)
+    node.post("samples", SampleBatch((sample,)))
+    node.post("logs", LogBatch((replace(line(1), at=theirs - 3),)))
+    row = ReplicaSample.objects.get()
+    moments = [row.at + 3, row.data["at"] + 3, row.data["started_at"] + 60]
+    assert [*moments, LogLine.objects.get().at + 3] == pytest.approx([now] * 4, abs=4.0)
+
+
+def test_nothing_is_dated_in_the_future() -> None:
+    node = SimulatedNode()
+    far = time.time() + 1e9
+    node.post("samples", SampleBatch((counted(far, 10),)))
+    node.post("logs", LogBatch((replace(line(1), at=far),)))
+    assert ReplicaSample.objects.get().at <= time.time()
+    assert LogLine.objects.get().at <= time.time()
 
 
 def test_old_samples_and_all_but_the_last_lines_are_dropped(
