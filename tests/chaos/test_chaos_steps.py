@@ -130,7 +130,12 @@ def test_a_bad_model(system: System, pair: dict[str, str], case: Case) -> None:
     studio.register("turning", python_model("turning", ECHO), "turning.zip")
     studio.register("turning", python_model("turning", BROKEN), "turning.zip")
     studio.succeeded(studio.deploy("turning", "turning", version="1", node_labels=pair))
-    with case.under(system.load("turning", "turning")) as load:
+    system.endpoint("beside", node_labels=pair, instance_count=2)
+    others = untouched(studio.replicas("beside"))
+    with (
+        case.under(system.load("turning", "turning")) as load,
+        case.under(system.load("beside")) as beside,
+    ):
         update = "/endpoints/turning/deployments/blue/update"
         ended = studio.finished(studio.send("POST", update, {"version": "2"})["id"])
         load.more(40)
@@ -139,7 +144,11 @@ def test_a_bad_model(system: System, pair: dict[str, str], case: Case) -> None:
     assert "no such vocabulary" in error["message"] + error["detail"]
     assert studio.deployment("turning")["version"] == 1
     assert load.lost == 0, load.explain()
-    studio.delete("turning")
+    assert beside.lost == 0, beside.explain()
+    assert untouched(studio.replicas("beside")) == others
+    assert studio.events("endpoint/turning").count("replica.failed") == 1, "tried only once"
+    for name in ("turning", "beside"):
+        studio.delete(name)
     case.saw("ModelLoadFailed with the model's words; the old version served on")
 
 
@@ -201,6 +210,39 @@ def test_cancel(system: System, pair: dict[str, str], case: Case, stage: str) ->
     assert cleaned < 3 * CANCEL_S  # five are promised; the machine may be busy
 
 
+@pytest.mark.parametrize("stage", ["download", "load"])
+def test_an_update_is_cancelled(
+    system: System, pair: dict[str, str], case: Case, stage: str
+) -> None:
+    """Update cancelled by its user."""
+    studio, name = system.studio, f"undone-{stage}"
+    studio.register(name, python_model(name, ECHO), f"{name}.zip")
+    studio.succeeded(studio.deploy(name, name, version="1", node_labels=pair))
+    (serving,) = studio.replicas(name)
+    code, ballast = (ECHO, os.urandom(12 * MIB)) if stage == "download" else (SLOW_TO_LOAD, b"")
+    studio.register(name, python_model(name, code, ballast=ballast), f"{name}.zip")
+    if stage == "download":
+        for node in _pair(system):
+            node.control.bytes_per_s = 0.5 * MIB
+    try:
+        with case.under(system.load(name, name)) as load:
+            update = f"/endpoints/{name}/deployments/blue/update"
+            operation = studio.send("POST", update, {"version": "2"})["id"]
+            studio.reaches(operation, stage)
+            studio.send("POST", f"/operations/{operation}/cancel")
+            assert studio.finished(operation)["state"] == "Canceled"
+            until(lambda: len(folders(system, name)) == 1, "staging is cleaned")
+            load.more(40)
+    finally:
+        let_go(system)
+    assert load.lost == 0, load.explain()
+    (left,) = studio.replicas(name)
+    assert (left["id"], left["started_at"]) == (serving["id"], serving["started_at"])
+    assert studio.deployment(name)["version"] == 1
+    studio.delete(name)
+    case.saw(f"at {stage}: Canceled, the replica of before served on, untouched")
+
+
 @pytest.mark.parametrize(
     "stage", [pytest.param(s, marks=pytest.mark.quick if s == "load" else ()) for s in STAGES]
 )
@@ -216,6 +258,11 @@ def test_delete(system: System, pair: dict[str, str], case: Case, stage: str) ->
     until(lambda: not folders(system, name), "nothing is left on the node")
     studio.delete(name)
     case.saw(f"at {stage}: cancelled, deleted, the name was free again")
+
+
+def untouched(replicas: list[Any]) -> list[tuple[str, str, int]]:
+    """What changes when a replica is started again or moved."""
+    return sorted((r["id"], r["started_at"], r["restarts"]) for r in replicas)
 
 
 def stuck_at(system: System, pair: dict[str, str], stage: str, name: str) -> str:
