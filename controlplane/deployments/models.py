@@ -192,7 +192,8 @@ class Replica(Stamped):
     error = models.JSONField(null=True, blank=True)
     state_since = models.DateTimeField(null=True, blank=True)
     last_report_at = models.DateTimeField(null=True, blank=True)
-    # While retiring: the endpoint's number that gateways must confirm, and since when.
+    # While retiring, or resting before a restart: the endpoint's number that gateways must
+    # confirm, and since when.
     retire_generation = models.BigIntegerField(null=True, blank=True)
     retire_since = models.DateTimeField(null=True, blank=True)
     attempts = models.PositiveIntegerField(default=0)  # how often the control plane started it anew
@@ -200,8 +201,39 @@ class Replica(Stamped):
     # acted on it and does not mention the replica, the replica is not there.
     node_generation = models.BigIntegerField(default=0)
 
+    # Where GPU memory runs out: its last restart for that, whose place it takes, and where its
+    # ordinal has been before (UUIDs of GPUs, or ids of nodes).
+    relieved_at = models.DateTimeField(null=True, blank=True)
+    replaces = models.CharField(max_length=32, blank=True)
+    avoid = models.JSONField(default=list, blank=True)
+
     def __str__(self) -> str:
         return f"{self.deployment}#{self.ordinal}"
+
+
+class GpuFootprint(Stamped):
+    """A load ran out of GPU memory: so much, at least, must be free of a GPU of this kind."""
+
+    model_version = models.ForeignKey(
+        "registry.ModelVersion", on_delete=models.CASCADE, related_name="+"
+    )
+    # why no reference: a unique key with NULL in it is none on every database
+    config_revision_key = models.BigIntegerField(default=0)  # 0: as uploaded
+    kind = models.CharField(max_length=64, blank=True)  # instance type; empty: whatever GPU
+    least_bytes = models.BigIntegerField()
+    node_name = models.CharField(max_length=100)  # where it was seen last
+    seen_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["model_version", "config_revision_key", "kind"],
+                name="one_gpu_footprint_per_configuration",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.model_version} {self.kind}: {self.least_bytes}"
 
 
 class Operation(Stamped):

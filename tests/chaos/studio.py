@@ -180,3 +180,14 @@ OUT_OF_GPU_MEMORY_AT_TIMES = ECHO.replace(
     "        if any((request.inputs()[0].as_numpy() < 0).any() for request in requests):\n"
     f"            raise RuntimeError({GPU_FULL!r})\n",
 )
+# One that leaks: a negative value fills the GPU, and then every other request finds no memory.
+LEAKING_GPU_MEMORY = ECHO.replace(
+    "    def execute(self, requests):\n",
+    "    full, turn = False, 0\n\n"
+    "    def execute(self, requests):\n"
+    "        self.turn += 1\n"
+    "        if any((request.inputs()[0].as_numpy() < 0).any() for request in requests):\n"
+    "            self.full = True\n"
+    "        if self.full and self.turn % 2:\n"
+    f"            raise RuntimeError({GPU_FULL!r})\n",
+)

@@ -33,11 +33,13 @@ def gpus_for(need: GpuNeed, offer: Offer) -> tuple[Gpu, ...]:
 
 
 def _gpu_refusal(need: GpuNeed, gpu: Gpu) -> str | None:
+    if gpu.uuid in need.avoid:
+        return f"the replica ran out of memory on {gpu.name}"
     if need.model.lower() not in gpu.name.lower():
         return f"{gpu.name} is no {need.model}"
     if gpu.memory_total_bytes < need.least_total_bytes:
         return f"{gpu.name} has {size_text(gpu.memory_total_bytes)} of memory"
-    if gpu.memory_free_bytes < need.estimate_bytes:
+    if gpu.memory_free_bytes < need.free_bytes:
         return f"{gpu.name} has {size_text(max(gpu.memory_free_bytes, 0))} free"
     return None
 
@@ -88,9 +90,27 @@ def _machine(need: Need, offer: Offer) -> Check | None:
     return Check("machine", True, f"is large enough for {need.instance_type}")
 
 
+def _trouble(need: Need, offer: Offer) -> Check | None:
+    if offer.node_id not in need.avoid:
+        return None
+    return Check("gpu_memory", False, "the replica ran out of GPU memory there")
+
+
+def _gpus_unasked(need: GpuNeed, offer: Offer) -> Check | None:
+    """Without an instance type a replica takes what GPU there is: that must not be too full."""
+    least = need.least_free_bytes
+    if not least or not offer.gpus:
+        return None
+    most = max(gpu.memory_free_bytes for gpu in offer.gpus)
+    if most >= least:
+        return Check("gpus", True, f"has a GPU with {size_text(most)} free")
+    said = f"has no GPU with {size_text(least)} free ({need.least_because})"
+    return Check("gpus", False, f"{said}: {size_text(max(most, 0))} at most")
+
+
 def _gpus(need: Need, offer: Offer) -> Check | None:
     if not need.gpu.count:
-        return None
+        return _gpus_unasked(need.gpu, offer)
     chosen = gpus_for(need.gpu, offer)
     if chosen:
         names = ", ".join(f"{g.name} ({size_text(g.memory_free_bytes)} free)" for g in chosen)
@@ -103,8 +123,10 @@ def _gpus(need: Need, offer: Offer) -> Check | None:
 
 def _gpus_lacking(need: GpuNeed, offer: Offer) -> str:
     wanted = f"{need.count} GPU{'s' if need.count > 1 else ''}"
-    if need.estimate_bytes:
-        wanted += f" with {size_text(need.estimate_bytes)} free"
+    if need.free_bytes:
+        wanted += f" with {size_text(need.free_bytes)} free"
+    if need.least_free_bytes > need.estimate_bytes:
+        wanted += f" ({need.least_because})"
     if not offer.gpus:
         return f"has no GPU, {wanted} wanted"
     reasons = [reason for gpu in offer.gpus if (reason := _gpu_refusal(need, gpu)) is not None]
@@ -153,6 +175,7 @@ QUESTIONS: Final[tuple[Question, ...]] = (
     _labels,
     _backends,
     _machine,
+    _trouble,
     _gpus,
     _anti_affinity,
     _disk_pressure,

@@ -43,7 +43,7 @@ def taken(need: Need, offer: Offer) -> Offer:
     gpus = tuple(
         replace(
             gpu,
-            memory_free_bytes=gpu.memory_free_bytes - need.gpu.estimate_bytes,
+            memory_free_bytes=gpu.memory_free_bytes - need.gpu.free_bytes,
             replicas=gpu.replicas + 1,
         )
         if gpu.uuid in given

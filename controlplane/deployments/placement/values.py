@@ -63,6 +63,13 @@ class GpuNeed:
     model: str = ""  # a part of the name, whatever the case: "T4"
     least_total_bytes: int = 0
     estimate_bytes: int = 0  # what the model is thought to take of each
+    least_free_bytes: int = 0  # with less a load has failed; where no GPU is asked for, too
+    least_because: str = ""
+    avoid: frozenset[str] = frozenset()  # UUIDs: it ran out of memory there
+
+    @property
+    def free_bytes(self) -> int:
+        return max(self.estimate_bytes, self.least_free_bytes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +83,7 @@ class Need:
     memory_bytes: int = 0
     gpu: GpuNeed = field(default_factory=GpuNeed)
     one_per_node: bool = False
+    avoid: frozenset[str] = frozenset()  # nodes: it ran out of memory there, whatever its GPU
 
 
 @dataclass(frozen=True, slots=True)

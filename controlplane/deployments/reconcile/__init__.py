@@ -5,11 +5,13 @@ reads a clock or a row, and both may be asked again at any time: no step is take
 """
 
 from controlplane.deployments.reconcile.operation import operation_step
+from controlplane.deployments.reconcile.relief import AGAIN_WITHIN, Relief, escaping, relief
 from controlplane.deployments.reconcile.stages import STAGES, TITLES, stages_new
 from controlplane.deployments.reconcile.upkeep import Upkeep, revive_after, upkeep
 from controlplane.deployments.reconcile.values import (
     DELETIONS,
     LOST_AFTER,
+    NO_GPU_MEMORY,
     Action,
     Cancel,
     Case,
@@ -17,10 +19,13 @@ from controlplane.deployments.reconcile.values import (
     Fail,
     Failure,
     Finish,
+    Move,
     Place,
     Remove,
     ReplicaFacts,
+    Rest,
     Restart,
+    Retire,
     Route,
     Stage,
     Step,
@@ -31,8 +36,10 @@ from controlplane.deployments.reconcile.values import (
 from controlplane.deployments.reconcile.waves import Wave, wave_of, waves
 
 __all__ = [
+    "AGAIN_WITHIN",
     "DELETIONS",
     "LOST_AFTER",
+    "NO_GPU_MEMORY",
     "STAGES",
     "TITLES",
     "Action",
@@ -42,19 +49,25 @@ __all__ = [
     "Fail",
     "Failure",
     "Finish",
+    "Move",
     "Place",
+    "Relief",
     "Remove",
     "ReplicaFacts",
+    "Rest",
     "Restart",
+    "Retire",
     "Route",
     "Stage",
     "Step",
     "Stop",
     "Upkeep",
     "Wave",
+    "escaping",
     "failure_data",
     "missing_ordinals",
     "operation_step",
+    "relief",
     "revive_after",
     "stages_new",
     "upkeep",

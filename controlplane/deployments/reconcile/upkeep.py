@@ -1,13 +1,16 @@
 """Pure: keeping a settled deployment alive."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final
 
+from controlplane.deployments.reconcile.relief import relief
 from controlplane.deployments.reconcile.values import (
     Action,
     Chosen,
     Failure,
+    Move,
     Place,
     R,
     Remove,
@@ -29,26 +32,37 @@ class Upkeep:
     notes: tuple[str, ...] = field(default=())
 
 
-def upkeep(replicas: tuple[ReplicaFacts, ...], *, instance_count: int, chosen: Chosen) -> Upkeep:
+def upkeep(
+    replicas: tuple[ReplicaFacts, ...],
+    *,
+    instance_count: int,
+    chosen: Chosen,
+    escapes: Mapping[str, Chosen] | None = None,
+) -> Upkeep:
     """Replace what is lost when some node can take it, restart what failed, forget what is gone.
 
-    ``chosen`` is placement's answer for ``missing_ordinals``.
+    ``chosen`` is placement's answer for ``missing_ordinals``, ``escapes`` for each of ``escaping``.
     """
     actions: list[Action] = []
     notes: list[str] = []
     gone = tuple(r.id for r in replicas if not r.running and (r.state == R.STOPPED or r.lost))
     if gone:
         actions.append(Remove(gone))
+    eased = relief(replicas, escapes or {})
+    moving = {action.replica_id for action in eased.actions if isinstance(action, Move)}
     failed = tuple(
         r.id
         for r in replicas
         if r.running
+        and r.id not in moving
         and r.state == R.FAILED
         and not r.lost
         and r.state_age >= revive_after(r.attempts)
     )
     if failed:
         actions.append(Restart(failed))
+    actions += eased.actions
+    notes += eased.notes
     placeable = {ordinal for ordinal, _ in chosen.assigned}
     replaced = [r for r in replicas if r.running and r.lost and r.ordinal in placeable]
     if replaced:
@@ -56,7 +70,7 @@ def upkeep(replicas: tuple[ReplicaFacts, ...], *, instance_count: int, chosen: C
         notes += [f"Node {r.node} stayed silent: replica {r.ordinal} moves." for r in replaced]
     if chosen.assigned:
         actions.append(Place(chosen.assigned))
-    hindrance = None
+    hindrance = eased.hindrance
     if chosen.unplaced:
         hindrance = Failure(
             "OutOfCapacity",

@@ -24,6 +24,7 @@ RANK: Final = {
     R.WARMING: 3,
     R.READY: 4,
 }
+NO_GPU_MEMORY: Final = "GpuOutOfMemory"  # the code that node agents report
 DELETIONS: Final = (OperationKind.DELETE_DEPLOYMENT, OperationKind.DELETE_ENDPOINT)
 
 
@@ -65,6 +66,9 @@ class ReplicaFacts:
     cached_bytes: int = 0
     error: Failure | None = None
     lost_after: timedelta = LOST_AFTER
+    replaces: str = ""  # the replica that goes once this one is ready
+    resting: bool = False  # traffic leaves it; it is started again after that
+    relieved: timedelta | None = None  # since it was started again for lack of GPU memory
 
     @property
     def running(self) -> bool:
@@ -73,6 +77,15 @@ class ReplicaFacts:
     @property
     def lost(self) -> bool:
         return self.silence > self.lost_after
+
+    @property
+    def no_gpu_memory(self) -> bool:
+        return self.error is not None and self.error.code == NO_GPU_MEMORY
+
+    @property
+    def strained(self) -> bool:
+        """It serves, and runs out of GPU memory again and again."""
+        return self.state == ReplicaState.READY and self.no_gpu_memory
 
     @property
     def rank(self) -> int:
@@ -125,6 +138,29 @@ class Restart:
 
 
 @dataclass(frozen=True, slots=True)
+class Rest:
+    """Take traffic away first, then start them again: others serve meanwhile."""
+
+    replica_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A twin on another node, or on other GPUs; what still serves goes once that is ready."""
+
+    replica_id: str
+    ordinal: int
+    node_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Retire:
+    """No longer wanted, as soon as gateways have taken them out."""
+
+    replica_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Remove:
     """Forget rows of replicas that are gone."""
 
@@ -151,7 +187,7 @@ class Cancel:
     pass
 
 
-Action = Place | Stop | Restart | Remove | Route | Finish | Fail | Cancel
+Action = Place | Stop | Restart | Rest | Move | Retire | Remove | Route | Finish | Fail | Cancel
 
 
 @dataclass(frozen=True, slots=True)

@@ -143,7 +143,8 @@ def _replica(replica: Replica) -> RoutedReplica | None:
         return None
     if not observed.get("http_port") or not observed.get("grpc_port"):
         return None
-    draining = replica.desired != Desired.RUNNING or replica.state == ReplicaState.DRAINING
+    leaving = replica.desired != Desired.RUNNING or replica.retire_generation is not None
+    draining = leaving or replica.state == ReplicaState.DRAINING
     return RoutedReplica(
         replica_id=replica.id,
         address=str(observed.get("address") or "127.0.0.1"),

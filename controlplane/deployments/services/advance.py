@@ -18,9 +18,12 @@ from controlplane.deployments.reconcile import (
     Cancel,
     Fail,
     Finish,
+    Move,
     Place,
     Remove,
+    Rest,
     Restart,
+    Retire,
     Route,
     Stage,
     Step,
@@ -110,7 +113,7 @@ def _act(operation: Operation, action: Action, now: datetime) -> None:
             endings.operation_fail(operation, failure, now)
         case Cancel():
             endings.operation_end_canceled(operation, now)
-        case Restart() | Remove():
+        case Restart() | Rest() | Move() | Retire() | Remove():
             raise AssertionError(f"{action} belongs to upkeep, not to an operation")
 
 

@@ -5,16 +5,27 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from django.utils import timezone
+
 from controlplane.deployments import placement
-from controlplane.deployments.models import Deployment, InstanceType, Replica
-from controlplane.deployments.reconcile import Chosen, ReplicaFacts, missing_ordinals
+from controlplane.deployments.models import Deployment, GpuFootprint, InstanceType, Replica
+from controlplane.deployments.reconcile import (
+    Chosen,
+    ReplicaFacts,
+    escaping,
+    missing_ordinals,
+)
 from controlplane.deployments.selectors import deployment_get
+from controlplane.deployments.services.footprints import footprint_of
 from controlplane.deployments.types import AntiAffinity, Desired, GpuPolicy
 from controlplane.nodes.models import Node
 from controlplane.nodes.selectors import labels_of, node_age_s, node_list, node_state
 
 
-def need_of(deployment: Deployment, ordinals: tuple[int, ...]) -> placement.Need:
+def need_of(
+    deployment: Deployment, ordinals: tuple[int, ...], avoid: Iterable[str] = ()
+) -> placement.Need:
+    """``avoid`` holds UUIDs of GPUs and ids of nodes."""
     version = deployment.model_version
     need = need_for(
         deployment.instance_type,
@@ -26,7 +37,27 @@ def need_of(deployment: Deployment, ordinals: tuple[int, ...]) -> placement.Need
         ordinals=ordinals,
         labels={**need.labels, **deployment.node_labels},
         one_per_node=deployment.anti_affinity == AntiAffinity.REQUIRED,
+        avoid=frozenset(avoid),
+        gpu=replace(
+            gpu_remembered(
+                need.gpu,
+                footprint_of(
+                    version.pk,
+                    deployment.config_revision_id,
+                    deployment.instance_type,
+                    timezone.now(),
+                ),
+            ),
+            avoid=frozenset(avoid),
+        ),
     )
+
+
+def gpu_remembered(need: placement.GpuNeed, known: GpuFootprint | None) -> placement.GpuNeed:
+    if known is None:
+        return need
+    because = f"with less it could not be loaded on {known.node_name} on {known.seen_at:%Y-%m-%d}"
+    return replace(need, least_free_bytes=known.least_bytes, least_because=because)
 
 
 def need_for(
@@ -141,8 +172,33 @@ def choose(deployment: Deployment, replicas: tuple[ReplicaFacts, ...], now: date
     return Chosen(assigned=placed.assigned, unplaced=placed.unplaced, why_not=placed.why_not())
 
 
+def escapes(
+    deployment: Deployment,
+    rows: Iterable[Replica],
+    replicas: tuple[ReplicaFacts, ...],
+    now: datetime,
+) -> dict[str, Chosen]:
+    """Replica id -> placement's answer, for those that have no GPU memory where they are."""
+    by_id = {row.pk: row for row in rows}
+    found = {}
+    for fact in escaping(replicas):
+        row = by_id[fact.id]
+        need = need_of(deployment, (fact.ordinal,), avoided(row))
+        if fact.strained and row.gpus:
+            # why: one that answers most requests on a GPU is worse off on processors
+            need = replace(need, gpu=replace(need.gpu, required=True))
+        placed = placement.place(need, offers(deployment, now))
+        found[fact.id] = Chosen(placed.assigned, placed.unplaced, placed.why_not())
+    return found
+
+
+def avoided(row: Replica) -> list[str]:
+    """Where this ordinal has run out of memory, this place included."""
+    return [*row.avoid, *(row.gpus or [row.node_id])]
+
+
 def gpus_give(
-    deployment: Deployment, node_ids: Iterable[str], now: datetime
+    deployment: Deployment, node_ids: Iterable[str], now: datetime, avoid: Iterable[str] = ()
 ) -> list[list[str] | None]:
     """UUIDs for one more replica on each of the nodes, in their order; None: not restricted.
 
@@ -150,7 +206,7 @@ def gpus_give(
     """
     if deployment.instance_type is None:
         return [None for _ in node_ids]
-    need = need_of(deployment, ())
+    need = need_of(deployment, (), avoid)
     left = {offer.node_id: offer for offer in offers(deployment, now)}
     given: list[list[str] | None] = []
     for node_id in node_ids:

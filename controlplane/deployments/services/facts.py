@@ -107,6 +107,9 @@ def _replica(
         cached_bytes=int(observed.get("cached_bytes", 0)),
         error=failure_from(row.error, row.id) if row.error else None,
         lost_after=_lost_after(row.node),
+        replaces=row.replaces,
+        resting=row.desired == Desired.RUNNING and row.retire_generation is not None,
+        relieved=None if row.relieved_at is None else now - row.relieved_at,
     )
 
 

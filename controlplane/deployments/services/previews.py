@@ -6,7 +6,8 @@ from datetime import datetime
 from controlplane.deployments import placement
 from controlplane.deployments.models import Deployment
 from controlplane.deployments.selectors.instance_types import instance_type_wanted
-from controlplane.deployments.services.capacity import need_for, offers
+from controlplane.deployments.services.capacity import gpu_remembered, need_for, offers
+from controlplane.deployments.services.footprints import footprint_of
 from controlplane.deployments.services.subjects import subject_of
 from controlplane.deployments.types import AntiAffinity
 
@@ -55,8 +56,10 @@ def placement_preview(
     if subject.version is not None:  # nodes that have its files already are better places
         row.model_version = subject.version
     need = need_for(kind, backends=subject.backends, size_bytes=subject.size_bytes)
+    known = footprint_of(subject.version.pk, None, kind, now) if subject.version else None
     need = replace(
         need,
+        gpu=gpu_remembered(need.gpu, known),
         ordinals=tuple(range(instance_count)),
         labels={**need.labels, **node_labels},
         one_per_node=anti_affinity == AntiAffinity.REQUIRED,

@@ -9,13 +9,14 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Final
 
+from django.db import transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
 from controlplane.core import events
 from controlplane.core.models import Event
 from controlplane.deployments.models import Deployment, Endpoint, Replica
-from controlplane.deployments.services.capacity import gpus_give
+from controlplane.deployments.services.capacity import avoided, gpus_give
 from controlplane.deployments.types import Desired, ReplicaState
 from controlplane.nodes.services import node_generation_raise
 
@@ -30,11 +31,16 @@ def endpoint_generation_raise(endpoint_ids: Iterable[int]) -> None:
 
 
 def replicas_place(
-    deployment: Deployment, assigned: Iterable[tuple[int, str]], now: datetime
+    deployment: Deployment,
+    assigned: Iterable[tuple[int, str]],
+    now: datetime,
+    *,
+    avoid: Iterable[str] = (),
+    replaces: str = "",
 ) -> list[str]:
     """New rows, one per (ordinal, node id), with the GPUs that are theirs; returns their ids."""
-    pairs = list(assigned)
-    gpus = gpus_give(deployment, [node_id for _, node_id in pairs], now)
+    pairs, avoid = list(assigned), list(avoid)
+    gpus = gpus_give(deployment, [node_id for _, node_id in pairs], now, avoid)
     rows = [
         Replica(
             id=secrets.token_hex(8),
@@ -44,6 +50,8 @@ def replicas_place(
             revision_id=deployment.revision_id,
             state_since=now,
             gpus=given,
+            avoid=avoid,
+            replaces=replaces,
         )
         for (ordinal, node_id), given in zip(pairs, gpus, strict=True)
     ]
@@ -82,11 +90,14 @@ def replicas_retire(replica_ids: Iterable[str], now: datetime) -> None:
 
 def retirements_end(now: datetime) -> None:
     """Stop what gateways have confirmed to leave alone, or have been silent about for too long."""
-    rows = Replica.objects.filter(desired=Desired.RETIRING).filter(
-        Q(deployment__endpoint__confirmed_generation__gte=F("retire_generation"))
-        | Q(retire_since__lte=now - RETIRE_PATIENCE)
-    )
+    rows = Replica.objects.filter(desired=Desired.RETIRING).filter(_left_alone(now))
     replicas_stop(list(rows.values_list("pk", flat=True)))
+
+
+def _left_alone(now: datetime) -> Q:
+    """By gateways: they have confirmed it, or have been silent for too long."""
+    confirmed = Q(deployment__endpoint__confirmed_generation__gte=F("retire_generation"))
+    return confirmed | Q(retire_since__lte=now - RETIRE_PATIENCE)
 
 
 def replicas_stop(replica_ids: Iterable[str]) -> None:
@@ -98,22 +109,72 @@ def replicas_stop(replica_ids: Iterable[str]) -> None:
     endpoint_generation_raise(endpoint_ids_of(row.id for row in rows))
 
 
+def replica_move(deployment: Deployment, replica_id: str, node_id: str, now: datetime) -> None:
+    """A twin elsewhere; what does not serve goes at once, what does when the twin is ready."""
+    row = Replica.objects.get(pk=replica_id)
+    serves = row.state == ReplicaState.READY
+    if not serves:
+        replicas_stop([row.pk])
+    replicas_place(
+        deployment,
+        [(row.ordinal, node_id)],
+        now,
+        avoid=avoided(row),
+        replaces=row.pk if serves else row.replaces,
+    )
+
+
+def replicas_rest(replica_ids: Iterable[str], now: datetime) -> None:
+    """Take traffic away from those that serve; ``rests_end`` starts them again."""
+    rows = Replica.objects.filter(
+        pk__in=list(replica_ids), desired=Desired.RUNNING, retire_generation=None
+    )
+    pairs = list(rows.values_list("pk", "deployment__endpoint_id"))
+    endpoint_generation_raise(endpoint_id for _, endpoint_id in pairs)
+    for replica_id, endpoint_id in pairs:
+        generation = Endpoint.objects.values_list("generation", flat=True).get(pk=endpoint_id)
+        Replica.objects.filter(pk=replica_id).update(retire_generation=generation, retire_since=now)
+
+
+def rests_end(now: datetime) -> None:
+    """Start again what gateways have confirmed to leave alone, or were silent about too long."""
+    rows = Replica.objects.filter(desired=Desired.RUNNING, retire_generation__isnull=False).filter(
+        _left_alone(now)
+    )
+    for row in rows.select_related("deployment__endpoint"):
+        with transaction.atomic():
+            if row.state == ReplicaState.READY:
+                replicas_restart(row.deployment, [row.pk], now)
+            else:  # it has come to harm meanwhile, and comes up again by itself
+                Replica.objects.filter(pk=row.pk).update(retire_generation=None, retire_since=None)
+                endpoint_generation_raise([row.deployment.endpoint_id])
+
+
 def replicas_restart(deployment: Deployment, replica_ids: Iterable[str], now: datetime) -> None:
-    """A new generation: the agent gave up on the old one and starts afresh."""
+    """A new generation: the agent ends what runs at the old one, if anything, and starts afresh."""
     ids = list(replica_ids)
     for row in Replica.objects.filter(pk__in=ids, desired=Desired.RUNNING):
+        serves = row.state == ReplicaState.READY
+        strained = serves and row.error is not None
+        if serves:
+            endpoint_generation_raise([deployment.endpoint_id])
         Replica.objects.filter(pk=row.pk, generation=row.generation).update(
             generation=F("generation") + 1,
             attempts=F("attempts") + 1,
             state=ReplicaState.PENDING,
             state_since=now,
             observed={},
+            retire_generation=None,
+            retire_since=None,
+            relieved_at=now if strained else row.relieved_at,
         )
+        why = f": {row.error['message']}" if strained and row.error else ""
         _record(
             deployment,
             "replica.restarted",
-            f"Replica {row.ordinal} of {deployment.name} is started again",
+            f"Replica {row.ordinal} of {deployment.name} is started again{why}",
             row,
+            Event.Severity.WARNING if strained else Event.Severity.INFO,
         )
     _tell_nodes(ids)
 

@@ -9,10 +9,12 @@ from django.db import transaction
 from controlplane.core import events
 from controlplane.core.models import Event
 from controlplane.deployments.models import Deployment, Replica
+from controlplane.deployments.reconcile import NO_GPU_MEMORY
 from controlplane.deployments.selectors import operations_active
 from controlplane.deployments.selectors.desired import node_sample_interval_s
 from controlplane.deployments.services.advance import operation_advance
 from controlplane.deployments.services.draining import drains_advance
+from controlplane.deployments.services.footprints import footprint_remember
 from controlplane.deployments.services.replicas import endpoint_generation_raise
 from controlplane.deployments.services.tick import deployment_upkeep
 from controlplane.deployments.services.trials import trials_observe
@@ -110,7 +112,25 @@ def _replica_observe(row: Replica, observed: ObservedReplica, now: datetime) -> 
     if observed.state == ReplicaState.READY:
         changes["attempts"] = row.attempts if row.state == ReplicaState.READY else 0
     _change(row, changes, now)
+    if observed.error is not None and observed.error.code == NO_GPU_MEMORY:
+        _gpu_memory(row, observed, now)
     return True
+
+
+def _gpu_memory(row: Replica, observed: ObservedReplica, now: datetime) -> None:
+    """Remember what a load needs; tell once of one that serves and runs out again and again."""
+    if observed.gpu_needed_bytes and observed.state == ReplicaState.FAILED:
+        footprint_remember(row, observed.gpu_needed_bytes, now)
+    if observed.state == ReplicaState.READY and row.error is None and observed.error is not None:
+        deployment = row.deployment
+        events.record(
+            actor="system",
+            verb="replica.strained",
+            subject=f"endpoint/{deployment.endpoint.name}",
+            message=f"Replica {row.ordinal} of {deployment.name}: {observed.error.message}",
+            severity=Event.Severity.WARNING,
+            data={"deployment": deployment.name, "replica": row.pk, "code": NO_GPU_MEMORY},
+        )
 
 
 def _change(row: Replica, changes: dict[str, Any], now: datetime) -> None:

@@ -11,9 +11,12 @@ from controlplane.core.models import Event
 from controlplane.deployments.models import Deployment, Replica
 from controlplane.deployments.reconcile import (
     Action,
+    Move,
     Place,
     Remove,
+    Rest,
     Restart,
+    Retire,
     Stop,
     failure_data,
     upkeep,
@@ -23,10 +26,14 @@ from controlplane.deployments.services import capacity, endings, facts
 from controlplane.deployments.services.advance import operation_advance
 from controlplane.deployments.services.draining import drains_advance
 from controlplane.deployments.services.replicas import (
+    replica_move,
     replicas_place,
     replicas_remove,
+    replicas_rest,
     replicas_restart,
+    replicas_retire,
     replicas_stop,
+    rests_end,
     retirements_end,
 )
 from controlplane.deployments.services.trials import trials_tick
@@ -45,6 +52,7 @@ def operations_tick(*, now: datetime) -> None:
     """
     replicas_expire(now=now)
     retirements_end(now)
+    rests_end(now)
     for operation in operations_active():
         try:
             operation_advance(operation_id=operation.pk, now=now)
@@ -99,7 +107,12 @@ def deployment_upkeep(*, deployment_id: int, now: datetime) -> None:
     rows = list(deployment.replicas.select_related("node").order_by("ordinal", "id"))
     replicas = facts.replica_facts(rows, now=now)
     chosen = capacity.choose(deployment, replicas, now)
-    needed = upkeep(replicas, instance_count=deployment.instance_count, chosen=chosen)
+    needed = upkeep(
+        replicas,
+        instance_count=deployment.instance_count,
+        chosen=chosen,
+        escapes=capacity.escapes(deployment, rows, replicas, now),
+    )
     error = failure_data(needed.hindrance) if needed.hindrance else None
     if not needed.actions and error == deployment.error:
         return
@@ -113,7 +126,9 @@ def deployment_upkeep(*, deployment_id: int, now: datetime) -> None:
             return
         for action in needed.actions:
             _keep(deployment, action, now)
-        notes = [*needed.notes, *([needed.hindrance.message] if needed.hindrance else [])]
+        notes = list(needed.notes)
+        if needed.hindrance and needed.hindrance.message != (deployment.error or {}).get("message"):
+            notes.append(needed.hindrance.message)  # details, such as ages, change all the time
         for note in notes:
             events.record(
                 actor="system",
@@ -133,6 +148,12 @@ def _keep(deployment: Deployment, action: Action, now: datetime) -> None:
             replicas_stop(replica_ids)
         case Restart(replica_ids):
             replicas_restart(deployment, replica_ids, now)
+        case Rest(replica_ids):
+            replicas_rest(replica_ids, now)
+        case Retire(replica_ids):
+            replicas_retire(replica_ids, now)
+        case Move(replica_id, _, node_id):
+            replica_move(deployment, replica_id, node_id, now)
         case Remove(replica_ids):
             replicas_remove(replica_ids)
         case _:

@@ -76,6 +76,22 @@ def gpu(**changes: object) -> dict[str, object]:
             {"gpus": (T4,)},
             "has not 1 GPU: Tesla T4 has 16.0 GB of memory",
         ),
+        (
+            gpu(least_free_bytes=20 * GB, least_because="with less it failed on x"),
+            {"gpus": (T4,)},
+            "has not 1 GPU with 20.0 GB free (with less it failed on x): Tesla T4 has 15.0 GB free",
+        ),
+        (
+            gpu(avoid=frozenset({"GPU-a"}), estimate_bytes=0),
+            {"gpus": (T4,)},
+            "has not 1 GPU: the replica ran out of memory on Tesla T4",
+        ),
+        (
+            gpu(count=0, least_free_bytes=20 * GB, least_because="with less it failed on x"),
+            {},
+            "has no GPU with 20.0 GB free (with less it failed on x): 15.0 GB at most",
+        ),
+        ({"avoid": frozenset({"n1"})}, {}, "the replica ran out of GPU memory there"),
         ({"cpu_count": 16}, {}, "is too small for gpu: 8 of 16 processors"),
         ({"memory_bytes": 64 * GB}, {}, "is too small for gpu: 32.0 GB of 64.0 GB of memory"),
         ({"labels": {"zone": "b"}}, {"labels": {"zone": "a"}}, "has no label zone=b"),
@@ -113,6 +129,11 @@ def test_every_reason_is_told_at_once() -> None:
         ({"one_per_node": True}, {"siblings": 1}),  # of another revision: an update may proceed
         ({}, {"disk_free_bytes": 3 * GB, "holds_model": True}),
         (gpu(required=False), {"gpus": ()}),
+        (gpu(count=0, least_free_bytes=14 * GB), {}),
+        (gpu(count=0, least_free_bytes=14 * GB), {"gpus": ()}),  # it runs on processors there
+        (gpu(avoid=frozenset({"GPU-b"})), {}),
+        (gpu(least_free_bytes=14 * GB), {}),
+        ({"avoid": frozenset({"n2"})}, {}),
         (gpu(model="TESLA"), {}),
         ({"cpu_count": 64}, {"cpu_count": 0}),  # it did not say
     ],
