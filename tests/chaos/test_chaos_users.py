@@ -30,6 +30,26 @@ def encode(message):
 codec.encode = encode
 runpy.run_module("worker_runtime.agent", run_name="__main__")
 """
+# One of an earlier time: it does not say what came later, and calls no door that came later.
+OLDER = """
+import json, runpy
+from wire import codec
+from worker_runtime.agent import client
+plain = codec.encode
+def encode(message):
+    data = json.loads(plain(message))
+    data.pop("sent_at", None)
+    if isinstance(data.get("node"), dict):
+        for word in [w for w in data["node"] if w.startswith(("cache_", "heartbeat_", "disk_p"))]:
+            del data["node"][word]
+        data["node"] |= {"agent_version": "0.0.9"}
+    return json.dumps(data).encode()
+codec.encode = encode
+async def unknown(self, report):
+    raise client.Refused(404, "not here")
+client.ControlClient.cache = unknown
+runpy.run_module("worker_runtime.agent", run_name="__main__")
+"""
 # One whose clock is two minutes fast.
 FAST_CLOCK = """
 import runpy, time
@@ -146,6 +166,43 @@ def test_versions_differ(system: System, case: Case) -> None:
         case.saw("unknown words are ignored; the node says VersionSkew")
     finally:
         system.remove_node("newer")
+
+
+def test_an_older_agent_is_upgraded(system: System, pair: dict[str, str], case: Case) -> None:
+    """Agent older than the control plane: drained, upgraded, uncordoned."""
+    studio = system.studio
+    node = system.new_node("older")
+    today, node.program = node.program, ("-c", OLDER)
+    node.start()
+    try:
+        system.online("older")
+        system.endpoint("aging", node_labels=system.label("ages", "older"))
+        system.label("ages", "n1")
+        assert "VersionSkew" in codes(system, "older")
+        with case.under(system.load("aging")) as load:
+            studio.send("POST", "/nodes/older/drain", {"deadline_s": 120})
+            until(lambda: (studio.node("older")["drain"] or {}).get("done"), "older is empty")
+            assert node.process is not None
+            node.process.terminate()
+            node.process.wait(60)
+            node.program = today
+            node.start()
+            until(lambda: "VersionSkew" not in codes(system, "older"), "upgraded")
+            studio.send("POST", "/nodes/older/uncordon")
+            studio.send("POST", "/nodes/n1/drain", {"deadline_s": 120})
+            until(lambda: (studio.node("n1")["drain"] or {}).get("done"), "n1 is empty")
+            load.more(40)
+        assert [replica["node"] for replica in studio.replicas("aging")] == ["older"]
+        assert load.lost == 0, load.explain()
+        studio.delete("aging")
+        case.saw("served, said VersionSkew; emptied, upgraded and taken back without a loss")
+    finally:
+        studio.http.post("/nodes/n1/uncordon")
+        system.remove_node("older")
+
+
+def codes(system: System, node: str) -> list[str]:
+    return [item["code"] for item in system.studio.node(node)["conditions"]]
 
 
 def test_clocks_differ(system: System, case: Case) -> None:
