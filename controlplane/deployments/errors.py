@@ -50,6 +50,10 @@ class OperationInProgress(Conflict):
     tries = ("Wait for it, cancel it, or send the same with `?supersede=true` (`--supersede`).",)
 
 
+class AsItIs(Conflict):
+    """What is asked for is so already: a mistake, unless it just became so by superseding."""
+
+
 class OperationFinished(Conflict):
     code = "OperationFinished"
     tries = ("Read it for its outcome; a new change makes a new operation.",)

@@ -4,6 +4,7 @@ from typing import Any
 
 import click
 
+from shoal.cli.options import no_wait_option, supersede_option
 from shoal.cli.output import emit, output_option, print_fields, print_rows
 from shoal.cli.times import Moment
 from shoal.display.units import moment
@@ -14,7 +15,7 @@ STATES = ("Queued", "Running", "Succeeded", "Failed", "Canceled")
 
 @click.group()
 def operation() -> None:
-    """List, show and cancel operations."""
+    """List, show, cancel and retry operations."""
 
 
 @operation.command("list")
@@ -81,6 +82,23 @@ def cancel(operation_id: str, output: str) -> None:
 
     with Client() as client:
         item = client.cancel_operation(operation_id)
+    emit(item, output, lambda: _print(item))
+
+
+@operation.command()
+@click.argument("operation_id")
+@supersede_option
+@no_wait_option
+@output_option
+def retry(operation_id: str, supersede: bool, no_wait: bool, output: str) -> None:
+    """Do again what failed or was cancelled."""
+    from shoal.client import Client
+    from shoal.display.terminal import Progress
+
+    with Client() as client, Progress() as progress:
+        item = client.retry_operation(operation_id, supersede=supersede)
+        if not no_wait:
+            item = client.wait_operation(item, on_change=progress.operation)
     emit(item, output, lambda: _print(item))
 
 

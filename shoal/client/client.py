@@ -210,11 +210,16 @@ class Client(Administration, Deployments):
         path = f"/endpoints/{quoted(name)}"
         return cast(Endpoint, self._transport.json("PATCH", path, json=words))
 
-    def set_mirror(self, name: str, mirror_traffic: Mapping[str, int]) -> Endpoint:
-        """``mirror_traffic``: one deployment without traffic, and up to 50 percent."""
+    def set_mirror(
+        self, name: str, mirror_traffic: Mapping[str, int], *, supersede: bool = False
+    ) -> Endpoint:
+        """``mirror_traffic``: one deployment without traffic, and up to 50 percent.
+
+        ``supersede``: cancel what is about to give that deployment traffic."""
         path = f"/endpoints/{quoted(name)}/mirror"
         body = {"mirror_traffic": dict(mirror_traffic)}
-        return cast(Endpoint, self._transport.json("PUT", path, json=body))
+        params = {"supersede": "true"} if supersede else None
+        return cast(Endpoint, self._transport.json("PUT", path, json=body, params=params))
 
     def regenerate_key(self, name: str, key_type: str) -> Keys:
         """``key_type``: primary or secondary; the other key goes on working."""
@@ -272,6 +277,14 @@ class Client(Administration, Deployments):
     def cancel_operation(self, operation_id: str) -> Operation:
         path = f"/operations/{quoted(operation_id)}/cancel"
         return cast(Operation, self._transport.json("POST", path))
+
+    def retry_operation(self, operation_id: str, *, supersede: bool = False) -> Operation:
+        """A new operation that does the same as one that failed or was cancelled.
+
+        ``supersede``: cancel what is under way there first."""
+        path = f"/operations/{quoted(operation_id)}/retry"
+        params = {"supersede": "true"} if supersede else None
+        return cast(Operation, self._transport.json("POST", path, params=params))
 
     def wait_operation(
         self,

@@ -151,7 +151,7 @@ class OnlineEndpointOperations:
             shares = _existing(traffic, shown)
             shown = self._client.set_traffic(name, shares, supersede=supersede)
         if mirror is not None and _positive(mirror) != shown["mirror_traffic"]:
-            shown = self._client.set_mirror(name, _positive(mirror))
+            shown = self._client.set_mirror(name, _positive(mirror), supersede=supersede)
         return endpoint_of(self._routed(shown))
 
     def _under_way(self, shown: Endpoint, traffic: Mapping[str, int]) -> Iterator[Operation]:

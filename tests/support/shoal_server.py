@@ -106,6 +106,7 @@ class FakeServer:
         )
         yield r"POST /deploy", self._deploy
         yield r"GET /operations/(\w+)", self._advance
+        yield r"POST /operations/(\w+)/retry", self._retry
 
     def _session(self, call: str, request: httpx.Request) -> httpx.Response | None:
         """Signing in with a password; writes by cookie need the CSRF token handed out last."""
@@ -379,10 +380,16 @@ class FakeServer:
         self.operations[name] = {
             "id": name, "kind": kind, "endpoint": endpoint, "deployment": deployment,
             "state": "Running", "error": None, "result": None, "percent": 0,
+            "created_at": "2026-11-21T04:00:00Z", "created_by": "ada", "finished_at": None,
             "stages": [{"name": "load", "title": "Load", "status": "running", "detail": "",
                         "started_at": None, "ended_at": None, "progress": None}],
         }  # fmt: skip
         return json.loads(json.dumps(self.operations[name]))
+
+    def _retry(self, _: httpx.Request, name: str) -> httpx.Response:
+        old = self.operations[name]
+        again = self._operation(old["kind"], old["endpoint"], old["deployment"])
+        return httpx.Response(202, json=again)
 
     def _advance(self, _: httpx.Request, name: str) -> httpx.Response:
         operation = self.operations.get(name)

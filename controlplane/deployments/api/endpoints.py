@@ -175,7 +175,7 @@ class EndpointView(APIView):
             EndpointPatchSerializer, request, ignored=SHOWN_ONLY, fixed={"name": endpoint}
         )
         limits = _limits(values)
-        with endpoint_change(request, endpoint):
+        with endpoint_change(request, endpoint, in_the_way=()):
             row = services.endpoint_update(
                 name=endpoint, actor=actor(request), limits=limits, **values
             )

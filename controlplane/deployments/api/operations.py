@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from django.utils import timezone
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -11,9 +11,9 @@ from rest_framework.views import APIView
 
 from controlplane.core.filters import ChoicesField
 from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
-from controlplane.core.requests import read_query
+from controlplane.core.requests import flag, read_query
 from controlplane.deployments import selectors, services
-from controlplane.deployments.api.reading import accepted, actor, operation_body
+from controlplane.deployments.api.reading import SUPERSEDE, accepted, actor, operation_body
 from controlplane.deployments.api.waiting import WAIT, or_wait
 from controlplane.deployments.selectors.overview import operation_state
 from controlplane.deployments.serializers.operations import (
@@ -86,11 +86,23 @@ class OperationCancelView(APIView):
 
 class OperationRetryView(APIView):
     @extend_schema(
-        operation_id="operations_retry", request=None, responses={202: OperationSerializer}
+        operation_id="operations_retry",
+        parameters=[SUPERSEDE],
+        request=None,
+        responses={
+            202: OperationSerializer,
+            409: OpenApiResponse(
+                description="`OperationFinished`: it did not fail; `OperationInProgress` with the "
+                "`operation`"
+            ),
+        },
     )
     def post(self, request: Request, operation_id: str) -> Response:
-        """A new operation that does the same again."""
+        """A new operation that does the same again: what failed, or was cancelled."""
         operation = services.operation_retry(
-            operation_id=operation_id, actor=actor(request), now=timezone.now()
+            operation_id=operation_id,
+            actor=actor(request),
+            now=timezone.now(),
+            supersede=flag(request, "supersede"),
         )
         return accepted(operation)

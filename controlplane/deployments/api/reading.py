@@ -1,6 +1,6 @@
 """What the views share: the caller's name, answers, and what the caller has seen."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any, TypeVar
 
@@ -15,6 +15,7 @@ from controlplane.accounts.permissions import may
 from controlplane.accounts.policy import Permission
 from controlplane.core.etags import IF_MATCH, etag_of, if_match_check
 from controlplane.core.requests import flag
+from controlplane.deployments.errors import AsItIs
 from controlplane.deployments.models import Endpoint, Operation
 from controlplane.deployments.selectors import (
     deployment_get,
@@ -25,6 +26,7 @@ from controlplane.deployments.selectors import (
 from controlplane.deployments.selectors.shown import deployment_shown, latest_operations
 from controlplane.deployments.serializers.endpoints import DeploymentSerializer, EndpointSerializer
 from controlplane.deployments.serializers.operations import OperationSerializer
+from controlplane.deployments.services.deployments import deployment_confirm
 from controlplane.deployments.services.operations import PLACE as OPERATIONS
 from controlplane.deployments.services.starting import locked
 from controlplane.deployments.services.superseding import operations_supersede
@@ -106,14 +108,19 @@ def deployment_seen(endpoint: str, name: str) -> tuple[str, Any]:
 
 
 @contextmanager
-def endpoint_change(request: Request, name: str) -> Iterator[None]:
+def endpoint_change(
+    request: Request, name: str, *, in_the_way: Collection[str | None] = (None,)
+) -> Iterator[None]:
     """What is done inside happens to the endpoint that the caller has seen, or not at all; with
-    ``?supersede=true`` instead of what is about to move its traffic."""
+    ``?supersede=true`` instead of what is about to move its traffic.
+
+    ``in_the_way``: deployments whose operations are meant; None means all.
+    """
     with _change(request, name, lambda: endpoint_seen(name)):
-        if flag(request, "supersede"):
+        for deployment in in_the_way if flag(request, "supersede") else ():
             operations_supersede(
                 endpoint=name,
-                deployment=None,
+                deployment=deployment,
                 actor=actor(request),
                 now=timezone.now(),
                 moving_traffic=True,
@@ -122,19 +129,20 @@ def endpoint_change(request: Request, name: str) -> Iterator[None]:
 
 
 @contextmanager
-def deployment_change(request: Request, endpoint: str, name: str) -> Iterator[None]:
-    """The same for a deployment, and what is under way there."""
+def deployment_change(request: Request, endpoint: str, name: str) -> Iterator[bool]:
+    """The same for a deployment, and what is under way there: whether that was ended."""
     with _change(request, endpoint, lambda: deployment_seen(endpoint, name)):
-        superseded(request, endpoint, name)
-        yield
+        yield superseded(request, endpoint, name)
 
 
-def superseded(request: Request, endpoint: str, deployment: str | None) -> None:
+def superseded(request: Request, endpoint: str, deployment: str | None) -> bool:
     """With ``?supersede=true`` ends what is under way there, in the caller's transaction."""
-    if flag(request, "supersede"):
-        operations_supersede(
-            endpoint=endpoint, deployment=deployment, actor=actor(request), now=timezone.now()
-        )
+    if not flag(request, "supersede"):
+        return False
+    ended = operations_supersede(
+        endpoint=endpoint, deployment=deployment, actor=actor(request), now=timezone.now()
+    )
+    return ended > 0
 
 
 @contextmanager
@@ -157,15 +165,24 @@ def operate(
     service: Callable[..., Operation],
     **values: Any,
 ) -> Response:
-    """Let ``service`` change the deployment that the caller has seen: 202 with its operation."""
-    with deployment_change(request, endpoint, deployment):
-        operation = service(
-            endpoint=endpoint,
-            name=deployment,
-            actor=actor(request),
-            now=timezone.now(),
-            **values,
-        )
+    """Let ``service`` change the deployment that the caller has seen: 202 with its operation.
+
+    Who supersedes a change to go back to what ran before gets an operation as well: it ends once
+    that serves.
+    """
+    told: dict[str, Any] = {
+        "endpoint": endpoint,
+        "name": deployment,
+        "actor": actor(request),
+        "now": timezone.now(),
+    }
+    with deployment_change(request, endpoint, deployment) as ended:
+        try:
+            operation = service(**told, **values)
+        except AsItIs:
+            if not ended:
+                raise
+            operation = deployment_confirm(**told)
     return accepted(operation)
 
 

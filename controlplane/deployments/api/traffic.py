@@ -1,10 +1,10 @@
 """REST of what share of an endpoint's requests goes where: live and mirrored."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from django.utils import timezone
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -29,9 +29,15 @@ from controlplane.deployments.serializers.endpoints import (
 from controlplane.deployments.traffic import moved_percent
 
 
-def changed(request: Request, endpoint: str, change: Callable[[], Endpoint]) -> Response:
+def changed(
+    request: Request,
+    endpoint: str,
+    change: Callable[[], Endpoint],
+    *,
+    in_the_way: Collection[str | None] = (None,),
+) -> Response:
     """The endpoint after ``change``, which happens to what the caller has seen or not at all."""
-    with endpoint_change(request, endpoint):
+    with endpoint_change(request, endpoint, in_the_way=in_the_way):
         row = change()
     body = endpoint_body(row)
     return Response(body, headers={"ETag": endpoint_etag(body)})
@@ -114,11 +120,20 @@ class MirrorView(APIView):
 
     @extend_schema(
         operation_id="endpoints_mirror_set",
-        parameters=[IF_MATCH],
+        parameters=[IF_MATCH, SUPERSEDE],
         request=MirrorInputSerializer,
-        responses=EndpointSerializer,
+        responses={
+            200: EndpointSerializer,
+            409: OpenApiResponse(
+                description="`OperationInProgress` with the `operation` that is about to give "
+                "traffic to the deployment that shall get copies"
+            ),
+        },
     )
     def put(self, request: Request, endpoint: str) -> Response:
         """Replace the map; the copies' answers are thrown away."""
         wanted = read_body(MirrorInputSerializer, request)["mirror_traffic"]
-        return changed(request, endpoint, lambda: set_mirror(request, endpoint, wanted))
+        copied = [name for name, percent in wanted.items() if percent]
+        return changed(
+            request, endpoint, lambda: set_mirror(request, endpoint, wanted), in_the_way=copied
+        )

@@ -9,11 +9,17 @@ from django.db.models import F
 from controlplane.core import events
 from controlplane.core.errors import Conflict
 from controlplane.deployments.errors import (
+    AsItIs,
     DeploymentHasTraffic,
     EndpointNotFound,
     OperationFinished,
 )
-from controlplane.deployments.models import Deployment, Endpoint, Operation
+from controlplane.deployments.models import (
+    Deployment,
+    DeploymentRevision,
+    Endpoint,
+    Operation,
+)
 from controlplane.deployments.naming import endpoint_name_for
 from controlplane.deployments.probes import Probe
 from controlplane.deployments.reconcile import DELETIONS
@@ -49,6 +55,7 @@ from controlplane.deployments.services.starting import (
     running_as_asked,
     scaling_open,
 )
+from controlplane.deployments.services.superseding import operations_supersede
 from controlplane.deployments.types import (
     DeploymentState,
     Desired,
@@ -216,7 +223,7 @@ def deployment_roll(
             setattr(row, key, probe)
         row.secrets = secrets_merged(row.secrets, secret_environment)
         if spec_of(row) == before and row.provisioning_state == DeploymentState.SUCCEEDED:
-            raise Conflict(f"{name} runs just this already.")
+            raise AsItIs(f"{name} runs just this already.")
         count = row.instance_count
         if instance_count is not None:
             row.instance_count, row.paused_count = instance_count, None
@@ -258,7 +265,7 @@ def deployment_rollback(
         current = revision_ensure(row)
         wanted = revision_wanted(row, revision)
         if wanted.pk == current.pk and row.provisioning_state == DeploymentState.SUCCEEDED:
-            raise Conflict(f"{name} runs revision {current.number} already.", field="revision")
+            raise AsItIs(f"{name} runs revision {current.number} already.", field="revision")
         revision_apply(row, wanted)
         revision_record(row, author=actor, cause=f"rollback to {wanted.number}")
         operation = _rolled(row, current.number, actor, now)
@@ -300,7 +307,7 @@ def deployment_pause(
                 hints=("Give its traffic to another deployment first, or pause it by force.",),
             )
         if row.instance_count == 0:
-            raise Conflict(f"{name} is paused already.")
+            raise AsItIs(f"{name} is paused already.")
         operation = scaling_open(row, 0, actor, now)
     return advanced(operation, now)
 
@@ -312,8 +319,23 @@ def deployment_resume(*, endpoint: str, name: str, actor: str, now: datetime) ->
         row = deployment_get(endpoint, name)
         _settled(row)
         if row.instance_count:
-            raise Conflict(f"{name} is not paused.")
+            raise AsItIs(f"{name} is not paused.")
         operation = scaling_open(row, row.paused_count or 1, actor, now)
+    return advanced(operation, now)
+
+
+def deployment_confirm(*, endpoint: str, name: str, actor: str, now: datetime) -> Operation:
+    """An operation that ends once what the deployment asks for now serves, and changes nothing.
+
+    For who went back to what ran before by superseding the change that was under way.
+    Raises EndpointNotFound, DeploymentNotFound, OperationInProgress, Conflict.
+    """
+    with transaction.atomic():
+        locked(endpoint)
+        row = deployment_get(endpoint, name)
+        _settled(row)
+        kind = OperationKind.DEPLOY if row.instance_count else OperationKind.SCALE
+        operation = scaling_open(row, row.instance_count, actor, now, kind=kind)
     return advanced(operation, now)
 
 
@@ -376,9 +398,12 @@ def operation_cancel(*, operation_id: str, actor: str, now: datetime) -> Operati
     return advanced(operation_get(operation_id), now)
 
 
-def operation_retry(*, operation_id: str, actor: str, now: datetime) -> Operation:
-    """A new operation that does the same again. Raises OperationNotFound, OperationFinished,
-    OperationInProgress, DeploymentNotFound."""
+def operation_retry(
+    *, operation_id: str, actor: str, now: datetime, supersede: bool = False
+) -> Operation:
+    """A new operation that does the same again; with ``supersede`` instead of what is in its way.
+
+    Raises OperationNotFound, OperationFinished, OperationInProgress, DeploymentNotFound."""
     with transaction.atomic():
         old = operation_get(operation_id)
         if old.kind in DELETIONS or old.state not in (
@@ -387,12 +412,36 @@ def operation_retry(*, operation_id: str, actor: str, now: datetime) -> Operatio
         ):
             raise OperationFinished("Only what failed or was cancelled can be retried.")
         locked(old.endpoint)
+        traffic = old.parameters.get("traffic", 0)
+        place = None if traffic else old.deployment  # traffic is everybody's
+        if supersede:
+            operations_supersede(endpoint=old.endpoint, deployment=place, actor=actor, now=now)
+        nothing_active(old.endpoint, place)
         row = deployment_get(old.endpoint, old.deployment)
-        nothing_active(old.endpoint, old.deployment)
         wanted = old.parameters.get("instance_count", row.instance_count)
-        if row.provisioning_state == DeploymentState.SUCCEEDED:
-            traffic = old.parameters.get("traffic", 0)
-            operation = scaling_open(row, wanted, actor, now, traffic=traffic)
+        revision = _revision_rolled(old, row)
+        if row.provisioning_state != DeploymentState.SUCCEEDED:
+            operation = deployment_start(row, traffic, actor, now)
+        elif revision is not None:
+            operation = _roll_again(row, revision, old, actor, now)
         else:
-            operation = deployment_start(row, old.parameters.get("traffic", 0), actor, now)
+            operation = scaling_open(row, wanted, actor, now, traffic=traffic)
     return advanced(operation, now)
+
+
+def _revision_rolled(old: Operation, row: Deployment) -> DeploymentRevision | None:
+    """What an operation was to put in the place of what ran; None for other operations."""
+    number = old.parameters.get("revision")
+    return row.revisions.filter(number=number).first() if number else None
+
+
+def _roll_again(
+    row: Deployment, revision: DeploymentRevision, old: Operation, actor: str, now: datetime
+) -> Operation:
+    current, count = revision_ensure(row), row.instance_count
+    revision_apply(row, revision)
+    if old.parameters["instance_count"] != old.parameters["previous_count"]:
+        row.instance_count, row.paused_count = old.parameters["instance_count"], None
+        row.save(update_fields=["instance_count", "paused_count", "updated_at"])
+    revision_record(row, author=actor, cause=f"retry of {revision.number}")
+    return _rolled(row, current.number, actor, now, previous_count=count)

@@ -134,7 +134,7 @@ def _undo(operation: Operation, state: DeploymentState, error: dict[str, Any] | 
         return
     if "previous_count" in parameters:  # what served before is untouched
         count = parameters["previous_count"]
-        paused = None if count else deployment.instance_count
+        paused = None if count else deployment.instance_count or deployment.paused_count
         Deployment.objects.filter(pk=deployment.pk).update(
             instance_count=count, paused_count=paused
         )

@@ -119,11 +119,7 @@ def traffic_set(*, name: str, traffic: dict[str, int], actor: str, now: datetime
     endpoint = endpoint_get(name)
     if locked is not None and locked.provisioning_state == EndpointState.DELETING:
         raise in_the_way(f"{name} is being deleted.", operations_active(name).first())
-    for operation in operations_active(name):
-        if operation.parameters.get("traffic"):
-            raise in_the_way(
-                f"A deployment is about to move the traffic: {describe(operation)}.", operation
-            )
+    _nothing_moves(name)
     kept = traffic_check(
         traffic,
         deployments=[deployment.name for deployment in endpoint.deployments.all()],
@@ -136,7 +132,9 @@ def traffic_set(*, name: str, traffic: dict[str, int], actor: str, now: datetime
 
 @transaction.atomic
 def mirror_set(*, name: str, mirror_traffic: dict[str, int], actor: str, now: datetime) -> Endpoint:
-    """Replace the map; nobody reads the copies' answers. Raises EndpointNotFound, MirrorInvalid."""
+    """Replace the map; nobody reads the copies' answers.
+
+    Raises EndpointNotFound, MirrorInvalid, OperationInProgress."""
     # why locked: traffic may just be on its way to the same deployment
     Endpoint.objects.select_for_update().filter(name=name).first()
     endpoint = endpoint_get(name)
@@ -145,12 +143,23 @@ def mirror_set(*, name: str, mirror_traffic: dict[str, int], actor: str, now: da
         deployments=[deployment.name for deployment in endpoint.deployments.all()],
         traffic=endpoint.traffic,
     )
+    for copied in kept:  # one that gets copies must not be about to answer itself
+        _nothing_moves(name, copied)
     if kept != endpoint.mirror_traffic:
         Endpoint.objects.filter(pk=endpoint.pk).update(
             mirror_traffic=kept, generation=F("generation") + 1, updated_at=now
         )
         mirror_record(endpoint, kept, actor=actor)
     return endpoint_get(name)
+
+
+def _nothing_moves(name: str, deployment: str | None = None) -> None:
+    """Raises OperationInProgress when something is about to move traffic (to ``deployment``)."""
+    for operation in operations_active(name, deployment):
+        if operation.parameters.get("traffic"):
+            raise in_the_way(
+                f"A deployment is about to move the traffic: {describe(operation)}.", operation
+            )
 
 
 def ready_deployments(endpoint: Endpoint) -> list[str]:

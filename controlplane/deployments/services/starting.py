@@ -303,6 +303,7 @@ def rolling_open(
         "traffic": 0,
         "instance_count": row.instance_count,
         "old_ids": list(running),
+        "revision": row.revision.number if row.revision else back_to,
         "previous_revision": back_to,
         "previous_count": row.instance_count if previous_count is None else previous_count,
     }
@@ -339,7 +340,7 @@ def scaling_open(
     }
     Deployment.objects.filter(pk=row.pk).update(
         instance_count=instance_count,
-        paused_count=None if instance_count else row.instance_count,
+        paused_count=None if instance_count else row.instance_count or row.paused_count,
         provisioning_state=DeploymentState.SCALING,
         generation=F("generation") + 1,
     )

@@ -22,12 +22,14 @@ def operations_supersede(
     actor: str,
     now: datetime,
     moving_traffic: bool = False,
-) -> None:
+) -> int:
     """End what is under way at a deployment, or anywhere at the endpoint; deletions go on.
 
     The caller holds the endpoint and makes its own change in the same transaction: if that is
     refused, what was under way goes on. ``moving_traffic``: only what is about to move traffic.
+    Returns how many have been ended.
     """
+    ended = 0
     for running in operations_active(endpoint, deployment):
         if running.kind in DELETIONS:
             continue
@@ -48,3 +50,5 @@ def operations_supersede(
             data={"operation": running.id, "deployment": running.deployment},
         )
         operation_end_canceled(running, now)
+        ended += 1
+    return ended

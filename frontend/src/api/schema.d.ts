@@ -1157,7 +1157,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description A new operation that does the same again. */
+        /** @description A new operation that does the same again: what failed, or was cancelled. */
         post: operations["operations_retry"];
         delete?: never;
         options?: never;
@@ -7897,7 +7897,10 @@ export interface operations {
     };
     endpoints_mirror_set: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description cancel what is under way there instead of 409 `OperationInProgress`; a deletion is not cancelled, and if this change is refused, nothing is */
+                supersede?: boolean;
+            };
             header?: {
                 /** @description the `ETag` that you have seen; 412 `PreconditionFailed` when it has changed */
                 "If-Match"?: string;
@@ -7968,7 +7971,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description it exists already, or its state forbids this */
+            /** @description `OperationInProgress` with the `operation` that is about to give traffic to the deployment that shall get copies */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -13340,7 +13343,10 @@ export interface operations {
     };
     operations_retry: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description cancel what is under way there instead of 409 `OperationInProgress`; a deletion is not cancelled, and if this change is refused, nothing is */
+                supersede?: boolean;
+            };
             header?: {
                 /** @description the same request sent twice under one key is done once, and answered twice */
                 "Idempotency-Key"?: string;
@@ -13405,7 +13411,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description it exists already, or its state forbids this */
+            /** @description `OperationFinished`: it did not fail; `OperationInProgress` with the `operation` */
             409: {
                 headers: {
                     [name: string]: unknown;

@@ -55,6 +55,8 @@ COMMANDS = [
         "PUT /endpoints/net/traffic",
         ("online-endpoint", "update", "-n", "net", "--traffic", "blue=0"),
     ),
+    ("PUT /endpoints/net/mirror", ("traffic", "net", "--mirror", "blue=10")),
+    (r"POST /operations/\w+/retry", ("operation", "retry", "o1", "--no-wait")),
     ("POST /deploy", ("deploy", "net.onnx")),
     (
         r"PATCH /endpoints/net/deployments/blue",
@@ -122,3 +124,16 @@ def test_an_endpoint_passes_it_on(serving: FakeServer, ml_client: MLClient) -> N
     entity = ManagedOnlineEndpoint(name="net", traffic={"blue": 0})
     ml_client.begin_create_or_update(entity, supersede=True).result()
     assert asked.flags == {"supersede": "true"}
+
+
+def test_a_retry_is_waited_for_unless_told_not_to(
+    serving: FakeServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    last = len(serving.operations)
+    assert main(["operation", "retry", "o1", "--no-wait", "-o", "json"]) == 0
+    accepted = json.loads(capsys.readouterr().out)
+    assert (accepted["id"], accepted["state"]) == (f"o{last + 1}", "Running")
+    assert main(["operation", "retry", "o1", "-o", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["state"] == "Succeeded"
+    serving.operation_error = {"code": "ModelLoadFailed", "message": "It does not load."}
+    assert main(["operation", "retry", "o1"]) == 1
