@@ -6,7 +6,7 @@ import signal
 import pytest
 from celery import Celery
 
-from tests.chaos.studio import until
+from tests.chaos.studio import Studio, until
 from tests.chaos.system import System
 from tests.chaos.table import Case
 
@@ -64,14 +64,22 @@ def test_a_frozen_broker(system: System, pair: dict[str, str], case: Case) -> No
         try:
             operation = studio.deploy("frozen-b", "tiny", node_labels=pair)
             studio.succeeded(operation, within_s=FROZEN_S)
+            until(lambda: said(studio) == "error", "the studio says that Redis is away")
         finally:
             redis.send_signal(signal.SIGCONT)
+        until(lambda: said(studio) == "ok", "and that it is back")
         system.ready()
         load.more(40)
     assert load.lost == 0, load.explain()
     for name in ("frozen", "frozen-b"):
         studio.delete(name)
     case.saw("nodes poll and report: it succeeded without a bell")
+
+
+def said(studio: Studio) -> str:
+    """What the page System says of Redis."""
+    parts = studio.get("/system")["parts"]
+    return next(str(part["state"]) for part in parts if part["name"] == "Redis")
 
 
 def test_tasks_come_twice_late_and_out_of_order(
