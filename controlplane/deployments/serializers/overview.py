@@ -13,6 +13,8 @@ from controlplane.deployments.serializers.events import EventSerializer
 from controlplane.deployments.serializers.operations import OperationSerializer
 from controlplane.nodes.models import Node
 
+LONGEST_LABEL = 255  # characters, of its name and of its value
+
 
 class GpuSerializer(Fields):
     index = serializers.IntegerField()
@@ -97,9 +99,18 @@ class NodePatchSerializer(Change):
     empty = {"labels": {}}
 
     labels = serializers.DictField(
-        child=serializers.CharField(allow_blank=True, max_length=255),
+        child=serializers.CharField(allow_blank=True, max_length=LONGEST_LABEL),
         help_text="replaces the labels that were set here",
     )
+
+    def validate_labels(self, labels: dict[str, str]) -> dict[str, str]:
+        for name in labels:
+            if not name.strip() or len(name) > LONGEST_LABEL:
+                raise serializers.ValidationError(
+                    f"{name[:40]!r} cannot be a label: "
+                    f"expected a name of 1 to {LONGEST_LABEL} characters."
+                )
+        return labels
 
 
 class DrainInputSerializer(Fields):

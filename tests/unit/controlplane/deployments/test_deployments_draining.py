@@ -118,6 +118,13 @@ def test_a_node_that_still_runs_something_is_not_removed(
     assert admin_api.delete("/api/v1/nodes/one?force=true").status_code == 204
 
 
+@pytest.mark.parametrize("name", ["", " ", "z" * 256])
+def test_a_label_has_a_name(admin_api: APIClient, one: SimulatedNode, name: str) -> None:
+    answer = admin_api.patch("/api/v1/nodes/one", {"labels": {name: "x"}}, format="json")
+    assert (answer.status_code, answer.json()["field"]) == (400, "labels")
+    assert "1 to 255" in answer.json()["detail"]
+
+
 def test_a_deployment_goes_only_where_its_labels_are(
     api: APIClient, admin_api: APIClient, one: SimulatedNode
 ) -> None:
