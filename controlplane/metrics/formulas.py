@@ -42,7 +42,7 @@ class Window(Protocol):
         """``total`` of every counter called ``<prefix>.<rest>``, by the rest."""
 
     def gauge(self, name: str) -> Value:
-        """Sum over replicas of what stands in the last sample."""
+        """Of what stands in the last sample: the sum over replicas, or the largest of `LARGEST`."""
 
     def answers(self) -> Answers | None:
         """None when no gateway said anything."""
@@ -207,6 +207,8 @@ AT_GATEWAY: Final = frozenset(
         "p50_us", "p95_us", "p99_us", "received", "sent",
     )
 )  # fmt: skip
+# Gauges that are no amounts: of several replicas the largest is told. Load times: the slowest.
+LARGEST: Final = frozenset(("load_seconds",))
 OF_REPLICAS: Final = tuple(name for name in METRICS if name not in AT_GATEWAY)
 # Of a node: what its own samples say, all gauges.
 HOST: Final = ("host_cpu", "host_memory", "host_memory_total", "disk_used", "disk_total")

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from controlplane.metrics import formulas
 from controlplane.metrics.counters import STALE_S, Track, track
-from controlplane.metrics.formulas import BATCH_S, MEAN_S, METRICS, SIZED, Answers, Value
+from controlplane.metrics.formulas import BATCH_S, LARGEST, MEAN_S, METRICS, SIZED, Answers, Value
 from controlplane.metrics.histogram import merged
 
 LOOKBACK_S: Final = BATCH_S + 10.0
@@ -74,7 +74,9 @@ class LiveWindow:
             for one in self.source.tracks
             if (index := one.latest(self.t)) is not None
         ]
-        return float(sum(found)) if found else None
+        if not found:
+            return None
+        return float(max(found) if name in LARGEST else sum(found))
 
     def answers(self) -> Answers | None:
         if not self._seen:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from controlplane.metrics import formulas, series
-from controlplane.metrics.formulas import METRICS, Answers, Value
+from controlplane.metrics.formulas import LARGEST, METRICS, Answers, Value
 from controlplane.metrics.series import Sample, Source
 from controlplane.metrics.types import Scope
 
@@ -112,7 +112,7 @@ def _counted(of: Source, start: float, end: float) -> Data:
 
 
 def _gauges(of: Source, start: float, end: float) -> dict[str, float]:
-    """Means over time of the sums over replicas; of machines simply means."""
+    """Means over time of the sums over replicas, or of the largest; of machines simply means."""
     if of.host:
         seen = [g for g, at in zip(of.host, of.host_at, strict=True) if start < at <= end]
         names = {name for gauges in seen for name in gauges}
@@ -122,7 +122,8 @@ def _gauges(of: Source, start: float, end: float) -> dict[str, float]:
         seen = [g for g, at in zip(one.gauges, one.at, strict=True) if start < at <= end]
         for name in {name for gauges in seen for name in gauges}:
             mean = sum(g.get(name, 0.0) for g in seen) / len(seen)
-            totals[name] = totals.get(name, 0.0) + mean
+            known = totals.get(name, 0.0)
+            totals[name] = max(known, mean) if name in LARGEST else known + mean
     return totals
 
 

@@ -106,6 +106,22 @@ def test_gauges_and_gaps() -> None:
         assert value(key, samples, [], 17.0) is None
 
 
+def test_of_several_replicas_the_slowest_load_is_told_and_memory_adds_up() -> None:
+    samples = [
+        sample(at / 2, replica, load_seconds=load)
+        for at in range(21)
+        for replica, load in (("r0", 2.0), ("r1", 7.5), ("r2", 0.0))
+    ]
+    assert value("load_seconds.blue", samples, [], 10.0) == 7.5
+    assert value("load_seconds.all", samples, [], 10.0) == 7.5
+    assert value("memory_bytes.blue", samples, [], 10.0) == 3000
+    of = series.sources(samples, [])["blue"]
+    data = stored.rolled(of, 0.0, 10.0)
+    assert data is not None
+    kept = data["gauge"]
+    assert (kept["load_seconds"], kept["memory_bytes"]) == (7.5, 3000)
+
+
 def test_batch_sizes_are_shares_of_executions_in_the_last_minute() -> None:
     samples = [
         sample(0.0, batch_counts={"1": 1000, "8": 0}),
