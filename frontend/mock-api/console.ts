@@ -15,6 +15,7 @@ interface Output extends Input {
 
 const CLASSES = 20_000;
 const MASK = 56;
+const ANCHORS = 8400;
 const IMAGE: Input = { name: "image", datatype: "FP32", shape: [3, 224, 224] };
 const NUMBERS: Input = { name: "x", datatype: "FP32", shape: [4] };
 const LABELS = ["person", "bicycle", "car", "dog"];
@@ -37,6 +38,7 @@ const MODELS: ConsoleModel[] = [
   model("species", [NUMBERS], [{ name: "logits", datatype: "FP32", shape: [CLASSES] }], {
     labels: { logits: Array.from({ length: CLASSES }, (_, index) => `species ${index}`) },
   }),
+  model("yolo", [{ name: "file", datatype: "BYTES", shape: [1] }], [{ name: "output0", datatype: "FP32", shape: [84, ANCHORS] }]),
   model("large", [NUMBERS], [{ name: "map", datatype: "FP32", shape: [1000, 1000] }], { max_batch_size: 0 }),
   model("words", [NUMBERS], [{ name: "text", datatype: "BYTES", shape: [1] }], { decoupled: true }),
 ];
@@ -87,7 +89,20 @@ function street(): Output[] {
   ];
 }
 
+/** Two things, each guessed at by some neighbouring anchors. */
+function guesses(): Output[] {
+  const values = new Float32Array(84 * ANCHORS);
+  const guess = (anchor: number, [x, y, width, height]: [number, number, number, number], classId: number, score: number) =>
+    [x, y, width, height].concat(score).forEach((value, at) => (values[(at < 4 ? at : 4 + classId) * ANCHORS + anchor] = value));
+  for (let near = 0; near < 5; near += 1) {
+    guess(100 + near, [0.3 + near / 100, 0.5, 0.4, 0.6], 0, 0.9 - near / 10);
+    guess(700 + near, [0.75, 0.4 + near / 100, 0.3, 0.3], 2, 0.6 - near / 10);
+  }
+  return [floats("output0", [1, 84, ANCHORS], values)];
+}
+
 function outputsOf(name: string): Output[] {
+  if (name === "yolo") return guesses();
   if (name === "street") return street();
   if (name === "species") return [floats("logits", [1, CLASSES], Float32Array.from({ length: CLASSES }, (_, index) => wave(index) * 12))];
   return [floats("map", [1000, 1000], Float32Array.from({ length: 1_000_000 }, (_, index) => Math.sin(index / 5e4) * Math.cos((index % 1000) / 90)))];

@@ -1,7 +1,8 @@
 /** Which outputs hold boxes, scores and classes, and how: guessed, and for the person to correct. */
-import { Select } from "@mantine/core";
+import { Checkbox, Select } from "@mantine/core";
 import type { OutputTensor } from "../results/output-tensor";
 import classes from "../console.module.css";
+import type { RawLayout } from "./raw-boxes";
 import { besideBoxes, boxCandidates, FORMATS, mappingFor, type BoxFormat, type BoxMapping, type BoxUnit } from "./boxes";
 
 export interface BoxSettingsProps {
@@ -30,7 +31,8 @@ export function BoxSettings({ tensors, batched, mapping, onMapping }: BoxSetting
   return (
     <>
       <Select label="Boxes" placeholder="none" clearable value={mapping?.boxes ?? null} data={candidates.map(({ name }) => name)} onChange={choose} />
-      {mapping ? (
+      {mapping?.raw ? <RawSettings mapping={mapping} raw={mapping.raw} change={change} /> : null}
+      {mapping && !mapping.raw ? (
         <details className={classes["boxDetails"]}>
           <summary>How they are read</summary>
           <div className={classes["overlaySettings"]}>
@@ -68,5 +70,31 @@ export function BoxSettings({ tensors, batched, mapping, onMapping }: BoxSetting
         </details>
       ) : null}
     </>
+  );
+}
+
+interface RawSettingsProps {
+  mapping: BoxMapping;
+  raw: RawLayout;
+  change: (part: Partial<BoxMapping>) => void;
+}
+
+/** Of guesses per anchor: what follows the four numbers of a box. */
+function RawSettings({ mapping, raw, change }: RawSettingsProps) {
+  return (
+    <details className={classes["boxDetails"]}>
+      <summary>
+        {raw.anchors} guesses of {raw.numbers} numbers
+      </summary>
+      <div className={classes["overlaySettings"]}>
+        <p className="secondary">Centre, size and scores of each; of those that lie over each other the best is shown.</p>
+        <Select label="Measured in" allowDeselect={false} value={mapping.unit} data={UNITS} onChange={(unit) => unit && change({ unit: unit as BoxUnit })} />
+        <Checkbox
+          label="The fifth number is no class, but how sure it is that there is something"
+          checked={raw.objectness}
+          onChange={(event) => change({ raw: { ...raw, objectness: event.currentTarget.checked } })}
+        />
+      </div>
+    </details>
   );
 }

@@ -25,6 +25,8 @@ describe("which outputs are boxes", () => {
     ["the same from a model without a batch axis", [labels, scores, boxes], false, { boxes: "boxes", scores: "scores", classes: "labels" }],
     ["TensorFlow's", [tensor("detection_boxes", [1, 1, 4], [0.1, 0.2, 0.5, 0.6])], true, { format: "yxyx", unit: "share", scores: null }],
     ["rows with score and class", [tensor("output0", [1, 2, 6], [0, 0, 9, 9, 0.5, 1, 0, 0, 5, 5, 0.25, 2])], true, { boxes: "output0", format: "xyxy" }],
+    ["guesses per anchor", [tensor("output0", [1, 6, 64], Array<number>(6 * 64).fill(0.5))], true, { boxes: "output0", unit: "share", raw: { anchors: 64, objectness: false } }],
+    ["the same, in rows and pixels", [tensor("output", [1, 64, 8], Array.from({ length: 512 }, (_, at) => (at % 8 < 4 ? 99 : 0.5)))], true, { unit: "pixels", raw: { objectness: true } }],
     ["corners that are none", [tensor("bbox", [1, 1, 4], [120, 50, 40, 20])], true, { format: "cxcywh" }],
   ])("%s", (_, tensors, batched, mapping) => expect(guessMapping(tensors, batched)).toMatchObject(mapping as object));
 
@@ -44,11 +46,11 @@ describe("where boxes lie", () => {
     ["xywh", [20, 10, 40, 40]],
     ["cxcywh", [40, 30, 40, 40]],
   ])("as %s", (format, row) => {
-    const found = boxesOf({ boxes: "b", scores: null, classes: null, format, unit: "pixels" }, [tensor("b", [1, 1, 4], row)], true, 0, PICTURE);
+    const found = boxesOf({ boxes: "b", scores: null, classes: null, format, unit: "pixels", raw: null }, [tensor("b", [1, 1, 4], row)], true, 0, PICTURE);
     expect(rounded(found)).toEqual([[0.1, 0.1, 0.2, 0.4, -1, -1]]);
   });
 
-  const mapping = { boxes: "b", scores: "s", classes: "c", format: "xywh", unit: "share" } as const;
+  const mapping = { boxes: "b", scores: "s", classes: "c", format: "xywh", unit: "share", raw: null } as const;
   const second = [tensor("b", [2, 1, 4], [0, 0, 1, 1, 0.5, 0.5, 0.25, 0.25]), tensor("s", [2, 1], [0.1, 0.8]), tensor("c", [2, 1], [4, 5])];
 
   it("of each picture of the batch, in shares as they are", () =>
@@ -70,7 +72,7 @@ describe("where boxes lie", () => {
 
   it("with picture, class and score in one row", () => {
     const row = tensor("output", [1, 7], [0, 0, 0, 100, 50, 2, 0.75]);
-    const found = boxesOf({ boxes: "output", scores: null, classes: null, format: "xyxy", unit: "pixels" }, [row], false, 0, PICTURE);
+    const found = boxesOf({ boxes: "output", scores: null, classes: null, format: "xyxy", unit: "pixels", raw: null }, [row], false, 0, PICTURE);
     expect(rounded(found)).toEqual([[0, 0, 0.5, 0.5, 0.75, 2]]);
   });
 });

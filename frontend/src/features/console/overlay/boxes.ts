@@ -1,5 +1,6 @@
 /** Outputs as boxes on a picture: which tensor holds what, and where each box lies. Pure. */
 import { isNumeric, numbersOf, type OutputTensor } from "../results/output-tensor";
+import { looksRaw, rawLayout, type RawLayout } from "./raw-boxes";
 
 export const FORMATS = {
   xyxy: "left, top, right, bottom",
@@ -17,6 +18,8 @@ export interface BoxMapping {
   classes: string | null;
   format: BoxFormat;
   unit: BoxUnit;
+  /** Guesses per anchor, of which boxes are still to be chosen (`raw-boxes.ts`); null for boxes. */
+  raw: RawLayout | null;
 }
 
 /** In shares of the picture, 0 to 1. */
@@ -62,11 +65,11 @@ const SCORES = /score|conf|prob/i;
 const CLASSES = /class|label|categor/i;
 const COUNTS = /num|count|valid/i;
 
-/** Outputs that could be boxes: rows of four to seven numbers. */
+/** Outputs that could be boxes: rows of four to seven numbers, or guesses per anchor. */
 export const boxCandidates = (tensors: readonly OutputTensor[], batched: boolean): OutputTensor[] =>
   tensors.filter(({ datatype, shape, complete }) => {
     const inner = innerShape(shape, batched);
-    return complete && isNumeric(datatype) && inner.length === 2 && (inner[1] ?? 0) in FIRST;
+    return complete && isNumeric(datatype) && ((inner.length === 2 && (inner[1] ?? 0) in FIRST) || rawLayout(inner) !== null);
   });
 
 function rowsOf(tensor: OutputTensor, batched: boolean, item: number): Rows {
@@ -120,8 +123,23 @@ function guessUnit({ values, columns, count }: Rows, at: number): BoxUnit {
   return "share";
 }
 
+const rawOf = ({ shape }: OutputTensor, batched: boolean): RawLayout | null => rawLayout(innerShape(shape, batched));
+
+/** The values that belong to one picture. */
+export const valuesOf = (tensor: OutputTensor, batched: boolean, item: number): Float64Array => rowsOf(tensor, batched, item).values;
+
+function rawMapping(tensor: OutputTensor, batched: boolean, raw: RawLayout): BoxMapping {
+  const values = valuesOf(tensor, batched, 0);
+  const size = (at: number) => Math.abs(values[at] ?? 0);
+  const places = Array.from({ length: 4 * raw.anchors }, (_, at) => (raw.numbersFirst ? at : Math.floor(at / 4) * raw.numbers + (at % 4)));
+  const unit = places.some((at) => size(at) > 2) ? "pixels" : "share";
+  return { boxes: tensor.name, scores: null, classes: null, format: "cxcywh", unit, raw };
+}
+
 /** The mapping for a chosen tensor of boxes, from names and values. */
 export function mappingFor(tensor: OutputTensor, tensors: readonly OutputTensor[], batched: boolean): BoxMapping {
+  const raw = rawOf(tensor, batched);
+  if (raw) return rawMapping(tensor, batched, raw);
   const rows = rowsOf(tensor, batched, 0);
   const at = FIRST[rows.columns]?.at ?? 0;
   const beside = besideBoxes(tensors, batched, tensor);
@@ -132,6 +150,7 @@ export function mappingFor(tensor: OutputTensor, tensors: readonly OutputTensor[
     classes: named(CLASSES),
     format: guessFormat(tensor.name, rows, at),
     unit: guessUnit(rows, at),
+    raw: null,
   };
 }
 
@@ -139,6 +158,8 @@ export function mappingFor(tensor: OutputTensor, tensors: readonly OutputTensor[
 export function guessMapping(tensors: readonly OutputTensor[], batched: boolean): BoxMapping | null {
   const likely = boxCandidates(tensors, batched).find((tensor) => {
     if (!BOXES.test(tensor.name) || OTHERS.test(tensor.name)) return false;
+    const raw = rawOf(tensor, batched);
+    if (raw) return looksRaw(valuesOf(tensor, batched, 0), raw);
     const rows = rowsOf(tensor, batched, 0);
     const { score } = FIRST[rows.columns] ?? { score: null };
     return /box|rect/i.test(tensor.name) || (score !== null && isScores(rows, score));
@@ -183,13 +204,13 @@ function toldCount(tensors: readonly OutputTensor[], batched: boolean, item: num
   return told ? (rowsOf(told, batched, item).values[0] ?? null) : null;
 }
 
-/** The boxes of one picture, best score first. */
+/** The boxes of one picture, best score first; none of a raw mapping, whose boxes a worker chooses. */
 export function boxesOf(mapping: BoxMapping, tensors: readonly OutputTensor[], batched: boolean, item: number, picture: Size): Box[] {
   const named = (name: string | null) => tensors.find((tensor) => tensor.name === name);
   const source = named(mapping.boxes);
   const boxes = source && rowsOf(source, batched, item);
   const start = boxes && FIRST[boxes.columns];
-  if (!boxes || !start) return [];
+  if (!boxes || !start || mapping.raw) return [];
   const beside = (name: string | null) => {
     const tensor = named(name);
     return tensor ? rowsBeside(tensor, batched, item, boxes.count) : null;

@@ -1,5 +1,5 @@
 /** The picture that was sent, with what the model found in it: masks, heat-maps, boxes. */
-import { NumberInput, Select } from "@mantine/core";
+import { NumberInput, Select, Slider } from "@mantine/core";
 import { useMemo } from "react";
 import type { ConsoleModel } from "@/api/types";
 import { type Column, DataTable } from "@/components/data-table";
@@ -30,8 +30,8 @@ export function Overlay({ record, model }: OverlayProps) {
 
 function OverlayOf({ record, model, layers }: OverlayProps & { layers: Layers }) {
   const view = useOverlay(layers, record.model, model);
-  const { choice, change, picture, pixels, item, shown, painted, kept } = view;
-  if (!picture || !pixels) return null;
+  const { choice, change, picture, frame, item, shown, painted, kept } = view;
+  if (!picture || !frame) return null;
   const mask = shown && painted ? { ...shown.shape, pixels: painted.pixels } : null;
   const nameOf = (id: number) => classLabel(view.boxLabels, id);
   const words = [mask ? shown?.tensor.name : null, choice.mapping ? `${count(kept.length)} ${kept.length === 1 ? "box" : "boxes"}` : null].filter(Boolean);
@@ -44,7 +44,7 @@ function OverlayOf({ record, model, layers }: OverlayProps & { layers: Layers })
       <div className={classes["overlayColumns"]}>
         <OverlayPicture
           label={`${picture.name} with ${words.join(" and ") || "nothing over it"}`}
-          picture={{ width: picture.width, height: picture.height, pixels }}
+          picture={frame}
           mask={mask}
           opacity={choice.mask.opacity}
           boxes={kept.slice(0, DRAWN)}
@@ -72,18 +72,34 @@ function OverlayOf({ record, model, layers }: OverlayProps & { layers: Layers })
           <MaskSettings masks={layers.masks} choice={choice.mask} onChoice={(part) => change({ mask: { ...choice.mask, ...part } })} />
           <BoxSettings tensors={layers.tensors} batched={layers.batched} mapping={choice.mapping} onMapping={(mapping) => change({ mapping })} />
           {view.boxes.some(({ score }) => score !== null) ? (
-            <NumberInput
-              label="Least score"
-              description={`${count(kept.length)} of ${count(view.boxes.length)} boxes`}
-              step={0.05}
-              value={choice.leastScore}
-              onChange={(value) => typeof value === "number" && change({ leastScore: value })}
-            />
+            <div>
+              <NumberInput
+                label="Least score"
+                description={`${count(kept.length)} of ${count(view.boxes.length)} boxes`}
+                step={0.05}
+                value={choice.leastScore}
+                onChange={(value) => typeof value === "number" && change({ leastScore: value })}
+              />
+              <Slider
+                mt={8}
+                min={0}
+                max={1}
+                step={0.01}
+                size={4}
+                thumbSize={16}
+                label={null}
+                thumbLabel="Least score, 0 to 1"
+                value={choice.leastScore}
+                onChange={(leastScore) => change({ leastScore })}
+              />
+            </div>
           ) : null}
+          {view.search === "searching" ? <p role="status">Looking for boxes</p> : null}
+          {view.search === "failed" ? <p role="alert">The boxes could not be chosen: this browser stopped the worker that does it.</p> : null}
         </div>
       </div>
       <Legend found={painted?.found ?? []} labels={view.maskLabels} />
-      {kept.length > 0 ? <BoxTable boxes={kept} picture={picture} nameOf={nameOf} /> : null}
+      {kept.length > 0 ? <BoxTable boxes={kept} picture={frame} nameOf={nameOf} /> : null}
     </section>
   );
 }

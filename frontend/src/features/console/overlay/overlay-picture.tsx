@@ -1,9 +1,10 @@
 /** A picture with a mask and boxes over it. */
-import { useEffect, useRef } from "react";
+import { useEffect, useRef, useState } from "react";
 import { percent } from "@/components/format";
 import classes from "../console.module.css";
 import type { Box } from "./boxes";
 import { classColour, cssColour, inkOn } from "./colours";
+import type { Frame } from "./sent-pictures";
 
 interface Pixels {
   width: number;
@@ -14,7 +15,7 @@ interface Pixels {
 export interface OverlayPictureProps {
   /** Accessible name. */
   label: string;
-  picture: Pixels;
+  picture: Frame;
   mask: Pixels | null;
   /** Of the mask, 0 to 1. */
   opacity: number;
@@ -34,6 +35,17 @@ function Layer({ width, height, pixels, opacity }: Pixels & { opacity: number })
   return <canvas ref={canvas} width={width} height={height} style={{ opacity }} />;
 }
 
+/** The file as it was sent; not turned as its tags may ask: models do not either. */
+function FileLayer({ file }: { file: Uint8Array }) {
+  const [url, setUrl] = useState<string>();
+  useEffect(() => {
+    const made = URL.createObjectURL(new Blob([new Uint8Array(file)]));
+    setUrl(made);
+    return () => URL.revokeObjectURL(made);
+  }, [file]);
+  return url ? <img src={url} alt="" style={{ imageOrientation: "none" }} /> : null;
+}
+
 function boxText({ score, classId }: Box, nameOf: OverlayPictureProps["nameOf"]): string {
   return [classId === null ? "" : nameOf(classId), score === null ? "" : score <= 1 ? percent(score) : score.toFixed(1)].filter(Boolean).join(" ");
 }
@@ -44,7 +56,7 @@ export function OverlayPicture({ label, picture, mask, opacity, boxes, nameOf }:
   const size = Math.max(width, height) * LABEL_SHARE;
   return (
     <div className={classes["overlay"]} role="img" aria-label={label} style={{ width: width * zoom, aspectRatio: `${width} / ${height}` }}>
-      <Layer {...picture} opacity={1} />
+      {"file" in picture ? <FileLayer file={picture.file} /> : <Layer {...picture} opacity={1} />}
       {mask ? <Layer {...mask} opacity={opacity} /> : null}
       <svg viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" aria-hidden>
         {boxes.map((box, index) => {

@@ -1,11 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { newDraft, type BuiltInput, type InputDraft } from "../request/input-draft";
 import { defaultOptions, pixelsToTensor, tensorToPixels, type ImageLayout, type ImageOptions, type Scale } from "../tensor/image-tensor";
-import { sentPictures } from "./sent-pictures";
+import { sentPictures, type Frame } from "./sent-pictures";
 
 const SIZE = { width: 16, height: 8 };
 const RGBA = Uint8ClampedArray.from({ length: SIZE.width * SIZE.height * 4 }, (_, at) => (at % 4 === 3 ? 255 : (at * 37) % 256));
 const layout = (channelsFirst: boolean): ImageLayout => ({ ...SIZE, channels: 3, channelsFirst, leading: 0 });
+
+const firstPixel = (frame: Frame | undefined) => (frame && "pixels" in frame ? Array.from(frame.pixels.subarray(0, 4)) : null);
 
 describe("the way back from a tensor", () => {
   it.each<[Scale, ImageOptions["order"], boolean, boolean]>([
@@ -35,17 +37,28 @@ describe("pictures that were sent", () => {
   it("are one per item of the batch", () => {
     const [picture] = sentPictures([input([2, 3, 8, 16])], [draft([3, 8, 16], "file")]);
     expect(picture).toMatchObject({ name: "x", width: 16, height: 8, count: 2 });
-    expect(picture?.pixels(1).subarray(0, 4)).toEqual(new Uint8ClampedArray([128, 128, 128, 255]));
+    expect(firstPixel(picture?.frame(1))).toEqual([128, 128, 128, 255]);
   });
 
   it("lose the scaling of the form", () => {
     const shown = { ...draft([3, 16, 16], "image"), imageOptions: { ...defaultOptions("FP32", layout(true)), scale: "raw" as const } };
     const elements = new Float32Array(3 * 256).fill(7);
     const [picture] = sentPictures([input([1, 3, 16, 16], { elements })], [shown]);
-    expect(picture?.pixels(0).subarray(0, 4)).toEqual(new Uint8ClampedArray([7, 7, 7, 255]));
+    expect(firstPixel(picture?.frame(0))).toEqual([7, 7, 7, 255]);
+  });
+
+  const png = (width: number, height: number) => Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13, 73, 72, 68, 82, 0, 0, 0, width, 0, 0, 0, height]);
+
+  it("are files too, each of its own size", () => {
+    const elements = [png(64, 48), png(32, 16)];
+    const [picture] = sentPictures([input([2, 1], { datatype: "BYTES", elements })], []);
+    expect(picture).toMatchObject({ width: 64, height: 48, count: 2 });
+    expect(picture?.frame(1)).toEqual({ width: 32, height: 16, file: elements[1] });
   });
 
   it.each<[string, BuiltInput]>([
+    ["files of which one is none", input([2], { datatype: "BYTES", elements: [png(8, 8), new Uint8Array(30)] })],
+    ["no files at all", input([0], { datatype: "BYTES", elements: [] })],
     ["numbers", input([1, 4])],
     ["texts", input([1], { datatype: "BYTES", elements: ["a"] })],
     ["nothing", input([0, 3, 8, 16])],

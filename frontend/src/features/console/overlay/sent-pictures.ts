@@ -3,17 +3,21 @@ import type { BuiltInput, InputDraft } from "../request/input-draft";
 import { layoutOf } from "../request/input-draft";
 import { finiteRange, picturePixels, pictureScale, pictureShape } from "../results/pixels";
 import { isNumeric, numbersOf } from "../results/output-tensor";
+import { encodedSize } from "./encoded-size";
 import { defaultOptions, tensorToPixels, type ImageLayout, type ImageOptions } from "../tensor/image-tensor";
+
+/** One of them: RGBA bytes, or the file as it was sent. */
+export type Frame = { width: number; height: number } & ({ pixels: Uint8ClampedArray<ArrayBuffer> } | { file: Uint8Array });
 
 export interface SentPicture {
   /** The input's name. */
   name: string;
+  /** Of the first. */
   width: number;
   height: number;
   /** Pictures of the batch. */
   count: number;
-  /** RGBA bytes of one of them. */
-  pixels: (item: number) => Uint8ClampedArray<ArrayBuffer>;
+  frame: (item: number) => Frame;
 }
 
 /** How the form made the picture, so that scaling and channel order are undone; null where it was given as numbers. */
@@ -23,7 +27,19 @@ function recipeOf(draft: InputDraft | undefined): { layout: ImageLayout; options
   return layout && { layout, options: draft.imageOptions ?? defaultOptions(draft.datatype, layout) };
 }
 
+/** Files, one per item; none where one of them is no picture. */
+function filesOf({ name, elements }: BuiltInput): SentPicture | null {
+  const frames = Array.from(elements, (file): Frame | null => {
+    const size = file instanceof Uint8Array ? encodedSize(file) : null;
+    return file instanceof Uint8Array && size ? { ...size, file } : null;
+  }).filter((frame) => frame !== null);
+  const [first] = frames;
+  if (!first || frames.length !== elements.length) return null;
+  return { name, width: first.width, height: first.height, count: frames.length, frame: (item) => frames[item] ?? first };
+}
+
 function pictureOf(input: BuiltInput, draft: InputDraft | undefined): SentPicture | null {
+  if (input.datatype === "BYTES") return filesOf(input);
   if (!isNumeric(input.datatype)) return null;
   const recipe = recipeOf(draft);
   const shape = recipe ? { ...shapeAs(input.shape, recipe.layout), layout: recipe.layout } : pictureShape(input.shape, input.datatype);
@@ -35,10 +51,12 @@ function pictureOf(input: BuiltInput, draft: InputDraft | undefined): SentPictur
     width,
     height,
     count: shape.count,
-    pixels: (item) => {
+    frame: (item) => {
       const values = numbersOf(input.elements, item * size, size);
-      if (recipe) return tensorToPixels(values, shape, layout, recipe.options);
-      return picturePixels(values, shape, pictureScale(input.datatype, finiteRange(values) ?? { low: 0, high: 1 }));
+      const pixels = recipe
+        ? tensorToPixels(values, shape, layout, recipe.options)
+        : picturePixels(values, shape, pictureScale(input.datatype, finiteRange(values) ?? { low: 0, high: 1 }));
+      return { width, height, pixels };
     },
   };
 }

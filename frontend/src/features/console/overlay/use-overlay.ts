@@ -9,6 +9,7 @@ import type { MaskChoice } from "./mask-settings";
 import { isLikelyMask, isMaskType, maskShape, paintMask, type MaskShape } from "./masks";
 import { modeOf } from "./mask-settings";
 import { sentPictures, type SentPicture } from "./sent-pictures";
+import { useRawBoxes } from "./use-raw-boxes";
 
 export interface Layers {
   pictures: SentPicture[];
@@ -62,7 +63,7 @@ export function useOverlay(layers: Layers, key: string, model: ConsoleModel | nu
     chosen.set(key, next);
     setChoice(next);
   };
-  const pixels = useMemo(() => picture?.pixels(item), [picture, item]);
+  const frame = useMemo(() => picture?.frame(item), [picture, item]);
   const shown = layers.masks.find(({ tensor }) => tensor.name === choice.mask.name);
   const { mode, hideFirst } = choice.mask;
   const painted = useMemo(() => {
@@ -71,13 +72,15 @@ export function useOverlay(layers: Layers, key: string, model: ConsoleModel | nu
     const values = numbersOf(shown.tensor.elements, layers.batched ? item * size : 0, size);
     return paintMask(values, shown.shape, modeOf(shown, mode), hideFirst);
   }, [shown, layers.batched, item, mode, hideFirst]);
-  const boxes = useMemo(
-    () => (picture && choice.mapping ? boxesOf(choice.mapping, layers.tensors, layers.batched, item, picture) : []),
-    [picture, choice.mapping, layers, item],
+  const chosenBoxes = useMemo(
+    () => (frame && choice.mapping ? boxesOf(choice.mapping, layers.tensors, layers.batched, item, frame) : []),
+    [frame, choice.mapping, layers, item],
   );
+  const raw = useRawBoxes(layers, choice.mapping, item, frame);
+  const boxes = raw.boxes ?? chosenBoxes;
   const kept = useMemo(() => boxes.filter(({ score }) => score === null || score >= choice.leastScore), [boxes, choice.leastScore]);
   const { mapping } = choice;
   const boxLabels = [mapping?.classes, mapping?.scores, mapping?.boxes].map((name) => (name ? labelsOf(model, name) : null)).find(Boolean) ?? null;
   const maskLabels = shown ? labelsOf(model, shown.tensor.name) : null;
-  return { choice, change, picture, pixels, item, at, setAt, shown, painted, boxes, kept, boxLabels, maskLabels };
+  return { choice, change, picture, frame, item, at, setAt, shown, painted, boxes, kept, search: raw.state, boxLabels, maskLabels };
 }
