@@ -1,5 +1,6 @@
 /** The test console's socket: made-up models whose answers have every kind of shape. */
 import type { ConsoleModel } from "../src/api/types";
+import { permissions } from "./people";
 
 interface Input {
   name: string;
@@ -129,7 +130,7 @@ function stream(id: string, emit: Emit): void {
 export function consoleAnswer(text: string, emit: Emit): void {
   const message = JSON.parse(text) as { op: string; id: string; model?: string };
   if (message.op === "metadata") {
-    emit({ type: "metadata", models: MODELS, may_infer: true, limits: { request_chars: 16 << 20, binary_bytes: 64 << 20, in_flight: 4 } });
+    emit({ type: "metadata", models: MODELS, may_infer: permissions().includes("invoke"), limits: { request_chars: 16 << 20, binary_bytes: 64 << 20, in_flight: 4 } });
   } else if (message.op === "infer" && message.model === "words") {
     stream(message.id, emit);
   } else if (message.op === "infer") {

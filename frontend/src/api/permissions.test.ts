@@ -37,5 +37,7 @@ describe("refusals", () => {
   });
   test("name the role that may", () =>
     expect(refusalOf(heldBy("viewer"), "keys")).toBe("Needs the role deployer or a higher one"));
+  test("promise no role above the highest", () =>
+    expect(refusalOf(heldBy("operator"), "administer")).toBe("Needs the role admin"));
   test("wait for the session to be read", () => expect(refusalOf(undefined, "administer")).toBeUndefined());
 });

@@ -15,7 +15,9 @@ export const LOWEST: Record<Permission, Role> = {
   administer: "admin",
 };
 
-export const refusalText = (needed: Permission): string => `Needs the role ${LOWEST[needed]} or a higher one`;
+/** No role is higher than admin. */
+export const refusalText = (needed: Permission): string =>
+  LOWEST[needed] === "admin" ? "Needs the role admin" : `Needs the role ${LOWEST[needed]} or a higher one`;
 
 /** `held` is undefined while the session is being read: nothing is refused before it is known. */
 export const refusalOf = (held: readonly Permission[] | undefined, needed: Permission): string | undefined =>

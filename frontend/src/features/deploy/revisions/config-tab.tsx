@@ -2,7 +2,7 @@
 import { Button, Select, TextInput } from "@mantine/core";
 import { useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
 import { useBlocker, useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import { lazy, Suspense, useEffect, useMemo, useRef, useState } from "react";
+import { lazy, type RefObject, Suspense, useEffect, useMemo, useRef, useState } from "react";
 import { keys } from "@/api/keys";
 import { createConfigRevision, modelVersionQuery } from "@/api/models";
 import { useRefusal } from "@/api/permissions";
@@ -18,7 +18,7 @@ import { Segmented } from "@/components/segmented";
 import { SkeletonRows } from "@/components/skeleton";
 import { type ConfigFields, NO_FIELDS, readConfig } from "../config/config-fields";
 import { sourceOfVersion, type SourceModel } from "../config/source";
-import { useChecks } from "../config/use-checks";
+import { type Check, useChecks } from "../config/use-checks";
 import classes from "../deploy.module.css";
 import { ConfigForm } from "../steps/config-form";
 import { ProblemsList } from "../steps/problems-list";
@@ -166,41 +166,18 @@ function Editor({ version, shown, newest, of }: EditorProps) {
           onChange={setText}
         />
         <div className={classes["stack"]}>
-          <Card
-            flush
-            title="config.pbtxt"
-            hint={shown === 0 ? "as uploaded, or completed where there was none" : `from revision ${shown}`}
-            actions={
-              <div className={classes["scroller"]}>
-                <Segmented
-                  label="Show changes against"
-                  value={against}
-                  options={[
-                    { value: "none", label: "Text" },
-                    { value: "shown", label: "My changes" },
-                    { value: "file", label: "File" },
-                    { value: "completed", label: "Auto-complete" },
-                  ]}
-                  onChange={setAgainst}
-                />
-              </div>
-            }
-          >
-            <div className={classes["editor"]}>
-              <Suspense fallback={<SkeletonRows rows={8} label="Loading the editor" />}>
-                <PbtxtEditor
-                  key={model.name}
-                  ref={editor}
-                  value={text}
-                  onChange={setText}
-                  problems={check.problems.map((one) => ({ ...one, message: one.plain || one.message }))}
-                  original={original}
-                  label={`config.pbtxt of ${model.name}. Escape, then Tab, leaves the editor.`}
-                  onSubmit={() => !blocked && save.mutate()}
-                />
-              </Suspense>
-            </div>
-          </Card>
+          <TextCard
+            name={model.name}
+            editor={editor}
+            text={text}
+            onText={setText}
+            problems={check.problems}
+            original={original}
+            shown={shown}
+            against={against}
+            onAgainst={setAgainst}
+            onSubmit={() => !blocked && save.mutate()}
+          />
           <ProblemsList
             check={check}
             allFixed={null}
@@ -219,6 +196,60 @@ function Editor({ version, shown, newest, of }: EditorProps) {
         </div>
       </div>
     </>
+  );
+}
+
+interface TextCardProps {
+  /** The model of the repository whose text it is. */
+  name: string;
+  editor: RefObject<PbtxtEditorHandle | null>;
+  text: string;
+  onText: (text: string) => void;
+  problems: Check["problems"];
+  original: string | null;
+  shown: number;
+  against: Against;
+  onAgainst: (against: Against) => void;
+  onSubmit: () => void;
+}
+
+function TextCard({ name, editor, text, onText, problems, original, shown, against, onAgainst, onSubmit }: TextCardProps) {
+  return (
+    <Card
+      flush
+      title="config.pbtxt"
+      hint={shown === 0 ? "as uploaded, or completed where there was none" : `from revision ${shown}`}
+      actions={
+        <div className={classes["scroller"]}>
+          <Segmented
+            label="Show changes against"
+            value={against}
+            options={[
+              { value: "none", label: "Text" },
+              { value: "shown", label: "My changes" },
+              { value: "file", label: "File" },
+              { value: "completed", label: "Auto-complete" },
+            ]}
+            onChange={onAgainst}
+          />
+        </div>
+      }
+    >
+      <div className={classes["editor"]}>
+        <Suspense fallback={<SkeletonRows rows={8} label="Loading the editor" />}>
+          <PbtxtEditor
+            key={name}
+            ref={editor}
+            value={text}
+            onChange={onText}
+            problems={problems.map((one) => ({ ...one, message: one.plain || one.message }))}
+            original={original}
+            label={`config.pbtxt of ${name}. Escape, then Tab, leaves the editor.`}
+            onSubmit={onSubmit}
+          />
+        </Suspense>
+      </div>
+    </Card>
   );
 }
 

@@ -6,21 +6,17 @@ import { endpointsNowQuery } from "@/api/endpoints";
 import { modelVersionQuery } from "@/api/models";
 import { toProblem } from "@/api/problem";
 import type { Endpoint } from "@/api/types";
-import { AsCodeButton } from "@/components/as-code";
 import { Card } from "@/components/card";
 import { CodeNotice } from "@/components/code-notice";
-import { bytes } from "@/components/format";
-import { labelText } from "@/components/labels";
 import { ProblemCard } from "@/components/problem-card";
-import { Chip } from "@/components/status";
 import { TrafficBar } from "@/components/traffic-bar";
 import { endpointNameProblem, suggestDeployment } from "../config/names";
-import { changedConfigs, type DeploySource } from "../config/source";
+import type { DeploySource } from "../config/source";
 import { namesTaken, placeProblem, suggestion } from "../config/suggestions";
 import classes from "../deploy.module.css";
 import type { DraftForm } from "../draft/draft";
-import { deployRecipe } from "../draft/recipe";
 import { refusedSettings, settingsProblems, type Problems, type RunSettings, type Secrets } from "../draft/settings";
+import { DeploySummary } from "./deploy-summary";
 import { Footer } from "./footer";
 import { RunSettingsSections } from "./run-settings";
 
@@ -51,65 +47,18 @@ export function DeployStep(props: DeployStepProps) {
   const deploymentProblem = endpointNameProblem(draft.deployment);
   const settings = settingsView(props);
   const nothingServes = !existing || Object.values(existing.traffic).every((share) => share === 0);
-  const choose = (name: string) => {
-    const taken = namesTaken(endpoints.find((endpoint) => endpoint.name === name));
-    onDraft({ named: true, endpoint: name, deployment: suggestDeployment(taken), takeTraffic: false });
-  };
-  const changed = Object.keys(changedConfigs(source.models, draft.texts)).length;
   return (
     <>
       <div className={`${classes["columns"]} ${classes["wideLeft"]}`}>
         <Card flush>
-          <div className={classes["section"]}>
-            <div className={classes["sectionHead"]}>
-              <h2>Endpoint</h2>
-              <span className="secondary">the stable address that clients call</span>
-            </div>
-            <div className={classes["stack"]}>
-              <SegmentedControl
-                aria-label="Endpoint"
-                style={{ justifySelf: "start" }}
-                value={draft.target}
-                data={[
-                  { value: "new", label: "New endpoint" },
-                  { value: "existing", label: "Existing endpoint", disabled: endpoints.length === 0 },
-                ]}
-                onChange={(target) =>
-                  target === "new"
-                    ? onDraft({ target: "new", deployment: "blue", takeTraffic: true })
-                    : onDraft({ target: "existing", takeTraffic: false })
-                }
-              />
-              <div className={classes["fields"]}>
-                {draft.target === "new" ? (
-                  <TextInput
-                    label="Endpoint name"
-                    value={draft.endpoint}
-                    onChange={(event) => onDraft({ named: true, endpoint: event.currentTarget.value })}
-                    error={problem}
-                  />
-                ) : (
-                  <Select
-                    label="Endpoint name"
-                    searchable
-                    placeholder="Choose an endpoint"
-                    value={existing ? draft.endpoint : null}
-                    data={endpoints.map((endpoint) => endpoint.name)}
-                    onChange={(name) => {
-                      if (name !== null) choose(name);
-                    }}
-                    error={problem}
-                  />
-                )}
-                <TextInput
-                  label="Deployment name"
-                  value={draft.deployment}
-                  onChange={(event) => onDraft({ named: true, deployment: event.currentTarget.value })}
-                  error={deploymentProblem}
-                />
-              </div>
-            </div>
-          </div>
+          <EndpointSection
+            draft={draft}
+            onDraft={onDraft}
+            endpoints={endpoints}
+            existing={existing}
+            problem={problem}
+            deploymentProblem={deploymentProblem}
+          />
           {draft.target === "new" ? (
             <div className={classes["section"]}>
               <div className={classes["sectionHead"]}>
@@ -152,42 +101,7 @@ export function DeployStep(props: DeployStepProps) {
           />
         </Card>
         <div className={classes["stack"]}>
-          <Card title="Summary" actions={<AsCodeButton recipe={() => deployRecipe(source, draft)} />}>
-            <dl className={classes["facts"]}>
-              <dt>Model</dt>
-              <dd>
-                <span className="mono">{draft.modelName}</span> <span className="secondary">{nameNote}</span>
-              </dd>
-              <dt>File</dt>
-              <dd>
-                <span className="mono">{source.filename}</span> <span className="secondary">{bytes(source.size)}</span>
-              </dd>
-              <dt>Configuration</dt>
-              <dd>
-                {changed === 0
-                  ? "as completed from the model"
-                  : `edited by you (${changed} ${changed === 1 ? "model" : "models"})`}
-              </dd>
-              <dt>Machine</dt>
-              <dd>
-                {draft.instanceType || "any node"}
-                {draft.antiAffinity === "required" ? ", one replica per node" : ""}
-                {Object.keys(draft.nodeLabels).length > 0 ? `, only with ${labelText(draft.nodeLabels)}` : ""}
-              </dd>
-              <dt>Endpoint</dt>
-              <dd>
-                <span className="mono">{draft.endpoint || "–"}</span> <Chip>{draft.target}</Chip>
-              </dd>
-              <dt>Deployment</dt>
-              <dd>
-                <span className="mono">{draft.deployment || "–"}</span>{" "}
-                <span className="secondary">
-                  {draft.instanceCount} {draft.instanceCount === 1 ? "replica" : "replicas"},{" "}
-                  {draft.takeTraffic ? "100 %" : "0 %"} of the traffic
-                </span>
-              </dd>
-            </dl>
-          </Card>
+          <DeploySummary source={source} draft={draft} nameNote={nameNote} />
           <CodeNow source={source} draft={draft} />
           {failure && !isWaiting(failure) ? (
             <ProblemCard error={failure} title="The deployment was not started" onRetry={onDeploy} />
@@ -204,6 +118,72 @@ export function DeployStep(props: DeployStepProps) {
         busy={busy}
       />
     </>
+  );
+}
+
+interface EndpointSectionProps extends Pick<DeployStepProps, "draft" | "onDraft"> {
+  endpoints: readonly Endpoint[];
+  existing: Endpoint | undefined;
+  problem: string | null;
+  deploymentProblem: string | null;
+}
+
+function EndpointSection({ draft, onDraft, endpoints, existing, problem, deploymentProblem }: EndpointSectionProps) {
+  const choose = (name: string) => {
+    const taken = namesTaken(endpoints.find((endpoint) => endpoint.name === name));
+    onDraft({ named: true, endpoint: name, deployment: suggestDeployment(taken), takeTraffic: false });
+  };
+  return (
+    <div className={classes["section"]}>
+      <div className={classes["sectionHead"]}>
+        <h2>Endpoint</h2>
+        <span className="secondary">the stable address that clients call</span>
+      </div>
+      <div className={classes["stack"]}>
+        <SegmentedControl
+          aria-label="Endpoint"
+          style={{ justifySelf: "start" }}
+          value={draft.target}
+          data={[
+            { value: "new", label: "New endpoint" },
+            { value: "existing", label: "Existing endpoint", disabled: endpoints.length === 0 },
+          ]}
+          onChange={(target) =>
+            target === "new"
+              ? onDraft({ target: "new", deployment: "blue", takeTraffic: true })
+              : onDraft({ target: "existing", takeTraffic: false })
+          }
+        />
+        <div className={classes["fields"]}>
+          {draft.target === "new" ? (
+            <TextInput
+              label="Endpoint name"
+              value={draft.endpoint}
+              onChange={(event) => onDraft({ named: true, endpoint: event.currentTarget.value })}
+              error={problem}
+            />
+          ) : (
+            <Select
+              label="Endpoint name"
+              searchable
+              placeholder="Choose an endpoint"
+              value={existing ? draft.endpoint : null}
+              data={endpoints.map((endpoint) => endpoint.name)}
+              onChange={(name) => {
+                if (name !== null) choose(name);
+              }}
+              error={problem}
+            />
+          )}
+          <TextInput
+            label="Deployment name"
+            value={draft.deployment}
+            onChange={(event) => onDraft({ named: true, deployment: event.currentTarget.value })}
+            error={deploymentProblem}
+          />
+        </div>
+      </div>
+    </div>
   );
 }
 

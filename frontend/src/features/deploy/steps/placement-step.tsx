@@ -5,7 +5,7 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import { nodesQuery } from "@/api/nodes";
-import { instanceTypesQuery, type InstanceType, type PlacementAsk, placementPreviewQuery } from "@/api/placement";
+import { instanceTypesQuery, type InstanceType, type PlacementAsk, type PlacementPreview, placementPreviewQuery } from "@/api/placement";
 import { paths } from "@/app/paths";
 import { Card } from "@/components/card";
 import { bytes, counted } from "@/components/format";
@@ -47,7 +47,6 @@ export function PlacementStep({ source, form, onForm, onBack, onForward }: Place
   const [ask] = useDebouncedValue(askOf(source, form), 200);
   const preview = useQuery({ ...placementPreviewQuery(ask), placeholderData: keepPreviousData });
   const nodes = useQuery(nodesQuery());
-  const types = useQuery(instanceTypesQuery());
   const texts = useMemo(() => form.texts.map((text) => readConfig(text).fields), [form.texts]);
   // Half a label is no label: the text is kept as it is typed.
   const [labels, setLabels] = useState(() => labelText(form.nodeLabels));
@@ -59,90 +58,14 @@ export function PlacementStep({ source, form, onForm, onBack, onForward }: Place
   const cards = found && nodes.data ? nodeCards(found, nodes.data.items, texts) : null;
   const fits = found !== undefined && found.placeable >= found.instance_count;
   const lacking = found ? found.instance_count - found.placeable : 0;
-  const perReplica = instancesIn(texts);
-  const chosen = types.data?.items.find((type) => type.name === form.instanceType);
   return (
     <>
       <div className={`${classes["columns"]} ${classes["wideRight"]}`}>
         <div className={classes["stack"]}>
           <Card flush>
-            <div className={classes["section"]}>
-              <div className={classes["sectionHead"]}>
-                <h2>Replicas</h2>
-                <span className="secondary">each is a process of its own</span>
-              </div>
-              <div className={classes["fields"]}>
-                <NumberInput
-                  label="Replicas"
-                  value={form.instanceCount}
-                  min={1}
-                  max={64}
-                  allowDecimal={false}
-                  onChange={(value) => {
-                    if (typeof value === "number" && value >= 1) onForm({ instanceCount: value });
-                  }}
-                />
-                <div className={classes["field"]}>
-                  <span className={classes["fieldLabel"]}>Over the nodes</span>
-                  <SegmentedControl
-                    aria-label="Over the nodes"
-                    style={{ justifySelf: "start" }}
-                    value={form.antiAffinity}
-                    onChange={(value) => onForm({ antiAffinity: value === "required" ? "required" : "preferred" })}
-                    data={[
-                      { value: "preferred", label: "Spread" },
-                      { value: "required", label: "One per node" },
-                    ]}
-                  />
-                </div>
-              </div>
-              <p className={classes["note"]}>
-                {perReplica === 0 ? null : (
-                  <>
-                    {perReplica} {perReplica === 1 ? "instance" : "instances"} in each replica,{" "}
-                    <strong>{perReplica * form.instanceCount} in total</strong>.{" "}
-                  </>
-                )}
-                {form.antiAffinity === "preferred"
-                  ? "Different nodes while there are any; then several on one."
-                  : "Never two replicas on one node."}
-              </p>
-            </div>
-            <div className={classes["section"]}>
-              <div className={classes["sectionHead"]}>
-                <h2>Machine</h2>
-                <span className="secondary">what one replica asks for</span>
-              </div>
-              <Select
-                label="Instance type"
-                data={[
-                  { value: ANY, label: "Any node, GPUs as they come" },
-                  ...(types.data?.items ?? []).map((type) => ({ value: type.name, label: `${type.name}: ${typeWords(type)}` })),
-                ]}
-                value={form.instanceType || ANY}
-                onChange={(value) => onForm({ instanceType: value === ANY || value === null ? "" : value })}
-                error={types.error ? "The instance types could not be read." : undefined}
-              />
-              <p className={classes["note"]}>{chosen ? chosen.description || typeWords(chosen) : "Nothing is asked of the machine."}</p>
-              <NodeLabels text={labels} onText={typeLabels} />
-            </div>
-            {found ? (
-              <div className={classes["section"]}>
-                <div className={classes["sectionHead"]}>
-                  <h2>Estimate for one replica</h2>
-                </div>
-                <dl className={classes["facts"]}>
-                  <dt>Download</dt>
-                  <dd>{bytes(found.estimate.download_bytes)}</dd>
-                  <dt>GPU memory</dt>
-                  <dd>
-                    {found.estimate.gpu_count === 0
-                      ? "not asked for"
-                      : `${bytes(found.estimate.gpu_memory_bytes)} on each of ${found.estimate.gpu_count}`}
-                  </dd>
-                </dl>
-              </div>
-            ) : null}
+            <ReplicasSection form={form} onForm={onForm} perReplica={instancesIn(texts)} />
+            <MachineSection form={form} onForm={onForm} labels={labels} onLabels={typeLabels} />
+            {found ? <EstimateSection estimate={found.estimate} /> : null}
           </Card>
         </div>
         <div className={classes["stack"]}>
@@ -202,6 +125,100 @@ export function PlacementStep({ source, form, onForm, onBack, onForward }: Place
         blocked={(!fits && !form.tryAnyway) || badLabel(labels) !== null}
       />
     </>
+  );
+}
+
+type Part = Pick<PlacementStepProps, "form" | "onForm">;
+
+function ReplicasSection({ form, onForm, perReplica }: Part & { perReplica: number }) {
+  return (
+    <div className={classes["section"]}>
+      <div className={classes["sectionHead"]}>
+        <h2>Replicas</h2>
+        <span className="secondary">each is a process of its own</span>
+      </div>
+      <div className={classes["fields"]}>
+        <NumberInput
+          label="Replicas"
+          value={form.instanceCount}
+          min={1}
+          max={64}
+          allowDecimal={false}
+          onChange={(value) => {
+            if (typeof value === "number" && value >= 1) onForm({ instanceCount: value });
+          }}
+        />
+        <div className={classes["field"]}>
+          <span className={classes["fieldLabel"]}>Over the nodes</span>
+          <SegmentedControl
+            aria-label="Over the nodes"
+            style={{ justifySelf: "start" }}
+            value={form.antiAffinity}
+            onChange={(value) => onForm({ antiAffinity: value === "required" ? "required" : "preferred" })}
+            data={[
+              { value: "preferred", label: "Spread" },
+              { value: "required", label: "One per node" },
+            ]}
+          />
+        </div>
+      </div>
+      <p className={classes["note"]}>
+        {perReplica === 0 ? null : (
+          <>
+            {perReplica} {perReplica === 1 ? "instance" : "instances"} in each replica,{" "}
+            <strong>{perReplica * form.instanceCount} in total</strong>.{" "}
+          </>
+        )}
+        {form.antiAffinity === "preferred"
+          ? "Different nodes while there are any; then several on one."
+          : "Never two replicas on one node."}
+      </p>
+    </div>
+  );
+}
+
+function MachineSection({ form, onForm, labels, onLabels }: Part & { labels: string; onLabels: (text: string) => void }) {
+  const types = useQuery(instanceTypesQuery());
+  const chosen = types.data?.items.find((type) => type.name === form.instanceType);
+  return (
+    <div className={classes["section"]}>
+      <div className={classes["sectionHead"]}>
+        <h2>Machine</h2>
+        <span className="secondary">what one replica asks for</span>
+      </div>
+      <Select
+        label="Instance type"
+        data={[
+          { value: ANY, label: "Any node, GPUs as they come" },
+          ...(types.data?.items ?? []).map((type) => ({ value: type.name, label: `${type.name}: ${typeWords(type)}` })),
+        ]}
+        value={form.instanceType || ANY}
+        onChange={(value) => onForm({ instanceType: value === ANY || value === null ? "" : value })}
+        error={types.error ? "The instance types could not be read." : undefined}
+      />
+      <p className={classes["note"]}>{chosen ? chosen.description || typeWords(chosen) : "Nothing is asked of the machine."}</p>
+      <NodeLabels text={labels} onText={onLabels} />
+    </div>
+  );
+}
+
+function EstimateSection({ estimate }: { estimate: PlacementPreview["estimate"] }) {
+  return (
+    <div className={classes["section"]}>
+      <div className={classes["sectionHead"]}>
+        <h2>Estimate for one replica</h2>
+      </div>
+      <dl className={classes["facts"]}>
+        <dt>Download</dt>
+        <dd>{bytes(estimate.download_bytes)}</dd>
+        <dt>GPU memory</dt>
+        <dd>
+          {estimate.gpu_count === 0
+            ? "not asked for"
+            : `${bytes(estimate.gpu_memory_bytes)} on each of ${estimate.gpu_count}`}
+        </dd>
+      </dl>
+    </div>
   );
 }
 

@@ -1,7 +1,6 @@
 /** The folded part of the last step: limits of requests, variables of the processes, probes. */
 import { ActionIcon, Button, Checkbox, NumberInput, PasswordInput, Switch, TextInput } from "@mantine/core";
 import { IconPlus, IconTrash } from "@tabler/icons-react";
-import { duration } from "@/components/format";
 import classes from "../deploy.module.css";
 import {
   DEFAULT_TIMEOUT_MS,
@@ -66,7 +65,7 @@ function OptionalNumber({ label, field, value, placeholder, problems, onValue }:
 function Requests({ settings, onSettings, problems }: RunSettingsProps) {
   const { request_timeout_ms: timeout, max_concurrent_requests_per_instance: most, retries } = settings;
   const words = [
-    `${duration((timeout ?? DEFAULT_TIMEOUT_MS) * 1_000)} each`,
+    `${((timeout ?? DEFAULT_TIMEOUT_MS) / 1_000).toLocaleString("en", { maximumFractionDigits: 3 })} s each`,
     most === null ? "any number at a time" : `${most.toLocaleString("en")} at a time`,
     retries ? "" : "no second try",
   ];

@@ -10,6 +10,7 @@ import { LoadProblem } from "@/components/forbidden";
 import { relativeTime } from "@/components/format";
 import { LinkButton } from "@/components/link-button";
 import { PageHeader, usePageTitle } from "@/components/page-header";
+import { RoleNote } from "@/components/role-note";
 import { SkeletonRows } from "@/components/skeleton";
 import { Tabs } from "@/components/tabs";
 import { useLiveOverview } from "@/live/overview";
@@ -68,6 +69,7 @@ export function NodeLayout() {
           { label: "Logs", link: paths.nodeTab(name, "logs") },
         ]}
       />
+      <RoleNote needs="operate" to="cordon, drain, label or remove nodes" />
       <Outlet />
     </>
   );

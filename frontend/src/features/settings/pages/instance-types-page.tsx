@@ -14,6 +14,7 @@ import { EmptyState } from "@/components/empty-state";
 import { LoadProblem } from "@/components/forbidden";
 import { bytes, counted } from "@/components/format";
 import { notifyDone } from "@/components/notify";
+import { RoleNote } from "@/components/role-note";
 import { Chip } from "@/components/status";
 import { InstanceTypeModal } from "../components/instance-type-modal";
 import classes from "./settings.module.css";
@@ -90,6 +91,7 @@ export function InstanceTypesPage() {
   if (error && !data) return <LoadProblem error={error} what="The instance types" needs="read" onRetry={() => void refetch()} />;
   return (
     <div className={classes["wide"]}>
+      <RoleNote needs="administer" to="make, change or remove instance types" />
       <Card
         title="Instance types"
         hint="names for what a deployment asks of a node"

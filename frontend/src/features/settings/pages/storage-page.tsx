@@ -13,6 +13,7 @@ import { LoadProblem } from "@/components/forbidden";
 import { bytes, counted } from "@/components/format";
 import { Meter } from "@/components/meter";
 import { notifyDone } from "@/components/notify";
+import { RoleNote } from "@/components/role-note";
 import { SkeletonRows } from "@/components/skeleton";
 import { collectRecipe } from "../recipes";
 import classes from "./settings.module.css";
@@ -26,6 +27,7 @@ export function StoragePage() {
   if (!data) return <SkeletonRows label="Loading the storage" />;
   return (
     <div className={classes["stack"]}>
+      <RoleNote needs="administer" to="remove unused files" />
       <Card
         title="Model files"
         hint="each content is kept once, however many versions name it"
