@@ -54,6 +54,13 @@ urlpatterns = [
     ),
     path("endpoints/<str:endpoint>/deployments/<str:deployment>/stop", changes.StopView.as_view()),
     path(
+        "endpoints/<str:endpoint>/deployments/<str:deployment>/scale", changes.ScaleView.as_view()
+    ),
+    path(
+        "endpoints/<str:endpoint>/deployments/<str:deployment>/replicas",
+        changes.ReplicasView.as_view(),
+    ),
+    path(
         "endpoints/<str:endpoint>/deployments/<str:deployment>/start", changes.StartView.as_view()
     ),
     path(

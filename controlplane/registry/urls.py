@@ -34,6 +34,9 @@ urlpatterns = [
     path("models/<str:name>/versions/<str:version>/files/<path:path>", contents.FileView.as_view()),
     path("models/<str:name>/versions/<str:version>/archive.zip", contents.ArchiveView.as_view()),
     path(
+        "models/<str:name>/versions/<str:version>/repo-models", revisions.RepoModelsView.as_view()
+    ),
+    path(
         "models/<str:name>/versions/<str:version>/repo-models/<str:repo_model>/config",
         revisions.RepoModelConfigView.as_view(),
     ),

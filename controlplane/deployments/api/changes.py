@@ -6,16 +6,24 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from controlplane.core.requests import flag, read_body
+from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate_values
+from controlplane.core.requests import flag, read_body, read_query
 from controlplane.deployments import selectors, services
 from controlplane.deployments.api.reading import FORCE, operate, operation_schema, variables_read
 from controlplane.deployments.live_config import config_served
+from controlplane.deployments.selectors.shown import deployment_shown
 from controlplane.deployments.serializers.deployment_inputs import (
     DeploymentRollSerializer,
     RollbackSerializer,
+    ScaleSerializer,
 )
-from controlplane.deployments.serializers.endpoints import DeploymentRevisionListSerializer
+from controlplane.deployments.serializers.endpoints import (
+    DeploymentRevisionListSerializer,
+    ReplicaSerializer,
+)
 from controlplane.registry.selectors import repo_model_get
+
+ReplicaPageSerializer = page_of(ReplicaSerializer)
 
 
 class RevisionsView(APIView):
@@ -62,6 +70,34 @@ class UpdateView(APIView):
         values = read_body(DeploymentRollSerializer, request)
         variables_read(values, request)
         return operate(request, endpoint, deployment, services.deployment_roll, **values)
+
+
+class ScaleView(APIView):
+    @operation_schema("deployments_scale_to", body=ScaleSerializer)
+    def post(self, request: Request, endpoint: str, deployment: str) -> Response:
+        """That many replicas. A `PATCH` of `instance_count` does the same."""
+        values = read_body(ScaleSerializer, request)
+        return operate(request, endpoint, deployment, services.deployment_scale, **values)
+
+
+class ReplicasView(APIView):
+    @extend_schema(
+        operation_id="deployments_replicas",
+        parameters=PAGE_PARAMETERS,
+        responses=ReplicaPageSerializer,
+    )
+    def get(self, request: Request, endpoint: str, deployment: str) -> Response:
+        """Its replicas, those on their way out included; `q` is in the id or the node's name."""
+        query = read_query(PageQuery, request)
+        row = selectors.deployment_get(endpoint, deployment)
+        shown = deployment_shown(row, row.endpoint, {})["replicas"]
+        page = paginate_values(
+            [one for one in shown if query["q"] in one["id"] or query["q"] in str(one["node"])],
+            limit=query["limit"],
+            cursor=query["cursor"],
+            key=lambda one: (f"{one['ordinal']:08}", one["id"]),
+        )
+        return Response(ReplicaPageSerializer(page).data)
 
 
 class RestartView(APIView):

@@ -47,10 +47,21 @@ DeploymentPageSerializer = page_of(DeploymentSerializer)
 SHOWN_ONLY = read_only(DeploymentSerializer, DeploymentPutSerializer) - {"name", "endpoint"}
 
 
+STREAMS = ["storage-initializer", "inference-server"]
+
+
 class LogsQuery(Fields):
     tail = serializers.IntegerField(min_value=1, max_value=5000, default=200)
     replica = serializers.CharField(required=False, default="", allow_blank=True)
-    stream = serializers.CharField(required=False, default="", allow_blank=True)
+    stream = serializers.ChoiceField(
+        STREAMS, required=False, default="", allow_blank=True, help_text="all, unless named"
+    )
+    container = serializers.ChoiceField(
+        STREAMS, required=False, default="", allow_blank=True, help_text="Azure's word for `stream`"
+    )
+    since = serializers.DateTimeField(
+        required=False, default=None, help_text="only lines written then or later"
+    )
     after = serializers.IntegerField(required=False, min_value=0, default=None)
     before = serializers.IntegerField(required=False, min_value=0, default=None)
 
@@ -261,7 +272,8 @@ class LogsView(APIView):
             deployment=deployment,
             tail=query["tail"],
             replica_id=query["replica"],
-            stream=query["stream"],
+            stream=query["stream"] or query["container"],
+            since=query["since"],
             after=query["after"],
             before=query["before"],
         )

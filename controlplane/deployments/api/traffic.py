@@ -110,6 +110,15 @@ class TrafficView(APIView):
         return moving(request, endpoint, merge)
 
 
+MIRRORED = {
+    200: EndpointSerializer,
+    409: OpenApiResponse(
+        description="`OperationInProgress` with the `operation` that is about to give "
+        "traffic to the deployment that shall get copies"
+    ),
+}
+
+
 class MirrorView(APIView):
     @extend_schema(operation_id="endpoints_mirror_get", responses=MirrorInputSerializer)
     def get(self, request: Request, endpoint: str) -> Response:
@@ -122,13 +131,7 @@ class MirrorView(APIView):
         operation_id="endpoints_mirror_set",
         parameters=[IF_MATCH, SUPERSEDE],
         request=MirrorInputSerializer,
-        responses={
-            200: EndpointSerializer,
-            409: OpenApiResponse(
-                description="`OperationInProgress` with the `operation` that is about to give "
-                "traffic to the deployment that shall get copies"
-            ),
-        },
+        responses=MIRRORED,
     )
     def put(self, request: Request, endpoint: str) -> Response:
         """Replace the map; the copies' answers are thrown away."""
@@ -137,3 +140,20 @@ class MirrorView(APIView):
         return changed(
             request, endpoint, lambda: set_mirror(request, endpoint, wanted), in_the_way=copied
         )
+
+    @extend_schema(
+        operation_id="endpoints_mirror_update",
+        parameters=[IF_MATCH, SUPERSEDE],
+        request=MirrorInputSerializer,
+        responses=MIRRORED,
+    )
+    def patch(self, request: Request, endpoint: str) -> Response:
+        """Change the shares that are named, 0 ends one; one deployment at most remains."""
+        wanted = read_body(MirrorInputSerializer, request)["mirror_traffic"]
+        copied = [name for name, percent in wanted.items() if percent]
+
+        def merge() -> Endpoint:
+            before: dict[str, Any] = selectors.endpoint_get(endpoint).mirror_traffic
+            return set_mirror(request, endpoint, {**before, **wanted})
+
+        return changed(request, endpoint, merge, in_the_way=copied)

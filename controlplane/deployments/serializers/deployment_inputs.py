@@ -131,6 +131,10 @@ class DeploymentPatchSerializer(Change):
     retries = serializers.BooleanField(required=False)
 
 
+class ScaleSerializer(Fields):
+    instance_count = serializers.IntegerField(min_value=1, max_value=LIMIT_REPLICAS)
+
+
 class DeploymentRollSerializer(Change):
     """What is left out stays as it is, null takes a setting away."""
 

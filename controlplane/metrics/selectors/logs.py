@@ -1,5 +1,7 @@
 """Reads of log lines."""
 
+from datetime import datetime
+
 from controlplane.metrics.models import LogLine
 
 
@@ -12,6 +14,7 @@ def log_lines(
     stream: str = "",
     after: int | None = None,
     before: int | None = None,
+    since: datetime | None = None,
 ) -> list[LogLine]:
     """The last ``tail`` lines in order, or the last before the id ``before``; with ``after`` the
     first ``tail`` behind that id."""
@@ -20,6 +23,8 @@ def log_lines(
         lines = lines.filter(replica_id=replica_id)
     if stream:
         lines = lines.filter(stream=stream)
+    if since is not None:
+        lines = lines.filter(at__gte=since.timestamp())
     if after is not None:
         return list(lines.filter(id__gt=after).order_by("id")[:tail])
     if before is not None:

@@ -31,6 +31,7 @@ from controlplane.registry.serializers.models import (
     ModelInputSerializer,
     ModelPatchSerializer,
     ModelSerializer,
+    ModelVersionInputSerializer,
     ModelVersionPatchSerializer,
     ModelVersionSerializer,
     ModelVersionSummarySerializer,
@@ -77,6 +78,27 @@ def version_answer(row: ModelVersion) -> Response:
     return Response(body, headers={"ETag": version_etag(body)})
 
 
+REGISTERED = {
+    200: OpenApiResponse(ModelVersionSerializer, description="the same content as before"),
+    201: ModelVersionSerializer,
+    400: OpenApiResponse(description="`NameInvalid`, `ConfigInvalid` with `problems`"),
+    403: OpenApiResponse(description="`CodeNotAllowed`: no models with code here"),
+    409: OpenApiResponse(description="`UploadNotReady`, `ModelArchived`, `ModelVersionImmutable`"),
+}
+
+
+def registered(request: Request, values: dict[str, Any]) -> Response:
+    """201 with the new version, 200 with the one that has the same content."""
+    version, created = registering.model_version_register(
+        **values,
+        actor=request.user.get_username(),
+        may_run_code=may(request, Permission.CODE),
+    )
+    answer = version_answer(version)
+    answer.status_code = status.HTTP_201_CREATED if created else status.HTTP_200_OK
+    return answer
+
+
 class ModelsView(APIView):
     @extend_schema(
         operation_id="models_list",
@@ -114,26 +136,11 @@ class ModelsView(APIView):
     @extend_schema(
         operation_id="models_register",
         request=ModelInputSerializer,
-        responses={
-            200: OpenApiResponse(ModelVersionSerializer, description="the same content as before"),
-            201: ModelVersionSerializer,
-            400: OpenApiResponse(description="`NameInvalid`, `ConfigInvalid` with `problems`"),
-            403: OpenApiResponse(description="`CodeNotAllowed`: no models with code here"),
-            409: OpenApiResponse(
-                description="`UploadNotReady`, `ModelArchived`, `ModelVersionImmutable`"
-            ),
-        },
+        responses=REGISTERED,
     )
     def post(self, request: Request) -> Response:
         """Register a ready upload as a new model, or as the next version of one."""
-        values = read_body(ModelInputSerializer, request)
-        version, created = registering.model_version_register(
-            **values,
-            actor=request.user.get_username(),
-            may_run_code=may(request, Permission.CODE),
-        )
-        code = status.HTTP_201_CREATED if created else status.HTTP_200_OK
-        return Response(ModelVersionSerializer(version).data, status=code)
+        return registered(request, read_body(ModelInputSerializer, request))
 
 
 class ModelView(APIView):
@@ -207,6 +214,17 @@ class ModelVersionsView(APIView):
         )
         found = Page(selectors.versions_complete(page.items), page.next_cursor)
         return Response(ModelVersionPageSerializer(found).data)
+
+    @extend_schema(
+        operation_id="model_versions_register",
+        request=ModelVersionInputSerializer,
+        responses=REGISTERED,
+    )
+    def post(self, request: Request, name: str) -> Response:
+        """Register a ready upload as the next version of a model that exists."""
+        values = read_body(ModelVersionInputSerializer, request, fixed={"name": name})
+        selectors.model_get(name)
+        return registered(request, {**values, "name": name})
 
 
 class ModelVersionView(APIView):

@@ -9,7 +9,8 @@ from rest_framework.views import APIView
 from controlplane.accounts.permissions import may
 from controlplane.accounts.policy import Permission
 from controlplane.core.errors import Invalid
-from controlplane.core.requests import read_body
+from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate_values
+from controlplane.core.requests import read_body, read_query
 from controlplane.registry import inspector, selectors
 from controlplane.registry.api.contents import REVISION, revision_of
 from controlplane.registry.diffs import config_diffs
@@ -20,7 +21,10 @@ from controlplane.registry.serializers.configs import (
     ConfigRevisionSerializer,
     RepoModelConfigSerializer,
 )
+from controlplane.registry.serializers.models import RepoModelSerializer
 from controlplane.registry.services import configs
+
+RepoModelPageSerializer = page_of(RepoModelSerializer)
 
 
 class ConfigRevisionsView(APIView):
@@ -86,6 +90,25 @@ class ConfigDiffView(APIView):
         return Response(
             ConfigDiffSerializer({"old": int(text), "new": number, "diffs": diffs}).data
         )
+
+
+class RepoModelsView(APIView):
+    @extend_schema(
+        operation_id="repo_models_list",
+        parameters=PAGE_PARAMETERS,
+        responses=RepoModelPageSerializer,
+    )
+    def get(self, request: Request, name: str, version: str) -> Response:
+        """The models that a version holds, as clients call them, each with its tensors."""
+        query = read_query(PageQuery, request)
+        rows = selectors.version_get(name, version).repo_models.all()
+        page = paginate_values(
+            [row for row in rows if query["q"].lower() in row.name.lower()],
+            limit=query["limit"],
+            cursor=query["cursor"],
+            key=lambda row: (row.name,),
+        )
+        return Response(RepoModelPageSerializer(page).data)
 
 
 class RepoModelConfigView(APIView):

@@ -140,6 +140,12 @@ class ModelInputSerializer(Fields):
     )
 
 
+class ModelVersionInputSerializer(ModelInputSerializer):
+    """The model's name stands in the path."""
+
+    name = None  # type: ignore[assignment] # DRF's way to leave a field of the base out
+
+
 class ModelVersionPatchSerializer(Change):
     empty = {"description": "", "tags": {}, "declared": {}}
 

@@ -238,6 +238,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/endpoints/{endpoint}/deployments/{deployment}/replicas": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Its replicas, those on their way out included; `q` is in the id or the node's name. */
+        get: operations["deployments_replicas"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/endpoints/{endpoint}/deployments/{deployment}/restart": {
         parameters: {
             query?: never;
@@ -283,6 +300,23 @@ export interface paths {
         put?: never;
         /** @description Run an earlier revision again. What serves now serves until that one is ready. */
         post: operations["deployments_rollback"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/endpoints/{endpoint}/deployments/{deployment}/scale": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description That many replicas. A `PATCH` of `instance_count` does the same. */
+        post: operations["deployments_scale_to"];
         delete?: never;
         options?: never;
         head?: never;
@@ -413,7 +447,8 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        patch?: never;
+        /** @description Change the shares that are named, 0 ends one; one deployment at most remains. */
+        patch: operations["endpoints_mirror_update"];
         trace?: never;
     };
     "/api/v1/endpoints/{endpoint}/openapi.json": {
@@ -788,7 +823,8 @@ export interface paths {
         /** @description The newest first. */
         get: operations["model_versions_list"];
         put?: never;
-        post?: never;
+        /** @description Register a ready upload as the next version of a model that exists. */
+        post: operations["model_versions_register"];
         delete?: never;
         options?: never;
         head?: never;
@@ -942,6 +978,23 @@ export interface paths {
         };
         /** @description One file, whole or from where a download broke off. */
         get: operations["model_versions_file"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/models/{name}/versions/{version}/repo-models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The models that a version holds, as clients call them, each with its tensors. */
+        get: operations["repo_models_list"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2897,6 +2950,39 @@ export interface components {
             used_by: string[];
             manifest: components["schemas"]["FileEntry"][];
         };
+        /**
+         * @description The model's name stands in the path.
+         * @example {
+         *       "upload_id": "4f1c2d3e4a5b46c78d9e0f1a2b3c4d5e",
+         *       "apply_fixes": true,
+         *       "description": "Handwritten digits",
+         *       "tags": {
+         *         "team": "vision"
+         *       }
+         *     }
+         */
+        ModelVersionInputRequest: {
+            upload_id: string;
+            /** @description default: the next */
+            version?: number | null;
+            /** @default  */
+            description?: string;
+            tags?: {
+                [key: string]: string;
+            };
+            declared?: {
+                [key: string]: unknown;
+            };
+            /** @description repo model name -> edited config.pbtxt */
+            configs?: {
+                [key: string]: string;
+            };
+            /**
+             * @description take every `proposal` of the inspection
+             * @default false
+             */
+            apply_fixes?: boolean;
+        };
         ModelVersionPage: {
             items: components["schemas"]["ModelVersionSummary"][];
             next_cursor: string | null;
@@ -3275,6 +3361,19 @@ export interface components {
             } | null;
         };
         /**
+         * @example {
+         *       "mirror_traffic": {
+         *         "green": 10
+         *       }
+         *     }
+         */
+        PatchedMirrorInputRequest: {
+            /** @description one deployment -> percent (1 to 50) of the requests that it gets a copy of */
+            mirror_traffic?: {
+                [key: string]: number;
+            };
+        };
+        /**
          * @description A body where null takes a setting away: it is read as what ``empty`` has for the name.
          *
          *     Settings that are null themselves without a value have no need of it.
@@ -3559,6 +3658,10 @@ export interface components {
             /** Format: date-time */
             last_report_at: string | null;
         };
+        ReplicaPage: {
+            items: components["schemas"]["Replica"][];
+            next_cursor: string | null;
+        };
         /**
          * @description * `pending` - Pending
          *     * `downloading` - Downloading
@@ -3602,6 +3705,10 @@ export interface components {
                 [key: string]: unknown;
             } | null;
         };
+        RepoModelPage: {
+            items: components["schemas"]["RepoModel"][];
+            next_cursor: string | null;
+        };
         /**
          * @description * `live` - live
          *     * `samples` - samples
@@ -3627,6 +3734,14 @@ export interface components {
         RollbackRequest: {
             /** @description default: the last before this one that came up */
             revision?: number | null;
+        };
+        /**
+         * @example {
+         *       "instance_count": 3
+         *     }
+         */
+        ScaleRequest: {
+            instance_count: number;
         };
         /**
          * @description * `config` - config
@@ -6590,8 +6705,23 @@ export interface operations {
             query?: {
                 after?: number;
                 before?: number;
+                /**
+                 * @description Azure's word for `stream`
+                 *
+                 *     * `storage-initializer` - storage-initializer
+                 *     * `inference-server` - inference-server
+                 */
+                container?: "storage-initializer" | "inference-server" | "";
                 replica?: string;
-                stream?: string;
+                /** @description only lines written then or later */
+                since?: string;
+                /**
+                 * @description all, unless named
+                 *
+                 *     * `storage-initializer` - storage-initializer
+                 *     * `inference-server` - inference-server
+                 */
+                stream?: "storage-initializer" | "inference-server" | "";
                 tail?: number;
             };
             header?: never;
@@ -6774,6 +6904,89 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Placement"];
+                };
+            };
+            /** @description the input breaks a rule; `field` names it */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description no credentials, or none that are valid any more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description the role, or the token's scopes, do not allow this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description what the path or the body names does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description only JSON can be had here */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description a neighbour cannot be reached now; nothing was changed */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    deployments_replicas: {
+        parameters: {
+            query?: {
+                /** @description `next_cursor` of the page before */
+                cursor?: string;
+                /** @description 1 to 500, default 50 */
+                limit?: number;
+                /** @description Only items whose name contains this */
+                q?: string;
+            };
+            header?: never;
+            path: {
+                deployment: string;
+                endpoint: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReplicaPage"];
                 };
             };
             /** @description the input breaks a rule; `field` names it */
@@ -7079,6 +7292,139 @@ export interface operations {
                 };
             };
             /** @description `RevisionNotFound` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description only JSON can be had here */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description `OperationInProgress` with the `operation` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description it was changed since it was read */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description the body is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description the body is of another type than the one documented */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description `IdempotencyKeyReused`: this key was used for another request */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description a neighbour cannot be reached now; nothing was changed */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    deployments_scale_to: {
+        parameters: {
+            query?: {
+                /** @description cancel what is under way there instead of 409 `OperationInProgress`; a deletion is not cancelled, and if this change is refused, nothing is */
+                supersede?: boolean;
+            };
+            header?: {
+                /** @description the `ETag` that you have seen; 412 `PreconditionFailed` when it has changed */
+                "If-Match"?: string;
+                /** @description the same request sent twice under one key is done once, and answered twice */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                deployment: string;
+                endpoint: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ScaleRequest"];
+            };
+        };
+        responses: {
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Operation"];
+                };
+            };
+            /** @description the input breaks a rule; `field` names it */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description no credentials, or none that are valid any more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description the role, or the token's scopes, do not allow this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description what the path or the body names does not exist */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7915,6 +8261,138 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["MirrorInputRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Endpoint"];
+                };
+            };
+            /** @description the input breaks a rule; `field` names it */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description no credentials, or none that are valid any more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description the role, or the token's scopes, do not allow this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description what the path or the body names does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description only JSON can be had here */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description `OperationInProgress` with the `operation` that is about to give traffic to the deployment that shall get copies */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description it was changed since it was read */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description the body is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description the body is of another type than the one documented */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description `IdempotencyKeyReused`: this key was used for another request */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description a neighbour cannot be reached now; nothing was changed */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    endpoints_mirror_update: {
+        parameters: {
+            query?: {
+                /** @description cancel what is under way there instead of 409 `OperationInProgress`; a deletion is not cancelled, and if this change is refused, nothing is */
+                supersede?: boolean;
+            };
+            header?: {
+                /** @description the `ETag` that you have seen; 412 `PreconditionFailed` when it has changed */
+                "If-Match"?: string;
+                /** @description the same request sent twice under one key is done once, and answered twice */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                endpoint: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["PatchedMirrorInputRequest"];
             };
         };
         responses: {
@@ -10958,6 +11436,133 @@ export interface operations {
             };
         };
     };
+    model_versions_register: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description the same request sent twice under one key is done once, and answered twice */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ModelVersionInputRequest"];
+            };
+        };
+        responses: {
+            /** @description the same content as before */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelVersion"];
+                };
+            };
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelVersion"];
+                };
+            };
+            /** @description `NameInvalid`, `ConfigInvalid` with `problems` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description no credentials, or none that are valid any more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description `CodeNotAllowed`: no models with code here */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description what the path or the body names does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description only JSON can be had here */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description `UploadNotReady`, `ModelArchived`, `ModelVersionImmutable` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description the body is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description the body is of another type than the one documented */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description `IdempotencyKeyReused`: this key was used for another request */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description a neighbour cannot be reached now; nothing was changed */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
     model_versions_get: {
         parameters: {
             query?: never;
@@ -11992,6 +12597,89 @@ export interface operations {
                 };
                 content: {
                     "application/octet-stream": string;
+                };
+            };
+            /** @description the input breaks a rule; `field` names it */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description no credentials, or none that are valid any more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description the role, or the token's scopes, do not allow this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description what the path or the body names does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description only JSON can be had here */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description a neighbour cannot be reached now; nothing was changed */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+        };
+    };
+    repo_models_list: {
+        parameters: {
+            query?: {
+                /** @description `next_cursor` of the page before */
+                cursor?: string;
+                /** @description 1 to 500, default 50 */
+                limit?: number;
+                /** @description Only items whose name contains this */
+                q?: string;
+            };
+            header?: never;
+            path: {
+                name: string;
+                version: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RepoModelPage"];
                 };
             };
             /** @description the input breaks a rule; `field` names it */

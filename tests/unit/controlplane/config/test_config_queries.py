@@ -46,6 +46,7 @@ FIXED = {
     "instance-types/{name}",
     "metrics/query",
     "endpoints/{endpoint}/metrics",
+    "models/{name}/versions/{version}/repo-models",
     "models/{name}/versions/{version}/repo-models/{repo_model}/config",
     "operations/{operation_id}",
     "test-cases/{case_id}",

@@ -13,6 +13,7 @@ from rest_framework.test import APIClient
 from controlplane.core import events
 from controlplane.deployments import services
 from controlplane.deployments.models import Endpoint, Operation, Replica
+from controlplane.metrics.models import LogLine
 from tests.support.registered_models import model_register
 from tests.support.simulated_node import SimulatedNode, gateway_confirms
 
@@ -222,3 +223,44 @@ def test_lists_take_no_more_queries_when_there_is_more_to_show(
     with django_assert_max_num_queries(LISTS[path]):
         answer = api.get(path)
     assert answer.status_code == 200
+
+
+def test_replicas_and_their_number_have_addresses(api: APIClient, serving: SimulatedNode) -> None:
+    (replica,) = api.get(f"{BLUE}/replicas").json()["items"]
+    assert (replica["node"], replica["state"], replica["ordinal"]) == ("local", "ready", 0)
+    assert api.get(f"{BLUE}/replicas?q=elsewhere").json()["items"] == []
+    scaled = api.post(f"{BLUE}/scale", {"instance_count": 2}, format="json")
+    assert (scaled.status_code, scaled.json()["kind"]) == (202, "scale")
+    first = api.get(f"{BLUE}/replicas?limit=1").json()
+    second = api.get(f"{BLUE}/replicas?limit=1&cursor={first['next_cursor']}").json()
+    assert [page["items"][0]["ordinal"] for page in (first, second)] == [0, 1]
+    assert second["next_cursor"] is None
+    assert api.post(f"{BLUE}/scale", {"instance_count": 0}, format="json").status_code == 400
+    assert api.post(f"{BLUE}/scale", {}, format="json").json()["field"] == "instance_count"
+
+
+def test_copies_are_changed_one_by_one(api: APIClient, serving: SimulatedNode) -> None:
+    begun = patch(api, "mirror", mirror_traffic={"green": 10})
+    assert begun.json()["mirror_traffic"] == {"green": 10}
+    assert patch(api, "mirror", mirror_traffic={}).json()["mirror_traffic"] == {"green": 10}
+    assert patch(api, "mirror", mirror_traffic={"blue": 5}).json()["code"] == "MirrorInvalid"
+    assert patch(api, "mirror", mirror_traffic={"green": 0}).json()["mirror_traffic"] == {}
+
+
+def test_logs_by_container_and_time(api: APIClient, serving: SimulatedNode) -> None:
+    for seq, (stream, at) in enumerate(
+        [("storage-initializer", 100.0), ("inference-server", 200.0), ("inference-server", 300.0)]
+    ):
+        LogLine.objects.create(
+            endpoint="digits", deployment="blue", replica_id="r", stream=stream, seq=seq, at=at,
+            text=str(seq),
+        )  # fmt: skip
+
+    def texts(query: str) -> list[str]:
+        return [line["text"] for line in api.get(f"{BLUE}/logs?{query}").json()["lines"]]
+
+    assert texts("container=storage-initializer") == ["0"]
+    assert texts("stream=inference-server&since=1970-01-01T00:05:00Z") == ["2"]
+    assert texts("since=1970-01-01T00:03:20Z") == ["1", "2"]
+    refused = api.get(f"{BLUE}/logs?container=sidecar").json()
+    assert (refused["status"], refused["field"]) == (400, "container")

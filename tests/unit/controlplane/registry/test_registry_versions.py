@@ -309,3 +309,23 @@ def test_pipelines_are_named_before_their_steps(
         )
     called = [model.name for model in models_called(version)]
     assert called == ["outer", "alone", "inner", "a-step"]
+
+
+def test_a_version_is_registered_below_its_model(
+    register: Callable[..., dict[str, object]], api: APIClient, ingested: Send
+) -> None:
+    register("digits")
+    upload = ingested("digits.onnx", b"other")
+    path = "/api/v1/models/digits/versions"
+    made = api.post(path, {"upload_id": upload.pk}, format="json")
+    assert (made.status_code, made.json()["version"]) == (201, 2)
+    assert made["ETag"] == api.get(f"{path}/2")["ETag"]
+    assert (
+        api.post(path, {"upload_id": upload.pk, "name": "digits"}, format="json").status_code == 200
+    )
+    other = api.post(path, {"upload_id": upload.pk, "name": "letters"}, format="json")
+    assert (other.status_code, other.json()["field"]) == (400, "name")
+    nobody = api.post("/api/v1/models/nobody/versions", {"upload_id": upload.pk}, format="json")
+    assert (nobody.status_code, Model.objects.count()) == (404, 1)
+    (found,) = api.get(f"{path}/2/repo-models").json()["items"]
+    assert (found["name"], found["inputs"][0]["datatype"]) == ("digits", "FP32")
