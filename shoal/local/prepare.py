@@ -1,15 +1,18 @@
 """Run as a program: migrates both databases and sets the installation up, in one Django start.
 
 `python -m shoal.local.prepare OUTPUT [--join-token-file FILE]` fills OUTPUT, mode 0600, with what
-`manage.py setup_installation` reports, and FILE with a single-use token for a node.
+`manage.py setup_installation` reports, and FILE with a single-use token for a node. With
+`--announce` it says on its standard output how to get in, for whoever reads a container's log.
 """
 
 import argparse
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import django
+from django.conf import settings
 from django.core.management import call_command
 
 from shoal.local.home import write_private
@@ -19,6 +22,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("output", type=Path)
     parser.add_argument("--join-token-file", type=Path)
+    parser.add_argument("--announce", action="store_true")
     options = parser.parse_args()
     # why: first secrets that nobody has read yet must survive a second run, which makes none.
     before = _read(options.output)
@@ -31,10 +35,27 @@ def main() -> None:
     call_command("setup_installation", "--output", str(options.output), *joining)
 
     answer = _read(options.output)
+    if not answer["setup_open"]:
+        unread.pop("setup_token", None)  # it opens nothing any more
     answer |= {name: secret for name, secret in unread.items() if not answer.get(name)}
     if options.join_token_file:
         write_private(options.join_token_file, answer.pop("join_token"))
     write_private(options.output, json.dumps(answer, indent=1) + "\n")
+    if options.announce:
+        sys.stdout.write(welcome(answer, settings.SHOAL_PUBLIC_URL) + "\n")
+
+
+def welcome(answer: dict[str, Any], studio_url: str) -> str:
+    """Where the studio is, and while nobody has signed in yet the link that opens it once.
+
+    The password is never said here: logs are kept, and the link is worth nothing once it was used.
+    """
+    lines = [f"Studio       {studio_url}"]
+    token = answer.get("setup_token")
+    if answer["setup_open"] and token:
+        link = f"{studio_url}/setup#{token}"
+        lines.append(f"First visit  {link}   (choose your name and password; works once)")
+    return "\n".join(lines)
 
 
 def _read(file: Path) -> dict[str, Any]:

@@ -78,6 +78,11 @@ def test_programs_that_containers_start_exist() -> None:
         assert importlib.util.find_spec(name) is not None, name
 
 
+def test_the_log_of_the_set_up_shows_the_way_in() -> None:
+    assert "--announce" in SERVICES["setup"]["command"][-1]
+    assert "SHOAL_PUBLIC_URL" in SERVICES["setup"]["environment"]
+
+
 def test_make_env_writes_every_required_variable(tmp_path: Path) -> None:
     (tmp_path / "deploy").mkdir()
     shutil.copy(ROOT / "deploy" / "make-env", tmp_path / "deploy")
