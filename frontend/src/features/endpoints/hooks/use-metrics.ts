@@ -25,7 +25,8 @@ export interface Metrics {
   retry: () => void;
 }
 
-const SOONEST_MS = 2_000;
+const SOONEST_S = 2;
+const LATEST_S = 60;
 /** Between points of one replica: twelve of them cost as much as the endpoint many times. */
 const REPLICA_STEP_S = 5;
 
@@ -34,6 +35,9 @@ export function withBounds({ keys, t, v, low, high }: MetricColumns): { keys: st
   if (low.length === 0) return { keys, t, v };
   return { keys: [...keys, ...keys.map(lowKey), ...keys.map(highKey)], t, v: [...v, ...low, ...high] };
 }
+
+/** How often what goes on is asked for anew, for points of this width. */
+export const freshEvery = (step: number | null): number => Math.max(SOONEST_S, Math.min(LATEST_S, step ?? 10));
 
 export interface Which {
   node: string;
@@ -72,7 +76,7 @@ export function useMetrics(endpoint: string, range: TimeRange, which: Which): Me
     // why not of the other kind: its keys are not those that the panels wait for.
     placeholderData: (old, before) => (isPerReplica(before?.queryKey) === which.perReplica ? old : undefined),
     refetchInterval: (found) =>
-      range.kind === "fixed" ? false : Math.max(SOONEST_MS, Math.min(60, found.state.data?.step_s ?? 10) * 1000),
+      range.kind === "fixed" ? false : freshEvery(found.state.data?.step_s ?? null) * 1000,
   });
   const { data } = query;
   useEffect(() => {

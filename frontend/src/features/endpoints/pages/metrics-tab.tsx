@@ -22,7 +22,7 @@ import { MetricTables } from "../components/metric-tables";
 import { PanelGrid } from "../components/panel-grid";
 import { marksOf } from "../event-marks";
 import { useEndpoint } from "../hooks/use-endpoint";
-import { useMetrics } from "../hooks/use-metrics";
+import { freshEvery, useMetrics } from "../hooks/use-metrics";
 import { download, toCsv } from "../metrics-csv";
 import { panelGroups } from "../panels";
 import { noReplicas, replicaGroups, replicaNotes } from "../replica-panels";
@@ -145,7 +145,7 @@ export function MetricsTab() {
         />
         <span className={classes["end"]}>
           <span className="secondary">
-            {step === null ? "2 updates per second" : `points of ${stepText(step)}${perReplica ? "" : ": mean, with lowest and highest"}`}
+            {step === null ? "2 updates per second" : `points of ${stepText(step)}${perReplica ? "" : ": mean, with lowest and highest"}${range.kind === "following" ? `, read every ${stepText(freshEvery(step))}` : ""}`}
             {resolution === "hours" ? ", from hourly roll-ups" : resolution === "minutes" ? ", from minutes" : ""}
           </span>
           {names.length > 0 ? (
