@@ -146,7 +146,9 @@ try {
       await look(page, name, scheme);
     }
     for (const { path, opened, only } of OVERLAYS) {
-      if (only !== undefined && only !== width) continue;
+      // As narrow as a phone their colours are the same: those of that width alone are looked at, and any that is asked for.
+      const everywhere = width === "wide" || wanted.length > 0;
+      if (only === undefined ? !everywhere : only !== width) continue;
       const here = Object.entries(opened).filter(([name]) => wanted.length === 0 || wanted.includes(name));
       if (here.length > 0) await visit(page, path, "");
       for (const [name, steps] of here) {
