@@ -140,8 +140,16 @@ class TokenInputSerializer(serializers.Serializer[Any]):
     scopes = serializers.ListField(
         child=serializers.ChoiceField(choices=[each.value for each in SCOPES]),
         required=False,
-        default=list,
-        help_text="Empty: all that its user may do",
+        allow_null=True,
+        # why not empty: who takes the last scope away from a token does not ask for all of them
+        allow_empty=False,
+        min_length=1,
+        default=None,
+        error_messages={
+            "empty": "Got []; expected at least one scope (read alone is the least), or null or "
+            "no scopes at all for a token that may do all that its user may.",
+        },
+        help_text="Null, or left out: all that its user may do",
     )
     expires_at = serializers.DateTimeField(
         required=False, allow_null=True, default=None, help_text="Null: until it is revoked"

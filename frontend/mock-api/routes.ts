@@ -252,7 +252,7 @@ export function answer({ method, path, query, body }: MockRequest): MockAnswer {
       return ok(system());
     case "tokens":
       return method === "POST"
-        ? ok({ id: 9, name: body["name"], prefix: "shoal_9f2cK1", scopes: body["scopes"], token: "shoal_9f2cK1vT8mQzYb4XrLw7HpNs3Dg6Jd", created_at: ago(0), expires_at: body["expires_at"], last_used_at: null }, 201)
+        ? ok({ id: 9, name: body["name"], prefix: "shoal_9f2cK1", scopes: body["scopes"] ?? [], token: "shoal_9f2cK1vT8mQzYb4XrLw7HpNs3Dg6Jd", created_at: ago(0), expires_at: body["expires_at"], last_used_at: null }, 201)
         : list(tokens);
     case "sessions":
       return list(sessions);

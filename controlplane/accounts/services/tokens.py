@@ -21,7 +21,7 @@ def token_create(
     user: User,
     name: str,
     actor: str,
-    scopes: Sequence[str] = (),
+    scopes: Sequence[str] | None = None,
     expires_at: datetime | None = None,
 ) -> tuple[ApiToken, str]:
     """The row, and the clear token, which is shown once and never kept.
@@ -35,7 +35,7 @@ def token_create(
         name=name,
         prefix=clear[:PREFIX_CHARS],
         token_hash=token_hash(clear),
-        scopes=sorted(set(scopes)),
+        scopes=sorted(set(scopes or ())),
         expires_at=expires_at,
     )
     events.record(

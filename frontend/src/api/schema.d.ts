@@ -4091,8 +4091,8 @@ export interface components {
          */
         TokenInputRequest: {
             name: string;
-            /** @description Empty: all that its user may do */
-            scopes?: components["schemas"]["ScopesEnum"][];
+            /** @description Null, or left out: all that its user may do */
+            scopes?: ("read" | "invoke" | "keys" | "deploy" | "operate" | "code:upload" | "administer")[] | null;
             /**
              * Format: date-time
              * @description Null: until it is revoked

@@ -25,8 +25,8 @@ export const tokensQuery = () =>
   queryOptions({ queryKey: keys.tokens, queryFn: ({ signal }) => getAll<ApiToken>(apiPath("tokens"), { signal }) });
 export interface NewToken {
   name: string;
-  /** Empty: all that one may do oneself. */
-  scopes: Scope[];
+  /** Null: all that one may do oneself. An empty list is refused. */
+  scopes: Scope[] | null;
   /** ISO time; null: until it is revoked. */
   expires_at: string | null;
 }

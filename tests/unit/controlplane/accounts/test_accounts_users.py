@@ -262,10 +262,23 @@ def test_a_token_has_scopes_and_an_end(api: APIClient) -> None:
     assert "account" in refused.json()["detail"]
 
 
+@pytest.mark.parametrize("body", [{"name": "x"}, {"name": "x", "scopes": None}])
+def test_a_token_without_scopes_may_do_what_its_user_may(
+    api: APIClient, body: dict[str, Any]
+) -> None:
+    made = api.post("/api/v1/tokens", body, format="json").json()
+    assert made["scopes"] == []
+    session = bearer(made["token"]).get("/api/v1/session").json()
+    assert (
+        session["user"]["permissions"] == api.get("/api/v1/session").json()["user"]["permissions"]
+    )
+
+
 @pytest.mark.parametrize(
     ("body", "field"),
     [
         ({"name": "x", "scopes": ["everything"]}, "scopes.0"),
+        ({"name": "x", "scopes": []}, "scopes"),
         ({"name": "x", "scopes": ["account"]}, "scopes.0"),
         ({"name": "x", "expires_at": "2001-01-01T00:00:00Z"}, "expires_at"),
         ({"name": "x", "expires_at": "2999-01-01T00:00:00Z"}, "expires_at"),

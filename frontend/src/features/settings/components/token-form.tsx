@@ -25,7 +25,7 @@ export function TokenForm() {
   const held = session.data?.user?.permissions ?? [];
   const body = (): NewToken => ({
     name: name.trim(),
-    scopes: limited ? scopes : [],
+    scopes: limited ? scopes : null,
     expires_at: expiryOf(days, Date.now()),
   });
   const create = useMutation({
