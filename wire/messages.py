@@ -149,6 +149,7 @@ class NodeInfo:
     gpus: tuple[GpuInfo, ...] = ()
     labels: dict[str, str] = field(default_factory=dict)
     disk_pressure: bool = False  # so full that the node should take nothing more
+    shm_total_bytes: int | None = None  # size of /dev/shm; None: it does not say
     heartbeat_interval_s: float = 5.0  # at which it reports; silence is measured by it
 
 

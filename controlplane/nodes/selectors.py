@@ -2,6 +2,8 @@
 
 import hmac
 from datetime import datetime
+from functools import cache
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -21,6 +23,7 @@ from controlplane.nodes.types import (
     certificate_fingerprint,
     credential_node_id,
     liveness,
+    out_of_reach,
     secret_hash,
 )
 from wire.messages import WIRE_VERSION
@@ -125,7 +128,22 @@ def node_conditions(node: Node) -> list[Condition]:
         )
     if node.info.get("disk_pressure"):
         found.append(Condition("DiskPressure", "Its disk is full: it takes no new replicas."))
+    where, machine = node.info.get("address", ""), node.info.get("boot_id", "")
+    if out_of_reach(where, machine, machine_boot_id()):
+        told = (
+            f"It is another machine, and says that gateways reach its replicas at "
+            f"{where}, which is each machine itself. Set SHOAL_NODE_ADDRESS there, "
+            "or remove the setting, and start its agent again."
+        )
+        found.append(Condition("AddressUnreachable", told))
     return found
+
+
+@cache
+def machine_boot_id() -> str:
+    """Of the machine that we run on; empty where the system does not tell."""
+    file = Path("/proc/sys/kernel/random/boot_id")
+    return file.read_text().strip() if file.exists() else ""
 
 
 def node_list_behind() -> QuerySet[Node]:

@@ -256,6 +256,7 @@ export const nodes: NodeItem[] = ["node-a1", "node-a2"].map((name, index) => ({
     cache_idle_bytes: 1.2 * 2 ** 30,
     cache_quota_bytes: index === 0 ? 20 * 2 ** 30 : 0,
     disk_pressure: false,
+    shm_total_bytes: 8 * 2 ** 30,
     backends: ["onnxruntime"],
     gpus: [0, 1, 2, 3].slice(0, 4 - index * 3).map((gpu) => ({
       index: gpu,

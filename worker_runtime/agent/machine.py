@@ -67,12 +67,18 @@ class Machine:
             disk_total_bytes=disk.total,
             disk_free_bytes=disk.free,
             disk_pressure=disk.free < RESERVE_BYTES,
+            shm_total_bytes=shm_bytes(),
             cache_bytes=sum(blob.size for blob in self._cache),
             cache_idle_bytes=sum(blob.size for blob in self._cache if not blob.in_use),
             cache_quota_bytes=self._cache_quota_bytes,
             backends=self._backends,
             gpus=self._gpus,
         )
+
+
+def shm_bytes(folder: Path = Path("/dev/shm")) -> int | None:  # noqa: S108 - only its size is read
+    """How much clients and models of this machine can share; None where there is no such thing."""
+    return shutil.disk_usage(folder).total if folder.is_dir() else None
 
 
 def backends() -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from worker_runtime.agent.strain import LIMIT, WINDOW_S, StrainRule
 
 DEFAULT_URL = "http://127.0.0.1:8080"
 LOOPBACK = "127.0.0.1"
+AUTO = "auto"
 
 
 class SettingsError(ValueError):
@@ -42,7 +43,7 @@ def load() -> AgentSettings:
         "SHOAL_PUBLIC_URL", DEFAULT_URL
     )
     home = Path(os.environ.get("SHOAL_HOME", ".shoal")).expanduser().resolve()
-    address = _address(os.environ.get("SHOAL_NODE_ADDRESS", LOOPBACK), control_url)
+    address = _address(os.environ.get("SHOAL_NODE_ADDRESS") or AUTO, control_url)
     return AgentSettings(
         control_url=control_url.rstrip("/"),
         home=home,
@@ -71,8 +72,9 @@ def _join_token(home: Path) -> str:
 
 
 def _address(text: str, control_url: str) -> str:
-    """`auto` is the address from which this machine reaches the control plane."""
-    if text != "auto":
+    """`auto` is the address from which this machine reaches the control plane: loopback where both
+    are one machine. Raises SettingsError where there is no route to it."""
+    if text != AUTO:
         return text
     parts = urlsplit(control_url)
     try:
@@ -82,7 +84,8 @@ def _address(text: str, control_url: str) -> str:
             return str(probe.getsockname()[0])
     except OSError as error:
         raise SettingsError(
-            f"SHOAL_NODE_ADDRESS=auto: no route to {control_url}: {error}. Set the address itself."
+            f"SHOAL_NODE_ADDRESS=auto: no route to {control_url}: {error}. "
+            "Set it to the address at which gateways reach this machine."
         ) from error
 
 

@@ -52,6 +52,9 @@ class NodeInfoSerializer(Fields):
         default=0, help_text="0: only the disk limits the cache"
     )
     disk_pressure = serializers.BooleanField(default=False)
+    shm_total_bytes = serializers.IntegerField(
+        default=None, allow_null=True, help_text="of shared memory; null: the node does not say"
+    )
     backends = serializers.ListField(child=serializers.CharField(), default=list)
     gpus = GpuSerializer(many=True, default=list)
     labels = serializers.DictField(child=serializers.CharField(), default=dict)
@@ -85,7 +88,9 @@ class LivenessRuleSerializer(Fields):
 class ConditionSerializer(Fields):
     """Something odd about a node that works nevertheless."""
 
-    code = serializers.ChoiceField(choices=["ClockSkew", "VersionSkew", "DiskPressure"])
+    code = serializers.ChoiceField(
+        choices=["ClockSkew", "VersionSkew", "DiskPressure", "AddressUnreachable"]
+    )
     message = serializers.CharField()
 
 

@@ -1785,9 +1785,10 @@ export interface components {
          * @description * `ClockSkew` - ClockSkew
          *     * `VersionSkew` - VersionSkew
          *     * `DiskPressure` - DiskPressure
+         *     * `AddressUnreachable` - AddressUnreachable
          * @enum {string}
          */
-        CodeEnum: "ClockSkew" | "VersionSkew" | "DiskPressure";
+        CodeEnum: "ClockSkew" | "VersionSkew" | "DiskPressure" | "AddressUnreachable";
         CodeReason: {
             file: string;
             kind: components["schemas"]["CodeReasonKindEnum"];
@@ -3148,6 +3149,8 @@ export interface components {
             cache_quota_bytes?: number;
             /** @default false */
             disk_pressure?: boolean;
+            /** @description of shared memory; null: the node does not say */
+            shm_total_bytes?: number | null;
             backends?: string[];
             gpus?: components["schemas"]["Gpu"][];
             labels?: {

@@ -19,7 +19,7 @@ const node = (info: Partial<NodeItem["info"]> = {}, state: NodeItem["state"] = "
   replicas: [],
   info: {
     agent_version: "0.1.0", wire_version: 1, boot_id: "b", address: "10.0.0.1", cpu_count: 4, cpu_utilization: 0, memory_total_bytes: 16 * GIB,
-    memory_used_bytes: 2 * GIB, disk_total_bytes: 100 * GIB, disk_free_bytes: 50 * GIB, cache_bytes: 0, cache_idle_bytes: 0, cache_quota_bytes: 0, disk_pressure: false,
+    memory_used_bytes: 2 * GIB, disk_total_bytes: 100 * GIB, disk_free_bytes: 50 * GIB, cache_bytes: 0, cache_idle_bytes: 0, cache_quota_bytes: 0, disk_pressure: false, shm_total_bytes: GIB,
     backends: ["onnxruntime"], gpus: [{ index: 0, uuid: "g", name: "T4", memory_total_bytes: 1, memory_used_bytes: 0, utilization: 0, temperature_c: null, power_w: null, power_limit_w: null, driver_version: "" }], labels: {},
     ...info,
   },
@@ -36,7 +36,7 @@ describe("the checklist of a join", () => {
     expect(states(preflight(token("gpu-a1"), node({}, "offline"), "0.1.0", "pinned"))).toMatchObject({ joined: "done", reports: "waiting" }));
   it("is done when all is well", () => {
     const checks = preflight(token("gpu-a1"), node(), "0.1.0", "pinned");
-    expect(states(checks)).toEqual({ trust: "done", joined: "done", reports: "done", version: "done", backends: "done", gpus: "done", disk: "done", memory: "done" });
+    expect(states(checks)).toEqual({ trust: "done", joined: "done", reports: "done", address: "done", clock: "done", version: "done", backends: "done", gpus: "done", disk: "done", memory: "done", shm: "done" });
     expect(isReady(checks)).toBe(true);
   });
   it.each([
@@ -46,11 +46,21 @@ describe("the checklist of a join", () => {
     ["disk", { disk_free_bytes: GIB }, "warning"],
     ["disk", { disk_pressure: true }, "warning"],
     ["memory", { memory_used_bytes: 15.5 * GIB }, "warning"],
+    ["shm", { shm_total_bytes: 64 * 2 ** 20 }, "warning"],
   ] as const)("says what to do about %s", (id, info, state) => {
     const found = preflight(token("gpu-a1"), node(info as Partial<NodeItem["info"]>), "0.1.0", "pinned").find((check) => check.id === id);
     expect(found?.state).toBe(state);
     expect(found?.fix).toBeTruthy();
   });
+  it.each([
+    ["clock", "ClockSkew", "warning"],
+    ["address", "AddressUnreachable", "failed"],
+  ] as const)("hands on what the server found odd about the %s", (id, code, state) => {
+    const odd = { ...node(), conditions: [{ code, message: "do this" }] };
+    expect(preflight(token("gpu-a1"), odd, "0.1.0", "pinned").find((check) => check.id === id)).toMatchObject({ state, fix: "do this" });
+  });
+  it("does not ask for shared memory where a node says nothing of it", () =>
+    expect(states(preflight(token("gpu-a1"), node({ shm_total_bytes: null }), "0.1.0", "pinned"))).not.toHaveProperty("shm"));
   it.each([
     ["pinned", null, "waiting", "by the fingerprint"],
     ["pinned", "gpu-a1", "done", "before it sent the token"],

@@ -67,6 +67,36 @@ function room(node: NodeItem): Check[] {
   ];
 }
 
+/** What clients and models of one machine share; a container has 64 MiB where nobody asked for more. */
+const LITTLE_SHM = 256 * 2 ** 20;
+
+function shared(node: NodeItem): Check[] {
+  const size = node.info.shm_total_bytes;
+  if (size === null || size === undefined) return [];
+  const short = size < LITTLE_SHM;
+  return [
+    {
+      id: "shm",
+      label: `${bytes(size)} of shared memory`,
+      state: short ? "warning" : "done",
+      ...(short ? { fix: "Enough unless clients on the node pass tensors through shared memory; then start its container with --shm-size=1g." } : {}),
+    },
+  ];
+}
+
+const told = (node: NodeItem, code: NodeItem["conditions"][number]["code"]) => node.conditions.find((condition) => condition.code === code)?.message;
+
+function clock(node: NodeItem): Check {
+  const fix = told(node, "ClockSkew");
+  return fix ? { id: "clock", label: "Its clock differs", state: "warning", fix } : { id: "clock", label: "Its clock agrees with this server's", state: "done" };
+}
+
+function address(node: NodeItem): Check {
+  const fix = told(node, "AddressUnreachable");
+  const where = `Gateways find its replicas at ${node.info.address}`;
+  return fix ? { id: "address", label: where, state: "failed", fix } : { id: "address", label: where, state: "done" };
+}
+
 export type Trust = JoinTokenMade["trust"];
 
 /** Whether the agent knew who it talked to before it sent its token. */
@@ -94,7 +124,7 @@ export function preflight(token: JoinToken, node: NodeItem | null, version: stri
     verified(trust, joined !== null),
     joined ? { id: "joined", label: `${joined} has joined`, state: "done" } : { id: "joined", label: "Waiting for the node to join", state: "waiting" },
     node?.state === "online"
-      ? { id: "reports", label: `Reports every ${node.rule.interval_s} s from ${node.info.address}`, state: "done" }
+      ? { id: "reports", label: `Reports every ${node.rule.interval_s} s`, state: "done" }
       : { id: "reports", label: "It reports", state: "waiting" },
   ];
   if (!node || node.state !== "online") {
@@ -105,7 +135,7 @@ export function preflight(token: JoinToken, node: NodeItem | null, version: stri
       { id: "disk", label: "Room for models", state: "waiting" },
     ];
   }
-  return [...head, versions(node, version), backends(node), gpus(node), ...room(node)];
+  return [...head, address(node), clock(node), versions(node, version), backends(node), gpus(node), ...room(node), ...shared(node)];
 }
 
 export const isReady = (checks: readonly Check[]): boolean => checks.every(({ state }) => state === "done" || state === "warning");

@@ -140,9 +140,19 @@ def test_how_slow_we_are_is_a_mean_that_forgets() -> None:
         ({"agent_version": "0.0.1"}, ["VersionSkew"]),
         ({"wire_version": 2}, ["VersionSkew"]),
         ({"disk_pressure": True, "clock_skew_s": 9}, ["ClockSkew", "DiskPressure"]),
+        ({"address": "127.0.0.1", "boot_id": "another"}, ["AddressUnreachable"]),
+        ({"address": "localhost", "boot_id": "another"}, ["AddressUnreachable"]),
+        ({"address": "::1", "boot_id": "another"}, ["AddressUnreachable"]),
+        ({"address": "127.0.0.1", "boot_id": "ours"}, []),
+        ({"address": "127.0.0.1", "boot_id": ""}, []),
+        ({"address": "10.0.0.7", "boot_id": "another"}, []),
+        ({"address": "gpu-a1.example", "boot_id": "another"}, []),
     ],
 )
-def test_what_is_odd_about_a_node(info: dict[str, object], codes: list[str]) -> None:
+def test_what_is_odd_about_a_node(
+    info: dict[str, object], codes: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(selectors, "machine_boot_id", lambda: "ours")
     node = Node(name="n", info={"agent_version": settings.SHOAL_VERSION, **info})
     assert [condition.code for condition in node_conditions(node)] == codes
 

@@ -1,0 +1,45 @@
+"""What the environment means to a node's agent."""
+
+from pathlib import Path
+
+import pytest
+
+from worker_runtime.agent import machine, settings
+
+
+@pytest.fixture
+def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatch:
+    for name in ("SHOAL_NODE_ADDRESS", "SHOAL_CONTROL_URL", "SHOAL_PUBLIC_URL", "SHOAL_JOIN_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("SHOAL_HOME", str(tmp_path))
+    return monkeypatch
+
+
+@pytest.mark.parametrize("told", [None, "", "auto"])
+def test_beside_its_control_plane_a_node_stays_on_loopback(
+    environment: pytest.MonkeyPatch, told: str | None
+) -> None:
+    environment.setenv("SHOAL_CONTROL_URL", "http://127.0.0.1:8080")
+    if told is not None:
+        environment.setenv("SHOAL_NODE_ADDRESS", told)
+    found = settings.load()
+    assert (found.address, found.bind) == ("127.0.0.1", "127.0.0.1")
+
+
+def test_an_address_that_is_told_is_taken(environment: pytest.MonkeyPatch) -> None:
+    environment.setenv("SHOAL_NODE_ADDRESS", "10.1.2.3")
+    found = settings.load()
+    assert (found.address, found.bind) == ("10.1.2.3", "0.0.0.0")
+
+
+def test_a_control_plane_that_cannot_be_found_is_an_error_that_helps(
+    environment: pytest.MonkeyPatch,
+) -> None:
+    environment.setenv("SHOAL_CONTROL_URL", "http://no-such-host.invalid:8080")
+    with pytest.raises(settings.SettingsError, match=r"no route to http://no-such-host\.invalid"):
+        settings.load()
+
+
+def test_shared_memory_is_measured_where_there_is_any(tmp_path: Path) -> None:
+    assert machine.shm_bytes(tmp_path / "none") is None
+    assert (machine.shm_bytes(tmp_path) or 0) > 0
