@@ -9,6 +9,7 @@ from rest_framework.test import APIClient
 from controlplane.deployments.selectors import routing_view
 from controlplane.deployments.services import gateway_confirmed
 from controlplane.nodes.models import Node
+from controlplane.nodes.selectors import machine_boot_id
 from controlplane.nodes.services import join_token_create
 from wire import codec
 from wire.messages import (
@@ -33,7 +34,7 @@ class SimulatedNode:
         self.info = NodeInfo(
             name=name,
             agent_version="test",
-            boot_id=f"boot-{name}",
+            boot_id=machine_boot_id(),  # of this machine, so that loopback is a true address
             backends=("onnxruntime",),
             disk_total_bytes=10**12,
             disk_free_bytes=10**11,
