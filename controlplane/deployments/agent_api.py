@@ -1,8 +1,11 @@
-"""The doors for node agents: what to run, what runs, and the bytes for it."""
+"""The doors for node agents: what to run, what runs, what it measures and logs, and the bytes."""
 
+import dataclasses
+import logging
+from collections.abc import Iterable
 from functools import partial
 
-from django.http import HttpResponse, HttpResponseBase
+from django.http import HttpResponse, HttpResponseBase, JsonResponse
 from django.utils import timezone
 from rest_framework.request import Request
 
@@ -10,10 +13,25 @@ from controlplane.core.errors import NotFound
 from controlplane.core.sending import bytes_response
 from controlplane.deployments import services
 from controlplane.deployments.selectors.desired import desired_state, node_may_read
+from controlplane.deployments.selectors.ownership import Claim, claims_upheld
+from controlplane.metrics.selectors import sample_interval_s
+from controlplane.metrics.services import logs_ingest, samples_ingest
 from controlplane.nodes import slowness
 from controlplane.nodes.auth import NodeDoor, caller, message, reply
+from controlplane.nodes.models import Node
+from controlplane.nodes.selectors import cadence_now, clock_skew_s
 from controlplane.registry.stores import blob_store
-from wire.messages import NodeReport
+from wire.messages import (
+    LogBatch,
+    LogEntry,
+    NodeReport,
+    ReplicaSample,
+    ReportReply,
+    SampleBatch,
+)
+
+logger = logging.getLogger(__name__)
+NAMED = 5  # of the foreign replicas in a warning
 
 
 class DesiredDoor(NodeDoor):
@@ -27,6 +45,61 @@ class ReportDoor(NodeDoor):
         with slowness.reports.running():
             told = services.node_report(node=caller(request), report=report, now=timezone.now())
         return reply(told)
+
+
+class SamplesDoor(NodeDoor):
+    def post(self, request: Request) -> HttpResponse:
+        node = caller(request)
+        batch = message(SampleBatch, request)
+        own = _own(node, batch.samples, "samples")
+        batch = dataclasses.replace(
+            batch, samples=tuple(sample for sample in batch.samples if _claim(sample) in own)
+        )
+        samples_ingest(node_id=node.id, node=node.name, batch=batch, ahead_s=clock_skew_s(node))
+        endpoints = {sample.endpoint for sample in batch.samples}
+        pace = cadence_now()
+        return reply(
+            ReportReply(
+                desired_generation=node.desired_generation,
+                sample_interval_s=pace.sampling_s(sample_interval_s(endpoints)),
+                poll_interval_s=pace.poll_s,
+                heartbeat_interval_s=pace.report_s,
+            )
+        )
+
+
+class LogsDoor(NodeDoor):
+    def post(self, request: Request) -> HttpResponse:
+        node = caller(request)
+        batch = message(LogBatch, request)
+        own = _own(node, batch.entries, "log lines")
+        entries = tuple(entry for entry in batch.entries if _claim(entry) in own)
+        logs_ingest(LogBatch(entries), ahead_s=clock_skew_s(node))
+        return JsonResponse({})
+
+
+def _claim(said: LogEntry | ReplicaSample) -> Claim:
+    return said.replica_id, said.endpoint, said.deployment
+
+
+def _own(node: Node, said: Iterable[LogEntry | ReplicaSample], what: str) -> set[Claim]:
+    """What is of this node's own replicas. The rest is left out, with a warning.
+
+    Not refused: an agent would send the same batch for ever, and its own lines with it.
+    """
+    claims = {_claim(one) for one in said}
+    own = claims_upheld(node, claims) if claims else set()
+    if foreign := sorted(claims - own):
+        logger.warning(
+            "Node %s sent %s of %d replica(s) that are not its own; left out: %s",
+            node.name,
+            what,
+            len(foreign),
+            ", ".join(
+                f"{key!r} ({endpoint!r}, {name!r})" for key, endpoint, name in foreign[:NAMED]
+            ),
+        )
+    return own
 
 
 class BlobDoor(NodeDoor):

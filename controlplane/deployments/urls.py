@@ -98,5 +98,7 @@ urlpatterns = [
 agent_urlpatterns = [
     path("desired", agent_api.DesiredDoor.as_view()),
     path("report", agent_api.ReportDoor.as_view()),
+    path("samples", agent_api.SamplesDoor.as_view()),
+    path("logs", agent_api.LogsDoor.as_view()),
     re_path(r"^blobs/(?P<sha256>[0-9a-f]{64})$", agent_api.BlobDoor.as_view()),
 ]

@@ -1,13 +1,8 @@
-"""Routes below /api/v1/ and /agent/v1/. The series and logs of an endpoint are shown by
-``deployments``, which knows whether there is one."""
+"""Routes below /api/v1/. What nodes measure and log comes in through ``deployments``, which knows
+whose replica it is; the series and logs of an endpoint are shown there, too."""
 
 from django.urls import path
 
-from controlplane.metrics import agent_api, api
+from controlplane.metrics import api
 
 urlpatterns = [path("metrics/query", api.QueryView.as_view())]
-
-agent_urlpatterns = [
-    path("samples", agent_api.SamplesDoor.as_view()),
-    path("logs", agent_api.LogsDoor.as_view()),
-]

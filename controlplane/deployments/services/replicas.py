@@ -215,5 +215,5 @@ def _record(
         subject=f"endpoint/{deployment.endpoint.name}",
         message=message,
         severity=severity,
-        data={"deployment": deployment.name, "replica": replica.id},
+        data={"deployment": deployment.name, "replica": replica.id, "node": replica.node_id},
     )

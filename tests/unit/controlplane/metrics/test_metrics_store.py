@@ -10,6 +10,7 @@ from controlplane.metrics import selectors, services
 from controlplane.metrics.models import LogLine, ReplicaSample, Watch
 from controlplane.metrics.services import keeping
 from controlplane.metrics.types import KEEP_SAMPLES_S
+from tests.support.placed_replicas import replica_place
 from tests.support.simulated_node import SimulatedNode
 from wire import codec
 from wire.messages import (
@@ -27,6 +28,13 @@ from wire.messages import ReplicaSample as WireSample
 pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
 
 
+def placed() -> SimulatedNode:
+    """A node with the replica r0."""
+    node = SimulatedNode()
+    replica_place(node.row())
+    return node
+
+
 def line(seq: int, text: str = "hello") -> LogEntry:
     return LogEntry("r0", "digits", "blue", float(seq), "inference-server", text, seq)
 
@@ -37,7 +45,7 @@ def counted(at: float, requests: float) -> WireSample:
 
 
 def test_samples_of_nodes_and_gateways_become_series() -> None:
-    node = SimulatedNode()
+    node = placed()
     now = time.time()
     batch = SampleBatch(samples=(counted(now - 3, 10), counted(now - 1, 50)), node=node.info)
     assert node.post("samples", batch).status_code == 200
@@ -67,7 +75,7 @@ def test_a_snapshot_has_the_columns_of_the_ticks_that_follow() -> None:
     """Batches that were executed before the ticks' window, and within the snapshot's."""
     now = time.time()
     samples = [counted(now - ago, requests) for ago, requests in ((200, 10), (150, 50), (1, 50))]
-    assert SimulatedNode().post("samples", SampleBatch(samples=tuple(samples))).status_code == 200
+    assert placed().post("samples", SampleBatch(samples=tuple(samples))).status_code == 200
     assert selectors.live_series("digits", 300).keys == selectors.live_keys("digits")
 
 
@@ -76,7 +84,7 @@ def test_a_long_range_has_few_points() -> None:
 
 
 def test_watching_an_endpoint_makes_agents_sample_faster() -> None:
-    node = SimulatedNode()
+    node = placed()
 
     def interval() -> float:
         answer = node.post("samples", SampleBatch(samples=(counted(1.0, 1),)))
@@ -93,7 +101,7 @@ def test_watching_an_endpoint_makes_agents_sample_faster() -> None:
 
 
 def test_log_lines_come_once_and_in_order() -> None:
-    node = SimulatedNode()
+    node = placed()
     entries = (line(1, "one"), line(2, "nul\x00byte"))
     node.post("logs", LogBatch(entries))
     assert node.post("logs", LogBatch((*entries, line(3, "three")))).status_code == 200
@@ -109,7 +117,7 @@ def test_log_lines_come_once_and_in_order() -> None:
 
 @pytest.mark.parametrize("ahead_s", [-120, 120])
 def test_what_comes_from_a_wrong_clock_is_dated_by_ours(ahead_s: float) -> None:
-    node = SimulatedNode()
+    node = placed()
     now = time.time()
     theirs = now + ahead_s
     node.post("report", NodeReport(node.info, 0, sent_at=theirs))
@@ -122,7 +130,7 @@ def test_what_comes_from_a_wrong_clock_is_dated_by_ours(ahead_s: float) -> None:
 
 
 def test_nothing_is_dated_in_the_future() -> None:
-    node = SimulatedNode()
+    node = placed()
     far = time.time() + 1e9
     node.post("samples", SampleBatch((counted(far, 10),)))
     node.post("logs", LogBatch((replace(line(1), at=far),)))
