@@ -6,7 +6,7 @@ from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 
 from controlplane.accounts.models import ApiToken, User
-from controlplane.accounts.policy import Permission, allows, lowest_role
+from controlplane.accounts.policy import Permission, Role, allows, lowest_role
 from controlplane.core.errors import Forbidden
 
 
@@ -46,8 +46,9 @@ class RolePermission(BasePermission):
                 extra={"needed_permission": needed},
             )
         role = lowest_role(needed)
+        wanted = role if role == Role.ADMIN else f"{role} or a higher one"
         raise Forbidden(
-            f"This needs the role {role} or a higher one; {user.username} is {user.role}.",
+            f"This needs the role {wanted}; {user.username} is {user.role}.",
             hints=("An administrator can change roles under Settings, Users.",),
             extra={"needed_permission": needed, "needed_role": role},
         )

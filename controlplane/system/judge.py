@@ -57,6 +57,10 @@ def span(seconds: float) -> str:
     return f"{seconds / 86_400:.0f} days"
 
 
+def answers_in(ms: float) -> str:
+    return "answers in under 0.1 ms" if ms < 0.1 else f"answers in {ms:.1f} ms"
+
+
 def database(name: str, look: DatabaseLook) -> Part:
     if look.error:
         return Part(
@@ -69,7 +73,7 @@ def database(name: str, look: DatabaseLook) -> Part:
         *((Fact("size", size(look.bytes)),) if look.bytes is not None else ()),
     )
     state = State.WARNING if slow else State.OK
-    return Part("database", name, state, f"answers in {look.ms:.1f} ms", facts=facts)
+    return Part("database", name, state, answers_in(look.ms), facts=facts)
 
 
 def broker(look: BrokerLook) -> Part:
@@ -85,7 +89,7 @@ def broker(look: BrokerLook) -> Part:
         Fact("running for", span(look.uptime_s)),
     )
     state = State.WARNING if look.ms > SLOW_MS else State.OK
-    return Part("broker", "Redis", state, f"answers in {look.ms:.1f} ms", facts=facts)
+    return Part("broker", "Redis", state, answers_in(look.ms), facts=facts)
 
 
 def worker(queue: str, pulse: PulseSeen | None, depth: int | None) -> Part:

@@ -37,7 +37,7 @@ def test_the_newest_is_meant_unless_said(installed: FakeServer, capsys: Capture)
 
 
 def test_who_may_not_is_told_who_may(installed: FakeServer, capsys: Capture) -> None:
-    refusal = problem(403, "Forbidden", "This needs the role admin or a higher one.")
+    refusal = problem(403, "Forbidden", "This needs the role admin; vera is viewer.")
     installed.fail_next("POST /models/m/versions/latest/approve", lambda _: refusal)
     assert main(["model", "approve", "--name", "m"]) == 1
     assert "role admin" in capsys.readouterr().err

@@ -252,3 +252,8 @@ def test_a_refusal_names_the_role_that_is_needed(viewer_api: APIClient) -> None:
     assert (problem["status"], problem["code"]) == (403, "Forbidden")
     assert problem["detail"] == "This needs the role operator or a higher one; vera is viewer."
     assert (problem["needed_role"], problem["needed_permission"]) == ("operator", "operate")
+
+
+def test_no_role_is_promised_above_admin(viewer_api: APIClient) -> None:
+    problem = viewer_api.post("/api/v1/storage/collect").json()
+    assert problem["detail"] == "This needs the role admin; vera is viewer."

@@ -175,3 +175,17 @@ def test_the_authority_is_told_by_its_fingerprint(tmp_path: Path) -> None:
     part = judge.certificate(look, now)
     assert (part.state, part.facts[0].value) == (State.OK, look.fingerprint)
     assert judge.certificate(look, look.ends_at).state is State.WARNING
+
+
+@pytest.mark.parametrize(
+    ("ms", "told"),
+    [
+        (0.0, "answers in under 0.1 ms"),
+        (0.04, "answers in under 0.1 ms"),
+        (0.1, "answers in 0.1 ms"),
+        (12.34, "answers in 12.3 ms"),
+    ],
+)
+def test_nothing_answers_in_no_time(ms: float, told: str) -> None:
+    assert judge.database("Main", DatabaseLook("sqlite", ms=ms)).summary == told
+    assert judge.broker(BrokerLook(ms=ms, version="7")).summary == told
