@@ -53,6 +53,8 @@ class OperationInProgress(Conflict):
 class AsItIs(Conflict):
     """What is asked for is so already: a mistake, unless it just became so by superseding."""
 
+    tries = ("Nothing needs to be done; read the deployment to see what it runs.",)
+
 
 class OperationFinished(Conflict):
     code = "OperationFinished"
