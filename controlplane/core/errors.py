@@ -7,6 +7,7 @@ DomainError
 ├── PreconditionFailed  it is not any more what the caller has seen
 ├── Forbidden      the actor may not do this
 ├── PayloadTooLarge
+├── RangeUnsatisfiable  the file ends before the bytes asked for; ``extra["size"]`` is its size
 ├── Unauthenticated  the caller did not prove who they are
 ├── RateLimited      too many attempts; ``extra["retry_after_s"]`` says how long to wait
 └── Unavailable    a neighbour (broker, node, disk) cannot be used now
@@ -71,6 +72,14 @@ class PreconditionFailed(DomainError):
 class PayloadTooLarge(DomainError):
     code = "UploadTooLarge"
     tries = ("Send less at once.",)
+
+
+class RangeUnsatisfiable(DomainError):
+    code = "RangeUnsatisfiable"
+    tries = (
+        "The header Content-Range says how many bytes there are.",
+        "Leave Range out for the whole.",
+    )
 
 
 class Unavailable(DomainError):

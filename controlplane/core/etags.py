@@ -86,3 +86,10 @@ def if_none_match_check(request: Request, current: str | None) -> None:
             hints=("Leave `If-None-Match` out to change it.",),
             extra={"etag": current},
         )
+
+
+def has_seen(request: Request, current: str) -> bool:
+    """Whether a read may be answered with 304: the client has what is there now."""
+    wanted = request.headers.get("If-None-Match", "")
+    seen = [part.strip().removeprefix("W/") for part in wanted.split(",")]
+    return wanted.strip() == "*" or current.removeprefix("W/") in seen

@@ -31,6 +31,7 @@ STATUS: dict[type[errors.DomainError], HTTPStatus] = {
     errors.Conflict: HTTPStatus.CONFLICT,
     errors.PreconditionFailed: HTTPStatus.PRECONDITION_FAILED,
     errors.PayloadTooLarge: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    errors.RangeUnsatisfiable: HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE,
     errors.RateLimited: HTTPStatus.TOO_MANY_REQUESTS,
     errors.DiskFull: HTTPStatus.INSUFFICIENT_STORAGE,
     errors.Unavailable: HTTPStatus.SERVICE_UNAVAILABLE,
@@ -116,6 +117,8 @@ def domain_problem(error: errors.DomainError, instance: str) -> JsonResponse:
     )
     if isinstance(error, errors.RateLimited):
         response["Retry-After"] = str(error.extra.get("retry_after_s", 1))
+    if isinstance(error, errors.RangeUnsatisfiable):
+        response["Content-Range"] = f"bytes */{error.extra['size']}"
     if isinstance(error, errors.Unauthenticated):
         response["WWW-Authenticate"] = 'Bearer realm="shoal"'
     return response

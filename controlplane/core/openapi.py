@@ -60,6 +60,7 @@ WORDS: Final = {
     "412": "it was changed since it was read",
     "413": "the body is too large",
     "415": "the body is of another type than the one documented",
+    "416": "the file ends before the range that was asked for; `Content-Range` has its size",
     "422": "`IdempotencyKeyReused`: this key was used for another request",
     "503": "a neighbour cannot be reached now; nothing was changed",
 }
@@ -107,6 +108,8 @@ def _possible(method: str, operation: Schema) -> set[str]:
         found |= {"413", "415"}
     if method in WRITES:
         found |= {"409", "422"}
+    if "Range" in names:
+        found.add("416")
     if "If-Match" in names:
         found.add("412")
     return found

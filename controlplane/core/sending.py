@@ -5,8 +5,10 @@ import re
 from collections.abc import AsyncIterator, Callable
 from typing import BinaryIO, Final
 
-from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.http import HttpResponseBase, StreamingHttpResponse
 from django.utils.http import content_disposition_header
+
+from controlplane.core.errors import RangeUnsatisfiable
 
 OpenAt = Callable[[int], BinaryIO]
 PIECE_BYTES: Final = 2**20
@@ -43,11 +45,15 @@ async def pieces(open_at: OpenAt, first: int, count: int) -> AsyncIterator[bytes
 def bytes_response(
     size: int, open_at: OpenAt, range_header: str, *, filename: str = ""
 ) -> HttpResponseBase:
-    """200, 206 or 416; ``open_at`` gives the bytes from a place on. With a name it is for keeping,
-    not for showing."""
+    """200 or 206; ``open_at`` gives the bytes from a place on. With a name it is for keeping, not
+    for showing. Raises RangeUnsatisfiable."""
     span = byte_range(range_header, size)
     if span is None:
-        return HttpResponse(status=416, headers={"Content-Range": f"bytes */{size}"})
+        raise RangeUnsatisfiable(
+            f"Range {range_header!r} names no byte of this file: it has {size}.",
+            field="Range",
+            extra={"size": size},
+        )
     first, last = span
     count = last - first + 1
     partial = bool(RANGE.fullmatch(range_header.strip()))

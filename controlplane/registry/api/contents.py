@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from django.http import HttpResponseBase, StreamingHttpResponse
+from django.http import HttpResponseBase, HttpResponseNotModified, StreamingHttpResponse
 from django.utils import timezone
 from django.utils.http import content_disposition_header
 from drf_spectacular.types import OpenApiTypes
@@ -14,6 +14,7 @@ from rest_framework.views import APIView
 
 from controlplane.accounts.policy import Permission
 from controlplane.core.errors import Invalid
+from controlplane.core.etags import has_seen
 from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate_values
 from controlplane.core.requests import read_body, read_query
 from controlplane.core.sending import bytes_response
@@ -114,8 +115,16 @@ class FilesView(APIView):
 class FileView(APIView):
     @extend_schema(
         operation_id="model_versions_file",
-        parameters=[OpenApiParameter("Range", str, OpenApiParameter.HEADER)],
-        responses={(200, "application/octet-stream"): OpenApiTypes.BINARY},
+        parameters=[
+            OpenApiParameter("Range", str, OpenApiParameter.HEADER),
+            OpenApiParameter(
+                "If-None-Match", str, OpenApiParameter.HEADER, description="the `ETag` you have"
+            ),
+        ],
+        responses={
+            (200, "application/octet-stream"): OpenApiTypes.BINARY,
+            304: OpenApiResponse(description="it is what you have"),
+        },
     )
     def get(self, request: Request, name: str, version: str, path: str) -> HttpResponseBase:
         """One file, whole or from where a download broke off."""
@@ -124,6 +133,9 @@ class FileView(APIView):
         size = blob_store().size(entry["sha256"]) if entry else None
         if entry is None or size is None:
             raise FileMissing(f"{row} has no file {path}.")
+        tag = f'"{entry["sha256"]}"'
+        if has_seen(request, tag):
+            return HttpResponseNotModified(headers={"ETag": tag})
         begun = request.headers.get("Range", "bytes=0-").replace(" ", "").startswith("bytes=0-")
         if begun:  # the rest of a download that broke off is the same download
             versions.download_record(version=row, actor=request.user.get_username(), path=path)
@@ -133,7 +145,7 @@ class FileView(APIView):
             request.headers.get("Range", ""),
             filename=path.rpartition("/")[2],
         )
-        response["ETag"] = f'"{entry["sha256"]}"'
+        response["ETag"] = tag
         return response
 
 

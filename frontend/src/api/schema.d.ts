@@ -12583,6 +12583,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description the `ETag` you have */
+                "If-None-Match"?: string;
                 Range?: string;
             };
             path: {
@@ -12601,6 +12603,13 @@ export interface operations {
                 content: {
                     "application/octet-stream": string;
                 };
+            };
+            /** @description it is what you have */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description the input breaks a rule; `field` names it */
             400: {
@@ -12640,6 +12649,15 @@ export interface operations {
             };
             /** @description only JSON can be had here */
             406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description the file ends before the range that was asked for; `Content-Range` has its size */
+            416: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -335,6 +335,11 @@ async def test_a_node_fetches_its_blobs_in_parts_and_no_others() -> None:
     assert await body_of(part) == b"456789"
     beyond = await client.get(url, headers={**mine, "Range": "bytes=10-"})
     assert (beyond.status_code, beyond["Content-Range"]) == (416, "bytes */10")
+    assert beyond["Content-Type"] == "application/problem+json"
+    told = beyond.json()
+    assert (told["code"], told["field"], told["size"]) == ("RangeUnsatisfiable", "Range", 10)
+    assert told["hints"]
+    assert "bytes=10-" in told["detail"]
     theirs = {"Authorization": f"Bearer {stranger.identity.credential}"}
     assert (await client.get(url, headers=theirs)).status_code == 404
     assert (await client.get(url)).status_code == 401

@@ -164,6 +164,12 @@ async def test_a_version_as_a_zip_and_its_files(deployer: User) -> None:
     assert part.status_code == 206
     assert b"".join([piece async for piece in part.streaming_content]) == b"weights "
     assert part["ETag"] == f'"{hashlib.sha256(b"weights " * 8).hexdigest()}"'
+    url = f"{V1}/versions/1/files/digits/1/model.onnx"
+    for header, status in ((part["ETag"], 304), (f'"x", W/{part["ETag"]}', 304), ('"x"', 206)):
+        again = await async_api.get(
+            url, headers={**own, "If-None-Match": header, "Range": "bytes=8-15"}
+        )
+        assert (again.status_code, again["ETag"]) == (status, part["ETag"])
     missing = await async_api.get(f"{V1}/versions/1/files/../../etc/passwd", headers=own)
     assert missing.status_code == 404
     assert await Event.objects.filter(verb="model.downloaded").acount() == 1
