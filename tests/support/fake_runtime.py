@@ -1,6 +1,7 @@
 """Stands in for `python -m worker_runtime`: its ready-file contract and a few of its routes.
 
 Every model folder is a model. A model with a file `BROKEN` cannot be loaded, for the reason in it;
+where that begins with a number, so often only.
 one with a file `CRASH` ends the process when it is loaded.
 """
 
@@ -48,9 +49,21 @@ def say(text: str) -> None:
     sys.stdout.flush()
 
 
+def reason_of(file: Path) -> str:
+    """Why a model cannot be loaded this time; empty when it can."""
+    if not file.exists():
+        return ""
+    text = file.read_text()
+    times, _, reason = text.partition(" ")
+    if not times.isdecimal():
+        return text
+    file.write_text(f"{max(0, int(times) - 1)} {reason}")
+    return reason if int(times) else ""
+
+
 def handler(models: list[Path]) -> type[BaseHTTPRequestHandler]:
     names = [model.name for model in models]
-    broken = {m.name: (m / "BROKEN").read_text() for m in models if (m / "BROKEN").exists()}
+    broken = {m.name: reason for m in models if (reason := reason_of(m / "BROKEN"))}
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:

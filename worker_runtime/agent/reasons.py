@@ -1,5 +1,8 @@
 """Pure: what a runtime says of a model that it cannot load, as a code and what helps."""
 
+import re
+
+from wire.messages import Problem
 from worker_runtime.agent.failure import ReplicaFailed
 from worker_runtime.types.gpu_memory import gpu_memory_ran_out
 
@@ -13,6 +16,23 @@ GPU_FULL = (
     "Lower count in instance_group, or the largest batch; or quantise the model.",
     "Deploy to a node, or with an instance type, whose GPUs have more memory.",
 )
+# What a machine or a network says that may be well again a moment later. What a model or its
+# configuration lacks is not among them: that fails the same way each time.
+_PASSING = re.compile(
+    r"timed? ?out|timeout|temporar(?:y|ily)|try again later|too many open files"
+    r"|connection (?:refused|reset|aborted|error)|(?:resource|device or resource) busy"
+    r"|name or service not known|text file busy|stale file handle|input/output error",
+    re.IGNORECASE,
+)
+
+
+def may_pass(problem: Problem) -> bool:
+    """Whether the same load may well succeed a moment later.
+
+    By the runtime's reason alone: the lines of the log that follow it may speak of anything.
+    """
+    reason = problem.message + "\n" + problem.detail.partition("\n\n")[0]
+    return problem.code == "ModelLoadFailed" and bool(_PASSING.search(reason))
 
 
 def load_failed(model: str, reason: str) -> ReplicaFailed:

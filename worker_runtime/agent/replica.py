@@ -20,6 +20,7 @@ from worker_runtime.agent.launch import RUNTIME, RuntimeCrashed
 from worker_runtime.agent.logs import last_lines, masked
 from worker_runtime.agent.probe import Ports, RuntimeProbe, listening, read_ports
 from worker_runtime.agent.process import ProcessIdentity
+from worker_runtime.agent.reasons import may_pass
 from worker_runtime.agent.strain import Strain, StrainRule
 from worker_runtime.types.gpu_memory import gpu_bytes_wanted
 
@@ -28,6 +29,7 @@ logger = logging.getLogger(__name__)
 CRASH_LIMIT = 5
 CRASH_WINDOW_S = 600.0
 LIVE_INTERVAL_S = 5.0
+LOAD_RETRIES = 2  # of a load that failed for what may pass
 SILENCE_LIMIT_S = 60.0  # a runtime that has not answered for so long is killed and started again
 LONG_RUN_S = 60.0
 NO_PROCESS = {"pid": 0, "http_port": 0, "grpc_port": 0, "metrics_port": 0}
@@ -144,7 +146,7 @@ class ReplicaRunner:
             if self._process is None:
                 await self._provide()
             try:
-                await self._serve()
+                await self._serve_at_last()
             except ReplicaFailed as error:
                 if not await self._spoiled(error.problem):
                     raise
@@ -158,6 +160,22 @@ class ReplicaRunner:
             await self._fail(
                 Problem("AgentError", f"The node agent could not run this replica: {error}")
             )
+
+    async def _serve_at_last(self) -> None:
+        """Serve; a load that fails for what may pass is tried twice more. Raises ReplicaFailed."""
+        delays = Backoff(first_s=self._host.crash_delay_s, limit_s=60.0)
+        for tries_left in reversed(range(1 + LOAD_RETRIES)):
+            try:
+                await self._serve()  # ends by what it raises
+            except ReplicaFailed as error:
+                if not tries_left or not may_pass(error.problem):
+                    raise
+                delay = delays.next()
+                self.folder.note(f"{error.problem.message} Trying again in {delay:.1f} s")
+                await self._end_process()
+                self._set(state="starting", error=None, **NO_PROCESS)
+                self._journal()
+                await asyncio.sleep(delay)
 
     async def _spoiled(self, problem: Problem) -> bool:
         """Whether bytes that rotted in the cache may be why the model does not load."""

@@ -2,7 +2,8 @@
 
 import pytest
 
-from worker_runtime.agent.reasons import load_failed
+from wire.messages import Problem
+from worker_runtime.agent.reasons import load_failed, may_pass
 
 GPU_FULL = [
     "CUDA out of memory. Tried to allocate 20.00 GiB (GPU 0; 79.10 GiB total capacity)",
@@ -48,3 +49,27 @@ def test_all_else_is_a_model_that_does_not_load(reason: str) -> None:
     assert problem.hints == (
         "Correct the model or its configuration, then deploy the new version.",
     )
+
+
+@pytest.mark.parametrize(
+    ("reason", "passes"),
+    [
+        ("Connection reset by peer", True),
+        ("HTTPSConnectionPool: Read timed out", True),
+        ("[Errno 24] Too many open files: 'model.onnx'", True),
+        ("OSError: [Errno 16] Device or resource busy", True),
+        ("Temporary failure in name resolution", True),
+        ("the model's process ended.\nTraceback\nTimeoutError: no answer: timed out", True),
+        ("opset 99 is not supported", False),
+        ("unexpected datatype TYPE_INT8", False),
+        ("[Errno 2] No such file or directory: 'vocab.txt'", False),
+        ("no such vocabulary\n\nlog: a request timed out", False),
+        ("CUDA out of memory, timed out", False),  # another code: it is placed elsewhere
+    ],
+)
+def test_a_load_may_pass_by_its_own_reason_alone(reason: str, passes: bool) -> None:
+    assert may_pass(load_failed("m", reason).problem) is passes
+
+
+def test_only_loads_are_tried_again() -> None:
+    assert not may_pass(Problem("CrashLoop", "The runtime timed out", detail="timed out"))

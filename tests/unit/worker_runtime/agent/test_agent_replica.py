@@ -125,6 +125,26 @@ async def test_a_model_that_cannot_be_loaded_fails_with_reason_and_log(stage: St
     assert "opset 99" in seen.error.message
     assert "fake runtime starting" in seen.error.detail
     assert runner.process is None
+    assert "Trying again" not in stage.folder.agent_log.read_text(), "it fails the same way again"
+
+
+BUSY = "failed to open the weights: Connection reset by peer"
+
+
+async def test_a_load_that_fails_for_what_may_pass_is_tried_again(stage: Stage) -> None:
+    runner = stage.run(desired(marker="BROKEN", reason=f"2 {BUSY}"))
+    await until(runner, is_state("ready"))
+    assert runner.observed.error is None
+    assert runner.observed.restarts == 0, "no crash"
+    assert stage.folder.agent_log.read_text().count("Trying again in") == 2
+
+
+async def test_such_a_load_is_given_up_after_three_tries(stage: Stage) -> None:
+    runner = stage.run(desired(marker="BROKEN", reason=BUSY))
+    seen = await until(runner, is_state("failed"))
+    assert seen.error is not None
+    assert (seen.error.code, runner.process) == ("ModelLoadFailed", None)
+    assert stage.folder.agent_log.read_text().count("Trying again in") == 2
 
 
 GIB = 2**30
