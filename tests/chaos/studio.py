@@ -171,6 +171,17 @@ BROKEN = ECHO.replace(
     "    def initialize(self, args):\n"
     "        raise RuntimeError('no such vocabulary')\n\n    def execute",
 )
+# Refused twice what it fetches while it loads, then well.
+REFUSED_TWICE = ECHO.replace(
+    "    def execute",
+    "    def initialize(self, args):\n"
+    "        import pathlib\n"
+    "        tries = pathlib.Path(args['model_repository']) / 'tries'\n"
+    "        number = int(tries.read_text()) + 1 if tries.exists() else 1\n"
+    "        tries.write_text(str(number))\n"
+    "        if number < 3:\n"
+    "            raise ConnectionResetError('Connection reset by peer')\n\n    def execute",
+)
 # What PyTorch says when a GPU is full, in the place of a GPU: at load, or for one sort of request.
 GPU_FULL = "CUDA out of memory. Tried to allocate 20.00 GiB. GPU 0 has a total capacity of 79.1 GiB"
 TOO_LARGE_FOR_GPU = BROKEN.replace("no such vocabulary", GPU_FULL)

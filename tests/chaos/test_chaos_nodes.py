@@ -165,6 +165,7 @@ def test_a_runtime_that_keeps_dying(system: System, pair: dict[str, str], case: 
         load.more(40)
     (failed,) = (r for r in studio.replicas("crashing") if r["id"] == victim)
     assert failed["error"]["code"] == "CrashLoop"
+    assert max(delays[2:]) > min(delays[:2]), f"pauses grow: {delays}"
     assert load.lost == 0, load.explain()
     studio.delete("crashing")
     case.saw(f"CrashLoop after 5, Degraded; pauses grew to {max(delays):.1f} s")

@@ -16,6 +16,7 @@ from tests.chaos.studio import (
     ECHO,
     GPU_FULL,
     OUT_OF_GPU_MEMORY_AT_TIMES,
+    REFUSED_TWICE,
     SLOW_TO_LOAD,
     TOO_LARGE_FOR_GPU,
     python_model,
@@ -79,6 +80,35 @@ def test_the_disk_fills_up(system: System, small_disk: Path, case: Case) -> None
         system.remove_node("narrow")
 
 
+def test_blobs_that_nobody_uses_make_room(system: System, small_disk: Path, case: Case) -> None:
+    """Disk too full for one more model, but for what nobody uses."""
+    studio = system.studio
+    system.add_node("tight", home=small_disk)
+    try:
+        labels = system.label("tight", "tight")
+        cache = small_disk / "node" / "cache"
+        for name in ("leaving", "coming"):  # 28 MiB each, and 48 are left for models
+            content = python_model(name, ECHO, ballast=os.urandom(28 * MIB))
+            studio.register(name, content, f"{name}.zip")
+        studio.succeeded(studio.deploy("leaving", "leaving", node_labels=labels))
+        (old,) = heavy(cache)
+        studio.delete("leaving")
+        until(lambda: old.stat().st_nlink == 1, "nobody uses it")
+        studio.succeeded(studio.deploy("coming", "coming", node_labels=labels))
+        (new,) = heavy(cache)
+        assert new.name != old.name
+        case.saw("what nobody used was evicted, the model came and serves")
+    finally:
+        for name in ("leaving", "coming"):
+            studio.http.delete(f"/endpoints/{name}")
+        system.remove_node("tight")
+
+
+def heavy(cache: Path) -> list[Path]:
+    """Blobs of models with ballast."""
+    return [blob for blob in cache.glob("??/*") if blob.stat().st_size > MIB]
+
+
 def test_a_wrong_byte_at_the_source(system: System, pair: dict[str, str], case: Case) -> None:
     """Checksum mismatch: a byte of the stored model has changed."""
     studio = system.studio
@@ -95,6 +125,13 @@ def test_a_wrong_byte_at_the_source(system: System, pair: dict[str, str], case: 
     for name in ("n1", "n2"):
         cache = system.nodes[name].home / "node" / "cache"
         assert not (cache / file["sha256"][:2] / file["sha256"]).exists()
+    put_aside = [
+        blob
+        for name in ("n1", "n2")
+        for blob in (system.nodes[name].home / "node" / "cache" / "quarantine").iterdir()
+        if blob.name.startswith(file["sha256"])
+    ]
+    assert len(put_aside) == 2, "both fetches of it"
     _write(blob, good)
     studio.succeeded(studio.send("POST", f"/operations/{operation}/retry")["id"])
     studio.delete("rotten")
@@ -150,6 +187,21 @@ def test_a_bad_model(system: System, pair: dict[str, str], case: Case) -> None:
     for name in ("turning", "beside"):
         studio.delete(name)
     case.saw("ModelLoadFailed with the model's words; the old version served on")
+
+
+def test_a_load_that_fails_for_what_passes(
+    system: System, pair: dict[str, str], case: Case
+) -> None:
+    """Model that is refused what it fetches, twice, then loads."""
+    studio = system.studio
+    studio.register("patient", python_model("patient", REFUSED_TWICE), "patient.zip")
+    studio.succeeded(studio.deploy("patient", "patient", node_labels=pair))
+    (replica,) = studio.replicas("patient")
+    home = system.nodes[replica["node"]].home
+    (tries,) = (home / "node" / "replicas" / replica["id"]).rglob("tries")
+    assert (tries.read_text(), replica["restarts"]) == ("3", 0)
+    studio.delete("patient")
+    case.saw("tried twice more on its node, then it served; no restart is counted")
 
 
 @pytest.mark.quick
