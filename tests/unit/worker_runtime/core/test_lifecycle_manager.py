@@ -1,94 +1,26 @@
-"""Load, unload, poll and overrides against a real repository, without any front end."""
+"""Load, unload and overrides against a real repository, without any front end."""
 
 import asyncio
 import json
-import os
 import shutil
-from collections.abc import AsyncIterator, Callable
-from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from worker_runtime.core.lifecycle.survey import Surveyor
-from worker_runtime.core.loading import LoadingRules
+from tests.unit.worker_runtime.core.lifecycle_models import (
+    ENSEMBLE,
+    GROUP,
+    IDENTITY,
+    WRONG,
+    Make,
+    put,
+    settled,
+    states,
+)
 from worker_runtime.core.manager import Manager
 from worker_runtime.errors import Internal, InvalidArgument, LoadFailed, NotFound, Unavailable
-from worker_runtime.types.machine import Machine
 from worker_runtime.types.override import LoadOverride
-
-IDENTITY = """
-backend: "identity"
-input { name: "INPUT0" data_type: TYPE_FP32 dims: [ 4 ] }
-output { name: "OUTPUT0" data_type: TYPE_FP32 dims: [ 4 ] }
-"""
-GROUP = "instance_group { count: %d kind: KIND_CPU }\n"
-WRONG = IDENTITY.replace('"OUTPUT0"', '"OUT"')
-ENSEMBLE = """
-platform: "ensemble"
-input { name: "A" data_type: TYPE_FP32 dims: [ 4 ] }
-output { name: "B" data_type: TYPE_FP32 dims: [ 4 ] }
-ensemble_scheduling { step { model_name: "%s" model_version: -1
-  input_map { key: "INPUT0" value: "A" } output_map { key: "OUTPUT0" value: "B" } } }
-"""
-_TICKS = count(1)
-
-
-def put(root: Path, name: str, config: str = IDENTITY, versions: tuple[int, ...] = (1,)) -> Path:
-    """Write a model; every write has another time than the one before."""
-    path = root / name
-    for version in versions:
-        (path / str(version)).mkdir(parents=True, exist_ok=True)
-    path.mkdir(parents=True, exist_ok=True)
-    (path / "config.pbtxt").write_text(config)
-    stamp(path / "config.pbtxt")
-    return path
-
-
-def stamp(path: Path) -> None:
-    now = 1_000_000_000_000 + next(_TICKS)
-    os.utime(path, ns=(now, now))
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    (tmp_path / "models").mkdir()
-    return tmp_path / "models"
-
-
-Make = Callable[..., Manager]
-
-
-@pytest.fixture
-async def make(root: Path) -> AsyncIterator[Make]:
-    made: list[Manager] = []
-
-    def build(*more: Path, explicit: bool = True, **options: Any) -> Manager:
-        manager = Manager(
-            (root, *more), LoadingRules(Machine(cores=2)), explicit=explicit, **options
-        )
-        made.append(manager)
-        return manager
-
-    yield build
-    for manager in made:
-        await manager.close(5)
-
-
-def states(manager: Manager) -> dict[str, str]:
-    """``model/version: STATE reason`` of everything in the index."""
-    found = {}
-    for row in manager.index():
-        key = "/".join(filter(None, (row["name"], row.get("version", ""))))
-        found[key] = " ".join(filter(None, (row.get("state", ""), row.get("reason", ""))))
-    return found
-
-
-async def settled(manager: Manager) -> dict[str, str]:
-    while "UNLOADING" in str(states(manager)):
-        await asyncio.sleep(0.005)
-    return states(manager)
 
 
 async def test_explicit_mode_knows_only_what_it_is_told(root: Path, make: Make) -> None:
@@ -338,130 +270,6 @@ async def test_a_model_in_two_repositories_is_served_by_neither(
     with pytest.raises(Internal, match="failed to load 'm', failed to poll from"):
         await manager.load("m")
     assert manager.resolve("m").version == 2, "what serves goes on"
-
-
-async def test_polling_follows_the_disk(root: Path, tmp_path: Path, make: Make) -> None:
-    other = tmp_path / "other"
-    other.mkdir()
-    put(root, "a", IDENTITY + "version_policy { all {} }", (1, 2, 3))
-    put(root, "typo", "no_such_field: 1")
-    manager = make(other, explicit=False)
-    assert not await manager.start(None)
-    assert states(manager) == {"a/1": "READY", "a/2": "READY", "a/3": "READY", "typo": ""}
-    kept = manager.resolve("a", "3")
-    shutil.rmtree(root / "a" / "1")
-    shutil.copytree(root / "a" / "2", root / "a" / "7")
-    put(root, "b")
-    put(root, "typo")
-    await manager.poll()
-    assert await settled(manager) == {
-        "a/1": "UNAVAILABLE unloaded",
-        "a/2": "READY",
-        "a/3": "READY",
-        "a/7": "READY",
-        "b/1": "READY",
-        "typo/1": "READY",
-    }
-    assert manager.resolve("a", "3") is kept
-    put(other, "b", IDENTITY, (1, 3))
-    shutil.rmtree(root / "a")
-    await manager.poll()
-    await settled(manager)
-    assert {(model.name, model.version) for model in manager.versions} == {("typo", 1)}
-    with pytest.raises(NotFound, match="'a' has no available versions"):
-        manager.resolve("a")
-    shutil.rmtree(root / "b")
-    await manager.poll()
-    assert manager.resolve("b").version == 3
-
-
-async def test_polling_retries_what_failed(root: Path, make: Make) -> None:
-    path = put(root, "m", 'backend: "onnxruntime"')
-    manager = make(explicit=False)
-    assert not await manager.start(None)
-    assert not manager.all_ready
-    (path / "config.pbtxt").write_text(IDENTITY)
-    await manager.poll()
-    assert manager.resolve("m").version == 1
-
-
-async def test_what_is_being_written_waits_for_the_next_poll(root: Path, make: Make) -> None:
-    put(root, "m")
-    surveyor = Surveyor((root,), LoadingRules(Machine(cores=2)), settle_s=0.0)
-    real = surveyor._leave_moving_ones
-
-    def meanwhile(findings: Any, known: Any) -> None:
-        (root / "m" / "1" / "more.bin").write_bytes(b"half")
-        real(findings, known)
-
-    surveyor._leave_moving_ones = meanwhile  # type: ignore[method-assign]
-    assert not surveyor.everything({}, settled=True).changed
-    surveyor._leave_moving_ones = real  # type: ignore[method-assign]
-    assert set(surveyor.everything({}, settled=True).changed) == {"m"}
-
-
-async def test_ensembles_come_with_their_parts_and_go_with_them(root: Path, make: Make) -> None:
-    put(root, "part")
-    put(root, "whole", ENSEMBLE % "part")
-    manager = make()
-    await manager.start(())
-    await manager.load("whole")
-    assert states(manager) == {"part/1": "READY", "whole/1": "READY"}
-    await manager.unload("part")
-    unloaded = "UNAVAILABLE unloaded"
-    assert await settled(manager) == {"part/1": unloaded, "whole/1": unloaded}
-    await manager.load("part")
-    assert states(manager) == {"part/1": "READY", "whole/1": "READY"}, "it was not unloaded itself"
-    await manager.unload("whole")
-    await manager.unload("part")
-    await manager.load("part")
-    assert await settled(manager) == {"part/1": "READY", "whole/1": unloaded}
-    await manager.unload("part")
-    await manager.load("whole")
-    await manager.unload("whole")
-    assert await settled(manager) == {"part/1": "READY", "whole/1": unloaded}
-    await manager.unload("part")
-    await manager.load("whole")
-    await manager.unload("whole", unload_dependents=True)
-    assert await settled(manager) == {"part/1": unloaded, "whole/1": unloaded}
-    await manager.load("part")
-    await manager.load("whole")
-    await manager.unload("whole", unload_dependents=True)
-    assert await settled(manager) == {"part/1": "READY", "whole/1": unloaded}, "asked for by name"
-
-
-async def test_an_ensemble_follows_what_it_is_made_of(root: Path, make: Make) -> None:
-    put(root, "part")
-    put(root, "whole", ENSEMBLE % "part")
-    put(root, "orphan", ENSEMBLE % "nobody")
-    put(root, "wrong", WRONG)
-    put(root, "unlucky", ENSEMBLE % "wrong")
-    manager = make()
-    assert not await manager.start(None)
-    assert states(manager)["whole/1"] == "READY"
-    assert (states(manager)["orphan"], states(manager)["unlucky"]) == ("", "")
-    texts = {
-        "orphan": "load failed for model 'orphan': ensemble orphan contains models that are not "
-        "available or ambiguous: nobody\n",
-        "unlucky": "load failed for model 'unlucky': ensemble 'unlucky' depends on 'wrong' which "
-        "has no loaded version. Model 'wrong' loading failed with error: version 1 is at "
-        "UNAVAILABLE state: Invalid argument: expected output name to follow OUTPUT<index> "
-        "pattern, got 'OUT';\n",
-    }
-    for name, text in texts.items():
-        with pytest.raises(LoadFailed) as caught:
-            await manager.load(name)
-        assert str(caught.value) == text
-    before = manager.resolve("whole")
-    put(root, "part", IDENTITY.replace("[ 4 ]", "[ 5 ]"))
-    await manager.load("part")
-    assert (await settled(manager))["whole/1"] == "UNAVAILABLE unloaded", "it does not fit now"
-    put(root, "part")
-    await manager.load("part")
-    assert manager.resolve("whole") is not before
-    put(root, "wrong")
-    await manager.load("wrong")
-    assert states(manager)["unlucky/1"] == "READY"
 
 
 async def test_loads_of_one_model_queue_and_others_do_not_wait(root: Path, make: Make) -> None:
