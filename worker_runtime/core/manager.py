@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from worker_runtime.core.lifecycle import dependencies
+from worker_runtime.core.lifecycle.departures import Departures
 from worker_runtime.core.lifecycle.index import index_rows
 from worker_runtime.core.lifecycle.records import Known
 from worker_runtime.core.lifecycle.serving import Serving
@@ -254,7 +255,7 @@ class Manager:
     def _affected(self, found: Findings) -> set[str]:
         configs = _configs({**self._known, **found.changed})
         moved = {*found.changed, *found.gone}
-        return moved | found.unchanged | dependencies.downstream(moved, configs)
+        return moved | found.unchanged | dependencies.downstream(moved, configs, self._served())
 
     def _commit(self, found: Findings) -> None:
         for name in found.gone:
@@ -270,45 +271,47 @@ class Manager:
         self._unreadable.update(found.failed)
 
     async def _carry_out(self, found: Findings) -> None:
-        for name in found.gone:
-            self._serving.unload(name)
+        going = Departures(found.gone, self.records, self._serving.unload)
         moved = {*found.changed, *found.gone}
-        pending = set(found.changed)
-        pending |= dependencies.downstream(moved, _configs(self._known)) & set(self._known)
-        while pending:
-            ready = dependencies.next_round(pending, _configs(self._known))
-            await asyncio.gather(*(self._bring_up(name) for name in sorted(ready)))
-            pending -= ready
-
-    async def _bring_up(self, name: str) -> None:
-        """Load one known model, or unload it when it is an ensemble that cannot be any more."""
-        known = self._known[name]
-        plan = known.plan
-        if ensembles.is_ensemble(plan.config):
-            try:
-                plan = self._composed(name, plan)
-            except RuntimeFault as error:
-                logger.error("%s", error)
-                self._failures[name] = str(error)
-                self._serving.unload(name)
-                return
+        concerned = dependencies.downstream(moved, _configs(self._known), self._served())
+        pending = set(found.changed) | (concerned & set(self._known))
         try:
+            going.settle()
+            while pending:
+                ready = dependencies.next_round(pending, _configs(self._known))
+                await asyncio.gather(*(self._bring_up(name, going) for name in sorted(ready)))
+                pending -= ready
+        finally:
+            going.finish()
+
+    async def _bring_up(self, name: str, going: Departures) -> None:
+        """Load one known model; an ensemble that cannot be any more goes, unless it still stands.
+
+        why ``settle`` each time: whom it called before may be free now.
+        """
+        known = self._known[name]
+        composed = ensembles.is_ensemble(known.plan.config)
+        try:
+            plan = self._composed(name, known.plan, going) if composed else known.plan
             await self._serving.load(
                 name, plan, lambda version: touched(known.loaded_from, known.seen, version)
             )
-        except LoadFailed as error:
+        except RuntimeFault as error:
+            if not isinstance(error, LoadFailed):  # of those the log knows already
+                logger.error("%s", error)
             self._failures[name] = str(error)
+            if composed:
+                going.leave_behind(name)
         else:
             self._failures.pop(name, None)
             known.loaded_from = known.seen
+        going.settle()
 
-    def _composed(self, name: str, plan: ModelPlan) -> ModelPlan:
+    def _composed(self, name: str, plan: ModelPlan, going: Departures) -> ModelPlan:
         """The plan of an ensemble, completed by its parts. Raises InvalidArgument."""
         configs = _configs(self._known)
         parts = ensembles.composing(configs[name])
-        loaded = {
-            part: list(self.records[part].ready) if part in self.records else [] for part in parts
-        }
+        loaded = {part: going.versions(part) for part in parts}
         invalid = {
             part: self._failures[part]
             for part in parts
@@ -327,6 +330,10 @@ class Manager:
         config.CopyFrom(configs[name])
         ensembles.complete_ensemble(config, {part: self.ready[part, ""].config for part in parts})
         return replace(plan, config=config)
+
+    def _served(self) -> dict[str, Any]:
+        """The configurations that serve: others than the known ones after a failed reload."""
+        return {name: model.config for (name, version), model in self.ready.items() if not version}
 
     def _check_explicit(self) -> None:
         if not self._explicit:

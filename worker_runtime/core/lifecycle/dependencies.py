@@ -21,16 +21,17 @@ def _concerned(name: str, configs: Configs) -> set[str]:
     return {other for other, config in configs.items() if name in map(name_of, composing(config))}
 
 
-def downstream(names: Iterable[str], configs: Configs) -> set[str]:
+def downstream(names: Iterable[str], *graphs: Configs) -> set[str]:
     """Every ensemble that some of ``names`` is part of, directly or through another one.
 
     Or might be: with namespaces a model that comes or goes changes whom ensembles of its
-    namesakes call.
+    namesakes call. ``graphs``: as known and, where that differs, as served.
     """
     found: set[str] = set()
     todo = list(names)
     while todo:
-        for other in _concerned(name_of(todo.pop()), configs) - found:
+        name = name_of(todo.pop())
+        for other in set().union(*(_concerned(name, configs) for configs in graphs)) - found:
             found.add(other)
             todo.append(other)
     return found
