@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NoReturn
 
 import uvloop
 
@@ -45,6 +46,7 @@ from worker_runtime.types.listening import TlsFiles
 
 logger = logging.getLogger(__name__)
 _GRPC_GRACE_S = 0.5  # for answers that are on their way out
+_LAST_LOADS_S = 2.0  # for loads that were given up: to end what they have begun
 
 
 def serve(settings: Settings) -> int:
@@ -77,7 +79,19 @@ def prepared(settings: Settings, log: LogControl) -> "Server":
 async def _until_signal(server: "Server") -> int:
     stopped, hurry = asyncio.Event(), asyncio.Event()
     with _signals(stopped, hurry):
-        return await server.run(stopped, hurry=hurry)
+        code = await server.run(stopped, hurry=hurry)
+    if server.still_loads:
+        _leave(code)
+    return code
+
+
+def _leave(code: int) -> NoReturn:
+    """End the process without waiting for threads in libraries that load a model."""
+    logger.warning("a model is still being loaded, which cannot be interrupted: it is left behind")
+    logging.shutdown()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
 
 
 def _refused(error: RuntimeFault) -> None:
@@ -140,6 +154,11 @@ class Server:
     def engine(self) -> Engine:
         return self._engine
 
+    @property
+    def still_loads(self) -> bool:
+        """Whether a thread loads a model though the server has stopped, and cannot be ended."""
+        return self._manager.still_loads
+
     async def run(
         self,
         stopped: asyncio.Event,
@@ -162,10 +181,11 @@ class Server:
         if failed:
             await self._stop(0)
             return 1
-        if ready is not None:
-            ready()
-        await stopped.wait()
-        await self._drain(hurry)
+        if self._engine.started or self._engine.broken:
+            if ready is not None:
+                ready()
+            await stopped.wait()
+            await self._drain(hurry)
         logger.info("stopping: at most %g s for running requests", self._settings.exit_timeout_s)
         await self._stop(self._settings.exit_timeout_s)
         logger.info("stopped")
@@ -269,6 +289,10 @@ class Server:
         await asyncio.wait([loading, stopping], return_when=asyncio.FIRST_COMPLETED)
         stopping.cancel()
         if not loading.done():
+            logger.info("stopping: what is being loaded is given up")
+            self._engine.stopping = True
+            self._manager.give_up_loads()
+            await asyncio.wait([loading], timeout=_LAST_LOADS_S)
             loading.cancel()
             return False
         try:

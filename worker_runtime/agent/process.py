@@ -64,18 +64,20 @@ async def exited(process: ProcessIdentity) -> int | None:
         await asyncio.sleep(POLL_S)
 
 
-async def end(process: ProcessIdentity, *, grace_s: float) -> None:
-    """SIGTERM, then SIGKILL for its whole session after `grace_s`."""
+async def end(process: ProcessIdentity, *, grace_s: float) -> bool:
+    """SIGTERM, then SIGKILL for its whole session after `grace_s`; False when it came to that."""
     if alive(process):
         with contextlib.suppress(ProcessLookupError):
             os.kill(process.pid, signal.SIGTERM)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(grace_s):
                 await exited(process)
-    if alive(process):
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        await exited(process)
+    if not alive(process):
+        return True
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    await exited(process)
+    return False
 
 
 def boot_id() -> str:

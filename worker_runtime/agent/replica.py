@@ -32,6 +32,7 @@ LIVE_INTERVAL_S = 5.0
 LOAD_RETRIES = 2  # of a load that failed for what may pass
 SILENCE_LIMIT_S = 60.0  # a runtime that has not answered for so long is killed and started again
 LONG_RUN_S = 60.0
+UNREADY_GRACE_S = 5.0  # a runtime without requests has nothing to drain
 NO_PROCESS = {"pid": 0, "http_port": 0, "grpc_port": 0, "metrics_port": 0}
 COMING_UP = ("starting", "loading", "warming")
 
@@ -113,7 +114,7 @@ class ReplicaRunner:
         """Drain for at most `drain_s` seconds and end; with `discard` its folder goes too.
 
         One that answers goes on doing so for `settle_s` more: what gateways have already decided to
-        send here is on its way.
+        send here is on its way. One that is not ready has nothing to drain, and gets less time.
         """
         self.stopping = True
         answering = self._observed.state == "ready"
@@ -122,7 +123,9 @@ class ReplicaRunner:
             self._set(state="draining")
             if answering:
                 await asyncio.sleep(settle_s)
-            await process.end(self._process, grace_s=drain_s)
+            grace_s = drain_s if answering else min(drain_s, UNREADY_GRACE_S)
+            if not await process.end(self._process, grace_s=grace_s):
+                self.folder.note(f"the runtime did not end within {grace_s:g} s: killed")
             self._process = None
         self._set(state="stopped", **NO_PROCESS)
         self._host.states.pop(self.replica.replica_id, None)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from worker_runtime.backends.attempt import Attempt
 from worker_runtime.backends.base import (
     Backend,
     Host,
@@ -127,7 +128,7 @@ def read_plan(
     return ModelPlan(directory, config, where, given, namespace)
 
 
-def load_version(plan: ModelPlan, version: int, rules: LoadingRules) -> Blueprint:
+def load_version(plan: ModelPlan, version: int, rules: LoadingRules, attempt: Attempt) -> Blueprint:
     """Load one version and complete the configuration with what its graph says."""
     started = time.monotonic()
     config = type(plan.config)()
@@ -137,7 +138,7 @@ def load_version(plan: ModelPlan, version: int, rules: LoadingRules) -> Blueprin
     else:
         _check_backend(config, rules)
         check_instances(plan, rules)
-        spec = _load_spec(config, plan, version, rules)
+        spec = _load_spec(config, plan, version, rules, attempt)
         chosen = _backend(spec)
         if isinstance(chosen, SelfCompleting):
             if rules.auto_complete:
@@ -197,7 +198,12 @@ def check_instances(plan: ModelPlan, rules: LoadingRules) -> None:
 
 
 def load_instances(
-    plan: ModelPlan, serving: Any, version: int, rules: LoadingRules, numbers: Sequence[int]
+    plan: ModelPlan,
+    serving: Any,
+    version: int,
+    rules: LoadingRules,
+    numbers: Sequence[int],
+    attempt: Attempt,
 ) -> Sequence[Any]:
     """More instances for a version that serves, in those of the plan's places; blocking.
 
@@ -207,7 +213,7 @@ def load_instances(
     config.CopyFrom(serving)
     del config.instance_group[:]
     config.instance_group.extend(plan.config.instance_group)
-    spec = _load_spec(config, plan, version, rules)
+    spec = _load_spec(config, plan, version, rules, attempt)
     placements = tuple(spec.placements[number] for number in numbers)
     chosen = _backend(spec)
     _check_capabilities(chosen, config, spec)
@@ -262,7 +268,9 @@ def _check_capabilities(chosen: Backend, config: Any, spec: LoadSpec) -> None:
     check_capabilities(config, capabilities_of(chosen), (place.gpu for place in spec.placements))
 
 
-def _load_spec(config: Any, plan: ModelPlan, version: int, rules: LoadingRules) -> LoadSpec:
+def _load_spec(
+    config: Any, plan: ModelPlan, version: int, rules: LoadingRules, attempt: Attempt
+) -> LoadSpec:
     return LoadSpec(
         name=config.name,
         version=version,
@@ -278,6 +286,7 @@ def _load_spec(config: Any, plan: ModelPlan, version: int, rules: LoadingRules) 
         max_batch_given=plan.max_batch_given,
         default_max_batch_size=rules.default_max_batch_size(config.backend),
         shared_code=_shared_code(config.backend, rules),
+        attempt=attempt,
     )
 
 

@@ -213,6 +213,15 @@ class Manager:
             except Exception:
                 logger.exception("polling the model repository failed")
 
+    def give_up_loads(self) -> None:
+        """The server stops: end what is being loaded, so that whoever waits for it goes on."""
+        self._serving.give_up_loads()
+
+    @property
+    def still_loads(self) -> bool:
+        """Whether a thread is at a load that cannot be ended."""
+        return self._serving.still_loads
+
     async def close(self, timeout_s: float) -> bool:
         """Drain every version for at most ``timeout_s`` seconds; False when time ran out."""
         return await self._serving.close(timeout_s)
@@ -277,7 +286,7 @@ class Manager:
         pending = set(found.changed) | (concerned & set(self._known))
         try:
             going.settle()
-            while pending:
+            while pending and not self._serving.stopping:
                 ready = dependencies.next_round(pending, _configs(self._known))
                 await asyncio.gather(*(self._bring_up(name, going) for name in sorted(ready)))
                 pending -= ready

@@ -21,6 +21,7 @@ from tests.support.python_instances import (
     loader,
     request,
 )
+from worker_runtime.backends.python import instance as instance_module
 from worker_runtime.backends.python import process as process_module
 from worker_runtime.backends.python.instance import PythonInstance
 from worker_runtime.errors import BackendFailed, LoadFailed
@@ -122,6 +123,24 @@ def test_a_process_that_dies_fails_its_batch_and_is_replaced(load: Load) -> None
         ask(instance, 2)
     assert ask(instance, 0).arrays[0].tolist() == [0]
     assert instance.pid != before
+
+
+def test_one_that_was_closed_does_not_come_back(
+    load: Load, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its process died, and it is unloaded in the pause before it is started again."""
+    monkeypatch.setattr(instance_module, "_FIRST_PAUSE_S", 1.0)
+    (instance,) = load(MODES).instances
+    dead = instance.pid
+    with pytest.raises(BackendFailed, match="exited with code 9"):
+        ask(instance, 2)
+    restarts = [one for one in threading.enumerate() if one.name.endswith("-restart")]
+    instance.close()
+    for restart in restarts:
+        restart.join(20)
+        assert not restart.is_alive()
+    assert restarts
+    assert instance.pid == dead, "nobody would end another one"
 
 
 def test_a_process_killed_while_it_works_fails_only_that(load: Load) -> None:

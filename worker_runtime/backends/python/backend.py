@@ -76,7 +76,7 @@ class PythonBackend:
                 command = _command(spec, place.name, python, environment)
                 instance = PythonInstance(_instance_spec(spec, place, command), host)
                 instances.append(instance)
-                instance.start()
+                instance.start(spec.attempt)
         except BaseException:
             for instance in instances:
                 instance.close()
@@ -95,6 +95,7 @@ class PythonBackend:
         process = StubProcess(
             _command(spec, name, python, environment), found.on_message, found.on_exit
         )
+        spec.attempt.on_give_up(process.kill)
         try:
             process.send(
                 {
@@ -110,6 +111,7 @@ class PythonBackend:
         except Closed:
             reply = None
         finally:
+            spec.attempt.forget(process.kill)
             process.stop(1.0)
         if reply is None:
             lines = "\n".join(process.last_lines)

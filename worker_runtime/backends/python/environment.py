@@ -1,10 +1,12 @@
 """Which Python runs a model: the server's own, or one that the model brings."""
 
+import contextlib
 import fcntl
 import hashlib
 import logging
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tarfile
@@ -168,19 +170,33 @@ def _made_once(name: str, make: Callable[[Path], None]) -> Path:
 
 def _run(command: list[str], folder: Path, spec: LoadSpec) -> None:
     try:
-        done = subprocess.run(
+        process = subprocess.Popen(
             command,
             cwd=folder,
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
-            check=False,
-            timeout=_INSTALL_TIMEOUT_S,
             stdin=subprocess.DEVNULL,
+            start_new_session=True,
         )
-    except (OSError, subprocess.TimeoutExpired) as error:
+    except OSError as error:
         raise _failed(spec, f"its environment could not be made: {error}") from error
-    if done.returncode:
-        last = "\n".join((done.stderr or done.stdout).splitlines()[-10:])
+
+    def kill() -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+    spec.attempt.on_give_up(kill)
+    try:
+        said, complained = process.communicate(timeout=_INSTALL_TIMEOUT_S)
+    except subprocess.TimeoutExpired as error:
+        kill()
+        process.communicate()
+        raise _failed(spec, f"its environment could not be made: {error}") from error
+    finally:
+        spec.attempt.forget(kill)
+    if process.returncode:
+        last = "\n".join((complained or said).splitlines()[-10:])
         raise _failed(spec, f"its environment could not be made:\n{last}")
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from time import monotonic_ns
 
+from worker_runtime.backends.attempt import Attempt
 from worker_runtime.backends.base import BackendRequest, Host, RequestTrace
 from worker_runtime.backends.python.calls import Calls
 from worker_runtime.backends.python.messages import request_message, response_of
@@ -58,17 +59,24 @@ class PythonInstance:
         self._healthy = threading.Event()
         self._trouble = ""
         self._pause_s = _FIRST_PAUSE_S
-        self._closing = False
+        self._closed = threading.Event()
         self._up_since = 0.0  # monotonic seconds; 0 while it is not in service
         self._has_ready = False
 
     # --- life ------------------------------------------------------------------------------
 
-    def start(self) -> None:
-        """Start and initialise the process; blocking. Raises LoadFailed with what it said."""
+    def start(self, attempt: Attempt | None = None) -> None:
+        """Start and initialise the process; blocking. Raises LoadFailed with what it said.
+
+        The process ends when ``attempt`` is given up, whatever it does.
+        """
         self._starting = SimpleQueue()
         process = StubProcess(self._spec.command, self._on_message, self._on_exit)
         self._process = process
+        if attempt is not None:
+            attempt.on_give_up(process.kill)
+        if self._closed.is_set():  # meanwhile, and then nobody has seen the new process
+            process.kill()
         self._calls = Calls(self._spec.model, self._host, process, self._trace_of)
         limit = self._spec.start_timeout_s
         try:
@@ -95,11 +103,14 @@ class PythonInstance:
         self._healthy.set()
 
     def close(self) -> None:
-        """Finalize the model and end its process; blocking."""
-        self._closing = True
+        """Finalize the model and end its process; blocking. One that never was up is killed."""
+        self._closed.set()
+        starting = not self._healthy.is_set()
         self._up_since = 0.0
         self._healthy.clear()
         if self._process is not None:
+            if starting:
+                self._process.kill()
             self._process.stop()
 
     @property
@@ -291,7 +302,7 @@ class PythonInstance:
         lived_s = time.monotonic() - self._up_since
         in_service, self._up_since = bool(self._up_since), 0.0
         self._outcomes.put(None)
-        if self._closing or not in_service:
+        if self._closed.is_set() or not in_service:
             self._fail_open(f"model instance '{self._spec.command.name}' was unloaded")
             return
         self._healthy.clear()
@@ -315,12 +326,13 @@ class PythonInstance:
     def _come_back(self) -> None:
         """Start again until it works; each failure in a row doubles the pause."""
         name = self._spec.command.name
-        while not self._closing:
-            time.sleep(self._pause_s)
+        while not self._closed.wait(self._pause_s):
             self._pause_s = min(2 * self._pause_s, _LONGEST_PAUSE_S)
             try:
                 self.start()
             except (LoadFailed, OSError) as error:
+                if self._closed.is_set():
+                    return
                 self._trouble = str(error)
                 logger.error("model instance %s could not be started again: %s", name, error)
                 continue

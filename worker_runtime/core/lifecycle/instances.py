@@ -3,8 +3,10 @@
 import asyncio
 from collections.abc import Sequence
 from concurrent.futures import Executor
+from functools import partial
 from typing import Any, NamedTuple
 
+from worker_runtime.core.lifecycle.attempts import Attempts
 from worker_runtime.core.loading import (
     LoadingRules,
     ModelPlan,
@@ -50,20 +52,23 @@ def can_resize(model: ModelVersion, plan: ModelPlan) -> bool:
 
 
 async def resize(
-    model: ModelVersion, plan: ModelPlan, rules: LoadingRules, threads: Executor
+    model: ModelVersion,
+    plan: ModelPlan,
+    rules: LoadingRules,
+    threads: Executor,
+    attempts: Attempts,
 ) -> None:
     """Serve with the instances that ``plan`` wants.
 
-    Raises ConfigInvalid or LoadFailed, with nothing changed.
+    Raises ConfigInvalid, LoadFailed or ShuttingDown, with nothing changed.
     """
     check_instances(plan, rules)
     run = asyncio.get_running_loop().run_in_executor
     found = match(model.config, plan.config)
     added: Sequence[Any] = ()
     if found.new:
-        added = await run(
-            threads, load_instances, plan, model.config, model.version, rules, found.new
-        )
+        load = partial(load_instances, plan, model.config, model.version, rules, found.new)
+        added = await run(threads, attempts.run, load)
     staying = [model.loaded.instances[number] for number in found.stay]
     left = await model.resize(plan.config.instance_group, [*staying, *added])
     for instance in left:

@@ -7,8 +7,10 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
+from worker_runtime.core.lifecycle.attempts import Attempts
 from worker_runtime.core.lifecycle.changes import plan_change
 from worker_runtime.core.lifecycle.instances import can_resize, resize
 from worker_runtime.core.lifecycle.memory import give_back
@@ -34,6 +36,7 @@ class Serving:
         self._build = build
         self._retries = retries
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="load")
+        self._attempts = Attempts()
         self._background: set[asyncio.Task[None]] = set()
         self.records: dict[str, ModelRecord] = {}
         # The data plane's view: (name, "") is the highest READY version, (name, "3") that one.
@@ -94,12 +97,16 @@ class Serving:
         name, text = plan.directory.name, ""
         for _ in range(self._retries + 1):
             try:
-                blueprint = await run(self._threads, load_version, plan, version, self._rules)
+                load = partial(load_version, plan, version, self._rules)
+                blueprint = await run(self._threads, self._attempts.run, load)
                 return version, "", self._built(blueprint)
             except Exception as error:  # why so wide: one bad model must never end the others
                 if not isinstance(error, RuntimeFault | OSError | UnicodeDecodeError):
                     logger.exception("loading model '%s' failed", name)
                 text = status_text(error)
+            if self._attempts.over:
+                logger.info("the load of '%s' version %d is given up", name, version)
+                break
             logger.error("failed to load '%s' version %d: %s", name, version, text)
         return version, text, None
 
@@ -121,7 +128,7 @@ class Serving:
         held = record.versions[version]
         if held.model is not None and not _same_groups(held, plan):
             try:
-                await resize(held.model, plan, self._rules, self._threads)
+                await resize(held.model, plan, self._rules, self._threads, self._attempts)
             except Exception as error:  # why so wide: as for a load
                 if not isinstance(error, RuntimeFault | OSError):
                     logger.exception("updating model '%s' failed", record.name)
@@ -145,7 +152,8 @@ class Serving:
             else:
                 state.plan = None
         self._refresh(record)
-        logger.info("failed to load '%s'", record.name)
+        if not self._attempts.over:
+            logger.info("failed to load '%s'", record.name)
         causes = []
         for version, text in sorted(failures.items()):
             state = coming.get(version, record.versions[version])
@@ -229,8 +237,22 @@ class Serving:
         pairs = sorted((key for key in self.ready if key[1]), key=lambda key: (key[0], int(key[1])))
         return [self.ready[key] for key in pairs]
 
+    def give_up_loads(self) -> None:
+        """End what is being loaded; nothing is loaded any more."""
+        self._attempts.give_up()
+
+    @property
+    def stopping(self) -> bool:
+        return self._attempts.over
+
+    @property
+    def still_loads(self) -> bool:
+        """Whether a thread is at a load that cannot be ended."""
+        return self._attempts.under_way
+
     async def close(self, timeout_s: float) -> bool:
         """Drain every version for at most ``timeout_s`` seconds; False when time ran out."""
+        self.give_up_loads()
         models = self.versions
         for key in [key for key, model in self.ready.items() if not model.goes_on]:
             del self.ready[key]

@@ -345,6 +345,47 @@ def test_a_new_generation_restarts_the_replica(node: Node, door: ControlDoor) ->
     node.end(signal.SIGINT)
 
 
+BLOCKED = """
+import time
+
+
+class TritonPythonModel:
+    def initialize(self, args):
+        print("blocked", flush=True)
+        time.sleep(3600)
+"""
+
+
+def test_a_replica_that_still_loads_is_stopped_at_once(node: Node, door: ControlDoor) -> None:
+    """Its runtime ends by itself, the process of its model with it, and the journal says so."""
+    config = """
+    name: "double" backend: "python"
+    input { name: "x" data_type: TYPE_FP32 dims: [2] }
+    output { name: "y" data_type: TYPE_FP32 dims: [2] }
+    """
+    stuck = dataclasses.replace(
+        replica(door),
+        files=(door.file("double/1/model.py", BLOCKED.encode()),),
+        inline_files={"double/config.pbtxt": config},
+    )
+    door.desire(stuck)
+    node.start()
+    folder = node.folder("r1")
+    seen = node.wait_for("r1", lambda seen: seen.state == "loading")
+    until(lambda: "blocked" in folder.runtime_log.read_text(), "the model to block")
+    tasks = Path(f"/proc/{seen.pid}/task").glob("*/children")
+    stubs = [int(pid) for path in tasks for pid in path.read_text().split()]
+    assert stubs
+    door.desire(replica(door, generation=2))
+    node.wait_for("r1", lambda seen: seen.state == "ready" and seen.generation == 2)
+    assert "stopped" in folder.runtime_log.read_text(), "it was not killed"
+    notes = [line.partition(" ")[2] for line in folder.agent_log.read_text().splitlines()]
+    assert "stopped" in notes
+    assert not [note for note in notes if "killed" in note]
+    assert not [pid for pid in stubs if Path(f"/proc/{pid}").exists()]
+    node.end(signal.SIGINT)
+
+
 def test_the_bell_is_heard_also_after_the_broker_was_killed(
     node: Node, door: ControlDoor, broker_port: int
 ) -> None:

@@ -15,6 +15,7 @@ from tests.unit.worker_runtime.core.lifecycle_models import (
     settled,
     states,
 )
+from worker_runtime.backends.attempt import Attempt
 from worker_runtime.core.lifecycle import serving
 from worker_runtime.core.loading import LoadingRules, ModelPlan
 from worker_runtime.core.manager import Manager
@@ -103,10 +104,12 @@ class Onlooker:
         monkeypatch.setattr(serving, "load_version", self._loads)
         monkeypatch.setattr(manager._serving, "unload", self._unloads)
 
-    def _loads(self, plan: ModelPlan, version: int, rules: LoadingRules) -> Blueprint:
+    def _loads(
+        self, plan: ModelPlan, version: int, rules: LoadingRules, attempt: Attempt
+    ) -> Blueprint:
         key = key_of(plan.directory.name, plan.namespace)
         asyncio.run_coroutine_threadsafe(self._look(f"loading {key}"), self._loop).result(10)
-        return self._load(plan, version, rules)
+        return self._load(plan, version, rules, attempt)
 
     def _unloads(self, name: str) -> None:
         self._unload(name)
