@@ -14,12 +14,14 @@ from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from django.conf import settings  # noqa: E402
 
 from controlplane.config.guards import Application, BodyLimit, SameOrigin  # noqa: E402
+from controlplane.config.lane import AgentLane  # noqa: E402
 from controlplane.console.routing import websocket_urlpatterns  # noqa: E402
 
 application = ProtocolTypeRouter(
     {
         "http": BodyLimit(
-            cast(Application, django_application), max_bytes=settings.SHOAL_MAX_BODY_BYTES
+            AgentLane(cast(Application, django_application)),
+            max_bytes=settings.SHOAL_MAX_BODY_BYTES,
         ),
         "websocket": SameOrigin(
             AuthMiddlewareStack(URLRouter(websocket_urlpatterns)),

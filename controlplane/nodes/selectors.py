@@ -82,6 +82,11 @@ def node_for_credential(credential: str) -> Node | None:
     return node
 
 
+def desired_generation(node: Node) -> int:
+    """As it is in the row now, whatever was read before."""
+    return Node.objects.values_list("desired_generation", flat=True).get(pk=node.pk)
+
+
 def node_age_s(node: Node, now: datetime) -> float | None:
     """Seconds since the last report; None when there was none."""
     if node.last_seen_at is None:

@@ -110,25 +110,21 @@ def _is_another_machine(node: Node, info: NodeInfo, now: datetime) -> bool:
     return alive and node.info.get("boot_id") != info.boot_id
 
 
-@transaction.atomic
+@transaction.atomic(savepoint=False)
 def node_seen(
     *, node: Node, info: NodeInfo, observed_generation: int, now: datetime, sent_at: float = 0.0
 ) -> None:
     """A report arrived; ``sent_at`` is the node's own clock, 0 when it did not say."""
     skew_s = round(sent_at - now.timestamp(), 1) if sent_at else 0.0
+    was_silent = selectors.node_state(node, now) == "offline"  # by its age before this report
     Node.objects.filter(pk=node.pk).update(
         info={**dataclasses.asdict(info), "clock_skew_s": skew_s},
         observed_generation=observed_generation,
         last_seen_at=now,
+        state=Node.State.ONLINE,
+        **({"online_since": now} if was_silent else {}),
     )
-    if selectors.node_state(node, now) == "offline":  # by its age before this report
-        Node.objects.filter(pk=node.pk).update(online_since=now)
-    returned = (
-        Node.objects.filter(pk=node.pk)
-        .exclude(state=Node.State.ONLINE)
-        .update(state=Node.State.ONLINE)
-    )
-    if returned and node.state == Node.State.OFFLINE:
+    if node.state == Node.State.OFFLINE:
         _record(node.name, "node.returned", f"Node {node.name} reports again")
 
 

@@ -16,7 +16,6 @@ from controlplane.deployments.types import Desired
 from controlplane.metrics.selectors import sample_interval_s
 from controlplane.nodes.models import Node
 from controlplane.nodes.selectors import cadence_now
-from controlplane.nodes.types import Cadence
 from wire.messages import DesiredReplica, DesiredState, FileRef
 
 logger = logging.getLogger(__name__)
@@ -58,13 +57,6 @@ def desired_state(node: Node) -> DesiredState:
 
 def _endpoints(replicas: Iterable[Replica]) -> set[str]:
     return {replica.deployment.endpoint.name for replica in replicas}
-
-
-def node_sample_interval_s(node: Node, pace: Cadence) -> float:
-    names = Replica.objects.filter(node=node, desired=Desired.RUNNING).values_list(
-        "deployment__endpoint__name", flat=True
-    )
-    return pace.sampling_s(sample_interval_s(set(names)))
 
 
 def _desired(replica: Replica) -> DesiredReplica:

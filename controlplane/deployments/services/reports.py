@@ -1,6 +1,7 @@
 """What nodes report, written into replica rows; then whatever waits for it moves on."""
 
 import dataclasses
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
@@ -11,7 +12,6 @@ from controlplane.core.models import Event
 from controlplane.deployments.models import Deployment, Replica
 from controlplane.deployments.reconcile import NO_GPU_MEMORY
 from controlplane.deployments.selectors import operations_active
-from controlplane.deployments.selectors.desired import node_sample_interval_s
 from controlplane.deployments.services.advance import operation_advance
 from controlplane.deployments.services.draining import drains_advance
 from controlplane.deployments.services.footprints import footprint_remember
@@ -19,8 +19,9 @@ from controlplane.deployments.services.replicas import endpoint_generation_raise
 from controlplane.deployments.services.tick import deployment_upkeep
 from controlplane.deployments.services.trials import trials_observe
 from controlplane.deployments.types import Desired, ReplicaState
+from controlplane.metrics.selectors import sample_interval_s
 from controlplane.nodes.models import Node
-from controlplane.nodes.selectors import cadence_now, drains_pending
+from controlplane.nodes.selectors import cadence_now, desired_generation, drains_pending
 from controlplane.nodes.services import node_seen
 from wire.messages import REPLICA_STATES, NodeReport, ObservedReplica, ReportReply
 
@@ -35,7 +36,7 @@ def node_report(*, node: Node, report: NodeReport, now: datetime) -> ReportReply
     report = dataclasses.replace(
         report, node=dataclasses.replace(report.node, heartbeat_interval_s=told_s)
     )
-    touched = _observe(node, report, now)
+    rows, touched = _observe(node, report, now)
     trials_observe(node, report.replicas, now)
     if touched:
         deployments = Deployment.objects.filter(pk__in=touched).select_related("endpoint")
@@ -45,10 +46,10 @@ def node_report(*, node: Node, report: NodeReport, now: datetime) -> ReportReply
             deployment_upkeep(deployment_id=deployment.pk, now=now)
         if drains_pending():
             drains_advance(now=now)
-    node.refresh_from_db(fields=["desired_generation"])
+    running = {row.deployment.endpoint.name for row in rows if row.desired == Desired.RUNNING}
     return ReportReply(
-        desired_generation=node.desired_generation,
-        sample_interval_s=node_sample_interval_s(node, pace),
+        desired_generation=desired_generation(node),
+        sample_interval_s=pace.sampling_s(sample_interval_s(running)),
         poll_interval_s=pace.poll_s,
         heartbeat_interval_s=pace.report_s,
     )
@@ -61,8 +62,8 @@ def endpoint_advance(*, name: str, now: datetime) -> None:
 
 
 @transaction.atomic
-def _observe(node: Node, report: NodeReport, now: datetime) -> set[int]:
-    """Write what changed; returns the deployments whose replicas did."""
+def _observe(node: Node, report: NodeReport, now: datetime) -> tuple[Collection[Replica], set[int]]:
+    """Write what changed; returns the node's replicas, and the deployments of those that did."""
     node_seen(
         node=node,
         info=report.node,
@@ -92,7 +93,7 @@ def _observe(node: Node, report: NodeReport, now: datetime) -> set[int]:
             _change(row, {"state": ReplicaState.PENDING, "observed": {}}, now)
             touched.add(row.deployment_id)
     Replica.objects.filter(pk__in=[pk for pk in rows if pk in mentioned]).update(last_report_at=now)
-    return touched
+    return rows.values(), touched
 
 
 def _replica_observe(row: Replica, observed: ObservedReplica, now: datetime) -> bool:

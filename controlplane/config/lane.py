@@ -1,0 +1,95 @@
+"""A lane of their own for the calls that every node makes all the time.
+
+Django gives each ASGI request a thread and a database connection of its own, and hands it from
+the event loop to that thread and back several times. That is right for people's requests and for
+long downloads. A thousand nodes that report, ask and send samples pay more for it than for their
+answers, so those few doors are answered here, by kept threads in one step each.
+"""
+
+import asyncio
+import contextvars
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import IO, Any, Final, cast
+
+from django.core.exceptions import RequestAborted
+from django.core.handlers.asgi import ASGIHandler
+from django.core.handlers.base import BaseHandler
+from django.db import connections
+from django.http import HttpResponse
+
+from controlplane.config.guards import Application, Message, Receive, Send
+
+# Dozens that write at once would wait for SQLite's lock by turns of sleep, and for the interpreter;
+# people's requests among them would wait for very long.
+THREADS: Final = 3
+CONNECTION_AGE_S: Final = 60.0  # then it is made anew, so that what became of the database shows
+PATHS: Final = frozenset(
+    f"/agent/v1/{door}" for door in ("report", "desired", "samples", "logs", "cache")
+)
+
+
+class _Django(ASGIHandler):
+    """Reads bodies as ASGI has them, and answers in the thread that asks."""
+
+    def __init__(self) -> None:
+        # why not ASGIHandler's own: it would have the middlewares asynchronous
+        BaseHandler.__init__(self)
+        self.load_middleware(is_async=False)
+
+
+class AgentLane:
+    """Answers ``PATHS`` through the same middlewares and views; all else goes on to ``app``.
+
+    Answers must not be streamed. Django's signals of a request's start and end are not sent: what
+    listens to them closes database connections, and these are kept.
+    """
+
+    def __init__(self, app: Application) -> None:
+        self.app = app
+        self._django = _Django()
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="agents")
+
+    def close(self) -> None:
+        """Ends the threads, and their database connections with them."""
+        self._threads.shutdown()
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        if scope["path"] not in PATHS:
+            await self.app(scope, receive, send)
+            return
+        try:
+            body = await self._django.read_body(receive)
+        except RequestAborted:
+            return
+        context = contextvars.copy_context()
+        response = await asyncio.get_running_loop().run_in_executor(
+            self._threads, context.run, self._answer, scope, body
+        )
+        headers = [
+            (name.lower().encode("ascii"), value.encode("latin-1"))
+            for name, value in response.items()
+        ]
+        await send(
+            {"type": "http.response.start", "status": response.status_code, "headers": headers}
+        )
+        await send({"type": "http.response.body", "body": response.content})
+
+    def _answer(self, scope: Message, body: IO[bytes]) -> HttpResponse:
+        with body:
+            request, refused = self._django.create_request(scope, body)
+            try:
+                answer = refused if request is None else self._django.get_response(request)
+            finally:
+                _connections_rest()
+            return cast(HttpResponse, answer)
+
+
+def _connections_rest() -> None:
+    """Of this thread: close what failed or is old; the rest is checked before its next use."""
+    for connection in connections.all(initialized_only=True):
+        opened_at = (connection.close_at or 0) - (connection.settings_dict["CONN_MAX_AGE"] or 0)
+        if connection.errors_occurred or time.monotonic() - opened_at > CONNECTION_AGE_S:
+            connection.close()
+        # why: as Django does between requests; it checks only where CONN_HEALTH_CHECKS says so
+        cast(Any, connection).health_check_done = False
