@@ -147,6 +147,10 @@ def _nodes(client: Client) -> Iterator[Finding]:
         text = node["state"] + (", cordoned" if node["cordoned"] else "")
         remedy = "" if alive else "Is its agent running, and does it reach the studio?"
         yield Finding(f"Node {node['name']}", "ok" if alive else "failed", text, remedy)
+        for condition in node.get("conditions", []):
+            yield Finding(
+                f"Node {node['name']}", "warning", condition["code"], condition["message"]
+            )
 
 
 def _gateway(installation: Installation) -> Iterator[Finding]:

@@ -1,7 +1,8 @@
 """``shoal node``: the machines that run replicas."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+import time
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -59,7 +60,13 @@ def show(name: str, output: str) -> None:
 
     with Client() as client:
         item = client.get_node(name)
-    emit(item, output, lambda: print_fields(_facts(item)))
+    emit(item, output, lambda: _print(item))
+
+
+def _print(item: "Node") -> None:
+    print_fields(_facts(item))
+    for line in _trouble(item):
+        click.echo(f"! {line}")
 
 
 def _facts(item: "Node") -> dict[str, object]:
@@ -77,12 +84,36 @@ def _facts(item: "Node") -> dict[str, object]:
         "GPUs": ", ".join(gpus) or "none",
         "Memory": f"{byte_count(info['memory_used_bytes'])} used of {memory}",
         "Disk": f"{byte_count(info['disk_free_bytes'])} free of {disk}",
+        "Cache": _cache(info),
         "Replicas": ", ".join(
             f"{row['endpoint']}/{row['deployment']}#{row['ordinal']} {row['state']}"
             for row in item["replicas"]
         )
         or "none",
     }
+
+
+def _cache(info: Mapping[str, Any]) -> str:
+    """How full it is, and the agent's settings that concern it."""
+    words = [byte_count(info.get("cache_bytes", 0))]
+    if quota := info.get("cache_quota_bytes", 0):
+        words[0] += f" of {byte_count(quota)}"
+    if limit := info.get("download_limit_bytes_per_s", 0):
+        words.append(f"downloads at most {byte_count(limit)}/s")
+    if checked := info.get("cache_checked_at", 0.0):
+        words.append(f"hashed again {duration(max(0.0, time.time() - checked))} ago")
+    return ", ".join(words)
+
+
+def _trouble(item: "Node") -> Iterator[str]:
+    """What is odd about the node, and why replicas there do not run."""
+    for condition in item.get("conditions", []):
+        yield f"{condition['code']}: {condition['message']}"
+    for row in item["replicas"]:
+        if error := row.get("error"):
+            where = f"{row['endpoint']}/{row['deployment']}#{row['ordinal']}"
+            hints = " ".join(error.get("hints", []))
+            yield f"{where}: {error['code']}: {error['message']} {hints}".rstrip()
 
 
 def _state(item: "Node") -> str:

@@ -192,6 +192,7 @@ class Node(TypedDict):
     state: str
     cordoned: bool
     labels: dict[str, str]
+    conditions: list[dict[str, str]]
     info: dict[str, Any]
     last_seen_at: str | None
     age_s: float | None

@@ -183,6 +183,11 @@ def node_gone(place: Place) -> None:
     place.studio.nodes = [NODE | {"state": "Offline"}]
 
 
+def node_with_a_bad_disk(place: Place) -> None:
+    odd = {"code": "CacheSpoiled", "message": "Look at the disk"}
+    place.studio.nodes = [NODE | {"conditions": [odd]}]
+
+
 def no_studio(place: Place) -> None:
     place.web.shutdown()
     place.web.server_close()
@@ -231,6 +236,7 @@ def no_installation(place: Place) -> None:
         (other_version, "Version", "warning", "same version"),
         (no_node, "Nodes", "failed", "shoal node join"),
         (node_gone, "Node one", "failed", "agent"),
+        (node_with_a_bad_disk, "Node one", "warning", "Look at the disk"),
         (gateway_gone, "Gateway", "failed", "Envoy"),
         (another_authority, "Gateway TLS", "failed", "SSL_CERT_FILE"),
         (certificate_ends, "Gateway TLS", "warning", "renews"),

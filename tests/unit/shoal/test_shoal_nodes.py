@@ -1,5 +1,6 @@
 """Nodes on a terminal: what is sent, what is printed, exit codes."""
 
+import time
 from typing import Any
 
 import pytest
@@ -32,9 +33,27 @@ def test_a_node_is_shown(installed: FakeServer, capsys: Capture) -> None:
     said = capsys.readouterr().out
     for words in ("10.0.0.1", "zone=a", "T4 (16.0 GiB)", "1.00 GiB used of 4", "digits/blue#0"):
         assert words in said
+    assert "!" not in said
     Sent(installed, "GET /nodes", page(ONE | {"cordoned": True}))
     assert main(["node", "list"]) == 0
     assert "online, cordoned" in capsys.readouterr().out
+
+
+def test_what_is_wrong_with_a_node_is_shown(installed: FakeServer, capsys: Capture) -> None:
+    odd = {"code": "CacheSpoiled", "message": "2 file(s) had changed"}
+    error = {"code": "DiskFull", "message": "There is no room.", "hints": ["Free disk space."]}
+    info = ONE["info"] | {
+        "cache_bytes": GIB, "cache_quota_bytes": 2 * GIB, "cache_checked_at": time.time() - 7200,
+        "download_limit_bytes_per_s": 50 << 20,
+    }  # fmt: skip
+    (row,) = ONE["replicas"]
+    wrong = ONE | {"conditions": [odd], "info": info, "replicas": [row | {"error": error}]}
+    Sent(installed, "GET /nodes/one", wrong)
+    assert main(["node", "show", "one"]) == 0
+    said = capsys.readouterr().out
+    assert "! CacheSpoiled: 2 file(s) had changed" in said
+    assert "! digits/blue#0: DiskFull: There is no room. Free disk space." in said
+    assert "1.00 GiB of 2.00 GiB, downloads at most 50.0 MiB/s, hashed again 120 min ago" in said
 
 
 @pytest.mark.parametrize(
