@@ -135,6 +135,7 @@ class NodeInfo:
     agent_version: str
     wire_version: int = WIRE_VERSION
     boot_id: str = ""
+    folder_id: str = ""  # of its data folder, made with it: two of them are two agents
     address: str = "127.0.0.1"
     cpu_count: int = 0
     cpu_utilization: float = 0.0  # 0..1
@@ -145,6 +146,9 @@ class NodeInfo:
     cache_bytes: int = 0
     cache_idle_bytes: int | None = None  # of them, what no replica uses; None: it does not say
     cache_quota_bytes: int = 0  # 0: only the disk limits it
+    cache_checked_at: float = 0.0  # when all of it was last hashed again; 0: never yet
+    cache_spoiled: int = 0  # files that had changed on disk by then
+    download_limit_bytes_per_s: int = 0  # of all downloads together; 0: none
     backends: tuple[str, ...] = ()
     gpus: tuple[GpuInfo, ...] = ()
     labels: dict[str, str] = field(default_factory=dict)
@@ -195,10 +199,20 @@ class CachedBlob:
 
 
 @dataclass(frozen=True, slots=True)
+class SpoiledBlob:
+    """A blob whose bytes had changed on the node's disk; it was put aside."""
+
+    sha256: str
+    size: int
+    found_at: float
+
+
+@dataclass(frozen=True, slots=True)
 class CacheReport:
     """All blobs that lie verified on the node; sent when they have changed."""
 
     blobs: tuple[CachedBlob, ...]
+    spoiled: tuple[SpoiledBlob, ...] = ()  # found since the report before
 
 
 @dataclass(frozen=True, slots=True)

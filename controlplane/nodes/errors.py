@@ -9,7 +9,7 @@ class NodeNotFound(NotFound):
 
 
 class NodeNameTaken(Conflict):
-    """Another machine joined under this name, and is alive."""
+    """Another agent joined under this name, and is alive."""
 
     code = "NodeNameTaken"
     tries = ("Give this machine another name (SHOAL_NODE_NAME), or stop the other one.",)

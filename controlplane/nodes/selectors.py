@@ -133,6 +133,13 @@ def node_conditions(node: Node) -> list[Condition]:
         )
     if node.info.get("disk_pressure"):
         found.append(Condition("DiskPressure", "Its disk is full: it takes no new replicas."))
+    if spoiled := int(node.info.get("cache_spoiled") or 0):
+        told = (
+            f"When it last hashed its cache, {spoiled} file(s) had changed on its disk. They were "
+            "put aside and fetched again. Look at the disk (dmesg, smartctl), and at who writes "
+            "there; deploy again what was started after the change."
+        )
+        found.append(Condition("CacheSpoiled", told))
     where, machine = node.info.get("address", ""), node.info.get("boot_id", "")
     if out_of_reach(where, machine, machine_boot_id()):
         told = (

@@ -4,6 +4,7 @@ import dataclasses
 import secrets
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
@@ -76,10 +77,17 @@ def node_register(*, request: RegisterRequest, now: datetime) -> RegisterReply:
             hints=("Make a new one: Nodes, Add node.",),
         )
     node = Node.objects.filter(name=request.node.name).first()
-    if node is not None and _is_another_machine(node, request.node, now):
+    if node is not None and _is_another_agent(node, request.node, now):
+        age_s, rule = selectors.node_age_s(node, now) or 0.0, selectors.liveness_of(node)
         raise NodeNameTaken(
-            f"A node called {node.name} is online already.",
-            hints=("Give this machine another name with SHOAL_NODE_NAME.",),
+            f"The name {node.name} is taken: an agent under it reported {age_s:.0f} s ago"
+            f" from {node.info.get('address') or 'an unknown address'}.",
+            hints=(
+                "Give this node another name with SHOAL_NODE_NAME.",
+                f"If it is the same node without its old folder: stop the old agent; it may join "
+                f"once that one has been silent for {rule.offline_after_s:.0f} s. The agent tries "
+                "again by itself.",
+            ),
         )
     node = node or Node(id=secrets.token_hex(8), name=request.node.name)
     credential = credential_new(node.id)
@@ -105,9 +113,18 @@ def node_register(*, request: RegisterRequest, now: datetime) -> RegisterReply:
     )
 
 
-def _is_another_machine(node: Node, info: NodeInfo, now: datetime) -> bool:
-    alive = selectors.node_state(node, now) == "online"
-    return alive and node.info.get("boot_id") != info.boot_id
+def _is_another_agent(node: Node, info: NodeInfo, now: datetime) -> bool:
+    """Whether ``info`` comes from elsewhere than ``node``, which is alive.
+
+    A folder has one agent at a time, and a name one folder. Agents of before folders had ids are
+    told apart by their machines.
+    """
+    if selectors.node_state(node, now) == "offline":
+        return False
+    known = node.info.get("folder_id")
+    if known and info.folder_id:
+        return bool(known != info.folder_id)
+    return bool(node.info.get("boot_id") != info.boot_id)
 
 
 @transaction.atomic(savepoint=False)
@@ -146,6 +163,16 @@ def cache_seen(*, node: Node, report: CacheReport) -> None:
         ],
         batch_size=500,
     )
+    for blob in report.spoiled:
+        _record(
+            node.name,
+            "node.blob_spoiled",
+            f"Node {node.name} found a cached file changed on its disk ({blob.sha256[:12]}, "
+            f"{blob.size} bytes): it was put aside and is fetched again. "
+            "What replicas have loaded of it serves on",
+            Event.Severity.WARNING,
+            {"sha256": blob.sha256, "size": blob.size, "found_at": blob.found_at},
+        )
 
 
 def nodes_expire(*, now: datetime) -> int:
@@ -276,8 +303,17 @@ def _ring(node_id: str, generation: int) -> None:
 
 
 def _record(
-    name: str, verb: str, message: str, severity: Event.Severity = Event.Severity.INFO
+    name: str,
+    verb: str,
+    message: str,
+    severity: Event.Severity = Event.Severity.INFO,
+    data: dict[str, Any] | None = None,
 ) -> None:
     events.record(
-        actor="system", verb=verb, subject=f"node/{name}", message=message, severity=severity
+        actor="system",
+        verb=verb,
+        subject=f"node/{name}",
+        message=message,
+        severity=severity,
+        data=data,
     )

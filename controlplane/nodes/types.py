@@ -81,7 +81,7 @@ def cadence(nodes: int, answer_s: float = 0.0) -> Cadence:
 class Condition:
     """Something about a node that people should know; it works nevertheless."""
 
-    code: str  # ClockSkew, VersionSkew, DiskPressure, AddressUnreachable
+    code: str  # ClockSkew, VersionSkew, DiskPressure, CacheSpoiled, AddressUnreachable
     message: str
 
 

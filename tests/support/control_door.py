@@ -24,6 +24,7 @@ from wire.messages import (
     ReplicaSample,
     ReportReply,
     SampleBatch,
+    SpoiledBlob,
 )
 
 TOKEN = "join-me-once"
@@ -47,7 +48,9 @@ class ControlDoor:
         self.samples: list[ReplicaSample] = []
         self.logs: list[LogEntry] = []
         self.cached: tuple[CachedBlob, ...] = ()
+        self.spoiled: list[SpoiledBlob] = []
         self.broken_blobs: set[str] = set()  # their next transfer ends half way
+        self.refused_names = 0  # so many joins: another node has this one's name
         self.url = ""
 
     def file(self, path: str, content: bytes) -> FileRef:
@@ -125,7 +128,9 @@ class _Handler(BaseHTTPRequestHandler):
             self.door.logs.extend(codec.decode(LogBatch, body).entries)
             return self._answer(200, b"{}")
         if self.path == "/agent/v1/cache":
-            self.door.cached = codec.decode(CacheReport, body).blobs
+            report = codec.decode(CacheReport, body)
+            self.door.cached = report.blobs
+            self.door.spoiled.extend(report.spoiled)
             return self._answer(200, b"{}")
         if self.path == "/agent/v1/report":
             self.door.reports.append(codec.decode(NodeReport, body))
@@ -141,6 +146,10 @@ class _Handler(BaseHTTPRequestHandler):
         )
 
     def _register(self, request: RegisterRequest) -> None:
+        if self.door.refused_names:
+            self.door.refused_names -= 1
+            self._answer(409, json.dumps({"detail": "The name n1 is taken."}).encode())
+            return
         if request.token not in self.door.tokens:
             self._answer(401, json.dumps({"detail": "this token was used"}).encode())
             return

@@ -5,6 +5,7 @@ import logging
 import sys
 
 from worker_runtime.agent import agent, settings
+from worker_runtime.agent.folder import FolderTaken
 from worker_runtime.agent.identity import CannotJoin
 from worker_runtime.agent.trust import ControlPlaneUnknown
 
@@ -12,21 +13,18 @@ logger = logging.getLogger("worker_runtime.agent")
 
 
 def main() -> int:
-    """0 after a stop that was asked for, 1 when the node cannot join, 2 for a wrong setting."""
+    """0 after a stop that was asked for, 2 for a wrong setting, 1 when the node cannot join, or
+    another agent runs on its folder."""
     logging.basicConfig(
         level=logging.INFO, format="%(asctime)s %(levelname)-7s %(name)s: %(message)s"
     )
     logging.getLogger("httpx").setLevel(logging.WARNING)
     try:
-        chosen = settings.load()
-        chosen.folder.mkdir(parents=True, exist_ok=True)
-        # why ours alone: journals hold the deployments' secrets, logs what models print
-        chosen.folder.chmod(0o700)
-        asyncio.run(agent.run(chosen))
+        asyncio.run(agent.run(settings.load()))
     except settings.SettingsError as error:
         logger.error("%s", error)
         return 2
-    except (CannotJoin, ControlPlaneUnknown, OSError) as error:
+    except (CannotJoin, ControlPlaneUnknown, FolderTaken, OSError) as error:
         logger.error("%s", error)
         return 1
     return 0

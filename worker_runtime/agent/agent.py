@@ -1,6 +1,7 @@
 """The agent itself: four loops that converge, report, sample and ship logs, each on its own."""
 
 import asyncio
+import contextlib
 import dataclasses
 import json
 import logging
@@ -23,14 +24,17 @@ from wire.messages import (
 )
 from worker_runtime.agent import identity, sampler, trust
 from worker_runtime.agent.backoff import Backoff
+from worker_runtime.agent.bandwidth import Throttle
 from worker_runtime.agent.bell import Bell
 from worker_runtime.agent.cache import BlobCache
 from worker_runtime.agent.client import ControlClient, ControlError, CredentialRefused, Refused
 from worker_runtime.agent.fleet import Fleet
+from worker_runtime.agent.folder import NodeFolder
 from worker_runtime.agent.identity import Identity
 from worker_runtime.agent.launch import RUNTIME
 from worker_runtime.agent.logs import LogTail
 from worker_runtime.agent.machine import Machine, usage
+from worker_runtime.agent.recheck import Schedule
 from worker_runtime.agent.replica import Host
 from worker_runtime.agent.settings import AgentSettings
 
@@ -44,16 +48,21 @@ NODE_INTERVAL_S = 1.9  # between samples of the machine itself, however often re
 STOP_DRAIN_S = 10.0
 CACHE_INTERVAL_S = 10.0
 CACHE_AGAIN_S = 900.0  # told again unchanged: ours may have been restored from a backup
-RECHECK_INTERVAL_S = 24 * 3600.0  # bytes rot without anybody writing
+MEND_AGAIN_S = 60.0  # after files could not be mended
+RECHECK_LOOK_S = 600.0  # the clock may be set meanwhile
 FAREWELL_S = 2.0
 
 
 class Agent:
-    """One node. `run` ends after `request_stop`."""
+    """One node, whose folder is taken. `run` ends after `request_stop`."""
 
-    def __init__(self, settings: AgentSettings, *, runtime: tuple[str, ...] = RUNTIME) -> None:
+    def __init__(
+        self, settings: AgentSettings, folder: NodeFolder, *, runtime: tuple[str, ...] = RUNTIME
+    ) -> None:
         self._settings = settings
+        self._folder = folder
         self._authority = settings.folder / "control-ca.pem"
+        self._authority_pem = b""  # what is in it, should it be deleted
         self._client = ControlClient(settings.control_url, trusted=trust.kept(self._authority))
         self._bell_rang = asyncio.Event()
         self._changed = asyncio.Event()
@@ -63,11 +72,25 @@ class Agent:
             name=settings.node_name,
             address=settings.address,
             folder=settings.folder,
+            folder_id=folder.id(),
             cache_quota_bytes=settings.cache_quota_bytes,
+            download_rate=settings.download_rate,
         )
         self._cache = BlobCache(
-            settings.folder / "cache", self._client, quota_bytes=settings.cache_quota_bytes
+            settings.folder / "cache",
+            self._client,
+            quota_bytes=settings.cache_quota_bytes,
+            download_rate=settings.download_rate,
         )
+        self._schedule = Schedule(
+            settings.folder / "recheck.json",
+            interval_s=settings.recheck_interval_s,
+            clock=time.time,
+        )
+        self._machine.checked(self._schedule.last)
+        self._recheck_pace = Throttle(settings.recheck_rate)
+        self._unmended = asyncio.Event()
+        self._unmended.set()  # what an agent before us left undone
         self._cache_told: tuple[CachedBlob, ...] | None = None
         self._cache_told_at = 0.0
         self._machine.cached(self._cache.contents())
@@ -85,6 +108,7 @@ class Agent:
         self._heartbeat_s = 5.0
         self._sample_s = 2.0
         self._described_at = float("-inf")
+        self._strays_ended = False
 
     def request_stop(self, *, replicas: bool) -> None:
         """End `run`; with `replicas` they are stopped, else left to the next agent."""
@@ -144,6 +168,8 @@ class Agent:
         self._client.use_credential(node.credential)
         self._heartbeat_s = node.heartbeat_interval_s
         self._node = node
+        if self._authority.exists():
+            self._authority_pem = self._authority.read_bytes()
         return node
 
     async def _meet(self) -> None:
@@ -156,7 +182,7 @@ class Agent:
 
     async def _wake_when_alone(self) -> None:
         await asyncio.sleep(PATIENCE_S)
-        self._fleet.wake()
+        await self._fleet.wake()
 
     async def _forever(self, step: Callable[[], Awaitable[None]]) -> None:
         """Repeat `step`; an unreachable control plane slows it down and never ends it."""
@@ -179,10 +205,17 @@ class Agent:
         desired = await self._client.desired()
         self._poll_s = desired.poll_interval_s
         self._sample_s = desired.sample_interval_s
+        if not self._strays_ended:
+            # why only now: they serve until something else can
+            await self._fleet.end_strays()
+            self._strays_ended = True
         self._fleet.apply(desired)
         await _wait(self._bell_rang, self._poll_s)
 
     async def _report(self) -> None:
+        if await asyncio.to_thread(self._folder.lost):
+            await asyncio.to_thread(self._restore_folder)
+            self._unmended.set()
         report = await asyncio.to_thread(self._make_report, self._fleet.generation)
         reply = await self._client.report(report)
         self._fleet.reported(report.replicas)
@@ -190,6 +223,19 @@ class Agent:
         await asyncio.to_thread(self._say_heard)
         await asyncio.sleep(REPORT_GAP_S)
         await _wait(self._changed, self._heartbeat_s)
+
+    def _restore_folder(self) -> None:
+        """Somebody deleted it under us: what is known here is written again. Raises FolderTaken."""
+        logger.error(
+            "%s was deleted while the agent runs; it is made again. Replicas serve on; "
+            "the lines that they print until their next start are lost.",
+            self._folder.path,
+        )
+        self._folder.take()
+        self._folder.keep_id(self._machine.folder_id)
+        identity.write(self._settings.folder / "credential.json", self._node)
+        if self._authority_pem:
+            self._authority.write_bytes(self._authority_pem)
 
     def _make_report(self, generation: int) -> NodeReport:
         replicas = tuple(
@@ -265,19 +311,33 @@ class Agent:
         """What lies in the cache, when that has changed."""
         blobs = await asyncio.to_thread(self._cache.contents)
         self._machine.cached(blobs)
-        if blobs != self._cache_told or time.monotonic() - self._cache_told_at > CACHE_AGAIN_S:
+        spoiled = self._cache.take_spoiled()
+        again = time.monotonic() - self._cache_told_at > CACHE_AGAIN_S
+        if spoiled or again or blobs != self._cache_told:
             try:
-                await self._client.cache(CacheReport(blobs))
+                await self._client.cache(CacheReport(blobs, spoiled))
             except Refused as error:
                 if error.status != httpx.codes.NOT_FOUND:
+                    self._cache.give_back(spoiled)
                     raise
                 logger.debug("A control plane of the version before does not ask for this")
+            except ControlError:
+                self._cache.give_back(spoiled)
+                raise
             self._cache_told, self._cache_told_at = blobs, time.monotonic()
         await asyncio.sleep(CACHE_INTERVAL_S)
 
     async def _recheck_cache(self) -> None:
-        await asyncio.sleep(RECHECK_INTERVAL_S)
-        await asyncio.to_thread(self._cache.recheck_all)
+        """Hash what is cached when that is due; then what replicas have of it is right again."""
+        if self._schedule.due_in_s() <= 0:
+            await self._schedule.run(self._cache, throttle=self._recheck_pace)
+            self._machine.checked(self._schedule.last)
+            self._unmended.set()
+        if self._unmended.is_set():
+            self._unmended.clear()
+            if not await self._fleet.mend(self._recheck_pace):
+                asyncio.get_running_loop().call_later(MEND_AGAIN_S, self._unmended.set)
+        await _until(self._unmended, min(self._schedule.due_in_s(), RECHECK_LOOK_S))
 
     async def _end(self) -> None:
         if self._stop_replicas:
@@ -304,8 +364,13 @@ class Agent:
 
 
 async def run(settings: AgentSettings) -> None:
-    """The agent until SIGINT (stop the replicas too) or SIGTERM (leave them running)."""
-    agent = Agent(settings)
+    """The agent until SIGINT (stop the replicas too) or SIGTERM (leave them running).
+
+    Raises FolderTaken, CannotJoin, ControlPlaneUnknown, OSError.
+    """
+    folder = NodeFolder(settings.folder)
+    folder.take()
+    agent = Agent(settings, folder)
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGINT, lambda: agent.request_stop(replicas=True))
     loop.add_signal_handler(signal.SIGTERM, lambda: agent.request_stop(replicas=False))
@@ -320,6 +385,13 @@ def _from_thread(event: asyncio.Event) -> Callable[[], None]:
 def _quietly(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -> None:
     if not loop.is_closed():
         loop.call_soon_threadsafe(event.set)
+
+
+async def _until(event: asyncio.Event, timeout_s: float) -> None:
+    """Until `event` or the timeout; the event stays as it is."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(timeout_s):
+            await event.wait()
 
 
 async def _wait(event: asyncio.Event, timeout_s: float) -> None:

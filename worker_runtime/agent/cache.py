@@ -15,13 +15,16 @@ import shutil
 import time
 from collections.abc import Callable, Iterable
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
-from wire.messages import CachedBlob, FileRef
+from wire.messages import CachedBlob, FileRef, SpoiledBlob
 from worker_runtime.agent.backoff import Backoff
+from worker_runtime.agent.bandwidth import Throttle
 from worker_runtime.agent.client import BlobStream, ControlError, Refused
 from worker_runtime.agent.failure import ReplicaFailed, disk_full
+from worker_runtime.agent.hashing import FULL_SPEED, HASH_BYTES, sha256_of
 
 logger = logging.getLogger(__name__)
 
@@ -29,7 +32,6 @@ PARALLEL = 4
 TRIES_WITHOUT_PROGRESS = 8
 VERIFIED_NS = 1_000_000_000  # one second after the epoch
 RESERVE_BYTES = 64 * 2**20  # left on the disk for logs and databases
-HASH_BYTES = 1 << 20
 DISK_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
@@ -39,12 +41,22 @@ class BlobSource(Protocol):
     def blob(self, sha256: str, offset: int) -> AbstractAsyncContextManager[BlobStream]: ...
 
 
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What was hashed: how many files, of how many bytes, and how many of them were wrong."""
+
+    files: int
+    size: int
+    spoiled: int
+
+
 class ChecksumMismatch(RuntimeError):
     """The bytes are not those that were announced."""
 
 
 class BlobCache:
-    """`progress(cached, fetched)` is told bytes as they come; a quota of 0 bytes is none."""
+    """`progress(cached, fetched)` is told bytes as they come. A quota of 0 bytes is none, and so is
+    a `download_rate` of 0 bytes per second, which is for all downloads together."""
 
     def __init__(
         self,
@@ -52,6 +64,7 @@ class BlobCache:
         source: BlobSource,
         *,
         quota_bytes: int = 0,
+        download_rate: int = 0,
         free_bytes: Callable[[Path], int] = lambda path: shutil.disk_usage(path).free,
         first_delay_s: float = 0.5,
     ) -> None:
@@ -62,8 +75,10 @@ class BlobCache:
         self._quota_bytes = quota_bytes
         self._free_bytes = free_bytes
         self._first_delay_s = first_delay_s
+        self._downloads = Throttle(download_rate)
         self._slots = asyncio.Semaphore(PARALLEL)
         self._locks: dict[str, asyncio.Lock] = {}
+        self._spoiled: list[SpoiledBlob] = []
         self._make_folders()
 
     def _make_folders(self) -> None:
@@ -114,27 +129,49 @@ class BlobCache:
                 self._drop_parts(missing)
             raise first from None
 
-    def recheck(self, files: Iterable[FileRef]) -> list[FileRef]:
+    async def recheck(self, files: Iterable[FileRef]) -> list[FileRef]:
         """Hash these files' blobs again, whatever their marks say; those found wrong are put aside.
 
-        For bytes that rotted without anybody writing. Blocks for as long as reading takes.
+        For bytes that rotted without anybody writing. At full speed: a replica waits for it.
         """
-        spoiled = {file.sha256: file for file in files if self._rotten(self.path(file.sha256))}
-        return list(spoiled.values())
+        found = {}
+        for file in files:
+            if file.sha256 not in found and await self._rotten(self.path(file.sha256), FULL_SPEED):
+                found[file.sha256] = file
+        return list(found.values())
 
-    def recheck_all(self) -> int:
-        """The same for everything that is cached; how many were wrong."""
-        return sum(self._rotten(blob) for blob in self._blobs())
+    async def recheck_all(self, throttle: Throttle) -> Checked:
+        """The same for everything that is cached, at the pace of `throttle`."""
+        files, size, spoiled = 0, 0, 0
+        for blob in await asyncio.to_thread(self._blobs):
+            files, size = files + 1, size + _size(blob)
+            spoiled += await self._rotten(blob, throttle)
+        return Checked(files=files, size=size, spoiled=spoiled)
 
-    def _rotten(self, blob: Path) -> bool:
-        try:
-            if _hash_so_far(blob, blob.stat().st_size)[0].hexdigest() == blob.name:
-                return False
-            logger.warning("Blob %s has rotted on disk; it is put aside", blob.name)
-            blob.replace(self._quarantine / f"{blob.name}.{time.time_ns()}")
-        except FileNotFoundError:  # evicted meanwhile
+    def take_spoiled(self) -> tuple[SpoiledBlob, ...]:
+        """Blobs that were found changed on disk since this was last asked."""
+        found, self._spoiled = tuple(self._spoiled), []
+        return found
+
+    def give_back(self, spoiled: Iterable[SpoiledBlob]) -> None:
+        """Nobody has heard of these yet: `take_spoiled` is to name them again."""
+        self._spoiled[:0] = spoiled
+
+    async def _rotten(self, blob: Path, throttle: Throttle) -> bool:
+        found = await sha256_of(blob, throttle)
+        if found is None or found == blob.name:  # None: evicted meanwhile
             return False
-        return True
+        return await asyncio.to_thread(self._put_aside, blob)
+
+    def _put_aside(self, blob: Path) -> bool:
+        """Whether it was still here."""
+        size = _size(blob)
+        with contextlib.suppress(FileNotFoundError):
+            blob.replace(self._quarantine / f"{blob.name}.{time.time_ns()}")
+            logger.warning("Blob %s was changed on disk; it is put aside", blob.name)
+            self._spoiled.append(SpoiledBlob(sha256=blob.name, size=size, found_at=time.time()))
+            return True
+        return False
 
     async def _fetch(self, file: FileRef, progress: Callable[[int, int], None]) -> None:
         async with self._slots, self._locks.setdefault(file.sha256, asyncio.Lock()):
@@ -208,6 +245,7 @@ class BlobCache:
                         raise ChecksumMismatch(f"more than the announced {file.size} bytes came")
                     await asyncio.to_thread(_write, output, digest, chunk)
                     progress(0, len(chunk))
+                    await self._downloads.pace(len(chunk))
         if written < file.size:
             raise ControlError(f"the connection ended after {written} of {file.size} bytes")
         return digest.hexdigest()
@@ -225,8 +263,7 @@ class BlobCache:
         if _hash_so_far(path, status.st_size)[0].hexdigest() == file.sha256:
             _mark_verified(path)
             return True
-        logger.warning("Blob %s was changed on disk; it is put aside", file.sha256)
-        path.replace(self._quarantine / f"{file.sha256}.{time.time_ns()}")
+        self._put_aside(path)
         return False
 
     def _admit(self, part: Path, file: FileRef) -> None:

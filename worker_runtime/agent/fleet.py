@@ -2,12 +2,14 @@
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Collection, Coroutine
 from pathlib import Path
 from typing import Any
 
 from wire.messages import DesiredReplica, DesiredState, ModelCounters, ObservedReplica
-from worker_runtime.agent import process, staging
+from worker_runtime.agent import process, staging, strays
+from worker_runtime.agent.bandwidth import Throttle
+from worker_runtime.agent.failure import ReplicaFailed
 from worker_runtime.agent.journal import Entry, ReplicaFolder
 from worker_runtime.agent.logs import LogTail
 from worker_runtime.agent.reconcile import Known, Replace, Start, Stop, actions
@@ -51,8 +53,9 @@ class Fleet:
             else:
                 self._dormant[entry.replica.replica_id] = entry
 
-    def wake(self) -> None:
+    async def wake(self) -> None:
         """Start what the journal knows: serving must not wait for a silent control plane."""
+        await self.end_strays(only=self._dormant)
         for replica_id, entry in list(self._dormant.items()):
             if entry.replica.trial:  # nobody waits for it any more
                 staging.discard(self._folder / replica_id)
@@ -60,6 +63,17 @@ class Fleet:
             logger.warning("Starting %s from the journal: no control plane in reach", replica_id)
             self._add(entry.replica)
         self._dormant.clear()
+
+    async def end_strays(self, *, only: Collection[str] | None = None) -> None:
+        """End runtimes of ours that no journal knows; of these replicas, or all."""
+        found = await asyncio.to_thread(strays.find, self._folder)
+        # why only now: a runner may have started one meanwhile
+        known = {runner.process.pid for runner in self._runners.values() if runner.process}
+        await strays.end(
+            stray
+            for stray in found
+            if stray.process.pid not in known and (only is None or stray.replica_id in only)
+        )
 
     def apply(self, desired: DesiredState) -> None:
         """Lead to `desired`; returns at once, the changes go on. An older state is ignored."""
@@ -105,6 +119,17 @@ class Fleet:
         """The counters of one runtime, just scraped."""
         if (runner := self._runners.get(replica_id)) is not None:
             runner.sampled(pid, models)
+
+    async def mend(self, throttle: Throttle) -> bool:
+        """Make the folders of all replicas right again; whether all are. Serving goes on."""
+        mended = True
+        for replica_id, runner in list(self._runners.items()):
+            try:
+                await runner.mend(throttle)
+            except (ReplicaFailed, OSError) as error:
+                logger.warning("The files of %s could not be mended yet: %s", replica_id, error)
+                mended = False
+        return mended
 
     async def leave(self) -> None:
         """End all watching; the processes run on."""

@@ -4,15 +4,22 @@ import asyncio
 import json
 import logging
 import os
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass
+from http import HTTPStatus
 from pathlib import Path
+from typing import Final
 
 from wire.messages import NodeInfo, RegisterRequest
 from worker_runtime.agent.backoff import Backoff
-from worker_runtime.agent.client import ControlClient, ControlError, CredentialRefused
+from worker_runtime.agent.client import ControlClient, ControlError, CredentialRefused, Refused
 
 logger = logging.getLogger(__name__)
+
+
+# Longer than the longest silence (four reports, a minute apart) after which a node is offline.
+NAME_PATIENCE_S: Final = 300.0
 
 
 class CannotJoin(RuntimeError):
@@ -59,8 +66,12 @@ async def join(
     node: NodeInfo,
     file: Path,
     meet: Callable[[], Awaitable[None]] | None = None,
+    patience_s: float = NAME_PATIENCE_S,
 ) -> Identity:
     """Register with `token`, however long the control plane takes. Raises CannotJoin.
+
+    A name that another node has is asked for again for `patience_s`: that may have been this one,
+    before it lost its folder, and is free once the control plane has missed its reports.
 
     `meet` is awaited before the token is sent, again at each try: it raises what keeps us away.
     """
@@ -70,6 +81,7 @@ async def join(
             "and set SHOAL_JOIN_TOKEN or SHOAL_JOIN_TOKEN_FILE."
         )
     delays = Backoff(first_s=0.2, limit_s=10.0)
+    began = time.monotonic()
     while True:
         try:
             if meet is not None:
@@ -78,6 +90,12 @@ async def join(
         except CredentialRefused as error:
             raise CannotJoin(f"The join token was refused: {error}. Make a new one.") from error
         except ControlError as error:
+            taken = isinstance(error, Refused) and error.status == HTTPStatus.CONFLICT
+            if taken and time.monotonic() - began > patience_s:
+                raise CannotJoin(
+                    f"{error} Another agent goes on reporting under this name: set another "
+                    "SHOAL_NODE_NAME, or stop that one. The token was not used."
+                ) from error
             delay = delays.next()
             logger.warning("Cannot join yet: %s; next try in %.1f s", error, delay)
             await asyncio.sleep(delay)

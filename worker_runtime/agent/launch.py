@@ -9,6 +9,7 @@ from worker_runtime.agent.failure import ReplicaFailed
 from worker_runtime.agent.journal import ReplicaFolder
 
 RUNTIME = (sys.executable, "-m", "worker_runtime")
+READY_FLAG = "--ready-file="
 PROTOCOLS = ("http", "grpc", "metrics")
 USAGE_STATUS = 2  # the runtime does not take our flags: starting it again is no use
 
@@ -28,6 +29,19 @@ def ended(status: int | None) -> RuntimeCrashed | ReplicaFailed:
     return RuntimeCrashed(process.describe_exit(status))
 
 
+def no_program(program: str, error: OSError) -> ReplicaFailed:
+    """The runtime's program cannot be run on this machine."""
+    return ReplicaFailed(
+        "RuntimeMissing",
+        f"The runtime could not be started on this node: {program} cannot be run.",
+        detail=str(error),
+        hints=(
+            "Was the agent's Python environment moved, or made anew? Install Shoal there again, "
+            "start the agent again, then retry.",
+        ),
+    )
+
+
 def command(
     runtime: tuple[str, ...], replica: DesiredReplica, folder: ReplicaFolder, *, bind: str
 ) -> list[str]:
@@ -40,7 +54,7 @@ def command(
         f"--id={replica.replica_id}",
         "--exit-on-error=false",
         "--strict-readiness=true",
-        f"--ready-file={folder.ready_file}",
+        f"{READY_FLAG}{folder.ready_file}",
         *replica.runtime_args,
     ]
 

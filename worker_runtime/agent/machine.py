@@ -13,6 +13,7 @@ from wire.messages import CachedBlob, GpuInfo, NodeInfo
 from worker_runtime.agent.cache import RESERVE_BYTES
 from worker_runtime.agent.gpus import gpus
 from worker_runtime.agent.process import boot_id
+from worker_runtime.agent.recheck import Record
 from worker_runtime.types.formats import SERVED
 from worker_runtime.types.plugins import third_party
 
@@ -33,13 +34,25 @@ LIBRARIES = {
 class Machine:
     """Reads the system; `describe` blocks for milliseconds."""
 
-    def __init__(self, *, name: str, address: str, folder: Path, cache_quota_bytes: int) -> None:
+    def __init__(
+        self,
+        *,
+        name: str,
+        address: str,
+        folder: Path,
+        cache_quota_bytes: int,
+        folder_id: str = "",
+        download_rate: int = 0,
+    ) -> None:
         self._name = name
         self._address = address
         self._folder = folder
         self._boot_id = boot_id()
         self._backends = backends()
         self._cache_quota_bytes = cache_quota_bytes
+        self.folder_id = folder_id
+        self._download_rate = download_rate
+        self._checked_at, self._spoiled = 0.0, 0
         self._gpus_at = float("-inf")
         self._gpus: tuple[GpuInfo, ...] = ()
         self._cache: tuple[CachedBlob, ...] = ()
@@ -48,6 +61,10 @@ class Machine:
     def cached(self, blobs: tuple[CachedBlob, ...]) -> None:
         """What lies in the cache now."""
         self._cache = blobs
+
+    def checked(self, last: Record) -> None:
+        """What came of hashing the cache again."""
+        self._checked_at, self._spoiled = last.finished_at, last.spoiled
 
     def describe(self) -> NodeInfo:
         if time.monotonic() - self._gpus_at > GPU_INTERVAL_S:
@@ -59,6 +76,7 @@ class Machine:
             name=self._name,
             agent_version=version("shoal"),
             boot_id=self._boot_id,
+            folder_id=self.folder_id,
             address=self._address,
             cpu_count=psutil.cpu_count() or 0,
             cpu_utilization=psutil.cpu_percent() / 100,
@@ -71,6 +89,9 @@ class Machine:
             cache_bytes=sum(blob.size for blob in self._cache),
             cache_idle_bytes=sum(blob.size for blob in self._cache if not blob.in_use),
             cache_quota_bytes=self._cache_quota_bytes,
+            cache_checked_at=self._checked_at,
+            cache_spoiled=self._spoiled,
+            download_limit_bytes_per_s=self._download_rate,
             backends=self._backends,
             gpus=self._gpus,
         )

@@ -43,6 +43,12 @@ def read_ports(ready_file: Path, pid: int) -> Ports | None:
         return None
 
 
+def write_ports(ready_file: Path, pid: int, ports: Ports) -> None:
+    """As process `pid` wrote them, where its file was lost."""
+    told = {"http_port": ports.http, "grpc_port": ports.grpc, "metrics_port": ports.metrics}
+    ready_file.write_text(json.dumps({"pid": pid, **told}))
+
+
 async def listening(ready_file: Path, pid: int) -> Ports:
     """Wait until the process has written its ports."""
     while True:

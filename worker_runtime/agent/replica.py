@@ -8,17 +8,20 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from wire.messages import DesiredReplica, ModelCounters, ObservedReplica, Problem
+from wire.messages import DesiredReplica, FileRef, ModelCounters, ObservedReplica, Problem
 from worker_runtime.agent import gpus, health, launch, process, staging, trial
 from worker_runtime.agent.backoff import Backoff
+from worker_runtime.agent.bandwidth import Throttle
 from worker_runtime.agent.cache import BlobCache
 from worker_runtime.agent.failure import ReplicaFailed, size
+from worker_runtime.agent.hashing import FULL_SPEED, sha256_of
 from worker_runtime.agent.journal import Entry, ReplicaFolder
 from worker_runtime.agent.launch import RUNTIME, RuntimeCrashed
 from worker_runtime.agent.logs import last_lines, masked
-from worker_runtime.agent.probe import Ports, RuntimeProbe, listening, read_ports
+from worker_runtime.agent.probe import Ports, RuntimeProbe, listening, read_ports, write_ports
 from worker_runtime.agent.process import ProcessIdentity
 from worker_runtime.agent.reasons import may_pass
 from worker_runtime.agent.strain import Strain, StrainRule
@@ -34,6 +37,8 @@ SILENCE_LIMIT_S = 60.0  # a runtime that has not answered for so long is killed 
 LONG_RUN_S = 60.0
 UNREADY_GRACE_S = 5.0  # a runtime without requests has nothing to drain
 NO_PROCESS = {"pid": 0, "http_port": 0, "grpc_port": 0, "metrics_port": 0}
+# states in which its repository is there, and a runtime may have it open
+LAID_OUT = ("starting", "loading", "warming", "ready")
 COMING_UP = ("starting", "loading", "warming")
 
 
@@ -134,6 +139,49 @@ class ReplicaRunner:
         if discard:
             await asyncio.to_thread(staging.discard, self.folder.path)
 
+    async def mend(self, throttle: Throttle) -> None:
+        """Make its folder again what it should be, while it serves. Raises ReplicaFailed, OSError.
+
+        Files of the repository whose bytes have changed get the right ones, from the cache or anew;
+        a folder that was deleted is laid out again. What the runtime has loaded stays as it is.
+        """
+        if self.stopping or self._observed.state not in LAID_OUT:
+            return
+        if not self.folder.repository.exists():
+            self.folder.note("its folder was deleted; laying it out again")
+            await self._lay_out(_unseen)
+            seen = self._observed
+            if seen.http_port:  # without it, no later agent finds the runtime
+                ports = Ports(seen.http_port, seen.grpc_port, seen.metrics_port)
+                await asyncio.to_thread(write_ports, self.folder.ready_file, seen.pid, ports)
+            self._journal()
+            return
+        wrong = await self._wrong_files(throttle)
+        if not wrong:
+            return
+        await self._host.cache.ensure([file for file, _ in wrong], _unseen)
+        for file, target in wrong:
+            blob = self._host.cache.path(file.sha256)
+            await asyncio.to_thread(staging.renew, target, blob)
+            self.folder.note(
+                f"{file.path} had changed on this node's disk; it has the right bytes again. "
+                "What the runtime loaded before serves on."
+            )
+
+    async def _wrong_files(self, throttle: Throttle) -> list[tuple[FileRef, Path]]:
+        """Files of its repository that are neither their blobs nor copies with the same bytes."""
+        suspects = await asyncio.to_thread(
+            staging.detached,
+            self.replica,
+            blob=self._host.cache.path,
+            repository=self.folder.repository,
+        )
+        return [
+            (file, target)
+            for file, target in suspects
+            if await sha256_of(target, throttle) != file.sha256
+        ]
+
     async def leave(self) -> None:
         """End the watching, not the process: the next agent adopts it."""
         self.stopping = True
@@ -184,9 +232,11 @@ class ReplicaRunner:
         """Whether bytes that rotted in the cache may be why the model does not load."""
         if problem.code != "ModelLoadFailed":
             return False
-        spoiled = await asyncio.to_thread(self._host.cache.recheck, self.replica.files)
-        for file in spoiled:
-            self.folder.note(f"{file.path} had changed in the node's cache; fetching it again")
+        spoiled = await self._host.cache.recheck(self.replica.files)
+        # and those whose blob was put aside before, while this replica still had its bytes
+        spoiled += [file for file, _ in await self._wrong_files(FULL_SPEED)]
+        for path in sorted({file.path for file in spoiled}):
+            self.folder.note(f"{path} had changed on this node's disk; fetching it again")
         return bool(spoiled)
 
     async def _provide(self) -> None:
@@ -197,14 +247,27 @@ class ReplicaRunner:
         self._journal()
         self.folder.note(f"fetching {len(replica.files)} files, {size(total)}")
         began = time.monotonic()
-        await self._host.cache.ensure(replica.files, self._progressed)
-        await asyncio.to_thread(
-            staging.stage, replica, blob=self._host.cache.path, repository=self.folder.repository
-        )
+        await self._lay_out(self._progressed)
         self.folder.note(
             f"repository complete after {time.monotonic() - began:.1f} s, "
             f"{size(self._observed.cached_bytes)} were already here"
         )
+
+    async def _lay_out(self, progress: Callable[[int, int], None]) -> None:
+        """The repository from blobs, fetched where they are missing. Raises ReplicaFailed."""
+        for last in (False, True):
+            await self._host.cache.ensure(self.replica.files, progress)
+            try:
+                await asyncio.to_thread(
+                    staging.stage,
+                    self.replica,
+                    blob=self._host.cache.path,
+                    repository=self.folder.repository,
+                )
+                return
+            except FileNotFoundError:  # put aside, or evicted, between the two
+                if last:
+                    raise
 
     def _progressed(self, cached: int, fetched: int) -> None:
         seen = self._observed
@@ -219,6 +282,8 @@ class ReplicaRunner:
         while True:
             try:
                 if self._process is None:
+                    if not self.folder.repository.exists():  # deleted since
+                        await self._lay_out(_unseen)
                     await self._look_at_gpus()
                     self._start()
                 await self._live_through()
@@ -262,12 +327,16 @@ class ReplicaRunner:
         folder.ready_file.unlink(missing_ok=True)
         self._warm = False
         self._strain = Strain(self._host.strain, fresh=True)
-        self._process = process.spawn(
-            launch.command(self._host.runtime, replica, folder, bind=self._host.bind),
-            folder=folder.path,
-            log=folder.runtime_log,
-            environment=launch.environment(self._host.environment, replica),
-        )
+        command = launch.command(self._host.runtime, replica, folder, bind=self._host.bind)
+        try:
+            self._process = process.spawn(
+                command,
+                folder=folder.path,
+                log=folder.runtime_log,
+                environment=launch.environment(self._host.environment, replica),
+            )
+        except (FileNotFoundError, PermissionError) as error:
+            raise launch.no_program(command[0], error) from error
         self._set(state="starting", pid=self._process.pid, started_at=time.time())
         self._journal()
         self.folder.note(f"started the runtime as process {self._process.pid}")
@@ -418,6 +487,11 @@ class ReplicaRunner:
                 load_seconds=seen.load_seconds,
             )
         )
+
+
+def _unseen(cached: int, fetched: int) -> None:
+    """Bytes that come for a replica which serves: no progress of it."""
+    del cached, fetched
 
 
 async def _until_silent(probe: RuntimeProbe) -> None:

@@ -6,11 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from worker_runtime.agent.bandwidth import parse_rate
 from worker_runtime.agent.strain import LIMIT, WINDOW_S, StrainRule
 
 DEFAULT_URL = "http://127.0.0.1:8080"
 LOOPBACK = "127.0.0.1"
 AUTO = "auto"
+RECHECK_INTERVAL_S = 24 * 3600  # bytes rot without anybody writing
+RECHECK_RATE = "32MiB"
 
 
 class SettingsError(ValueError):
@@ -29,6 +32,9 @@ class AgentSettings:
     address: str
     bind: str
     cache_quota_bytes: int  # 0: only the disk limits it
+    download_rate: int  # bytes per second of all downloads together; 0: no limit
+    recheck_interval_s: int  # between two hashings of the whole cache; 0: never
+    recheck_rate: int  # bytes per second that it reads; 0: no limit
     strain: StrainRule
     inherited: dict[str, str]  # what replicas may see of the environment
 
@@ -53,6 +59,9 @@ def load() -> AgentSettings:
         address=address,
         bind=LOOPBACK if address.startswith("127.") else "0.0.0.0",  # noqa: S104 - gateways elsewhere
         cache_quota_bytes=_bytes("SHOAL_NODE_CACHE_BYTES"),
+        download_rate=_rate("SHOAL_NODE_DOWNLOAD_LIMIT", "0"),
+        recheck_interval_s=_whole("SHOAL_NODE_RECHECK_INTERVAL_S", RECHECK_INTERVAL_S),
+        recheck_rate=_rate("SHOAL_NODE_RECHECK_LIMIT", RECHECK_RATE),
         strain=StrainRule(
             limit=_whole("SHOAL_GPU_OOM_LIMIT", LIMIT),
             window_s=_whole("SHOAL_GPU_OOM_WINDOW_S", int(WINDOW_S), least=1),
@@ -101,3 +110,11 @@ def _bytes(name: str) -> int:
     if not text.isdecimal():
         raise SettingsError(f"{name}={text!r}: expected a number of bytes, or 0 for no limit")
     return int(text)
+
+
+def _rate(name: str, default: str) -> int:
+    text = os.environ.get(name) or default
+    try:
+        return parse_rate(text)
+    except ValueError as error:
+        raise SettingsError(f"{name}={text!r}: {error}") from error

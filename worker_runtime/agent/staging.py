@@ -1,12 +1,13 @@
 """Lays a model repository out from cached blobs: whole under its final name, or not there."""
 
+import contextlib
 import errno
 import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 
-from wire.messages import DesiredReplica
+from wire.messages import DesiredReplica, FileRef
 from worker_runtime.agent.failure import ReplicaFailed
 
 # Other disk, a file system without hard links, or too many of them: a copy serves as well.
@@ -34,6 +35,33 @@ def stage(replica: DesiredReplica, *, blob: Callable[[str], Path], repository: P
         raise
 
 
+def detached(
+    replica: DesiredReplica, *, blob: Callable[[str], Path], repository: Path
+) -> list[tuple[FileRef, Path]]:
+    """Files of a laid out repository that are not links to their blobs, with where they lie.
+
+    Copies, where links cannot be; else something happened to the blob since.
+    """
+    return [
+        (file, target)
+        for file in replica.files
+        if file.path not in replica.inline_files
+        and not _same(blob(file.sha256), target := _place(repository, file.path))
+    ]
+
+
+def renew(target: Path, source: Path) -> None:
+    """Put the blob `source` in the place of `target` at once; who has it open keeps the old bytes.
+
+    Does nothing where the folder is gone.
+    """
+    fresh = target.with_name(f"{target.name}.renewed")
+    with contextlib.suppress(FileNotFoundError):
+        fresh.unlink(missing_ok=True)
+        _link(source, fresh)
+        fresh.replace(target)
+
+
 def discard(folder: Path) -> None:
     """Remove `folder`; it is gone under its name at once."""
     if not folder.exists():
@@ -46,12 +74,24 @@ def discard(folder: Path) -> None:
 
 def _inside(root: Path, path: str) -> Path:
     """The target of `path` below `root`, its folder made."""
+    target = _place(root, path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    return target
+
+
+def _place(root: Path, path: str) -> Path:
+    """Raises ReplicaFailed for a path that leaves `root`."""
     parts = PurePosixPath(path).parts
     if not parts or path.startswith("/") or ".." in parts or "\\" in path or "\0" in path:
         raise ReplicaFailed("UnsafePath", f"The file name {path!r} would leave the repository.")
-    target = root.joinpath(*parts)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    return target
+    return root.joinpath(*parts)
+
+
+def _same(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except FileNotFoundError:
+        return False
 
 
 def _link(source: Path, target: Path) -> None:

@@ -51,6 +51,15 @@ class NodeInfoSerializer(Fields):
     cache_quota_bytes = serializers.IntegerField(
         default=0, help_text="0: only the disk limits the cache"
     )
+    cache_checked_at = serializers.FloatField(
+        default=0.0, help_text="when all of it was last hashed again, Unix seconds; 0: never yet"
+    )
+    cache_spoiled = serializers.IntegerField(
+        default=0, help_text="files that had changed on disk by then"
+    )
+    download_limit_bytes_per_s = serializers.IntegerField(
+        default=0, help_text="of all its downloads together; 0: none"
+    )
     disk_pressure = serializers.BooleanField(default=False)
     shm_total_bytes = serializers.IntegerField(
         default=None, allow_null=True, help_text="of shared memory; null: the node does not say"
@@ -89,7 +98,7 @@ class ConditionSerializer(Fields):
     """Something odd about a node that works nevertheless."""
 
     code = serializers.ChoiceField(
-        choices=["ClockSkew", "VersionSkew", "DiskPressure", "AddressUnreachable"]
+        choices=["ClockSkew", "VersionSkew", "DiskPressure", "CacheSpoiled", "AddressUnreachable"]
     )
     message = serializers.CharField()
 

@@ -1785,10 +1785,11 @@ export interface components {
          * @description * `ClockSkew` - ClockSkew
          *     * `VersionSkew` - VersionSkew
          *     * `DiskPressure` - DiskPressure
+         *     * `CacheSpoiled` - CacheSpoiled
          *     * `AddressUnreachable` - AddressUnreachable
          * @enum {string}
          */
-        CodeEnum: "ClockSkew" | "VersionSkew" | "DiskPressure" | "AddressUnreachable";
+        CodeEnum: "ClockSkew" | "VersionSkew" | "DiskPressure" | "CacheSpoiled" | "AddressUnreachable";
         CodeReason: {
             file: string;
             kind: components["schemas"]["CodeReasonKindEnum"];
@@ -3147,6 +3148,22 @@ export interface components {
              * @default 0
              */
             cache_quota_bytes?: number;
+            /**
+             * Format: double
+             * @description when all of it was last hashed again, Unix seconds; 0: never yet
+             * @default 0
+             */
+            cache_checked_at?: number;
+            /**
+             * @description files that had changed on disk by then
+             * @default 0
+             */
+            cache_spoiled?: number;
+            /**
+             * @description of all its downloads together; 0: none
+             * @default 0
+             */
+            download_limit_bytes_per_s?: number;
             /** @default false */
             disk_pressure?: boolean;
             /** @description of shared memory; null: the node does not say */

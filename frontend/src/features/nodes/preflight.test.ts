@@ -19,7 +19,7 @@ const node = (info: Partial<NodeItem["info"]> = {}, state: NodeItem["state"] = "
   replicas: [],
   info: {
     agent_version: "0.1.0", wire_version: 1, boot_id: "b", address: "10.0.0.1", cpu_count: 4, cpu_utilization: 0, memory_total_bytes: 16 * GIB,
-    memory_used_bytes: 2 * GIB, disk_total_bytes: 100 * GIB, disk_free_bytes: 50 * GIB, cache_bytes: 0, cache_idle_bytes: 0, cache_quota_bytes: 0, disk_pressure: false, shm_total_bytes: GIB,
+    memory_used_bytes: 2 * GIB, disk_total_bytes: 100 * GIB, disk_free_bytes: 50 * GIB, cache_bytes: 0, cache_idle_bytes: 0, cache_quota_bytes: 0, cache_checked_at: 0, cache_spoiled: 0, download_limit_bytes_per_s: 0, disk_pressure: false, shm_total_bytes: GIB,
     backends: ["onnxruntime"], gpus: [{ index: 0, uuid: "g", name: "T4", memory_total_bytes: 1, memory_used_bytes: 0, utilization: 0, temperature_c: null, power_w: null, power_limit_w: null, driver_version: "" }], labels: {},
     ...info,
   },

@@ -1,6 +1,7 @@
 """Joining, being known, falling silent, returning; and the bell."""
 
 from datetime import timedelta
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -26,7 +27,14 @@ from controlplane.nodes.types import (
 )
 from tests.support.simulated_node import SimulatedNode
 from wire import codec
-from wire.messages import NodeInfo, RegisterRequest, ReportReply, SampleBatch
+from wire.messages import (
+    CacheReport,
+    NodeInfo,
+    RegisterRequest,
+    ReportReply,
+    SampleBatch,
+    SpoiledBlob,
+)
 
 pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
 
@@ -140,6 +148,8 @@ def test_how_slow_we_are_is_a_mean_that_forgets() -> None:
         ({"agent_version": "0.0.1"}, ["VersionSkew"]),
         ({"wire_version": 2}, ["VersionSkew"]),
         ({"disk_pressure": True, "clock_skew_s": 9}, ["ClockSkew", "DiskPressure"]),
+        ({"cache_spoiled": 2}, ["CacheSpoiled"]),
+        ({"cache_spoiled": 0}, []),
         ({"address": "127.0.0.1", "boot_id": "another"}, ["AddressUnreachable"]),
         ({"address": "localhost", "boot_id": "another"}, ["AddressUnreachable"]),
         ({"address": "::1", "boot_id": "another"}, ["AddressUnreachable"]),
@@ -166,11 +176,16 @@ def test_a_credential_names_its_node() -> None:
     assert credential_node_id(credential_new("n1")) == "n1"
 
 
-def register(token: str, name: str = "local", boot_id: str = "b1") -> int:
-    info = NodeInfo(name=name, agent_version="1", boot_id=boot_id)
+def joined(token: str, **info: str) -> Any:
+    """The answer to a join."""
+    told = {"name": "local", "agent_version": "1", "boot_id": "b1", **info}
     client = SimulatedNode.__new__(SimulatedNode)
     client.client = APIClient()
-    return client.post("register", RegisterRequest(token=token, node=info)).status_code
+    return client.post("register", RegisterRequest(token=token, node=NodeInfo(**told)))
+
+
+def register(token: str, name: str = "local", boot_id: str = "b1") -> int:
+    return int(joined(token, name=name, boot_id=boot_id).status_code)
 
 
 def test_a_join_token_works_once() -> None:
@@ -226,6 +241,42 @@ def test_another_machine_cannot_take_the_name_of_one_that_is_alive() -> None:
     assert JoinToken.objects.filter(used_at__isnull=True).count() == 1
     Node.objects.update(last_seen_at=timezone.now() - timedelta(minutes=1))
     assert register(token, boot_id="b2") == 200
+
+
+def test_a_second_agent_on_the_same_machine_cannot_take_a_name_that_is_alive() -> None:
+    first = joined(services.join_token_create(actor="ada"), folder_id="f1", address="10.0.0.1")
+    assert first.status_code == 200
+    credential = Node.objects.get().credential_hash
+    token = services.join_token_create(actor="ada")
+    Node.objects.update(last_seen_at=timezone.now() - timedelta(seconds=15))  # suspect
+    refused = joined(token, folder_id="f2")
+    problem = refused.json()
+    assert (refused.status_code, problem["code"]) == (409, "NodeNameTaken")
+    assert "reported 15 s ago from 10.0.0.1" in problem["detail"]
+    assert any("SHOAL_NODE_NAME" in hint for hint in problem["hints"])
+    assert any("silent for 20 s" in hint for hint in problem["hints"])
+    assert Node.objects.get().credential_hash == credential
+    assert JoinToken.objects.filter(used_at__isnull=True).count() == 1
+    assert joined(token, folder_id="f1").status_code == 200, "the same folder is the same node"
+
+
+def test_a_machine_that_lost_its_folder_joins_again_once_the_old_agent_is_silent() -> None:
+    assert joined(services.join_token_create(actor="ada"), folder_id="f1").status_code == 200
+    before = Node.objects.get()
+    Node.objects.update(last_seen_at=timezone.now() - timedelta(minutes=1))
+    assert joined(services.join_token_create(actor="ada"), folder_id="f2").status_code == 200
+    assert Node.objects.get().pk == before.pk
+
+
+def test_what_rotted_in_a_cache_is_an_event_once() -> None:
+    node = SimulatedNode()
+    spoiled = SpoiledBlob(sha256="a" * 64, size=70, found_at=1.0)
+    assert node.post("cache", CacheReport((), (spoiled,))).status_code == 200
+    assert node.post("cache", CacheReport(())).status_code == 200
+    event = Event.objects.get(verb="node.blob_spoiled")
+    assert event.severity == Event.Severity.WARNING
+    assert "aaaaaaaaaaaa, 70 bytes" in event.message
+    assert event.data["sha256"] == "a" * 64
 
 
 def test_only_the_whole_credential_opens_the_door() -> None:

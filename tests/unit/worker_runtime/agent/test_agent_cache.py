@@ -1,10 +1,12 @@
 """The cache takes nothing on trust: checksums, resumed downloads, full disks, changed files."""
 
+import asyncio
 import contextlib
 import errno
 import hashlib
 import os
 import shutil
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import BinaryIO
@@ -13,11 +15,13 @@ import pytest
 
 from wire.messages import FileRef
 from worker_runtime.agent import cache as cache_module
-from worker_runtime.agent.cache import RESERVE_BYTES, BlobCache
+from worker_runtime.agent.bandwidth import Throttle
+from worker_runtime.agent.cache import RESERVE_BYTES, BlobCache, Checked
 from worker_runtime.agent.client import BlobStream, ControlError, Refused
 from worker_runtime.agent.failure import ReplicaFailed
 
 CHUNK = 1000
+MIB = 1 << 20
 
 
 class FakeSource:
@@ -81,20 +85,95 @@ async def test_a_blob_is_fetched_once(tmp_path: Path) -> None:
     assert (second.fetched, second.cached) == (0, 5500)
 
 
+async def test_all_downloads_together_keep_the_limit(tmp_path: Path) -> None:
+    """120 kB at 64 KiB/s, four at a time: the first second's bytes at once, then 0.8 s."""
+    contents = [os.urandom(40_000) for _ in range(3)]
+    cache = make(tmp_path, FakeSource(*contents), download_rate=64 * 1024)
+    began = time.monotonic()
+    await cache.ensure([ref(content, str(n)) for n, content in enumerate(contents)], Progress())
+    took = time.monotonic() - began
+    assert took > (120_000 - 64 * 1024) / (64 * 1024) * 0.9
+    assert [cache.path(ref(content).sha256).read_bytes() for content in contents] == contents
+
+
 async def test_bytes_that_rot_unseen_are_found_by_hashing_again(tmp_path: Path) -> None:
     source = FakeSource(DATA)
     cache = make(tmp_path, source)
     await cache.ensure([ref(DATA)], Progress())
     blob = cache.path(ref(DATA).sha256)
     status = blob.stat()
-    assert cache.recheck([ref(DATA)]) == []
+    assert await cache.recheck([ref(DATA)]) == []
     blob.chmod(0o644)
     blob.write_bytes(bytes(len(DATA)))
     os.utime(blob, ns=(status.st_atime_ns, status.st_mtime_ns))
-    assert cache.recheck([ref(DATA), ref(DATA, "again")]) == [ref(DATA)]
-    assert cache.recheck_all() == 0
+    assert await cache.recheck([ref(DATA), ref(DATA, "again")]) == [ref(DATA)]
+    assert await cache.recheck_all(Throttle(0)) == Checked(files=0, size=0, spoiled=0)
+    (told,) = cache.take_spoiled()
+    assert (told.sha256, told.size) == (ref(DATA).sha256, len(DATA))
+    assert cache.take_spoiled() == ()
+    cache.give_back((told,))
+    assert cache.take_spoiled() == (told,)
     await cache.ensure([ref(DATA)], Progress())
     assert blob.read_bytes() == DATA
+
+
+async def test_all_that_is_cached_is_hashed_at_a_pace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good, bad = os.urandom(3 * MIB + 7), os.urandom(MIB)
+    cache = make(tmp_path, FakeSource(good, bad))
+    await cache.ensure([ref(good, "good"), ref(bad, "bad")], Progress())
+    rot(cache.path(ref(bad).sha256))
+    pauses: list[float] = []
+    sleep = asyncio.sleep
+
+    async def slept(seconds: float) -> None:
+        pauses.append(seconds)
+        await sleep(0)
+
+    monkeypatch.setattr(asyncio, "sleep", slept)
+    found = await cache.recheck_all(Throttle(MIB, clock=lambda: 5.0))
+    assert found == Checked(files=2, size=4 * MIB + 7, spoiled=1)
+    assert max(pauses) == pytest.approx(3, abs=0.01)  # four to read, one at once
+    assert not cache.path(ref(bad).sha256).exists()
+    assert [spoiled.sha256 for spoiled in cache.take_spoiled()] == [ref(bad).sha256]
+
+
+async def test_a_disk_that_cannot_read_has_spoiled_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = make(tmp_path, FakeSource(DATA))
+    await cache.ensure([ref(DATA)], Progress())
+
+    def broken(*_: object) -> bytes:
+        raise OSError(errno.EIO, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "pread", broken)
+        assert await cache.recheck([ref(DATA)]) == [ref(DATA)]
+    assert not cache.path(ref(DATA).sha256).exists()
+
+
+async def test_hashing_ends_when_it_is_cancelled(tmp_path: Path) -> None:
+    """A node's agent stops at once, however much it has yet to read."""
+    cache = make(tmp_path, FakeSource(content := os.urandom(4 * MIB)))
+    await cache.ensure([ref(content)], Progress())
+    hashing = asyncio.create_task(cache.recheck_all(Throttle(64 * 1024)))
+    await asyncio.sleep(0.05)
+    began = time.monotonic()
+    hashing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await hashing
+    assert time.monotonic() - began < 1
+
+
+def rot(blob: Path) -> None:
+    """Other bytes, size and time as before."""
+    status = blob.stat()
+    blob.chmod(0o644)
+    blob.write_bytes(bytes(status.st_size))
+    os.utime(blob, ns=(status.st_atime_ns, status.st_mtime_ns))
+    blob.chmod(status.st_mode)
 
 
 async def test_a_cache_that_somebody_emptied_fills_again(tmp_path: Path) -> None:

@@ -49,6 +49,15 @@ async def test_a_used_token_says_what_to_do(tmp_path: Path) -> None:
     await control.close()
 
 
+async def test_a_name_that_stays_taken_says_what_to_do(tmp_path: Path) -> None:
+    taken = [httpx.Response(409, json={"detail": "The name n1 is taken."}) for _ in range(3)]
+    control = client(*taken)
+    with pytest.raises(identity.CannotJoin, match=r"The name n1 is taken\..*SHOAL_NODE_NAME"):
+        await identity.join(control, token="t", node=NODE, file=tmp_path / "c.json", patience_s=0.3)
+    await control.close()
+    assert not (tmp_path / "c.json").exists()
+
+
 async def test_without_a_token_there_is_no_joining(tmp_path: Path) -> None:
     control = client()
     with pytest.raises(identity.CannotJoin, match="SHOAL_JOIN_TOKEN"):

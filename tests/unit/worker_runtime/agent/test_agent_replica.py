@@ -5,6 +5,7 @@ import contextlib
 import dataclasses
 import hashlib
 import os
+import shutil
 import signal
 import sys
 import time
@@ -22,6 +23,7 @@ from wire.messages import (
     ProbeRule,
 )
 from worker_runtime.agent import gpus, process, replica
+from worker_runtime.agent.bandwidth import Throttle
 from worker_runtime.agent.cache import BlobCache
 from worker_runtime.agent.client import BlobStream
 from worker_runtime.agent.journal import ReplicaFolder
@@ -62,16 +64,17 @@ class Stage:
         self.history: list[str] = []
         self.states: dict[str, str] = {}
         self.runners: list[ReplicaRunner] = []
-        self._cache = BlobCache(root / "cache", OneBlob())
+        self.runtime: tuple[str, ...] = (sys.executable, str(FAKE))
+        self.cache = BlobCache(root / "cache", OneBlob())
 
     def run(self, wanted: DesiredReplica, *, adopt: bool = False) -> ReplicaRunner:
         host = Host(
-            cache=self._cache,
+            cache=self.cache,
             address="127.0.0.1",
             bind="127.0.0.1",
             environment=dict(os.environ),
             changed=self._changed,
-            runtime=(sys.executable, str(FAKE)),
+            runtime=self.runtime,
             crash_delay_s=0.01,
             states=self.states,
         )
@@ -213,6 +216,15 @@ async def test_a_killed_runtime_comes_back(stage: Stage) -> None:
     assert second.restarts == 1
 
 
+async def test_a_runtime_that_is_not_there_says_what_to_do(stage: Stage) -> None:
+    stage.runtime = ("/nowhere/bin/python", "-m", "worker_runtime")
+    seen = await until(stage.run(desired()), is_state("failed"))
+    assert seen.error is not None
+    assert seen.error.code == "RuntimeMissing"
+    assert "/nowhere/bin/python" in seen.error.message
+    assert "Install Shoal there again" in seen.error.hints[0]
+
+
 async def test_a_load_that_takes_too_long_is_ended(stage: Stage) -> None:
     stage_runtime = desired(marker="BROKEN", reason="unloaded", timeout_s=1.5)
     seen = await until(stage.run(stage_runtime), is_state("failed"))
@@ -234,6 +246,50 @@ async def test_the_next_agent_adopts_the_running_process(stage: Stage) -> None:
     assert set(stage.history) <= {"ready"}
     os.kill(pid, signal.SIGKILL)
     await until(second, lambda seen: seen.state == "ready" and seen.pid not in {0, pid})
+
+
+async def test_a_file_that_rotted_under_a_replica_that_serves_is_right_again(stage: Stage) -> None:
+    runner = stage.run(desired())
+    await until(runner, is_state("ready"))
+    file = stage.folder.repository / "digits/1/model.onnx"
+    blob = stage.cache.path(hashlib.sha256(CONTENT).hexdigest())
+    file.chmod(0o644)
+    file.write_bytes(b"rotten!")
+    assert blob.read_bytes() == b"rotten!", "one file, two names"
+    with file.open("rb") as held:  # as a runtime has it mapped
+        await stage.cache.recheck_all(Throttle(0))
+        assert not blob.exists()
+        await runner.mend(Throttle(0))
+        assert held.read() == b"rotten!", "what is open stays as it is"
+    assert file.read_bytes() == CONTENT
+    assert file.samefile(blob)
+    assert runner.observed.state == "ready"
+    assert runner.observed.restarts == 0
+    assert "digits/1/model.onnx had changed" in stage.folder.agent_log.read_text()
+
+
+async def test_a_good_copy_is_left_alone(stage: Stage) -> None:
+    """Where links cannot be, or where somebody emptied the cache."""
+    runner = stage.run(desired())
+    await until(runner, is_state("ready"))
+    shutil.rmtree(stage.cache.path("0" * 64).parents[1])
+    file = stage.folder.repository / "digits/1/model.onnx"
+    before = file.stat().st_ino
+    await runner.mend(Throttle(0))
+    assert file.stat().st_ino == before
+
+
+async def test_a_deleted_folder_is_laid_out_again(stage: Stage) -> None:
+    runner = stage.run(desired(marker="note", reason="kept"))
+    await until(runner, is_state("ready"))
+    shutil.rmtree(stage.folder.path)
+    await runner.mend(Throttle(0))
+    assert (stage.folder.repository / "digits/1/model.onnx").read_bytes() == CONTENT
+    assert (stage.folder.repository / "digits/note").read_text() == "kept"
+    entry = stage.folder.read()
+    assert entry is not None
+    assert entry.process == runner.process
+    assert runner.observed.state == "ready"
 
 
 async def test_stopping_ends_the_process_and_discards_the_folder(stage: Stage) -> None:

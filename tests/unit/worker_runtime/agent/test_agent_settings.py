@@ -40,6 +40,31 @@ def test_a_control_plane_that_cannot_be_found_is_an_error_that_helps(
         settings.load()
 
 
+def test_downloads_have_no_limit_unless_it_is_set(environment: pytest.MonkeyPatch) -> None:
+    environment.delenv("SHOAL_NODE_DOWNLOAD_LIMIT", raising=False)
+    environment.setenv("SHOAL_NODE_RECHECK_LIMIT", "")
+    found = settings.load()
+    assert (found.download_rate, found.recheck_rate) == (0, 32 << 20)
+    environment.setenv("SHOAL_NODE_DOWNLOAD_LIMIT", "50MiB/s")
+    assert settings.load().download_rate == 50 << 20
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("SHOAL_NODE_DOWNLOAD_LIMIT", "50Mbit", "expected bytes per second, such as 50MiB"),
+        ("SHOAL_NODE_RECHECK_LIMIT", "12", "at least 64KiB, or 0 for no limit"),
+        ("SHOAL_NODE_RECHECK_INTERVAL_S", "daily", "expected a whole number"),
+    ],
+)
+def test_a_bad_value_is_named_with_what_is_expected(
+    environment: pytest.MonkeyPatch, name: str, value: str, expected: str
+) -> None:
+    environment.setenv(name, value)
+    with pytest.raises(settings.SettingsError, match=f"{name}='{value}': .*{expected}"):
+        settings.load()
+
+
 def test_shared_memory_is_measured_where_there_is_any(tmp_path: Path) -> None:
     assert machine.shm_bytes(tmp_path / "none") is None
     assert (machine.shm_bytes(tmp_path) or 0) > 0

@@ -11,6 +11,7 @@ const CONDITION_WORDS: Record<NodeItem["conditions"][number]["code"], string> = 
   ClockSkew: "Clock differs",
   VersionSkew: "Version differs",
   DiskPressure: "Disk nearly full",
+  CacheSpoiled: "Files changed on its disk",
   AddressUnreachable: "Address cannot be reached",
 };
 

@@ -66,11 +66,20 @@ const COLUMNS: Column<CachedBlob>[] = [
   },
 ];
 
+/** What the agent's settings say of it, and when all of it was last hashed again. */
+function hint({ cache_quota_bytes: quota, download_limit_bytes_per_s: limit, cache_checked_at: checked, cache_spoiled: spoiled }: NodeInfo) {
+  return [
+    quota > 0 ? `quota ${bytes(quota)}` : "no quota: only the disk limits it",
+    ...(limit > 0 ? [`downloads at most ${bytes(limit)}/s`] : []),
+    ...(checked > 0 ? [`hashed again ${new Date(checked * 1000).toLocaleString()}, ${spoiled === 0 ? "nothing had changed" : `${spoiled} had changed`}`] : []),
+  ].join("; ");
+}
+
 function Room({ info }: { info: NodeInfo }) {
   const { cache_bytes: held, cache_idle_bytes: idle, cache_quota_bytes: quota, disk_free_bytes: free } = info;
   const limit = quota > 0 ? quota : held + free;
   return (
-    <Card title="Room" hint={quota > 0 ? `quota ${bytes(quota)}` : "no quota: only the disk limits it"}>
+    <Card title="Room" hint={hint(info)}>
       <div className={classes["meters"]}>
         <Meter label="Cached" share={share(held, limit)} text={`${bytes(held)} of ${bytes(limit)}`} />
         {idle === null ? null : <Meter label="Of that in use, and staying" share={share(held - idle, limit)} text={bytes(held - idle)} />}
