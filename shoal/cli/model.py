@@ -207,9 +207,10 @@ def restore(name: str, version: str | None, label: str | None, output: str) -> N
 @model.command(short_help="Let the code in a version run.")
 @name_option("Name of the model.", required=True)
 @click.option("--version", "-v", default="latest", show_default=True, help="A number, or an alias.")
+@click.option("--withdraw", is_flag=True, help="Take the approval back; what runs runs on.")
 @az_options
 @output_option
-def approve(name: str, version: str, output: str) -> None:
+def approve(name: str, version: str, withdraw: bool, output: str) -> None:
     """Let the code in a version run: Python, machine code, pickles. Needs the role admin.
 
     What is approved are these files, under whatever name they are registered again.
@@ -218,12 +219,18 @@ def approve(name: str, version: str, output: str) -> None:
     from shoal.client import Client
 
     with Client() as client:
-        shown = client.approve_model_version(name, version)
+        ask = client.disapprove_model_version if withdraw else client.approve_model_version
+        shown = ask(name, version)
     emit(shown["code"], output, lambda: _print_code(shown["code"]))
     note(f"Model {name} version {shown['version']} {_APPROVAL[shown['code']['state']]}")
 
 
-_APPROVAL = {"none": "brings no code: it needs no approval", "allowed": "may run"}
+_APPROVAL = {
+    "none": "brings no code: it needs no approval",
+    "allowed": "may run",
+    "waiting": "starts nowhere until it is approved again",
+    "refused": "starts nowhere: this installation takes no models with code",
+}
 
 
 @model.command(short_help="Fetch a version's files.")

@@ -143,6 +143,11 @@ class Client(Administration, Deployments):
         path = f"/models/{quoted(name)}/versions/{version}/approve"
         return cast(ModelVersion, self._transport.json("POST", path))
 
+    def disapprove_model_version(self, name: str, version: int | str) -> ModelVersion:
+        """Take the approval back; needs ``code:upload``. What runs the code runs on."""
+        path = f"/models/{quoted(name)}/versions/{version}/approve"
+        return cast(ModelVersion, self._transport.json("DELETE", path))
+
     def download_model(
         self, name: str, version: int | str, target: Path, *, on_bytes: OnBytes | None = None
     ) -> Path:

@@ -52,6 +52,7 @@ from controlplane.deployments.services.starting import (
     not_deleting,
     resolve_to_run,
     rolling_open,
+    runnable_check,
     running_as_asked,
     scaling_open,
 )
@@ -254,7 +255,8 @@ def deployment_rollback(
     """Run an earlier revision again, the last that came up unless said which.
 
     What serves serves on until the others are ready; nothing is uploaded anew.
-    Raises EndpointNotFound, DeploymentNotFound, RevisionNotFound, OperationInProgress, Conflict.
+    Raises EndpointNotFound, DeploymentNotFound, RevisionNotFound, OperationInProgress, Conflict,
+    ModelNotDeployable, CodeNotAllowed, CodeNotApproved.
     """
     with transaction.atomic():
         locked(endpoint)
@@ -266,6 +268,8 @@ def deployment_rollback(
         wanted = revision_wanted(row, revision)
         if wanted.pk == current.pk and row.provisioning_state == DeploymentState.SUCCEEDED:
             raise AsItIs(f"{name} runs revision {current.number} already.", field="revision")
+        # why here too: what ran once may have been archived, or its approval withdrawn, since
+        runnable_check(wanted.model_version, wanted.config_revision)
         revision_apply(row, wanted)
         revision_record(row, author=actor, cause=f"rollback to {wanted.number}")
         operation = _rolled(row, current.number, actor, now)
@@ -403,7 +407,8 @@ def operation_retry(
 ) -> Operation:
     """A new operation that does the same again; with ``supersede`` instead of what is in its way.
 
-    Raises OperationNotFound, OperationFinished, OperationInProgress, DeploymentNotFound."""
+    Raises OperationNotFound, OperationFinished, OperationInProgress, DeploymentNotFound,
+    ModelNotDeployable, CodeNotAllowed, CodeNotApproved (of what is not running)."""
     with transaction.atomic():
         old = operation_get(operation_id)
         if old.kind in DELETIONS or old.state not in (
@@ -421,8 +426,10 @@ def operation_retry(
         wanted = old.parameters.get("instance_count", row.instance_count)
         revision = _revision_rolled(old, row)
         if row.provisioning_state != DeploymentState.SUCCEEDED:
+            runnable_check(row.model_version, row.config_revision)
             operation = deployment_start(row, traffic, actor, now)
         elif revision is not None:
+            runnable_check(revision.model_version, revision.config_revision)
             operation = _roll_again(row, revision, old, actor, now)
         else:
             operation = scaling_open(row, wanted, actor, now, traffic=traffic)

@@ -96,10 +96,7 @@ def not_deleting(endpoint: Endpoint) -> None:
 
 def resolve(spec: Spec) -> tuple[ModelVersion, ConfigRevision | None]:
     version = version_get(spec.model, spec.version)
-    if version.archived or version.model.archived:
-        raise ModelNotDeployable(
-            f"{version} is archived.", hints=("Restore it first.",), field="version"
-        )
+    _not_archived(version, field="version")
     return version, _revision(version, spec.config_revision)
 
 
@@ -108,6 +105,22 @@ def resolve_to_run(spec: Spec) -> tuple[ModelVersion, ConfigRevision | None]:
     version, revision = resolve(spec)
     version_code_check(version, revision)
     return version, revision
+
+
+def runnable_check(version: ModelVersion, revision: ConfigRevision | None) -> None:
+    """The same, for what ran, or was to run, before and would be started again now.
+
+    Raises ModelNotDeployable, CodeNotAllowed, CodeNotApproved.
+    """
+    _not_archived(version, field=None)
+    version_code_check(version, revision)
+
+
+def _not_archived(version: ModelVersion, *, field: str | None) -> None:
+    if version.archived or version.model.archived:
+        raise ModelNotDeployable(
+            f"{version} is archived.", hints=("Restore it first.",), field=field
+        )
 
 
 def _revision(version: ModelVersion, number: int | None) -> ConfigRevision | None:

@@ -314,3 +314,13 @@ class ModelVersionApproveView(APIView):
             name=name, version=version, actor=request.user.get_username()
         )
         return Response(ModelVersionSerializer(row).data)
+
+    @extend_schema(
+        operation_id="model_versions_disapprove", request=None, responses=ModelVersionSerializer
+    )
+    def delete(self, request: Request, name: str, version: str) -> Response:
+        """Take the approval back: these files start nowhere any more. What runs them runs on."""
+        row = approvals.version_disapprove(
+            name=name, version=version, actor=request.user.get_username()
+        )
+        return Response(ModelVersionSerializer(row).data)

@@ -100,6 +100,26 @@ def version_approve(*, name: str, version: str, actor: str) -> ModelVersion:
     return selectors.version_get(name, row.version)
 
 
+@transaction.atomic
+def version_disapprove(*, name: str, version: str, actor: str) -> ModelVersion:
+    """Take the approval of these files back, under whatever name they are registered.
+
+    What runs them runs on; nothing starts them anew by deploying, trying, going back or retrying.
+    Where nobody approved nothing changes. Raises ModelNotFound.
+    """
+    row = selectors.version_get(name, version)
+    removed, _ = CodeApproval.objects.filter(digest=row.digest).delete()
+    if removed:
+        events.record(
+            actor=actor,
+            verb="model.code_disapproved",
+            subject=f"model/{row.model.name}",
+            message=f"{actor} took back the approval of the code in {row}",
+            data={"version": row.version, "digest": row.digest},
+        )
+    return selectors.version_get(name, row.version)
+
+
 def code_approve(version: ModelVersion, *, actor: str) -> None:
     """Write the approval down, if there is anything new to approve."""
     reasons = version_reasons(version)

@@ -47,7 +47,7 @@ MATRIX: dict[str, dict[str, str]] = {
     "models/<str:name>/versions/<str:version>": {"GET": R, "PATCH": D, "DELETE": D},
     "models/<str:name>/versions/<str:version>/archive": {"POST": D},
     "models/<str:name>/versions/<str:version>/restore": {"POST": D},
-    "models/<str:name>/versions/<str:version>/approve": {"POST": C},
+    "models/<str:name>/versions/<str:version>/approve": {"POST": C, "DELETE": C},
     "models/<str:name>/aliases/<str:alias>": {"PUT": D, "DELETE": D},
     "models/<str:name>/versions/<str:version>/usage": {"GET": R},
     "models/<str:name>/versions/<str:version>/files": {"GET": R},
