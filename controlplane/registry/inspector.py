@@ -6,6 +6,7 @@ The control plane never loads a model itself. What the program says is passed on
 import json
 import logging
 import queue
+import re
 import subprocess
 import threading
 from collections.abc import Callable
@@ -24,6 +25,7 @@ logger = logging.getLogger(__name__)
 SERVE_TIMEOUT_S = 20.0
 SERVE_CPU_S = 24 * 3600
 WRITTEN_FILES_BYTES = 2**30
+UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 
 def inspect(directory: Path, *, tick: Callable[[], None] = lambda: None) -> Inspection:
@@ -44,7 +46,7 @@ def inspect(directory: Path, *, tick: Callable[[], None] = lambda: None) -> Insp
         # why: ONNX Runtime names whole paths; where an upload lies for a moment helps nobody.
         answer = json.loads(done.stdout.replace(json.dumps(f"{directory}/")[1:-1], ""))
         if done.returncode == 0 and {"models", "problems"} <= answer.keys():
-            return cast(Inspection, answer)
+            return cast(Inspection, storable(answer))
     except (ValueError, AttributeError):
         logger.warning("The inspection program printed no JSON object: %.200r", done.stdout)
     how = f"signal {-done.returncode}" if done.returncode < 0 else f"status {done.returncode}"
@@ -54,6 +56,20 @@ def inspect(directory: Path, *, tick: Callable[[], None] = lambda: None) -> Insp
         detail=done.stderr_tail,
         hints=("If this model loads elsewhere, its file may need more memory than is free here.",),
     )
+
+
+def storable(value: Any) -> Any:
+    """The same without U+0000 and halves of surrogate pairs, which PostgreSQL keeps in no text; a
+    model's own names and messages may have them."""
+    match value:
+        case str():
+            return UNSTORABLE.sub("\ufffd", value)
+        case dict():
+            return {storable(key): storable(inner) for key, inner in value.items()}
+        case list():
+            return [storable(inner) for inner in value]
+        case _:
+            return value
 
 
 class ConfigInspector:

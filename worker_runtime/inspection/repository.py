@@ -8,6 +8,7 @@ from worker_runtime.core.loading import LoadingRules, ModelPlan, described
 from worker_runtime.errors import ConfigInvalid, FileUnreadable, LoadFailed, Problem, RuntimeFault
 from worker_runtime.inspection.compositions import check_ensemble
 from worker_runtime.inspection.drafts import UNTOLD, config_needed, draft
+from worker_runtime.inspection.encodings import config_read
 from worker_runtime.inspection.lint import repaired, told_apart
 from worker_runtime.inspection.readers.choice import read_facts
 from worker_runtime.inspection.readers.facts import FileFacts
@@ -87,8 +88,9 @@ def _proposal(item: Looked) -> dict[str, Any] | None:
 
 def inspect_model(directory: ModelDirectory) -> Looked:
     """One model, with what was found about it; errors end the look where nothing more is known."""
-    text = _config_text(directory)
-    looked = Looked(_blank(directory, text), [], text)
+    text, odd = config_read(directory.config_path.read_bytes() if directory.config_path else b"")
+    looked = Looked(_blank(directory, text), [odd] if odd else [], odd.fix if odd else text)
+    looked.changed = odd is not None
     try:
         facts, plan = _facts(directory, looked)
     except (RuntimeFault, UnicodeDecodeError) as error:
@@ -222,12 +224,6 @@ def problems_of(error: Exception) -> list[Problem]:
     if isinstance(error, LoadFailed) and error.problem is not None:
         return [error.problem]
     return [Problem("ConfigInvalid", str(error))]
-
-
-def _config_text(directory: ModelDirectory) -> str:
-    if directory.config_path is None:
-        return ""
-    return directory.config_path.read_bytes().decode("utf-8", "replace")
 
 
 def _nothing_found(path: Path) -> Problem:

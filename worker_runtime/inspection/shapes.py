@@ -10,8 +10,9 @@ from worker_runtime.types.signature import TensorSpec
 # Findings that another text of config.pbtxt can mend; all others are about the files.
 CONFIG_CODES = frozenset(
     {
-        "ConfigInvalid", "ConfigNeeded", "NameMismatch", "BackendUnknown", "PlatformUnknown",
-        "PlatformConflict", "BatchingUnsupported", "PreferredBatchTooLarge", "QueueDelayLong",
+        "ConfigInvalid", "ConfigEncoding", "ConfigNeeded", "NameMismatch", "BackendUnknown",
+        "PlatformUnknown", "PlatformConflict", "BatchingUnsupported", "PreferredBatchTooLarge",
+        "QueueDelayLong",
         "TensorUnknown", "DatatypeMismatch", "ShapeMismatch", "BatchDimInDims", "TorchNaming",
         "PythonTensorUnknown", "DynamicBatchingOff", "EnsembleStepUnknown", "EnsembleMismatch",
     }

@@ -89,24 +89,42 @@ def configs_edited(
             field="configs",
             hints=(f"It holds: {', '.join(models)}.",),
         )
-    texts = {name: _wanted(model, configs, apply_fixes) for name, model in models.items()}
+    # why what is wrong too: a text that nothing can mend must not pass as one that needs no mending
+    wrong = {
+        problem["model"]
+        for problem in inspection["problems"]
+        if problem.get("scope") == "config" and problem["severity"] == "error"
+    }
+    for problem in inspection["problems"]:
+        name = problem["model"] or ""
+        if problem["code"] == "ConfigEncoding" and name not in configs and not apply_fixes:
+            raise _refused(name, [problem], models[name])
+    texts = {
+        name: _wanted(model, configs, apply_fixes=apply_fixes, wrong=name in wrong)
+        for name, model in models.items()
+    }
     return {
         name: text
         for name, text in texts.items()
-        if text is not None and _checked(name, text, models, texts)
+        if text is not None
+        and _checked(name, text, models, texts)
+        and (text != models[name]["config_text"] or _proposed(models[name]))
     }
 
 
-def _wanted(model: InspectedModel, configs: Mapping[str, str], apply_fixes: bool) -> str | None:
-    """The text that replaces the file's; None to leave that as it is."""
+def _wanted(
+    model: InspectedModel, configs: Mapping[str, str], *, apply_fixes: bool, wrong: bool
+) -> str | None:
+    """The text that replaces the file's, or the file's own if it has to be checked again; None to
+    leave that as it is."""
     text = configs.get(model["name"])
     if text is not None:
         written = (model["config_text"] or model["config_effective"]).strip()
-        return None if text.strip() == written and not _proposed(model) else text
+        return None if text.strip() == written and not (wrong or _proposed(model)) else text
     proposal = _proposed(model)
     if proposal and (apply_fixes or (proposal["certain"] and not model["config_text"])):
         return proposal["text"]
-    return model["config_text"] if proposal else None
+    return model["config_text"] if proposal or (wrong and model["config_text"]) else None
 
 
 def _proposed(model: InspectedModel) -> Proposal | None:
@@ -128,16 +146,17 @@ def _checked(
     )
     if answer["ok"]:
         return True
-    errors = [p for p in answer["problems"] if p["severity"] == "error"]
+    raise _refused(name, answer["problems"], model)
+
+
+def _refused(name: str, problems: list[Any], model: InspectedModel) -> ConfigInvalid:
+    errors = [p for p in problems if p["severity"] == "error"]
     proposal = _proposed(model)
-    raise ConfigInvalid(
+    return ConfigInvalid(
         errors[0]["message"] if errors else f"The configuration of {name!r} is not valid.",
         field=f"configs.{name}",
         hints=_hints(errors, proposal),
-        extra={
-            "problems": answer["problems"],
-            "proposal": proposal["text"] if proposal else None,
-        },
+        extra={"problems": problems, "proposal": proposal["text"] if proposal else None},
     )
 
 

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -112,6 +113,36 @@ def test_a_wrong_configuration_is_refused_with_its_problems(
     assert not ModelVersion.objects.exists()
     unknown = register("digits", configs={"nobody": "x"}, status=400)
     assert unknown["hints"] == ["It holds: digits."]
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "mended"),
+    [("ConfigInvalid", "invalid {{{", False), ("ConfigEncoding", "# caf\ufffd\n", True)],
+)
+def test_what_was_found_wrong_in_the_upload_s_own_configuration_is_refused(
+    api: APIClient, ingested: Send, code: str, text: str, mended: bool
+) -> None:
+    upload = ingested("digits.onnx", b"a model")
+    inspection = upload.inspection
+    assert inspection is not None
+    inspection["models"][0]["config_text"] = text
+    found = {"code": code, "scope": "config", "severity": "error", "model": "digits"}
+    problem: Any = {**found, "message": "Not so.", "fix": None}
+    inspection["problems"] = [problem]
+    if mended:
+        inspection["models"][0]["proposal"] = {"text": "# café\n", "certain": True}
+    upload.save()
+    body = {"name": "digits", "upload_id": upload.pk}
+    refused = api.post("/api/v1/models", body, format="json")
+    assert (refused.status_code, refused.json()["code"]) == (400, "ConfigInvalid")
+    assert refused.json()["field"] == "configs.digits"
+    assert refused.json()["problems"]
+    assert not ModelVersion.objects.exists()
+    again = {"apply_fixes": True} if mended else {"configs": {"digits": 'name: "digits"'}}
+    accepted = api.post("/api/v1/models", {**body, **again}, format="json")
+    assert accepted.status_code == 201
+    (revision,) = accepted.json()["config_revisions"]
+    assert revision["configs"] == {"digits": "# café\n" if mended else 'name: "digits"'}
 
 
 @pytest.mark.parametrize("name", ["-x", "a/b", "a b", "ü", "a" * 256, ".", "../x"])
