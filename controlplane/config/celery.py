@@ -44,6 +44,7 @@ BEAT_SCHEDULE = {
     "drop old answers to repeated requests": every(3600, "accounts.prune"),
     "roll up the minutes that ended": every(30, "metrics.roll_up"),
     "drop old samples and log lines": every(300, "metrics.prune"),
+    "drop log lines of what was deleted": every(3600, "deployments.logs_sweep"),
 }
 
 app = Celery("shoal")

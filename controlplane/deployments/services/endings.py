@@ -1,6 +1,7 @@
 """How operations end: what is set right when one succeeds, fails or is cancelled."""
 
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from django.db import transaction
@@ -38,6 +39,7 @@ from controlplane.deployments.types import (
     transition,
 )
 from controlplane.metrics.selectors import log_lines
+from controlplane.metrics.services import logs_forget
 from controlplane.registry.selectors import models_called
 
 LAST_LINES = 20
@@ -175,7 +177,7 @@ def _deployment_state_set(
 
 
 def _forget(operation: Operation) -> None:
-    """The end of a deletion: rows go. Nodes stop what they no longer find desired."""
+    """The end of a deletion: rows and log lines go. Nodes stop what they no longer find wanted."""
     deployments = Deployment.objects.filter(endpoint__name=operation.endpoint)
     if operation.kind == OperationKind.DELETE_DEPLOYMENT:
         deployments = deployments.filter(name=operation.deployment)
@@ -184,6 +186,11 @@ def _forget(operation: Operation) -> None:
     deployments.delete()
     if operation.kind == OperationKind.DELETE_ENDPOINT:
         Endpoint.objects.filter(name=operation.endpoint).delete()
+    # why robust: they lie in another database, and what is left goes with `logs_sweep`
+    transaction.on_commit(
+        partial(logs_forget, endpoint=operation.endpoint, deployment=operation.deployment),
+        robust=True,
+    )
 
 
 def _close(

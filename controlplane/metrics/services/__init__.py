@@ -1,6 +1,6 @@
 """Writes of metrics."""
 
-from controlplane.metrics.services.keeping import prune, roll_up
+from controlplane.metrics.services.keeping import logs_forget, prune, roll_up
 from controlplane.metrics.services.samples import (
     gateway_samples_ingest,
     logs_ingest,
@@ -10,6 +10,7 @@ from controlplane.metrics.services.samples import (
 
 __all__ = [
     "gateway_samples_ingest",
+    "logs_forget",
     "logs_ingest",
     "prune",
     "roll_up",

@@ -108,6 +108,14 @@ def _keep(made: dict[str, stored.Data], span_s: int, end: int) -> None:
         RollUp.objects.bulk_create(rows, batch_size=BATCH_ROWS, ignore_conflicts=True)
 
 
+def logs_forget(*, endpoint: str, deployment: str = "") -> int:
+    """Drop the log lines of a deployment, or of all of an endpoint's. Returns how many."""
+    lines = LogLine.objects.filter(endpoint=endpoint)
+    if deployment:
+        lines = lines.filter(deployment=deployment)
+    return lines.delete()[0]
+
+
 def prune(*, now: float) -> None:
     """Drop samples, roll-ups and log lines beyond what is kept. ``now`` is Unix seconds."""
     for model in SAMPLES:
