@@ -5,11 +5,12 @@ import logging
 from collections.abc import Iterable
 from functools import partial
 
-from django.http import HttpResponse, HttpResponseBase, JsonResponse
+from django.http import HttpResponse, HttpResponseBase, HttpResponseNotModified, JsonResponse
 from django.utils import timezone
 from rest_framework.request import Request
 
 from controlplane.core.errors import NotFound
+from controlplane.core.etags import has_seen
 from controlplane.core.sending import bytes_response
 from controlplane.deployments import services
 from controlplane.deployments.selectors.desired import desired_state, node_may_read
@@ -32,6 +33,8 @@ from wire.messages import (
 
 logger = logging.getLogger(__name__)
 NAMED = 5  # of the foreign replicas in a warning
+# The name of a blob is its digest; private: only who may read it may keep it.
+UNCHANGING = "private, max-age=31536000, immutable"
 
 
 class DesiredDoor(NodeDoor):
@@ -113,6 +116,13 @@ class BlobDoor(NodeDoor):
                 code="BlobNotFound",
                 hints=("Fetch the desired state again: it names what is needed.",),
             )
-        if address := store.address(sha256):
+        tag = f'"{sha256}"'
+        if has_seen(request, tag):
+            return HttpResponseNotModified(headers={"ETag": tag, "Cache-Control": UNCHANGING})
+        if address := store.address(sha256):  # signed, and soon stale: not to be kept
             return HttpResponse(status=307, headers={"Location": address})
-        return bytes_response(size, partial(store.open, sha256), request.headers.get("Range", ""))
+        response = bytes_response(
+            size, partial(store.open, sha256), request.headers.get("Range", "")
+        )
+        response["ETag"], response["Cache-Control"] = tag, UNCHANGING
+        return response

@@ -68,6 +68,7 @@ class Agent:
         self._changed = asyncio.Event()
         self._stop = asyncio.Event()
         self._stop_replicas = False
+        self._node: Identity | None = None  # until it has joined
         self._machine = Machine(
             name=settings.node_name,
             address=settings.address,
@@ -344,17 +345,22 @@ class Agent:
             await self._fleet.stop(longest_s=STOP_DRAIN_S)
         else:
             await self._fleet.leave()
+        if self._node is not None:  # who never joined has nothing to say, and nobody to say it as
+            await self._farewell()
+        await self._client.close()
+
+    async def _farewell(self) -> None:
         try:
             async with asyncio.timeout(FAREWELL_S):
                 await self._client.report(self._make_report(self._fleet.generation))
         except (ControlError, TimeoutError) as error:
             logger.info("Left without a last report: %s", error)
-        await self._client.close()
 
     def _say_heard(self) -> None:
         """`agent.json` names this process; its time is when the control plane last heard us."""
         file = self._settings.folder / "agent.json"
-        content = json.dumps({"pid": os.getpid(), "node_id": self._node.node_id})
+        node_id = self._node.node_id if self._node else ""
+        content = json.dumps({"pid": os.getpid(), "node_id": node_id})
         temporary = file.with_suffix(".new")
         temporary.write_text(content)
         temporary.replace(file)

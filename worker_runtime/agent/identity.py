@@ -88,7 +88,11 @@ async def join(
                 await meet()
             reply = await client.register(RegisterRequest(token=token, node=node))
         except CredentialRefused as error:
-            raise CannotJoin(f"The join token was refused: {error}. Make a new one.") from error
+            raise CannotJoin(
+                f"This node was not let in: {str(error).rstrip('.')}. Make a new token with "
+                "`shoal node join`, or in the studio (Nodes, Add node), put it into "
+                "SHOAL_JOIN_TOKEN and start the agent again."
+            ) from error
         except ControlError as error:
             taken = isinstance(error, Refused) and error.status == HTTPStatus.CONFLICT
             if taken and time.monotonic() - began > patience_s:

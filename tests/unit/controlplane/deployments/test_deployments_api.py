@@ -330,6 +330,12 @@ async def test_a_node_fetches_its_blobs_in_parts_and_no_others() -> None:
     mine = {"Authorization": f"Bearer {holder.identity.credential}"}
     whole = await client.get(url, headers=mine)
     assert (whole.status_code, await body_of(whole)) == (200, b"0123456789")
+    assert whole["ETag"] == f'"{sha256}"'
+    assert "immutable" in whole["Cache-Control"]
+    assert "private" in whole["Cache-Control"]
+    for seen, status in ((whole["ETag"], 304), ("*", 304), (f'"{"0" * 64}"', 200)):
+        again = await client.get(url, headers={**mine, "If-None-Match": seen})
+        assert (again.status_code, again["ETag"]) == (status, whole["ETag"])
     part = await client.get(url, headers={**mine, "Range": "bytes=4-"})
     assert (part.status_code, part["Content-Range"]) == (206, "bytes 4-9/10")
     assert await body_of(part) == b"456789"
@@ -341,7 +347,8 @@ async def test_a_node_fetches_its_blobs_in_parts_and_no_others() -> None:
     assert told["hints"]
     assert "bytes=10-" in told["detail"]
     theirs = {"Authorization": f"Bearer {stranger.identity.credential}"}
-    assert (await client.get(url, headers=theirs)).status_code == 404
+    for headers in (theirs, {**theirs, "If-None-Match": whole["ETag"]}):
+        assert (await client.get(url, headers=headers)).status_code == 404
     assert (await client.get(url)).status_code == 401
 
 

@@ -1,5 +1,6 @@
 """Joining: the token is used once, the credential is kept for this user alone."""
 
+import logging
 import stat
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 
 from wire import codec
 from wire.messages import NodeInfo, RegisterReply
-from worker_runtime.agent import identity
+from worker_runtime.agent import agent, identity, settings
 from worker_runtime.agent.client import ControlClient
 
 NODE = NodeInfo(name="n1", agent_version="1")
@@ -44,7 +45,7 @@ async def test_an_unreachable_control_plane_is_waited_for(tmp_path: Path) -> Non
 
 async def test_a_used_token_says_what_to_do(tmp_path: Path) -> None:
     control = client(httpx.Response(401, json={"detail": "token was used"}))
-    with pytest.raises(identity.CannotJoin, match=r"token was used.*Make a new one"):
+    with pytest.raises(identity.CannotJoin, match=r"not let in: .*401 token was used\. Make a new"):
         await identity.join(control, token="t", node=NODE, file=tmp_path / "c.json")
     await control.close()
 
@@ -70,3 +71,27 @@ def test_a_damaged_credential_is_named(tmp_path: Path) -> None:
     file.write_text("{")
     with pytest.raises(identity.CannotJoin, match=r"credential\.json is damaged"):
         identity.read(file)
+
+
+async def test_a_refused_join_says_so_once_and_sends_no_farewell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    asked: list[str] = []
+
+    def refuse(request: httpx.Request) -> httpx.Response:
+        asked.append(request.url.path)
+        return httpx.Response(401, json={"detail": "This join token was used."})
+
+    monkeypatch.setenv("SHOAL_CONTROL_URL", "http://127.0.0.1:1")
+    monkeypatch.setenv("SHOAL_JOIN_TOKEN", "used-up")
+    monkeypatch.setenv("SHOAL_HOME", str(tmp_path))
+    monkeypatch.setattr(
+        agent,
+        "ControlClient",
+        lambda url, **_: ControlClient(url, transport=httpx.MockTransport(refuse)),
+    )
+    caplog.set_level(logging.INFO)
+    with pytest.raises(identity.CannotJoin, match="shoal node join"):
+        await agent.Agent(settings.load()).run()
+    assert asked == ["/agent/v1/register"]
+    assert [one.message for one in caplog.records if one.name.startswith("worker_runtime")] == []
