@@ -93,7 +93,8 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "controlplane.core.http.ProblemMiddleware",
-    "controlplane.core.pagination.NextLinkMiddleware",
+    "controlplane.core.queries.KnownQueryMiddleware",
+    "controlplane.core.pagination.PagesMiddleware",
     "controlplane.accounts.idempotency.IdempotencyMiddleware",
 ]
 TEMPLATES = [{"BACKEND": "django.template.backends.django.DjangoTemplates", "APP_DIRS": True}]

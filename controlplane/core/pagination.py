@@ -1,9 +1,11 @@
 """Lists in pages: a keyset cursor over an ordered queryset, stable while rows come and go."""
 
 import base64
+import hashlib
 import json
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -14,6 +16,7 @@ from django.template.response import SimpleTemplateResponse
 from drf_spectacular.utils import OpenApiParameter, extend_schema_serializer
 from rest_framework import serializers
 
+from controlplane.core.complaints import shown
 from controlplane.core.errors import Invalid
 
 RowT = TypeVar("RowT", bound=Model)
@@ -26,6 +29,11 @@ PAGE_PARAMETERS = [
     OpenApiParameter("cursor", str, description="`next_cursor` of the page before"),
     OpenApiParameter("q", str, description="Only items whose name contains this"),
 ]
+
+
+# Which list is asked for, with its filters and order: a cursor of another would skip rows unseen.
+_list: ContextVar[str] = ContextVar("list", default="")
+NO_FILTERS = frozenset({"cursor", "limit"})
 
 
 @dataclass(frozen=True)
@@ -42,14 +50,22 @@ class PageQuery(serializers.Serializer[Any]):
     q = serializers.CharField(required=False, default="", allow_blank=True)
 
 
-class NextLinkMiddleware:
-    """`Link: <...>; rel="next"` on every page but the last, for clients that follow links."""
+class PagesMiddleware:
+    """Says which list cursors are made for and read by, and adds `Link: <...>; rel="next"` to every
+    page but the last, for clients that follow links."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         return self.get_response(request)
+
+    def process_view(
+        self, request: HttpRequest, view: object, args: object, kwargs: object
+    ) -> None:
+        """Django's hook before a view, in the view's own context."""
+        del view, args, kwargs
+        _list.set(_mark_of(request))
 
     def process_template_response(
         self, request: HttpRequest, response: SimpleTemplateResponse
@@ -76,7 +92,7 @@ def paginate(
         try:
             rows = rows.filter(_after(order, _decode(cursor, len(order))))
         except (TypeError, ValueError, ValidationError) as error:
-            raise Invalid("This cursor belongs to another list.", field="cursor") from error
+            raise _of_another_list() from error
     found = list(rows.order_by(*order)[: limit + 1])
     if len(found) <= limit:
         return Page(found, None)
@@ -99,7 +115,7 @@ def paginate_values(
     if cursor and found:
         after = tuple(_decode(cursor, len(key(found[0]))))
         if not all(isinstance(part, str) for part in after):
-            raise Invalid("This cursor belongs to another list.", field="cursor")
+            raise _of_another_list()
         found = found[bisect_right(found, after, key=key) :]
     if len(found) <= limit:
         return Page(found, None)
@@ -118,8 +134,16 @@ def _after(order: Sequence[str], values: Sequence[Any]) -> Q:
     return condition
 
 
+def _mark_of(request: HttpRequest) -> str:
+    filters = sorted(
+        (name, value) for name, value in request.GET.items() if value and name not in NO_FILTERS
+    )
+    return hashlib.sha256(json.dumps([request.path, filters]).encode()).hexdigest()[:8]
+
+
 def _encode(values: list[Any]) -> str:
-    text = json.dumps([v if isinstance(v, (int, str)) else str(v) for v in values])
+    plain = [v if isinstance(v, (int, str)) else str(v) for v in values]
+    text = json.dumps([_list.get(), *plain])
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
@@ -127,11 +151,26 @@ def _decode(cursor: str, length: int) -> list[Any]:
     try:
         values = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
     except ValueError as error:
-        raise Invalid("This cursor is not one of ours.", field="cursor") from error
+        raise Invalid(
+            f"cursor: {shown(cursor)} is none that a list gave out.",
+            field="cursor",
+            hints=("Send `next_cursor` as it came, or leave `cursor` out to begin anew.",),
+        ) from error
     plain = isinstance(values, list) and all(isinstance(value, (int, str)) for value in values)
-    if not plain or len(values) != length:
-        raise Invalid("This cursor belongs to another list.", field="cursor")
-    return list(values)
+    if not plain or len(values) != length + 1 or values[0] != _list.get():
+        raise _of_another_list()
+    return list(values[1:])
+
+
+def _of_another_list() -> Invalid:
+    return Invalid(
+        "cursor: it belongs to another list, or to this one with other filters or another order.",
+        field="cursor",
+        hints=(
+            "Send `next_cursor` with the same path and filters as the page that had it.",
+            "Leave `cursor` out to begin anew.",
+        ),
+    )
 
 
 def page_of(item: type[serializers.Serializer[Any]]) -> type[serializers.Serializer[Any]]:

@@ -5,7 +5,7 @@ before them.
 """
 
 import difflib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import deepcopy
 from typing import Any, ClassVar, Final
 from urllib.parse import unquote_to_bytes
@@ -14,6 +14,7 @@ from django.http import HttpRequest, HttpResponse
 from rest_framework import serializers
 from rest_framework.request import Request
 
+from controlplane.core.complaints import MOST_SHOWN, explained, shown
 from controlplane.core.errors import Invalid
 from controlplane.core.http import domain_problem
 from controlplane.core.parsers import NUL, check_text
@@ -62,15 +63,23 @@ def _decoded(text: str, field: str) -> str:
 
 
 def read_query(kind: Kind, request: Request) -> dict[str, Any]:
-    """The checked query string; what it does not know is ignored. Raises ValidationError."""
-    form = kind(data=request.query_params)
-    form.is_valid(raise_exception=True)
-    return dict(form.validated_data)
+    """The checked query string; ``core.queries`` has seen to its names. Raises ValidationError."""
+    return _valid(kind(data=request.query_params))
 
 
 def flag(request: Request, name: str) -> bool:
-    """``?name=true``."""
-    return request.query_params.get(name, "").lower() in ("true", "1")
+    """``?name=true``. Raises Invalid for what is neither yes nor no: a guess might do harm."""
+    text = request.query_params.get(name, "false")
+    if (word := text.lower()) not in _FLAGS:
+        raise Invalid(
+            f"{name}: {text[:MOST_SHOWN]!r}, expected true or false.",
+            field=name,
+            hints=(f"`?{name}=true`, or leave it out.",),
+        )
+    return _FLAGS[word]
+
+
+_FLAGS: Final = {"true": True, "1": True, "false": False, "0": False}
 
 
 def read_body(
@@ -94,8 +103,12 @@ def read_body(
         data = {k: v for k, v in data.items() if k not in fixed and k not in ignored}
     for path, known in strangers(form, data):
         raise _unknown(path, known)
-    form = kind(data=data)
-    form.is_valid(raise_exception=True)
+    return _valid(kind(data=data))
+
+
+def _valid(form: serializers.Serializer[Any]) -> dict[str, Any]:
+    if not form.is_valid():
+        raise explained(form)
     return dict(form.validated_data)
 
 
@@ -158,21 +171,28 @@ _CONTAINERS = (
 
 
 def _unknown(path: Path, known: list[str]) -> Invalid:
-    close = difflib.get_close_matches(path[-1], known, n=1)
-    if close:
-        hint = f"Did you mean `{close[0]}`?"
-    elif len(known) <= MOST_NAMES:
-        hint = f"Known here: {', '.join(sorted(known))}."
-    else:
-        hint = "/api/v1/openapi.json lists the names that are known here."
-    return Invalid(f"{'.'.join(path)} is not known here.", field=".".join(path), hints=(hint,))
+    place = ".".join(path)
+    return Invalid(f"{place} is not known here.", field=place, hints=hint_about(path[-1], known))
+
+
+def hint_about(name: str, known: Iterable[str]) -> tuple[str, ...]:
+    """What somebody may have meant who wrote ``name``, and what is known in its place."""
+    names = sorted(known)
+    listed = (
+        f"Known here: {', '.join(names)}."
+        if len(names) <= MOST_NAMES
+        else "/api/v1/openapi.json lists the names that are known here."
+    )
+    close = difflib.get_close_matches(name, names, n=1)
+    return (f"Did you mean `{close[0]}`?", listed) if close else (listed,)
 
 
 def _check_fixed(data: Mapping[str, Any], fixed: Mapping[str, object]) -> None:
     for name, value in fixed.items():
         if name in data and data[name] != value:
             raise Invalid(
-                f"{name}: {data[name]!r} in the body, expected {value!r} as in the path.",
+                f"{name}: {shown(data[name], (name,))} in the body, "
+                f"expected {shown(value)} as in the path.",
                 field=name,
                 hints=(f"Leave `{name}` out, or send it as the path has it.",),
             )

@@ -9,6 +9,7 @@ from controlplane.deployments.errors import NameInvalid
 RULE: Final = re.compile(r"[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?")
 SHORTEST: Final = 3
 LONGEST: Final = 32
+SHOWN: Final = 60  # characters of one that is none
 COLOURS: Final = ("blue", "green")
 
 
@@ -17,7 +18,8 @@ def name_check(name: str, *, field: str) -> str:
     if SHORTEST <= len(name) <= LONGEST and RULE.fullmatch(name):
         return name
     raise NameInvalid(
-        f"{name!r} cannot be a name here.",
+        f"{field}: {name[:SHOWN]!r} cannot be a name here, "
+        f"expected {SHORTEST} to {LONGEST} letters, digits and hyphens.",
         field=field,
         hints=(
             f"{SHORTEST} to {LONGEST} letters, digits and hyphens; "

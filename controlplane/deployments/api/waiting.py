@@ -1,6 +1,7 @@
 """Answering when something has ended, without holding a thread meanwhile."""
 
 import asyncio
+import math
 import time
 from collections.abc import Callable, Collection
 from typing import Any
@@ -10,6 +11,9 @@ from django.http import HttpRequest, HttpResponseBase
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework import status
 from rest_framework.views import APIView
+
+from controlplane.core.complaints import MOST_SHOWN
+from controlplane.core.errors import Invalid
 
 LONGEST_WAIT_S = 60.0
 LOOK_EVERY_S = 0.25
@@ -30,8 +34,8 @@ def or_wait(kind: type[APIView], *, key: str, state: State, active: Collection[s
     look = sync_to_async(state)
 
     async def waiting(request: HttpRequest, **kwargs: Any) -> HttpResponseBase:
-        response: HttpResponseBase = await view(request, **kwargs)
         wait_s = _wait_s(request) if request.method == "GET" else 0.0
+        response: HttpResponseBase = await view(request, **kwargs)
         if response.status_code != status.HTTP_200_OK or wait_s <= 0:
             return response
         until = time.monotonic() + wait_s
@@ -51,7 +55,16 @@ def or_wait(kind: type[APIView], *, key: str, state: State, active: Collection[s
 
 
 def _wait_s(request: HttpRequest) -> float:
+    """Raises Invalid."""
+    text = request.GET.get("wait", "0")
     try:
-        return min(float(request.GET.get("wait", "0")), LONGEST_WAIT_S)
+        wait_s = float(text)
     except ValueError:
-        return 0.0
+        wait_s = math.nan
+    if not 0 <= wait_s < math.inf:
+        raise Invalid(
+            f"wait: {text[:MOST_SHOWN]!r}, expected seconds from 0 to {LONGEST_WAIT_S:.0f}.",
+            field="wait",
+            hints=("`?wait=30`, and again with the same until it has ended.",),
+        )
+    return min(wait_s, LONGEST_WAIT_S)

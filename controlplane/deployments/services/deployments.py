@@ -78,7 +78,7 @@ def deploy(*, spec: Spec, endpoint: str, deployment: str, actor: str, now: datet
     with transaction.atomic():
         version, revision = resolve_to_run(spec)
         name = endpoint or endpoint_name_for(spec.model)
-        row = locked(name) or endpoint_create(name=name, actor=actor, now=now)
+        row = locked(name) or endpoint_create(name=name, actor=actor, now=now, field="endpoint")
         not_deleting(row)
         for running in operations_active(name):
             if is_same(running, row, deployment, spec, version, revision):
@@ -99,7 +99,7 @@ def deploy(*, spec: Spec, endpoint: str, deployment: str, actor: str, now: datet
         else:
             chosen = deployment or colour_free(row)
             operation = deployment_place(
-                row, chosen, spec, version, revision, actor, now, replace=True
+                row, chosen, spec, version, revision, actor, now, replace=True, field="deployment"
             )
     return advanced(operation, now)
 

@@ -40,11 +40,13 @@ def endpoint_create(
     declared: dict[str, Any] | None = None,
     auth_mode: str = AuthMode.KEY,
     limits: Mapping[str, Any] | None = None,
+    field: str = "name",
 ) -> Endpoint:
-    """An endpoint with two keys and no deployment yet. Raises NameInvalid, NameTaken."""
-    name_check(name, field="name")
+    """An endpoint with two keys and no deployment yet; ``field`` is where the caller's name for it
+    stands, for the refusal. Raises NameInvalid, NameTaken."""
+    name_check(name, field=field)
     if Endpoint.objects.filter(name=name).exists():
-        raise NameTaken(f"There is an endpoint called {name} already.", field="name")
+        raise NameTaken(f"There is an endpoint called {name} already.", field=field)
     endpoint = Endpoint.objects.create(
         name=name,
         description=description,

@@ -229,9 +229,11 @@ def deployment_place(
     now: datetime,
     *,
     replace: bool,
+    field: str = "name",
 ) -> Operation:
-    """A row for ``name``, new or taken over, and the operation that brings it up."""
-    name_check(name, field="deployment")
+    """A row for ``name``, new or taken over, and the operation that brings it up; ``field`` is
+    where the caller's name stands, for the refusal."""
+    name_check(name, field=field)
     nothing_active(endpoint.name, name)
     values: dict[str, Any] = {
         "model_version": version,

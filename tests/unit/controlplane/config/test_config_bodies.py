@@ -77,3 +77,37 @@ def test_a_path_and_a_query_as_well(asker: APIClient, route: tuple[str, str, str
             method.upper(), place, json.dumps(EXAMPLES[schema]), content_type="application/json"
         )
         assert (answer.status_code, answer.json()["field"]) == (400, field)
+
+
+SWAPPED: dict[str, Any] = {"boolean": 12.5, "object": 12.5, "array": 12.5}
+
+
+@cache
+def settings() -> list[tuple[str, str, str, str, Any]]:
+    """Method, path, body's schema, one of its names, and a value of another type."""
+    document: dict[str, Any] = SchemaGenerator().get_schema(public=True)
+    found = []
+    for method, path, schema in routes():
+        for name, spec in document["components"]["schemas"][schema]["properties"].items():
+            kinds = spec.get("type", "string")
+            kind = next(iter(set(kinds) - {"null"})) if isinstance(kinds, list) else kinds
+            found.append((method, path, schema, name, SWAPPED.get(kind, True)))
+    return found
+
+
+@pytest.mark.parametrize("setting", settings(), ids=lambda s: f"{s[0]} {s[1]} {s[3]}")
+def test_a_wrong_value_is_told_with_what_was_expected(
+    asker: APIClient, setting: tuple[str, str, str, str, Any]
+) -> None:
+    method, path, schema, name, wrong = setting
+    text = json.dumps({**EXAMPLES[schema], name: wrong})
+    answer = asker.generic(method.upper(), path, text, content_type="application/json")
+    body = answer.json()
+    assert (answer.status_code, body["field"]) == (400, name), body
+    shown = "a value" if name in HIDDEN else json.dumps(wrong)
+    assert body["detail"].startswith(f"{name}: {shown}"), body["detail"]
+    assert "expected " in body["detail"]
+    assert body["hints"]
+
+
+HIDDEN = {"password", "old_password", "new_password", "token", "environment", "secret_environment"}

@@ -4,11 +4,13 @@ import base64
 from typing import Any
 
 import pytest
+from rest_framework.test import APIClient
 
 from controlplane.core import pagination
 from controlplane.core.errors import Invalid
 from controlplane.core.models import Event
 from controlplane.core.pagination import paginate
+from tests.support.registered_models import model_register
 
 
 def add(subject: str) -> Event:
@@ -83,3 +85,28 @@ def test_a_cursor_of_another_list_is_refused_for_values_in_memory(values: list[A
         pagination.paginate_values(
             ["a"], cursor=pagination._encode(values), key=lambda path: (path,)
         )
+
+
+@pytest.mark.parametrize(
+    ("path", "fits"),
+    [
+        ("models?limit=1", True),
+        ("models?limit=7&q=", True),
+        ("endpoints?limit=1", False),
+        ("tokens", False),
+        ("models?q=a", False),
+        ("models?order_by=-name", False),
+        ("models?tag.team=x", False),
+    ],
+)
+@pytest.mark.django_db(databases=["default", "metrics"])
+def test_a_cursor_is_for_its_list_with_its_filters(api: APIClient, path: str, fits: bool) -> None:
+    for name in ("a", "b", "c"):
+        model_register(name, content=name.encode())
+    cursor = api.get("/api/v1/models?limit=1").json()["next_cursor"]
+    answer = api.get(f"/api/v1/{path}{'&' if '?' in path else '?'}cursor={cursor}")
+    if fits:
+        assert answer.json()["items"][0]["name"] == "b"
+    else:
+        assert (answer.status_code, answer.json()["field"]) == (400, "cursor")
+        assert "other filters" in answer.json()["detail"]

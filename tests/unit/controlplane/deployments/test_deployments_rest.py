@@ -264,3 +264,22 @@ def test_logs_by_container_and_time(api: APIClient, serving: SimulatedNode) -> N
     assert texts("since=1970-01-01T00:03:20Z") == ["1", "2"]
     refused = api.get(f"{BLUE}/logs?container=sidecar").json()
     assert (refused["status"], refused["field"]) == (400, "container")
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "field"),
+    [
+        ("/api/v1/deploy", {"model": "digits", "endpoint": "1st"}, "endpoint"),
+        ("/api/v1/deploy", {"model": "digits", "deployment": "no_good"}, "deployment"),
+        (f"{DIGITS}/deployments", {"model": "digits", "name": "no_good"}, "name"),
+        ("/api/v1/endpoints", {"name": "1st"}, "name"),
+    ],
+)
+def test_a_bad_name_is_blamed_where_it_stands(
+    api: APIClient, serving: SimulatedNode, path: str, body: dict[str, Any], field: str
+) -> None:
+    answer = api.post(path, body, format="json")
+    told = answer.json()
+    assert (answer.status_code, told["code"], told["field"]) == (400, "NameInvalid", field)
+    assert told["detail"].startswith(f"{field}: {body[field]!r} cannot be a name")
+    assert "expected 3 to 32 letters" in told["detail"]
