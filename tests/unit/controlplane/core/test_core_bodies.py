@@ -145,7 +145,7 @@ def test_what_was_read_can_be_sent_back() -> None:
         )
 
     assert read("a") == {"instance_count": 2}
-    with pytest.raises(Invalid, match="expected 'b' as in the path") as refused:
+    with pytest.raises(Invalid, match='expected "b" as in the path') as refused:
         read("b")
     assert refused.value.field == "name"
 
