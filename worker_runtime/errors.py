@@ -15,8 +15,9 @@ RuntimeFault
 │       └── GpuMemoryFull  the memory of a GPU ran out meanwhile
 ├── Unsupported            known to the protocol, not offered here
 └── Unavailable            right request, wrong moment
-    ├── QueueFull
-    ├── QueueTimeout
+    ├── Overloaded         more came than is worked off: later it may do
+    │   ├── QueueFull
+    │   └── QueueTimeout
     └── ShuttingDown
 """
 
@@ -139,11 +140,15 @@ class Unavailable(RuntimeFault):
     pass
 
 
-class QueueFull(Unavailable):
+class Overloaded(Unavailable):
     pass
 
 
-class QueueTimeout(Unavailable):
+class QueueFull(Overloaded):
+    pass
+
+
+class QueueTimeout(Overloaded):
     pass
 
 

@@ -133,6 +133,7 @@ class Server:
             metrics=settings.metrics_config,
             limiter=limiter,
             unload_patience_s=settings.unload_patience_s,
+            longest_wait_ns=settings.max_queue_wait_ms * 1_000_000,
         )
         self._engine = Engine(
             self._manager,

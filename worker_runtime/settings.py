@@ -65,8 +65,8 @@ class Settings:
 
     ``cache_config``, ``host_policies`` and ``backend_settings`` hold settings by the name of the
     cache, policy or backend ("" for all backends). ``deprecations`` are for the console at once,
-    ``warnings`` for the log. ``access_log`` is a file, "-" the
-    console, "" none.
+    ``warnings`` for the log. ``max_queue_wait_ms`` 0: models alone say how long requests wait.
+    ``access_log`` is a file, "-" the console, "" none.
     """
 
     repositories: tuple[Path, ...]
@@ -90,6 +90,7 @@ class Settings:
     exit_timeout_s: float = 30.0
     drain_s: float = 0.0
     unload_patience_s: float = 60.0
+    max_queue_wait_ms: int = 0
     client_shared_memory: bool = True
     cache_config: PairsByName = field(default_factory=dict)
     rate_limit: bool = False

@@ -118,7 +118,7 @@ def _outliers() -> dict[str, Any]:
     """A replica that answers health checks but not its callers rests for a while.
 
     Only what a broken replica does counts: connections that fail or break, requests that time out,
-    502 to 504. A model's own 500 may be the fault of one caller's input, and ejects nobody.
+    and ``_failures``.
     """
     return {
         # why not told apart by origin: then every connection that opens counts as a success.
@@ -134,6 +134,18 @@ def _outliers() -> dict[str, Any]:
     }
 
 
+def _failures() -> dict[str, Any]:
+    """The answers over HTTP of a replica that is broken: 502 to 504.
+
+    A model's own 500 may be the fault of one caller's input. Who says when to come again only has
+    too much to do: without it the others would have even more. In gRPC runtimes tell these two
+    apart by the place of the status, and Envoy asks no matcher.
+    """
+    broken = {"name": ":status", "string_match": {"safe_regex": {"regex": "50[234]"}}}
+    sound = {"name": "retry-after", "present_match": False}
+    return {"http_response_headers_match": {"headers": [broken, sound]}}
+
+
 def _limits(concurrency: int | None) -> dict[str, Any]:
     return {
         # why: they bound HTTP/1 concurrency besides max_requests.
@@ -147,9 +159,10 @@ def _limits(concurrency: int | None) -> dict[str, Any]:
 
 
 def _protocol(protocol: str) -> dict[str, Any]:
+    http = protocol == HTTP
     version: dict[str, Any] = (
         {"http_protocol_options": {}}
-        if protocol == HTTP
+        if http
         else {
             "http2_protocol_options": {
                 "initial_stream_window_size": 4 * MIB,
@@ -161,4 +174,5 @@ def _protocol(protocol: str) -> dict[str, Any]:
         "@type": TYPE + "envoy.extensions.upstreams.http.v3.HttpProtocolOptions",
         "explicit_http_config": version,
         "common_http_protocol_options": {"idle_timeout": "60s"},
+        **({"outlier_detection": {"error_matcher": _failures()}} if http else {}),
     }

@@ -59,6 +59,7 @@ def parse(arguments: Sequence[str]) -> Settings:
         exit_timeout_s=max(0, take.number("exit-timeout-secs")),
         drain_s=take.number("drain-secs"),
         unload_patience_s=take.number("unload-timeout-secs"),
+        max_queue_wait_ms=take.number("max-queue-wait-ms"),
         client_shared_memory=take.flag("allow-client-shm"),
         cache_config=_cache_config(take),
         rate_limit=take.choice("rate-limit", ("execution_count", "off")) != "off",

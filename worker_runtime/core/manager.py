@@ -60,11 +60,17 @@ class Manager:
         metrics: MetricsConfig | None = None,
         limiter: RateLimiter | None = None,
         unload_patience_s: float = 60.0,
+        longest_wait_ns: int = 0,
     ) -> None:
         self._explicit = explicit
         self._surveyor = Surveyor(repositories, rules, config_name, namespacing=namespacing)
         self._surroundings = Surroundings(
-            self.resolve, cache, metrics or MetricsConfig(), limiter, unload_patience_s
+            self.resolve,
+            cache,
+            metrics or MetricsConfig(),
+            limiter,
+            unload_patience_s,
+            longest_wait_ns,
         )
         self._serving = Serving(rules, self._build, threads=load_threads, retries=load_retries)
         self._known: dict[str, Known] = {}

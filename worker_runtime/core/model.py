@@ -125,8 +125,9 @@ class ModelVersion:
                 self.statistics,
                 places,
                 surroundings.limiter,
+                surroundings.longest_wait_ns,
             )
-        settings = scheduler_config(config)
+        settings = scheduler_config(config, surroundings.longest_wait_ns)
         if surroundings.limiter is not None:
             return LimitedScheduler(
                 signature,
@@ -250,13 +251,17 @@ def _close_later(instance: Any) -> None:
         asyncio.get_running_loop().run_in_executor(None, close)
 
 
-def scheduler_config(config: Any) -> SchedulerConfig:
-    """The scheduling part of a complete ``inference.ModelConfig``."""
+def scheduler_config(config: Any, longest_wait_ns: int = 0) -> SchedulerConfig:
+    """The scheduling part of a complete ``inference.ModelConfig``.
+
+    ``longest_wait_ns``: that nobody may wait beyond, whatever the configuration says; 0: no cap.
+    """
     decoupled = config.model_transaction_policy.decoupled
     if not config.HasField("dynamic_batching"):
         return SchedulerConfig(
-            queue=QueueConfig(default=own_policy(config.parameters)),
-            ahead=1,
+            queue=QueueConfig(default=own_policy(config.parameters).capped(longest_wait_ns)),
+            # why none with a cap: what waits behind an instance is out of the queue's reach.
+            ahead=0 if longest_wait_ns else 1,
             decoupled=decoupled,
             tensors=batch_tensors_of(config),
         )
@@ -271,8 +276,11 @@ def scheduler_config(config: Any) -> SchedulerConfig:
         queue=QueueConfig(
             levels=batching.priority_levels,
             default_level=batching.default_priority_level,
-            default=_policy(batching.default_queue_policy),
-            by_level={k: _policy(v) for k, v in batching.priority_queue_policy.items()},
+            default=_policy(batching.default_queue_policy).capped(longest_wait_ns),
+            by_level={
+                level: _policy(policy).capped(longest_wait_ns)
+                for level, policy in batching.priority_queue_policy.items()
+            },
         ),
         preserve_ordering=batching.preserve_ordering,
         decoupled=decoupled,

@@ -46,6 +46,15 @@ MODEL_REPOSITORY = Group(
             ours=True,
         ),
         Flag(
+            "max-queue-wait-ms",
+            Kind.INTEGER,
+            "milliseconds that a request may wait in a model's queue before it is rejected, "
+            "whatever the model's own queue policy says beyond that; 0: the models alone say",
+            "0",
+            low=0,
+            ours=True,
+        ),
+        Flag(
             "model-namespacing",
             Kind.BOOLEAN,
             "serve models of the same name from different repositories: ensembles call those of "

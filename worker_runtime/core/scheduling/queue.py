@@ -3,7 +3,7 @@
 from bisect import insort
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 
 from worker_runtime.errors import QueueFull
@@ -14,12 +14,20 @@ _KEPT_LEVELS = 16
 
 @dataclass(frozen=True, slots=True)
 class QueuePolicy:
-    """Times in nanoseconds; 0 means none. ``delay`` moves expired requests back, not out."""
+    """Times in nanoseconds; 0 means none. ``delay`` moves expired requests back, not out.
+
+    Who waited for ``longest_ns`` goes out all the same: the server's own cap.
+    """
 
     max_size: int = 0
     timeout_ns: int = 0
     allow_override: bool = False
     delay: bool = False
+    longest_ns: int = 0
+
+    def capped(self, longest_ns: int) -> "QueuePolicy":
+        """This policy in a queue where nobody may wait longer; 0: no cap."""
+        return replace(self, longest_ns=longest_ns) if longest_ns else self
 
     def deadline(self, now_ns: int, requested_ns: int) -> int:
         """When a request that arrives now expires (0: never).
@@ -27,6 +35,8 @@ class QueuePolicy:
         As in Triton a request may only shorten a timeout that the model has, and only if allowed.
         """
         timeout = self.timeout_ns
+        if self.longest_ns and not 0 < timeout < self.longest_ns:
+            timeout = self.longest_ns
         if self.allow_override and requested_ns and requested_ns < timeout:
             timeout = requested_ns
         return now_ns + timeout if timeout else 0
@@ -68,6 +78,16 @@ class _Level:
         return bool(self.regular or self.delayed)
 
 
+def _late(line: deque[InferRequest], now_ns: int) -> list[InferRequest]:
+    """Take those out whose deadline has passed, in their order."""
+    late = [request for request in line if 0 < request.deadline_ns <= now_ns]
+    if late:
+        kept = [request for request in line if not 0 < request.deadline_ns <= now_ns]
+        line.clear()
+        line.extend(kept)
+    return late
+
+
 class RequestQueue:
     """The waiting line of one model version. Not thread-safe: it lives in the event loop.
 
@@ -78,14 +98,13 @@ class RequestQueue:
         self._config = config = config or QueueConfig()
         policies = [config.default, *config.by_level.values()]
         self.has_policy = config.levels > 1 or any(
-            p.max_size or p.timeout_ns or p.allow_override for p in policies
+            p.max_size or p.timeout_ns or p.allow_override or p.longest_ns for p in policies
         )
-        self._has_deadlines = any(policy.timeout_ns for policy in policies)
         self._levels: dict[int, _Level] = {}
         self._order: list[int] = []
         self._plain = self._at(1).regular  # of a queue without policy: the only line
         self._size = 0
-        self._soonest = 0  # no deadline in a regular line is before this one (0: there is none)
+        self._soonest = 0  # no deadline is before this one (0: there is none)
 
     def __len__(self) -> int:
         return self._size
@@ -156,20 +175,25 @@ class RequestQueue:
             return []
         expired: list[InferRequest] = []
         for level in self._levels.values():
-            late = [r for r in level.regular if r.deadline_ns and r.deadline_ns <= now_ns]
-            if not late:
-                continue
-            gone = set(map(id, late))
-            kept = [r for r in level.regular if id(r) not in gone]
-            level.regular.clear()
-            level.regular.extend(kept)
+            expired += _late(level.delayed, now_ns)
+            late = _late(level.regular, now_ns)
             if level.policy.delay:
-                level.delayed.extend(late)
-            else:
-                expired.extend(late)
+                late = self._put_back(level, late, now_ns)
+            expired += late
         self._size -= len(expired)
-        waiting = [r.deadline_ns for level in self._levels.values() for r in level.regular]
+        waiting = [request.deadline_ns for level in self._levels.values() for request in level]
         self._soonest = min(filter(None, waiting), default=0)
+        return expired
+
+    def _put_back(self, level: _Level, late: list[InferRequest], now_ns: int) -> list[InferRequest]:
+        """Let them wait on behind the others, until the cap if there is one; who is beyond it."""
+        longest, expired = level.policy.longest_ns, []
+        for request in late:
+            request.deadline_ns = request.queued_ns + longest if longest else 0
+            if longest and request.deadline_ns <= now_ns:
+                expired.append(request)
+            else:
+                level.delayed.append(request)
         return expired
 
     def next_deadline(self) -> int:

@@ -38,6 +38,7 @@ class Surroundings:
 
     With a ``limiter`` models run when it grants them a turn. ``unload_patience_s``: how long a
     model that is unloaded may give no answer before it is given up; 0: for ever.
+    ``longest_wait_ns``: that a request may be in a model's queue; 0: as long as the model allows.
     """
 
     resolve: Callable[[str, str], ServedModel] = nowhere
@@ -45,6 +46,7 @@ class Surroundings:
     metrics: MetricsConfig = field(default_factory=MetricsConfig)
     limiter: RateLimiter | None = None
     unload_patience_s: float = 60.0
+    longest_wait_ns: int = 0
 
 
 ALONE = Surroundings()

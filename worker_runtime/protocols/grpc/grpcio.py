@@ -132,7 +132,7 @@ class _Router(grpc.GenericRpcHandler):  # type: ignore[misc] # grpcio has no typ
 class _Call:
     """What grpcio's contexts and ours have in common."""
 
-    __slots__ = ("_context", "finished", "path", "status", "text")
+    __slots__ = ("_context", "finished", "late", "path", "status", "text")
 
     def __init__(self, path: str, context: Any) -> None:
         self.path = path
@@ -140,6 +140,13 @@ class _Call:
         self.finished = False
         self.status = 0
         self.text = ""
+        self.late = False
+
+    async def aborted(self) -> None:
+        """End it with its status, which is an error."""
+        if self.late:
+            await self._context.send_initial_metadata(())
+        await self._context.abort(_CODES[self.status], self.text)
 
     @property
     def head(self) -> "_Call":
@@ -173,10 +180,11 @@ class _UnaryCall(_Call):
 
     send = answer
 
-    def finish(self, status: int, message: str = "") -> None:
+    def finish(self, status: int, message: str = "", *, late: bool = False) -> None:
         if self.finished:
             return
         self.finished, self.status, self.text = True, status, message
+        self.late = late
         if self.future is not None and not self.future.done():
             self.future.set_result(None)
 
@@ -203,7 +211,7 @@ def _unary(service: Service, path: str, compression: Any = None) -> Any:
                     handler.cancel()
                     raise
         if call.status:
-            await context.abort(_CODES[call.status], call.text)
+            await call.aborted()
         if compression is not None:
             context.set_compression(compression)
         return call.reply
@@ -243,10 +251,11 @@ class _StreamCall(_Call):
         self.queued += len(message)
         self._notify()
 
-    def finish(self, status: int, message: str = "") -> None:
+    def finish(self, status: int, message: str = "", *, late: bool = False) -> None:
         if self.finished:
             return
         self.finished, self.status, self.text = True, status, message
+        self.late = late
         self._notify()
 
     def pause(self) -> None:
@@ -285,7 +294,7 @@ def _stream(service: Service, path: str, compression: Any = None) -> Any:
         call = _StreamCall(path, context)
         handler = service.open(call)
         if handler is None:
-            await context.abort(_CODES[call.status], call.text)
+            await call.aborted()
             return
         reader = asyncio.ensure_future(_read(messages, call, handler))
         try:
@@ -298,7 +307,7 @@ def _stream(service: Service, path: str, compression: Any = None) -> Any:
         finally:
             reader.cancel()
         if call.status:
-            await context.abort(_CODES[call.status], call.text)
+            await call.aborted()
 
     return grpc.stream_stream_rpc_method_handler(serve)
 

@@ -4,7 +4,7 @@ from worker_runtime.core.engine import Engine
 from worker_runtime.errors import Internal, ShuttingDown, Unsupported
 from worker_runtime.protocols.grpc.answers import Parts, aligned, answer, whole
 from worker_runtime.protocols.grpc.requests import Decoder, incoming
-from worker_runtime.protocols.grpc.status import as_fault, status_of
+from worker_runtime.protocols.grpc.status import as_fault, only_busy, status_of
 from worker_runtime.protocols.grpc.transport import Call
 from worker_runtime.types.request import Arrays, InferRequest, Response
 
@@ -101,4 +101,4 @@ class UnaryInfer:
     def _finish(self, error: Exception) -> None:
         call, self._call, self._request = self._call, None, None
         if call is not None:
-            call.finish(status_of(error), str(error))
+            call.finish(status_of(error), str(error), late=only_busy(error))

@@ -9,6 +9,7 @@ from worker_runtime.errors import (
     Internal,
     InvalidArgument,
     NotFound,
+    Overloaded,
     RuntimeFault,
     Unavailable,
     Unsupported,
@@ -46,6 +47,11 @@ _CODES: tuple[tuple[type[Exception], Status], ...] = (
 def status_of(error: BaseException) -> Status:
     """The status of a fact; INTERNAL for what is no fact."""
     return next((code for kind, code in _CODES if isinstance(error, kind)), Status.INTERNAL)
+
+
+def only_busy(error: BaseException) -> bool:
+    """The server is sound and had too much to do: it must not be taken for broken."""
+    return isinstance(error, Overloaded)
 
 
 def as_fault(error: Exception) -> RuntimeFault:

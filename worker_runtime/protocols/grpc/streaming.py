@@ -17,7 +17,7 @@ from worker_runtime.protocols.grpc.answers import (
 )
 from worker_runtime.protocols.grpc.infer import STOPPING
 from worker_runtime.protocols.grpc.requests import Decoder, Form, Incoming, incoming
-from worker_runtime.protocols.grpc.status import as_fault, status_of
+from worker_runtime.protocols.grpc.status import as_fault, only_busy, status_of
 from worker_runtime.protocols.grpc.transport import Call
 from worker_runtime.types.request import Arrays, InferRequest, Response
 
@@ -154,7 +154,7 @@ class StreamInfer:
         """End the stream with an error, and everything that is in flight."""
         call, self._call = self._call, None
         if call is not None:
-            call.finish(status_of(error), str(error))
+            call.finish(status_of(error), str(error), late=only_busy(error))
         self._abandon()
 
     def _abandon(self) -> None:

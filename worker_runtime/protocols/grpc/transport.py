@@ -37,8 +37,12 @@ class Call(Protocol):
         """One answer of a streaming call."""
         ...
 
-    def finish(self, status: int, message: str = "") -> None:
-        """The end, with a gRPC status code."""
+    def finish(self, status: int, message: str = "", *, late: bool = False) -> None:
+        """The end, with a gRPC status code; ``late``: behind headers of its own.
+
+        Gateways read a status in the first headers as one of the server, and take a server that
+        is UNAVAILABLE again and again for broken.
+        """
         ...
 
     def pause(self) -> None:

@@ -14,7 +14,14 @@ from worker_runtime.errors import Internal
 from worker_runtime.protocols.http import replies
 from worker_runtime.protocols.http.body_reader import BodyReader
 from worker_runtime.protocols.http.chunked import ChunkedBody
-from worker_runtime.protocols.http.errors import SCORE, HttpRefusal, error_body, scored, status_of
+from worker_runtime.protocols.http.errors import (
+    SCORE,
+    HttpRefusal,
+    error_body,
+    headers_of,
+    scored,
+    status_of,
+)
 from worker_runtime.protocols.http.heads import MAX_HEAD_BYTES, Head, HeadCache
 from worker_runtime.types.request import Arrays, InferRequest, ParameterValue, Response
 
@@ -329,10 +336,11 @@ class Connection(asyncio.Protocol):
         self.fail_with(error)
 
     def fail_with(self, error: Exception) -> None:
-        headers = error.headers if isinstance(error, HttpRefusal) else b""
-        status, head = status_of(error), self._head
+        head = self._head
         if head is not None and head.path.partition("?")[0] == SCORE:
-            status, headers = scored(status, headers)
+            status, headers = scored(error)
+        else:
+            status, headers = status_of(error), headers_of(error)
         self.reply(status, error_body(error), headers=headers)
 
     def refuse(self, refusal: HttpRefusal) -> None:
@@ -359,10 +367,10 @@ class Connection(asyncio.Protocol):
             body = b""
         self._send(start, (body,), len(body), close=close)
 
-    def begin(self, status: int, content_type: bytes) -> None:
-        """Start an answer that comes in pieces."""
+    def begin(self, status: int, content_type: bytes, headers: bytes = b"") -> None:
+        """Start an answer that comes in pieces; ``headers`` are complete lines."""
         assert self._head is not None  # noqa: S101
-        self._write(replies.streamed(status, self._head, content_type))
+        self._write(replies.streamed(status, self._head, content_type, headers))
 
     def piece(self, data: bytes) -> None:
         """A piece of it; it leaves at once. A client that reads none of them is let go."""

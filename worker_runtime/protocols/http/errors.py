@@ -5,6 +5,7 @@ import msgspec
 from worker_runtime.errors import (
     Internal,
     NotFound,
+    Overloaded,
     RuntimeFault,
     Unavailable,
     Unsupported,
@@ -26,6 +27,7 @@ REASONS = {
     413: "Content Too Large",
     417: "Expectation Failed",
     424: "Failed Dependency",
+    429: "Too Many Requests",
     431: "Request Header Fields Too Large",
     500: "Internal Server Error",
     501: "Not Implemented",
@@ -35,6 +37,7 @@ REASONS = {
 
 
 SCORE = "/score"  # ours, not Triton's: JSON for the only model
+_LATER = b"Retry-After: 1\r\n"
 
 
 class HttpRefusal(Exception):
@@ -61,8 +64,24 @@ def status_of(error: Exception) -> int:
     return next((status for kind, status in _STATUS if isinstance(error, kind)), 400)
 
 
-def scored(status: int, headers: bytes) -> tuple[int, bytes]:
-    """Of ``/score``: 424, as Azure answers for a model that did not return 200, and its status."""
+def headers_of(error: Exception) -> bytes:
+    """Lines that the answer has besides: when to come again, if there was only too much to do.
+
+    Triton sends none. Gateways tell by them a busy server from a broken one.
+    """
+    if isinstance(error, HttpRefusal):
+        return error.headers
+    return _LATER if isinstance(error, Overloaded) else b""
+
+
+def scored(error: Exception) -> tuple[int, bytes]:
+    """Of ``/score``, as Azure answers: 429 for what nobody had time for, else 424 and the status.
+
+    The second is the lines of ``headers_of``, with what the model said in two more.
+    """
+    status, headers = status_of(error), headers_of(error)
+    if isinstance(error, Overloaded):
+        return 429, headers
     reason = REASONS.get(status, "").lower().replace(" ", "_")
     told = b"ms-azureml-model-error-statuscode: %d\r\nms-azureml-model-error-reason: %s\r\n" % (
         status,

@@ -9,7 +9,7 @@ from worker_runtime.core.parameters import json_value
 from worker_runtime.errors import InvalidArgument
 from worker_runtime.protocols.http.connection import Connection
 from worker_runtime.protocols.http.encode import named, wire_type, wire_types
-from worker_runtime.protocols.http.errors import error_body, status_of
+from worker_runtime.protocols.http.errors import error_body, headers_of, status_of
 from worker_runtime.protocols.http.json_parser import names_of, read
 from worker_runtime.protocols.http.json_words import (
     BadJson,
@@ -142,7 +142,7 @@ class Generation:
     def fail(self, request: InferRequest, error: Exception) -> None:
         if self._connection.request is not request:
             return
-        self._take(error_body(error), status_of(error))
+        self._take(error_body(error), status_of(error), headers_of(error))
         self._end()
 
     def respond(self, request: InferRequest, response: Response | None, *, final: bool) -> None:
@@ -178,13 +178,13 @@ class Generation:
             finite = finite and is_finite(array)
         return encode_response(dict(sorted(shown.items())), finite=finite)
 
-    def _begin(self, status: int) -> None:
+    def _begin(self, status: int, headers: bytes = b"") -> None:
         self._begun = True
-        self._connection.begin(status, _EVENTS if self._streaming else _JSON)
+        self._connection.begin(status, _EVENTS if self._streaming else _JSON, headers)
 
-    def _take(self, text: bytes, status: int) -> None:
+    def _take(self, text: bytes, status: int, headers: bytes = b"") -> None:
         if not self._begun:
-            self._begin(status)
+            self._begin(status, headers)
         if self._streaming:
             self._connection.piece(b"data: %s\n\n" % text)
         elif len(self._waiting) < 2:  # two are as wrong as any number

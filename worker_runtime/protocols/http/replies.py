@@ -37,13 +37,17 @@ def whole(
     )
 
 
-def streamed(status: int, head: Head, content_type: bytes) -> bytes:
-    """Of an answer in pieces: chunks, or for HTTP/1.0 all there is until the connection ends."""
+def streamed(status: int, head: Head, content_type: bytes, headers: bytes = b"") -> bytes:
+    """Of an answer in pieces: chunks, or for HTTP/1.0 all there is until the connection ends.
+
+    ``headers`` are complete lines.
+    """
     ends = head.old_http or not head.keep_alive
-    return b"HTTP/1.1 %d %s%sContent-Type: %s\r\n%s\r\n" % (
+    return b"HTTP/1.1 %d %s%sContent-Type: %s\r\n%s%s\r\n" % (
         status,
         REASONS[status].encode(),
         _CLOSE if ends else b"\r\n",
         content_type,
+        headers,
         b"" if head.old_http else b"Transfer-Encoding: chunked\r\n",
     )

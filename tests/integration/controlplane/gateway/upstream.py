@@ -3,7 +3,8 @@
 A program, so that a test can kill it: ``python upstream.py NAME`` prints its ports as JSON.
 ``POST /v2/models/sleep/infer`` waits ``x-sleep-ms`` milliseconds first; answers say how many wait
 so. One whose name begins with "broken" says that it is ready, and hangs up on every inference; one
-whose name begins with "flaky" answers every fifth.
+whose name begins with "flaky" answers every fifth; one whose name begins with "failing" says 503,
+and in gRPC UNAVAILABLE.
 """
 
 import asyncio
@@ -32,6 +33,8 @@ class Servicer(service_pb2_grpc.GRPCInferenceServiceServicer):
         )
 
     async def ModelInfer(self, request, context):
+        if fails(self.name):
+            await context.abort(grpc.StatusCode.UNAVAILABLE, "cannot")
         answer = service_pb2.ModelInferResponse(model_name=self.name, model_version="1")
         for tensor, raw in zip(request.inputs, request.raw_input_contents, strict=True):
             output = answer.outputs.add(name="OUT", datatype=tensor.datatype)
@@ -55,6 +58,10 @@ asleep: set[object] = set()
 
 def hangs_up(name: str) -> bool:
     return name.startswith("broken") or (name.startswith("flaky") and next(inferences) % 5 != 0)
+
+
+def fails(name: str) -> bool:
+    return name.startswith("failing")
 
 
 async def sleep(seconds: float) -> None:
@@ -91,8 +98,13 @@ async def serve_http(name: str, reader: asyncio.StreamReader, writer: asyncio.St
                     "asleep": len(asleep),
                 }
             ).encode()
+            status = (
+                b"503 Service Unavailable" if path.endswith("/infer") and fails(name) else b"200 OK"
+            )
             writer.write(
-                b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: "
+                b"HTTP/1.1 "
+                + status
+                + b"\r\nContent-Type: application/json\r\nContent-Length: "
                 + str(len(content)).encode()
                 + b"\r\n\r\n"
                 + content

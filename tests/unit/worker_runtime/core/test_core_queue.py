@@ -1,5 +1,7 @@
 """The waiting line: order, bounds and deadlines."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -77,6 +79,66 @@ def test_a_request_can_only_shorten_a_timeout_that_the_model_has(
     assert policy.deadline(1000, requested) == deadline
 
 
+CAP = 100
+
+
+@pytest.mark.parametrize(
+    ("policy", "requested", "deadline"),
+    [
+        (QueuePolicy(), 0, 1100),
+        (QueuePolicy(), 50, 1100),
+        (QueuePolicy(), 500, 1100),
+        (QueuePolicy(allow_override=True), 50, 1050),
+        (QueuePolicy(timeout_ns=40), 0, 1040),
+        (QueuePolicy(timeout_ns=400), 0, 1100),
+        (QueuePolicy(timeout_ns=400, allow_override=True), 50, 1050),
+        (QueuePolicy(timeout_ns=400, allow_override=True), 300, 1100),
+        (QueuePolicy(timeout_ns=40, delay=True), 0, 1040),
+        (QueuePolicy(timeout_ns=400, delay=True), 0, 1100),
+    ],
+)
+def test_a_cap_shortens_what_a_model_allows_and_never_lengthens_it(
+    policy: QueuePolicy, requested: int, deadline: int
+) -> None:
+    assert policy.capped(0) is policy
+    assert policy.capped(CAP).deadline(1000, requested) == deadline
+
+
+def test_a_cap_rejects_what_the_delay_action_would_keep() -> None:
+    policy = QueuePolicy(timeout_ns=40, delay=True).capped(CAP)
+    queue = filled(QueueConfig(default=policy), ("a", 0))
+    queue.push(request(name="b", at=50), 50)
+    assert queue.sweep(40) == []
+    assert names(list(queue)) == "ba"  # moved back
+    assert queue.next_deadline() == 90
+    assert queue.sweep(99) == []
+    assert names(queue.sweep(100)) == "a"
+    assert queue.next_deadline() == 150
+    assert names(queue.sweep(150)) == "b"
+    assert (len(queue), queue.next_deadline()) == (0, 0)
+
+
+def test_a_cap_rejects_at_once_who_was_not_looked_at_in_time() -> None:
+    policy = QueuePolicy(timeout_ns=40, delay=True).capped(CAP)
+    queue = filled(QueueConfig(default=policy), ("a", 0))
+    assert names(queue.sweep(5000)) == "a"
+    assert len(queue) == 0
+
+
+def test_a_cap_holds_on_every_level() -> None:
+    levels = {1: QueuePolicy(timeout_ns=40), 2: QueuePolicy(max_size=5)}
+    config = QueueConfig(3, 3, QueuePolicy(), levels)
+    config = replace(
+        config,
+        default=config.default.capped(CAP),
+        by_level={level: policy.capped(CAP) for level, policy in levels.items()},
+    )
+    queue = filled(config, ("c", 3), ("b", 2), ("a", 1))
+    assert names(queue.sweep(40)) == "a"
+    assert queue.sweep(99) == []
+    assert sorted(names(queue.sweep(100))) == ["b", "c"]
+
+
 def test_removing_takes_exactly_that_request() -> None:
     queue = RequestQueue()
     first, second = request(name="a"), request(name="a")
@@ -119,11 +181,12 @@ def test_a_deadline_of_the_client_holds_without_any_policy() -> None:
         st.tuples(st.integers(0, 5), st.integers(0, 30), st.integers(0, 3)), max_size=40
     ),
     delay=st.booleans(),
+    cap=st.sampled_from([0, 10, 45]),
 )
 def test_nothing_is_lost_and_each_level_keeps_its_order(
-    levels: int, arrivals: list[tuple[int, int, int]], delay: bool
+    levels: int, arrivals: list[tuple[int, int, int]], delay: bool, cap: int
 ) -> None:
-    config = QueueConfig(levels, 1, QueuePolicy(timeout_ns=20, delay=delay))
+    config = QueueConfig(levels, 1, QueuePolicy(timeout_ns=20, delay=delay).capped(cap))
     queue = RequestQueue(config)
     now, pushed, out, expired = 0, 0, [], []
     for priority, pause, take in arrivals:
@@ -131,10 +194,11 @@ def test_nothing_is_lost_and_each_level_keeps_its_order(
         queue.push(request(name=f"{pushed}", priority=priority, at=now), now)
         pushed += 1
         expired += queue.sweep(now)
+        assert not cap or all(now - waiting.queued_ns < cap for waiting in queue)
         out += queue.take(take)
     out += queue.clear()
     assert sorted(int(r.id) for r in [*out, *expired]) == list(range(pushed))
-    assert not (delay and expired)
+    assert not (delay and expired and not cap)
     if not delay:
         for level in {r.priority for r in out}:
             numbers = [int(r.id) for r in out if r.priority == level]

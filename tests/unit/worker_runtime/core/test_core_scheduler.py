@@ -8,12 +8,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from google.protobuf import text_format
+from tritonclient.grpc import model_config_pb2
 
 from tests.unit.worker_runtime.core.runtime_requests import RecordingSink
+from worker_runtime.core.model import scheduler_config
 from worker_runtime.core.plans import Planner
 from worker_runtime.core.scheduling.batching import BatchingConfig
 from worker_runtime.core.scheduling.dynamic import DynamicScheduler, SchedulerConfig
-from worker_runtime.core.scheduling.queue import QueueConfig, QueuePolicy
+from worker_runtime.core.scheduling.queue import QueueConfig, QueuePolicy, RequestQueue
 from worker_runtime.core.statistics import FailureReason, Statistics
 from worker_runtime.errors import BackendFailed, Cancelled, QueueFull, QueueTimeout
 from worker_runtime.types.request import InferRequest
@@ -195,6 +198,36 @@ async def test_a_request_that_waits_too_long_is_told_so_while_the_instance_is_bu
     harness.model.gate.set()
     await harness.answered(2)
     await harness.scheduler.drain()
+
+
+def configured(text: str) -> Any:
+    config = model_config_pb2.ModelConfig()
+    return text_format.Parse(text, config)
+
+
+@pytest.mark.parametrize("text", ["", "max_batch_size: 4 dynamic_batching {}"])
+async def test_with_a_cap_whatever_waits_is_rejected_in_time(text: str) -> None:
+    config = scheduler_config(configured(text), 20_000_000)
+    harness = Harness(FakeModel(), config, max_rows=4)
+    harness.model.gate.clear()
+    harness.submit("runs", 1)
+    await harness.running()
+    for name in "bcd":
+        harness.submit(name, 1, timeout_ns=10_000_000_000)
+    await harness.answered(3)
+    assert sorted(name for name, _ in harness.sink.failed) == ["b", "c", "d"]
+    assert all(isinstance(error, QueueTimeout) for _, error in harness.sink.failed)
+    assert harness.statistics.failures[FailureReason.REJECTED] == 3
+    harness.model.gate.set()
+    await harness.answered(4)
+    await harness.scheduler.drain()
+
+
+@pytest.mark.parametrize("text", ["", "max_batch_size: 4 dynamic_batching {}"])
+def test_without_a_cap_nothing_is_other_than_before(text: str) -> None:
+    config = scheduler_config(configured(text))
+    assert not RequestQueue(config.queue).has_policy
+    assert config.ahead == (0 if text else 1)
 
 
 async def test_a_delay_lets_a_batch_fill_up() -> None:

@@ -20,9 +20,9 @@ def part(
 
 
 def table(
-    instances: int = 1, slots: int = 2, idle: int = 1000 * MS, limit: int = 0
+    instances: int = 1, slots: int = 2, idle: int = 1000 * MS, limit: int = 0, longest: int = 0
 ) -> SequenceTable:
-    return SequenceTable("m", instances, slots, idle, limit)
+    return SequenceTable("m", instances, slots, idle, limit, longest)
 
 
 def names(requests: object) -> list[str]:
@@ -179,6 +179,19 @@ def test_a_timeout_in_the_backlog_takes_the_whole_sequence() -> None:
     with pytest.raises(InvalidArgument):
         seats.admit(part(2), 7 * MS)
     assert names(seats.release(seat, 8 * MS)) == ["3s"]
+
+
+@pytest.mark.parametrize(("timeout", "expires"), [(0, 20), (5, 5), (20, 20), (500, 20)])
+def test_no_sequence_waits_for_a_seat_beyond_the_cap(timeout: int, expires: int) -> None:
+    seats = table(slots=1, longest=20 * MS)
+    seats.admit(part(1, "s"), 0)
+    seats.admit(part(2, "s", timeout=timeout * MS), 0)
+    seats.admit(part(2), 1 * MS)
+    assert seats.next_check() == expires * MS
+    assert seats.expired(expires * MS - 1) == []
+    assert names(seats.expired(expires * MS)) == ["2s", "2"]
+    seats.admit(part(1), 500 * MS)  # with a seat it goes on for as long as it likes
+    assert seats.expired(600 * MS) == []
 
 
 def test_a_timeout_means_nothing_with_a_seat() -> None:

@@ -46,7 +46,8 @@ class FakeCall:
 
     answer = send
 
-    def finish(self, status: int, message: str = "") -> None:
+    def finish(self, status: int, message: str = "", *, late: bool = False) -> None:
+        del late
         assert self.status is None
         self.status = (status, message)
 

@@ -54,6 +54,7 @@ class SequenceScheduler:
         statistics: Statistics,
         places: Sequence[InstancePlace] = (),
         limiter: RateLimiter | None = None,
+        longest_wait_ns: int = 0,
     ) -> None:
         self.statistics = statistics
         self._model = signature.model
@@ -84,6 +85,7 @@ class SequenceScheduler:
             config.slots,
             config.idle_ns,
             config.backlog_limit,
+            longest_wait_ns,
         )
         self._config = config
         self._ragged = frozenset(spec.name for spec in signature.inputs if spec.ragged)

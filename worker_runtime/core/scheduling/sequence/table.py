@@ -56,12 +56,20 @@ class Admission(NamedTuple):
 
 class SequenceTable:
     def __init__(
-        self, model: str, instances: int, slots: int, idle_ns: int, backlog_limit: int = 0
+        self,
+        model: str,
+        instances: int,
+        slots: int,
+        idle_ns: int,
+        backlog_limit: int = 0,
+        longest_wait_ns: int = 0,
     ) -> None:
+        """``longest_wait_ns``: that a request may be in the backlog at most; 0: no cap."""
         self._model = model
         self._slots = slots
         self._idle_ns = idle_ns
         self._limit = backlog_limit
+        self._longest_ns = longest_wait_ns
         self._tick = count()
         # Of slots with one number the one that was freed first: instances take turns.
         self._free: list[tuple[int, int, Seat]] = []
@@ -240,8 +248,11 @@ class SequenceTable:
             self._backlog.append(backlog)
         backlog.requests.append(request)
         self.waiting += 1
-        if request.timeout_ns:
-            expires = now_ns + request.timeout_ns
+        timeout = request.timeout_ns
+        if self._longest_ns and not 0 < timeout < self._longest_ns:
+            timeout = self._longest_ns
+        if timeout:
+            expires = now_ns + timeout
             backlog.expires_ns = min(backlog.expires_ns or expires, expires)
             self._timeout_ns = min(self._timeout_ns or expires, expires)
         if part.end:

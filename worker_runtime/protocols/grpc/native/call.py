@@ -150,16 +150,19 @@ class Call:
             last=False,
         )
 
-    def finish(self, status: int, message: str = "") -> None:
+    def finish(self, status: int, message: str = "", *, late: bool = False) -> None:
         """End the call with gRPC's ``status``; queued messages leave first."""
         if self.finished:
             return
+        if late:
+            self._start()
+        frame = self._trailer_frame(status, message)
         if self._outgoing:
             self.finished = True
-            self._outgoing.append((self._trailer_frame(status, message), True))
+            self._outgoing.append((frame, True))
             self._cancel_timer()
             return
-        self._connection.write(self._trailer_frame(status, message))
+        self._connection.write(frame)
         self._end()
 
     def pause(self) -> None:
