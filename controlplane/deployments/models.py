@@ -103,6 +103,8 @@ class Deployment(Stamped):
     )
     liveness_probe = models.JSONField(null=True, blank=True)  # seconds and counts; null: our own
     readiness_probe = models.JSONField(null=True, blank=True)
+    # in the queue of one of its models; null: as long as the models allow
+    max_queue_wait_ms = models.PositiveIntegerField(null=True, blank=True)
     environment = models.JSONField(default=dict)
     secrets = models.JSONField(default=dict, blank=True)  # variable -> sealed value
     runtime_args = models.JSONField(default=list)
@@ -149,6 +151,7 @@ class DeploymentRevision(Stamped):
     runtime_args = models.JSONField(default=list)
     liveness_probe = models.JSONField(null=True, blank=True)
     readiness_probe = models.JSONField(null=True, blank=True)
+    max_queue_wait_ms = models.PositiveIntegerField(null=True, blank=True)
     node_labels = models.JSONField(default=dict, blank=True)
     instance_type = models.ForeignKey(
         InstanceType, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"

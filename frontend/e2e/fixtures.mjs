@@ -276,6 +276,7 @@ export const deployment = {
   traffic: 100,
   error: null,
   request_timeout_ms: 30_000,
+  max_queue_wait_ms: null,
   retries: 1,
   replicas: [replica],
   created_at: at(0),

@@ -47,6 +47,7 @@ function deployment(endpoint: string, name: string, model: string, version: numb
     error: null,
     request_timeout_ms: 60_000,
     max_concurrent_requests_per_instance: null,
+    max_queue_wait_ms: null,
     retries: true,
     secret_environment: [],
     node_labels: {},

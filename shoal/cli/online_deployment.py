@@ -293,6 +293,11 @@ def _emit(entity: Any, output: str) -> None:
                 "Model": values["model"],
                 "Instances": values["instance_count"],
                 "Time-out": f"{settings.get('request_timeout_ms')} ms",
+                "Queue wait": _wait(settings.get("max_queue_wait_ms")),
             }
         ),
     )
+
+
+def _wait(most_ms: int | None) -> str:
+    return f"at most {most_ms} ms" if most_ms else "as long as the model allows"

@@ -30,8 +30,8 @@ class Deployments:
     def roll_deployment(
         self, endpoint: str, name: str, *, supersede: bool = False, **changes: Any
     ) -> Operation:
-        """``changes``: model, version, config_revision, environment. The old replicas answer until
-        the new ones do, and stay if those never do."""
+        """``changes``: model, version, config_revision, environment, max_queue_wait_ms (None: no
+        cap), ... The old replicas answer until the new ones do, and stay if those never do."""
         path = f"{_path(endpoint, name)}/update"
         return self._changed("POST", path, json=changes, supersede=supersede)
 

@@ -106,6 +106,7 @@ class Deployment(TypedDict):
     environment: dict[str, str]
     request_timeout_ms: int
     max_concurrent_requests_per_instance: int | None
+    max_queue_wait_ms: int | None
     retries: bool
     instance_count: int
     provisioning_state: str

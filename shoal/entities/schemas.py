@@ -125,9 +125,7 @@ DEPLOYMENT: Final[Table] = {
             {
                 "request_timeout_ms": Key(integer),
                 "max_concurrent_requests_per_instance": Key(integer),
-                "max_queue_wait_ms": Key(
-                    integer, Use.KEEP, "config.pbtxt's queue policy says how long requests wait"
-                ),
+                "max_queue_wait_ms": Key(integer),
             }
         )
     ),

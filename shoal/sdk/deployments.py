@@ -9,12 +9,13 @@ from shoal.client.errors import ShoalError
 from shoal.client.types import Deployment, ModelVersion, Operation
 from shoal.display.watcher import Watcher
 from shoal.entities import Model, OnlineDeployment
+from shoal.entities.base import Values
 from shoal.entities.model import REGISTRY_PREFIX, model_reference
 from shoal.entities.settings import ProbeSettings
 from shoal.sdk.endpoints import OnlineEndpointOperations
 from shoal.sdk.models import ModelOperations
 from shoal.sdk.poller import LROPoller, Work
-from shoal.sdk.shapes import REQUEST_SETTINGS, deployment_body, deployment_of
+from shoal.sdk.shapes import ROUTED_SETTINGS, deployment_body, deployment_of
 
 BROKEN = frozenset({"Failed", "Canceled"})
 REPLACING = frozenset({"Creating", "Updating"})
@@ -133,10 +134,10 @@ class OnlineDeploymentOperations:
         shown = self._client.get_endpoint(endpoint)
         current = next((item for item in shown["deployments"] if item["name"] == name), None)
         if current is not None and current["provisioning_state"] not in BROKEN:
-            probes = _other_probes(current, body["declared"])
+            settings = _other_settings(current, body)
             # why: what is shown is what the change under way wants; without it the rest is undone
             anew = supersede and current["provisioning_state"] in REPLACING
-            if anew or probes or not _stays(current, version, body):
+            if anew or settings or not _stays(current, version, body):
                 yield self._client.roll_deployment(
                     endpoint,
                     name,
@@ -144,7 +145,7 @@ class OnlineDeploymentOperations:
                     model=version["model"],
                     version=str(version["version"]),
                     environment=body["environment"],
-                    **probes,
+                    **settings,
                 )
             now = self._client.get_deployment(endpoint, name)
             yield from self._adjust(now, entity, body, supersede=supersede)
@@ -177,7 +178,7 @@ class OnlineDeploymentOperations:
     ) -> Work[None]:
         """The same model with the same environment: nothing needs to start anew."""
         before: Mapping[str, Any] = current
-        words = ("description", "tags", "declared", *REQUEST_SETTINGS)
+        words = ("description", "tags", "declared", *ROUTED_SETTINGS)
         changes = {key: body[key] for key in words if key in body and before.get(key) != body[key]}
         if changes:
             self._client.update_deployment(current["endpoint"], current["name"], **changes)
@@ -202,11 +203,16 @@ def _stays(current: Deployment, version: ModelVersion, body: Mapping[str, Any]) 
     ) == body["environment"]
 
 
-def _other_probes(
-    current: Mapping[str, Any], declared: Mapping[str, Any]
-) -> dict[str, Mapping[str, Any]]:
-    """Those that are said and differ from what runs; a probe that is left out stays."""
-    found: dict[str, Mapping[str, Any]] = {}
+def _other_settings(current: Mapping[str, Any], body: Values) -> Values:
+    """Those of the replicas that are said and differ from what runs; what is left out stays.
+
+    ``max_queue_wait_ms``: 0 takes the cap away.
+    """
+    found: Values = {}
+    declared = body["declared"]
+    waits = body.get("max_queue_wait_ms")
+    if waits is not None and (waits or None) != current.get("max_queue_wait_ms"):
+        found["max_queue_wait_ms"] = waits or None
     for name in ("liveness_probe", "readiness_probe"):
         # REST refuses names that it does not know; what else a file says stays declared
         said = {k: v for k, v in (declared.get(name) or {}).items() if k in PROBE_SETTINGS}

@@ -38,8 +38,9 @@ DEPLOYMENT_FIELDS: Final = frozenset(
         "environment_variables",
     }
 )
-# what gateways act on
-REQUEST_SETTINGS: Final = ("request_timeout_ms", "max_concurrent_requests_per_instance")
+# what gateways act on, and with it what the replicas themselves do
+ROUTED_SETTINGS: Final = ("request_timeout_ms", "max_concurrent_requests_per_instance")
+REQUEST_SETTINGS: Final = (*ROUTED_SETTINGS, "max_queue_wait_ms")
 MODEL_FIELDS: Final = frozenset({"name", "version", "description", "tags", "path"})
 
 

@@ -279,7 +279,8 @@ class FakeServer:
         rows.append({
             "endpoint": name, "serving_state": "Healthy", "error": None, "replicas": [],
             "request_timeout_ms": 60_000,
-            "max_concurrent_requests_per_instance": None, **body, "provisioning_state": "Creating",
+            "max_concurrent_requests_per_instance": None, "max_queue_wait_ms": None,
+            **body, "provisioning_state": "Creating",
         })  # fmt: skip
         operation = self._operation("deploy", name, body["name"])
         rows[-1]["operation"] = operation["id"]

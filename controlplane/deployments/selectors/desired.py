@@ -76,13 +76,20 @@ def _desired(replica: Replica) -> DesiredReplica:
         ),
         inline_files=inline,
         models=tuple(sorted(model.name for model in spec.model_version.repo_models.all())),
-        runtime_args=tuple(str(argument) for argument in spec.runtime_args),
+        runtime_args=_runtime_args(spec),
         environment={**_visible(replica.gpus), **_environment(spec)},
         secrets=tuple(sorted(spec.secrets)),
         load_timeout_s=LOAD_TIMEOUT_S + allowance_s(readiness),
         liveness=rule_of(spec.liveness_probe),
         readiness=readiness,
     )
+
+
+def _runtime_args(spec: Spec) -> tuple[str, ...]:
+    args = [str(argument) for argument in spec.runtime_args]
+    if spec.max_queue_wait_ms:  # why only then: a node's older runtime may not know the flag
+        args.append(f"--max-queue-wait-ms={spec.max_queue_wait_ms}")
+    return tuple(args)
 
 
 def _visible(gpus: list[str] | None) -> dict[str, str]:

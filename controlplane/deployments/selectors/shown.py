@@ -116,6 +116,7 @@ def deployment_shown(
         "paused": deployment.instance_count == 0,
         "request_timeout_ms": deployment.request_timeout_ms,
         "max_concurrent_requests_per_instance": deployment.max_concurrent_requests_per_instance,
+        "max_queue_wait_ms": deployment.max_queue_wait_ms,
         "retries": deployment.retries,
         "replicas": [
             replica_shown(replica, endpoint.name, deployment.name) for replica in replicas

@@ -12,6 +12,7 @@ from controlplane.deployments.serializers.probes import ProbeSerializer
 from controlplane.deployments.serializers.settings import (
     DEFAULT_TIMEOUT_MS,
     ConcurrencyField,
+    QueueWaitField,
     SecretsField,
     SettingsFields,
     TimeoutField,
@@ -142,6 +143,7 @@ class DeploymentRollSerializer(Change):
 
     liveness_probe = ProbeSerializer(required=False, allow_null=True)
     readiness_probe = ProbeSerializer(required=False, allow_null=True)
+    max_queue_wait_ms = QueueWaitField()
     instance_type = serializers.CharField(
         required=False,
         allow_blank=True,

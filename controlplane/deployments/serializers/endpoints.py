@@ -108,6 +108,9 @@ class DeploymentSerializer(Fields):
     max_concurrent_requests_per_instance = serializers.IntegerField(
         allow_null=True, help_text="null: no limit but the gateway's own"
     )
+    max_queue_wait_ms = serializers.IntegerField(
+        allow_null=True, help_text="null: requests wait as long as the models allow"
+    )
     retries = serializers.BooleanField()
     replicas = ReplicaSerializer(many=True)
     created_at = serializers.DateTimeField()
@@ -254,6 +257,7 @@ class DeploymentRevisionSerializer(Fields):
     anti_affinity = serializers.ChoiceField(choices=AntiAffinity.choices)
     liveness_probe = ProbeSerializer(allow_null=True)
     readiness_probe = ProbeSerializer(allow_null=True)
+    max_queue_wait_ms = serializers.IntegerField(allow_null=True)
     author = serializers.CharField()
     cause = serializers.CharField()
     succeeded = serializers.BooleanField(help_text="it has come up once")

@@ -35,6 +35,24 @@ class TimeoutField(RangeField):
         super().__init__(required=False, least=1, most=LIMIT_TIMEOUT_MS, **options)
 
 
+class QueueWaitField(RangeField):
+    """Milliseconds that a request may wait in the queue of one model; 0 is None: no cap."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(
+            required=False,
+            allow_null=True,
+            least=0,
+            most=LIMIT_TIMEOUT_MS,
+            help_text="who waits longer gets 429 at the scoring URI, Triton's 503 below v2; null "
+            "or 0: as long as the models allow. A change starts new replicas",
+            **options,
+        )
+
+    def run_validation(self, data: Any = serializers.empty) -> Any:
+        return super().run_validation(data) or None
+
+
 class VariablesField(serializers.DictField):
     """Environment variables by name; a name that no process can be given is refused."""
 
@@ -64,4 +82,5 @@ class SettingsFields(ProbeFields):
     )
     request_timeout_ms = TimeoutField(default=DEFAULT_TIMEOUT_MS)
     max_concurrent_requests_per_instance = ConcurrencyField(default=None)
+    max_queue_wait_ms = QueueWaitField(default=None)
     retries = serializers.BooleanField(required=False, default=True)

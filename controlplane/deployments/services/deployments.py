@@ -189,14 +189,14 @@ def deployment_roll(
     node_labels: dict[str, str] | None = None,
     anti_affinity: str | None = None,
     instance_count: int | None = None,
-    **probes: Probe | None,
+    **settings: Probe | int | None,
 ) -> Operation:
     """Let a deployment run something else, while what it runs serves on until that is ready.
 
-    What is not said stays as it is; ``probes``: liveness_probe, readiness_probe, None takes one
-    away. Raises EndpointNotFound, DeploymentNotFound, ModelNotFound,
-    ModelNotDeployable, InstanceTypeUnknown, OperationInProgress, Conflict, CodeNotAllowed,
-    CodeNotApproved.
+    What is not said stays as it is; ``settings``: liveness_probe, readiness_probe,
+    max_queue_wait_ms, None takes one away. Raises EndpointNotFound, DeploymentNotFound,
+    ModelNotFound, ModelNotDeployable, InstanceTypeUnknown, OperationInProgress, Conflict,
+    CodeNotAllowed, CodeNotApproved.
     """
     with transaction.atomic():
         locked(endpoint)
@@ -220,8 +220,8 @@ def deployment_roll(
             row.instance_type = instance_type_wanted(instance_type) if instance_type else None
         row.node_labels = row.node_labels if node_labels is None else node_labels
         row.anti_affinity = anti_affinity or row.anti_affinity
-        for key, probe in probes.items():
-            setattr(row, key, probe)
+        for key, value in settings.items():
+            setattr(row, key, value)
         row.secrets = secrets_merged(row.secrets, secret_environment)
         if spec_of(row) == before and row.provisioning_state == DeploymentState.SUCCEEDED:
             raise AsItIs(f"{name} runs just this already.")

@@ -146,15 +146,18 @@ def _changes(row: Deployment, spec: Spec) -> dict[str, Any]:
         "anti_affinity": spec.anti_affinity,
         "liveness_probe": spec.liveness_probe or probe_declared(spec.declared, "liveness_probe"),
         "readiness_probe": spec.readiness_probe or probe_declared(spec.declared, "readiness_probe"),
+        "max_queue_wait_ms": spec.max_queue_wait_ms,
     }
     same = all(getattr(row, name) == value for name, value in wanted.items())
     if same and not spec.secret_environment:
         return {}
     changes: dict[str, Any] = {
         name: wanted[name]
-        for name in ("environment", "node_labels", "anti_affinity", "liveness_probe")
-    }
-    changes["readiness_probe"] = wanted["readiness_probe"]
+        for name in (
+            "environment", "node_labels", "anti_affinity", "liveness_probe", "readiness_probe",
+            "max_queue_wait_ms",
+        )
+    }  # fmt: skip
     changes["instance_type"] = kind.name if kind else ""
     changes["secret_environment"] = spec.secret_environment or {}
     if not as_it_is:

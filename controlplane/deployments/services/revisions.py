@@ -11,6 +11,7 @@ from controlplane.deployments.models import Deployment, DeploymentRevision, Repl
 SPEC = (
     "model_version_id", "config_revision_id", "environment", "secrets", "runtime_args",
     "node_labels", "instance_type_id", "anti_affinity", "liveness_probe", "readiness_probe",
+    "max_queue_wait_ms",
 )  # fmt: skip
 
 

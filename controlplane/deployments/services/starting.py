@@ -72,6 +72,7 @@ class Spec:
     anti_affinity: str = AntiAffinity.PREFERRED
     liveness_probe: Probe | None = None
     readiness_probe: Probe | None = None
+    max_queue_wait_ms: int | None = None
 
 
 def advanced(operation: Operation, now: datetime) -> Operation:
@@ -149,7 +150,7 @@ def instance_type_of(spec: Spec) -> InstanceType | None:
 # What may be said beside the model; what is left at its default is not asked for.
 SETTINGS = (
     "environment", "request_timeout_ms", "max_concurrent_requests_per_instance", "retries",
-    "liveness_probe", "readiness_probe",
+    "liveness_probe", "readiness_probe", "max_queue_wait_ms",
 )  # fmt: skip
 PLAIN = {field.name: field.default for field in fields(Spec)}
 
@@ -251,6 +252,7 @@ def deployment_place(
         "anti_affinity": spec.anti_affinity,
         "liveness_probe": spec.liveness_probe or probe_declared(spec.declared, "liveness_probe"),
         "readiness_probe": spec.readiness_probe or probe_declared(spec.declared, "readiness_probe"),
+        "max_queue_wait_ms": spec.max_queue_wait_ms,
     }
     row = endpoint.deployments.filter(name=name).first()
     values["secrets"] = secrets_merged(row.secrets if row else {}, spec.secret_environment)

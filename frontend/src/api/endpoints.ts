@@ -78,7 +78,7 @@ export const revisionsQuery = (endpoint: string, deployment: string) =>
   });
 export const rollBack = (endpoint: string, name: string, revision: number) =>
   post<Operation>(apiPath("endpoints", endpoint, "deployments", name, "rollback"), { revision });
-export const rollDeployment = (endpoint: string, name: string, body: { model?: string; version?: string; config_revision?: number | null }) =>
+export const rollDeployment = (endpoint: string, name: string, body: { model?: string; version?: string; config_revision?: number | null; max_queue_wait_ms?: number | null }) =>
   post<Operation>(apiPath("endpoints", endpoint, "deployments", name, "update"), body);
 export const pauseDeployment = (endpoint: string, name: string, force = false) =>
   post<Operation>(apiPath("endpoints", endpoint, "deployments", name, "stop"), {}, force ? { query: { force: true } } : {});

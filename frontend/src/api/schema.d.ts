@@ -1994,6 +1994,8 @@ export interface components {
             request_timeout_ms?: number;
             /** @description as many again may wait, more get 429; null: no limit but the gateway's own */
             max_concurrent_requests_per_instance?: number | null;
+            /** @description who waits longer gets 429 at the scoring URI, Triton's 503 below v2; null or 0: as long as the models allow. A change starts new replicas */
+            max_queue_wait_ms?: number | null;
             /** @default true */
             retries?: boolean;
             model: string;
@@ -2076,6 +2078,8 @@ export interface components {
             request_timeout_ms: number;
             /** @description null: no limit but the gateway's own */
             max_concurrent_requests_per_instance: number | null;
+            /** @description null: requests wait as long as the models allow */
+            max_queue_wait_ms: number | null;
             retries: boolean;
             replicas: components["schemas"]["Replica"][];
             /** Format: date-time */
@@ -2133,6 +2137,8 @@ export interface components {
             request_timeout_ms?: number;
             /** @description as many again may wait, more get 429; null: no limit but the gateway's own */
             max_concurrent_requests_per_instance?: number | null;
+            /** @description who waits longer gets 429 at the scoring URI, Triton's 503 below v2; null or 0: as long as the models allow. A change starts new replicas */
+            max_queue_wait_ms?: number | null;
             /** @default true */
             retries?: boolean;
             model: string;
@@ -2221,6 +2227,8 @@ export interface components {
             request_timeout_ms?: number | null;
             /** @description as many again may wait, more get 429; null: no limit but the gateway's own */
             max_concurrent_requests_per_instance?: number | null;
+            /** @description who waits longer gets 429 at the scoring URI, Triton's 503 below v2; null or 0: as long as the models allow. A change starts new replicas */
+            max_queue_wait_ms?: number | null;
             /** @default true */
             retries?: boolean | null;
             model: string;
@@ -2262,6 +2270,7 @@ export interface components {
             anti_affinity: components["schemas"]["StrictnessEnum"];
             liveness_probe: components["schemas"]["Probe"] | null;
             readiness_probe: components["schemas"]["Probe"] | null;
+            max_queue_wait_ms: number | null;
             author: string;
             cause: string;
             /** @description it has come up once */
@@ -2285,6 +2294,8 @@ export interface components {
         DeploymentRollRequest: {
             liveness_probe?: components["schemas"]["ProbeRequest"] | null;
             readiness_probe?: components["schemas"]["ProbeRequest"] | null;
+            /** @description who waits longer gets 429 at the scoring URI, Triton's 503 below v2; null or 0: as long as the models allow. A change starts new replicas */
+            max_queue_wait_ms?: number | null;
             /** @description a name or an alias; empty: any node */
             instance_type?: string | null;
             node_labels?: {

@@ -88,6 +88,27 @@ def test_request_settings_reach_the_gateway(
     assert shown.request_settings.request_timeout_ms == 3000  # said before, not taken back
 
 
+def test_a_queue_wait_goes_in_with_new_replicas(
+    ml_client: MLClient, server: FakeServer, models: Path
+) -> None:
+    ml_client.begin_create_or_update(ManagedOnlineEndpoint(name="net")).result()
+
+    def put(**said: int) -> tuple[int | None, int]:
+        settings = OnlineRequestSettings(**said)
+        ml_client.begin_create_or_update(blue(models, request_settings=settings)).result()
+        shown = ml_client.online_deployments.get("blue", "net")
+        assert shown.request_settings is not None
+        rolled = sum(call.endswith("/update") for call in server.calls)
+        return shown.request_settings.max_queue_wait_ms, rolled
+
+    assert put(max_queue_wait_ms=200) == (200, 0)
+    assert put(max_queue_wait_ms=200) == (200, 0)
+    assert put(max_queue_wait_ms=300) == (300, 1)
+    assert put(request_timeout_ms=5) == (300, 1)  # what is left out stays
+    assert put(max_queue_wait_ms=0) == (None, 2)
+    assert put(max_queue_wait_ms=0) == (None, 2)
+
+
 def test_a_deployment_names_its_model(ml_client: MLClient, models: Path) -> None:
     ml_client.begin_create_or_update(ManagedOnlineEndpoint(name="net")).result()
     ml_client.begin_create_or_update(blue(models)).result()

@@ -16,6 +16,7 @@ const revision = (over: Partial<DeploymentRevision> = {}) =>
   anti_affinity: "preferred",
   liveness_probe: null,
   readiness_probe: null,
+  max_queue_wait_ms: null,
   author: "maria",
   cause: "created",
   succeeded: true,
@@ -25,6 +26,11 @@ const revision = (over: Partial<DeploymentRevision> = {}) =>
 }) as DeploymentRevision;
 
 test("equal revisions differ in nothing", () => expect(differences(revision(), revision({ number: 2 }))).toEqual([]));
+
+test("another longest wait is told", () =>
+  expect(differences(revision(), revision({ max_queue_wait_ms: 250 }))).toEqual([
+    { field: "longest queue wait", before: "–", after: "250 ms" },
+  ]));
 
 test("another version, a setting and a secret are told; a secret's value is not", () => {
   const after = revision({ version: 2, digest: "sha256:bbbbbbbbbbbbbbbb", environment: { LEVEL: "2" }, secret_environment: ["KEY"] });

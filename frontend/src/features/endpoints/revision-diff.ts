@@ -14,6 +14,7 @@ function facts(revision: DeploymentRevision): Map<string, string> {
     ["model", `${revision.model} v${revision.version}`],
     ["configuration", revision.config_revision ? `revision ${revision.config_revision}` : "as uploaded"],
     ["instance type", revision.instance_type ?? NONE],
+    ["longest queue wait", revision.max_queue_wait_ms ? `${revision.max_queue_wait_ms} ms` : NONE],
     ["files", revision.digest.replace("sha256:", "").slice(0, 12)],
   ]);
   for (const [name, value] of Object.entries(revision.environment)) found.set(`environment ${name}`, value);

@@ -105,6 +105,8 @@ def test_what_was_read_of_a_deployment_can_be_sent_back(
         ({"environment": {"A": "b"}}, "deploy"),
         ({"node_labels": {}, "anti_affinity": "required"}, "deploy"),
         ({"readiness_probe": {"period": 3}}, "deploy"),
+        ({"max_queue_wait_ms": 250}, "deploy"),
+        ({"max_queue_wait_ms": None}, None),
         ({"secret_environment": {"KEY": "x"}}, "deploy"),
         ({"instance_count": 3}, "scale"),
         ({"instance_count": 1, "environment": {"A": "b"}}, "deploy"),

@@ -18,6 +18,7 @@ SETTINGS: dict[str, Any] = {
     "secret_environment": {"TOKEN": "t0ken"},
     "request_timeout_ms": 5000,
     "max_concurrent_requests_per_instance": 4,
+    "max_queue_wait_ms": 250,
     "retries": False,
     "readiness_probe": PROBE,
     "liveness_probe": PROBE,
@@ -59,6 +60,16 @@ def test_one_call_sets_all_of_them(api: APIClient) -> None:
             {"max_concurrent_requests_per_instance": 10_001},
             "max_concurrent_requests_per_instance",
             "10001 is out of range: expected 1 to 10000.",
+        ),
+        (
+            {"max_queue_wait_ms": -1},
+            "max_queue_wait_ms",
+            "-1 is out of range: expected 0 to 3600000.",
+        ),
+        (
+            {"max_queue_wait_ms": "soon"},
+            "max_queue_wait_ms",
+            "A valid integer is required.",
         ),
         (
             {"readiness_probe": {"period": 0}},
@@ -106,6 +117,10 @@ def test_what_runs_with_other_settings_is_not_what_was_asked_for(api: APIClient)
     assert Deployment.objects.get(name="green").environment == {"TZ": "CET"}
     assert Endpoint.objects.get().traffic == {"green": 100}
     assert up(api, node, secret_environment={"TOKEN": "t"}) == "blue"
+    assert up(api, node, max_queue_wait_ms=250) == "green"
+    assert up(api, node, max_queue_wait_ms=250) == "green"
+    assert up(api, node, max_queue_wait_ms=None) == "green"  # nothing is asked for
+    assert up(api, node, max_queue_wait_ms=251) == "blue"
 
 
 @database
@@ -130,3 +145,43 @@ def test_the_same_under_way_with_other_settings_has_to_wait(api: APIClient) -> N
 )
 def test_names_of_variables(name: str, possible: bool) -> None:
     assert (variable_problem(name) is None) == possible
+
+
+def flags(node: SimulatedNode) -> list[tuple[str, ...]]:
+    return [replica.runtime_args for replica in node.desired().replicas]
+
+
+@database
+def test_a_cap_on_waiting_reaches_the_runtimes_with_new_replicas(api: APIClient) -> None:
+    model_register()
+    node = SimulatedNode()
+    up(api, node)
+    assert flags(node) == [()]
+    blue = "/api/v1/endpoints/digits/deployments/blue"
+    refused = api.patch(blue, {"max_queue_wait_ms": 250}, format="json")
+    assert (refused.status_code, refused.json()["field"]) == (400, "max_queue_wait_ms")
+
+    changed = api.post(f"{blue}/update", {"max_queue_wait_ms": 250}, format="json")
+    assert changed.status_code == 202
+    # the old one answers until the new one does
+    assert sorted(flags(node)) == [(), ("--max-queue-wait-ms=250",)]
+    node.bring_up()
+    gateway_confirms()
+    same = api.post(f"{blue}/update", {"max_queue_wait_ms": 250}, format="json")
+    assert (same.status_code, same.json()["code"]) == (409, "Conflict")
+    other = api.post(f"{blue}/update", {"environment": {"A": "b"}}, format="json")
+    assert other.status_code == 202
+    node.bring_up()
+    gateway_confirms()
+    assert api.get(blue).json()["max_queue_wait_ms"] == 250  # what is not said stays
+
+    off = api.post(f"{blue}/update", {"max_queue_wait_ms": 0}, format="json")
+    assert off.status_code == 202
+    assert api.get(blue).json()["max_queue_wait_ms"] is None
+    node.bring_up()
+    gateway_confirms()
+    back = api.post(f"{blue}/rollback", {"revision": 2}, format="json")
+    assert back.status_code == 202
+    assert api.get(blue).json()["max_queue_wait_ms"] == 250
+    revisions = api.get(f"{blue}/revisions").json()["items"]
+    assert [row["max_queue_wait_ms"] for row in revisions] == [250, None, 250, 250, None]

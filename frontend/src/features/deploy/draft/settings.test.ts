@@ -15,6 +15,7 @@ const variable = (id: number, name: string, value = "v", secret = false) => ({ i
 const filled: RunSettings = {
   request_timeout_ms: 5000,
   max_concurrent_requests_per_instance: 4,
+  max_queue_wait_ms: 250,
   retries: false,
   variables: [variable(1, "TZ", "UTC"), variable(2, "TOKEN", "", true)],
   readiness_probe: { ...PROBE_DEFAULTS, period: 1, timeout: null },
@@ -28,17 +29,26 @@ describe("what is sent", () => {
     expect(settingsBody(filled, { 2: "t0ken" })).toEqual({
       request_timeout_ms: 5000,
       max_concurrent_requests_per_instance: 4,
+      max_queue_wait_ms: 250,
       retries: false,
       environment: { TZ: "UTC" },
       secret_environment: { TOKEN: "t0ken" },
       readiness_probe: { ...PROBE_DEFAULTS, period: 1, timeout: 2 },
     }));
 
+  it.each([0, undefined])("has no longest wait for %s, as drafts of before have it", (wait) => {
+    const { max_queue_wait_ms: _, ...before } = DEFAULT_SETTINGS;
+    const settings = wait === undefined ? before : { ...before, max_queue_wait_ms: wait };
+    expect(settingsBody(settings, {})).toEqual({});
+    expect(settingsProblems(settings, {})).toEqual({});
+    expect(settingsFile(settings)["request_settings"]).toBeUndefined();
+  });
+
   it("is shown and written without them", () => {
     expect(settingsBody(filled, secretBlanks(filled)).secret_environment).toEqual({ TOKEN: "<TOKEN>" });
     expect(settingsFile(filled)).toEqual({
       environment_variables: { TZ: "UTC" },
-      request_settings: { request_timeout_ms: 5000, max_concurrent_requests_per_instance: 4 },
+      request_settings: { request_timeout_ms: 5000, max_concurrent_requests_per_instance: 4, max_queue_wait_ms: 250 },
       readiness_probe: { ...PROBE_DEFAULTS, period: 1, timeout: 2 },
     });
   });
@@ -53,6 +63,8 @@ describe("problems in the server's words", () => {
       { max_concurrent_requests_per_instance: 10_001 },
       { max_concurrent_requests_per_instance: "10001 is out of range: expected 1 to 10000." },
     ],
+    [{ max_queue_wait_ms: -1 }, { max_queue_wait_ms: "-1 is out of range: expected 0 to 3600000." }],
+    [{ max_queue_wait_ms: 0.5 }, { max_queue_wait_ms: "A valid integer is required." }],
     [
       { liveness_probe: { ...PROBE_DEFAULTS, failure_threshold: 1001 } },
       { "liveness_probe.failure_threshold": "1001 is out of range: expected 1 to 1000." },

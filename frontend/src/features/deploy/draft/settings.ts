@@ -21,6 +21,8 @@ export type ProbeKind = (typeof PROBES)[number];
 export interface RunSettings {
   request_timeout_ms: number | null;
   max_concurrent_requests_per_instance: number | null;
+  /** Drafts from before it was known have none. */
+  max_queue_wait_ms?: number | null;
   retries: boolean;
   variables: Variable[];
   readiness_probe: Probe | null;
@@ -34,6 +36,7 @@ export const DEFAULT_TIMEOUT_MS = 60_000;
 export const DEFAULT_SETTINGS: RunSettings = {
   request_timeout_ms: null,
   max_concurrent_requests_per_instance: null,
+  max_queue_wait_ms: null,
   retries: true,
   variables: [],
   readiness_probe: null,
@@ -47,6 +50,7 @@ const TIMES: Range = [1, 1000];
 export const RANGES = {
   request_timeout_ms: [1, 3_600_000],
   max_concurrent_requests_per_instance: [1, 10_000],
+  max_queue_wait_ms: [0, 3_600_000],
   initial_delay: [0, 3600],
   period: SECONDS,
   timeout: SECONDS,
@@ -83,8 +87,8 @@ const written = (settings: RunSettings, secrets: Secrets): Variable[] =>
 export function settingsProblems(settings: RunSettings, secrets: Secrets): Problems {
   const variables = written(settings, secrets);
   const found: [string, string | null][] = [
-    ...(["request_timeout_ms", "max_concurrent_requests_per_instance"] as const).map(
-      (name): [string, string | null] => [name, rangeProblem(name, settings[name])],
+    ...(["request_timeout_ms", "max_concurrent_requests_per_instance", "max_queue_wait_ms"] as const).map(
+      (name): [string, string | null] => [name, rangeProblem(name, settings[name] ?? null)],
     ),
     ...PROBES.flatMap((kind) =>
       Object.entries(settings[kind] ?? {}).map(([part, value]): [string, string | null] => [
@@ -139,10 +143,11 @@ export function settingsBody(settings: RunSettings, secrets: Secrets): Partial<D
   const variables = written(settings, secrets);
   const open = variables.filter((one) => !one.secret);
   const secret = variables.filter((one) => one.secret);
-  const { request_timeout_ms: timeout, max_concurrent_requests_per_instance: concurrency } = settings;
+  const { request_timeout_ms: timeout, max_concurrent_requests_per_instance: concurrency, max_queue_wait_ms: wait } = settings;
   return {
     ...(timeout === null ? {} : { request_timeout_ms: timeout }),
     ...(concurrency === null ? {} : { max_concurrent_requests_per_instance: concurrency }),
+    ...(wait ? { max_queue_wait_ms: wait } : {}),
     ...(settings.retries ? {} : { retries: false }),
     ...(open.length === 0 ? {} : { environment: byName(open, (one) => one.value) }),
     ...(secret.length === 0 ? {} : { secret_environment: byName(secret, (one) => secrets[one.id] ?? "") }),
@@ -159,6 +164,7 @@ export function settingsFile(settings: RunSettings): Record<string, unknown> {
     ...(body.max_concurrent_requests_per_instance
       ? { max_concurrent_requests_per_instance: body.max_concurrent_requests_per_instance }
       : {}),
+    ...(body.max_queue_wait_ms ? { max_queue_wait_ms: body.max_queue_wait_ms } : {}),
   };
   return {
     environment_variables: body.environment,

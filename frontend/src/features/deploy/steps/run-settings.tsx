@@ -63,17 +63,18 @@ function OptionalNumber({ label, field, value, placeholder, problems, onValue }:
 }
 
 function Requests({ settings, onSettings, problems }: RunSettingsProps) {
-  const { request_timeout_ms: timeout, max_concurrent_requests_per_instance: most, retries } = settings;
+  const { request_timeout_ms: timeout, max_concurrent_requests_per_instance: most, max_queue_wait_ms: wait, retries } = settings;
   const words = [
     `${((timeout ?? DEFAULT_TIMEOUT_MS) / 1_000).toLocaleString("en", { maximumFractionDigits: 3 })} s each`,
     most === null ? "any number at a time" : `${most.toLocaleString("en")} at a time`,
+    wait ? `wait ${wait.toLocaleString("en")} ms at most` : "",
     retries ? "" : "no second try",
   ];
   return (
     <FoldedSection
       title="Requests"
       state={words.filter(Boolean).join(", ")}
-      wrong={touches(problems, "request_timeout_ms", "max_concurrent", "retries")}
+      wrong={touches(problems, "request_timeout_ms", "max_concurrent", "max_queue_wait_ms", "retries")}
     >
       <div className={classes["fields"]}>
         <OptionalNumber
@@ -92,6 +93,14 @@ function Requests({ settings, onSettings, problems }: RunSettingsProps) {
           problems={problems}
           onValue={(value) => onSettings({ ...settings, max_concurrent_requests_per_instance: value })}
         />
+        <OptionalNumber
+          label="Longest wait in a queue (ms)"
+          field="max_queue_wait_ms"
+          value={wait ?? null}
+          placeholder="as the model says"
+          problems={problems}
+          onValue={(value) => onSettings({ ...settings, max_queue_wait_ms: value })}
+        />
       </div>
       <Switch
         label="Try another replica when one does not answer"
@@ -99,8 +108,8 @@ function Requests({ settings, onSettings, problems }: RunSettingsProps) {
         onChange={(event) => onSettings({ ...settings, retries: event.currentTarget.checked })}
       />
       <p className={classes["hint"]}>
-        As many again may wait for a replica; more get 429. How long a request waits in a model&apos;s queue is part of its
-        configuration: step 3, Queue.
+        As many again may wait for a replica; more get 429. Who waits in a model&apos;s queue for too long gets 429 at the
+        scoring URI and 503 below <code>v2/</code>; the model&apos;s own, shorter limit is part of its configuration: step 3, Queue.
       </p>
     </FoldedSection>
   );

@@ -77,9 +77,9 @@ export function SettingsTab() {
       </Card>
       <LimitsCard endpoint={endpoint} />
       {endpoint.deployments.length > 0 ? (
-        <Card title="Requests" hint="by deployment; in force within seconds, no replica restarts">
+        <Card title="Requests" hint="by deployment; in force within seconds; another longest wait comes with new replicas">
           {endpoint.deployments.map((deployment) => (
-            <RequestSettings key={`${deployment.name} ${deployment.request_timeout_ms} ${deployment.retries}`} endpoint={endpoint.name} deployment={deployment} />
+            <RequestSettings key={`${deployment.name} ${deployment.request_timeout_ms} ${deployment.retries} ${deployment.max_queue_wait_ms}`} endpoint={endpoint.name} deployment={deployment} />
           ))}
         </Card>
       ) : null}
