@@ -24,7 +24,7 @@ from tests.support.python_instances import (
 from worker_runtime.backends.python import instance as instance_module
 from worker_runtime.backends.python import process as process_module
 from worker_runtime.backends.python.instance import PythonInstance
-from worker_runtime.errors import BackendFailed, LoadFailed
+from worker_runtime.errors import BackendFailed, Internal, LoadFailed
 from worker_runtime.types.request import Response
 
 MODES = """
@@ -134,13 +134,43 @@ def test_one_that_was_closed_does_not_come_back(
     dead = instance.pid
     with pytest.raises(BackendFailed, match="exited with code 9"):
         ask(instance, 2)
-    restarts = [one for one in threading.enumerate() if one.name.endswith("-restart")]
+
+    def restarts() -> list[threading.Thread]:
+        return [one for one in threading.enumerate() if one.name == "m_0_0-restart"]
+
+    until(lambda: bool(restarts()), "it is about to come back")
+    (restart,) = restarts()
     instance.close()
-    for restart in restarts:
-        restart.join(20)
-        assert not restart.is_alive()
-    assert restarts
+    restart.join(20)
+    assert not restart.is_alive()
     assert instance.pid == dead, "nobody would end another one"
+
+
+def test_a_decoupled_model_comes_back_whoever_tells_its_requests_first(
+    load: Load, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its batch has failed them when the thread that saw the process out comes to it."""
+    (instance,) = load(MODES, DECOUPLED).instances
+    failed = threading.Event()
+
+    class Told(Request):
+        def send(self, response: Response | None, **marks: object) -> None:
+            if failed.is_set():
+                raise Internal("a response was sent after the final one")
+            super().send(response, **marks)
+
+    fail_open = instance._fail_open
+
+    def late(text: str) -> None:
+        assert failed.wait(20)
+        fail_open(text)
+
+    monkeypatch.setattr(instance, "_fail_open", late)
+    dead = instance.pid
+    with pytest.raises(BackendFailed, match="exited with code 9"):
+        instance.execute_requests([Told({"INPUT0": np.array([2], np.float32)})])
+    failed.set()
+    until(lambda: instance.ready(1.0) and instance.pid != dead, "it comes back")
 
 
 def test_a_process_killed_while_it_works_fails_only_that(load: Load) -> None:

@@ -15,7 +15,7 @@ from worker_runtime.backends.python.calls import Calls
 from worker_runtime.backends.python.messages import request_message, response_of
 from worker_runtime.backends.python.process import Command, Message, StubProcess
 from worker_runtime.backends.python.stub.shoal_stub.channel import Closed
-from worker_runtime.errors import BackendFailed, LoadFailed, RuntimeFault
+from worker_runtime.errors import BackendFailed, Internal, LoadFailed, RuntimeFault
 from worker_runtime.types.request import Response
 
 logger = logging.getLogger(__name__)
@@ -274,7 +274,14 @@ class PythonInstance:
             response = self._read(
                 lambda: response_of(data, process.channel.window, self._spec.model)
             )
-        request.send(response, final=final)
+        self._send(request, response, final=final)
+
+    def _send(self, request: BackendRequest, response: Response | None, *, final: bool) -> None:
+        """An answer of a decoupled request, which may have failed with its batch meanwhile."""
+        try:
+            request.send(response, final=final)
+        except Internal as error:
+            logger.debug("model instance %s: %s", self._spec.command.name, error)
 
     def _read(self, read: Callable[[], Response]) -> Response:
         try:
@@ -321,7 +328,7 @@ class PythonInstance:
         with self._lock:
             orphans, self._open = self._open, {}
         for request in orphans.values():
-            request.send(Response(error=BackendFailed(text)), final=True)
+            self._send(request, Response(error=BackendFailed(text)), final=True)
 
     def _come_back(self) -> None:
         """Start again until it works; each failure in a row doubles the pause."""

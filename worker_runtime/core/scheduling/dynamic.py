@@ -160,7 +160,7 @@ class DynamicScheduler:
         """Execute on ``instances`` from now on; what is given back waits for those that leave."""
         ended = self._pool.resize(instances)
         self._slots = self._pool.size + self._ahead
-        if len(self._queue) and not self._pump_planned:
+        if (self._ready or len(self._queue)) and not self._pump_planned:
             self._plan_pump()
         return ended
 
@@ -222,6 +222,8 @@ class DynamicScheduler:
     def _pump_payloads(self) -> None:
         """The same through payloads, which are made and grow whether or not an instance is free."""
         now, ready = monotonic_ns(), self._ready
+        if self._queue.has_policy:  # a client's deadline may have come with its request
+            self._expire(now)
         limit = _PAYLOADS_PER_INSTANCE * self._pool.size
         wake_ns = self._policy.gather(self._queue, ready, limit, now)
         while ready and self._in_flight < self._slots:
@@ -244,6 +246,8 @@ class DynamicScheduler:
                 self._run_alone(batch[0], self._inline, monotonic_ns())
             else:
                 self._run_here(batch, self._inline)
+            if self._idle is not None:
+                self._signal_idle()  # a drain waits, and no thread comes back to tell it
             return True
         self._in_flight += 1
         self._pool.put(batch)

@@ -4,10 +4,13 @@ It holds over several instances and for models that answer many times: what a la
 say is kept until every earlier one has had its final answer.
 """
 
+import logging
 from collections import deque
 from collections.abc import Callable
 
 from worker_runtime.types.request import Arrays, InferRequest, Response, Sink
+
+logger = logging.getLogger(__name__)
 
 
 class _Turn:
@@ -62,6 +65,9 @@ class Ordering:
             if front.over:
                 self._turns.popleft()
             for answer in held:
-                answer()
+                try:
+                    answer()
+                except Exception:  # why: one broken connection must not cost the others theirs
+                    logger.exception("an answer that waited for its turn could not be written")
             if not front.over:
                 return

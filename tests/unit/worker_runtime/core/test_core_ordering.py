@@ -3,7 +3,7 @@
 from tests.unit.worker_runtime.core.runtime_requests import RecordingSink, request
 from worker_runtime.core.scheduling.ordering import Ordering
 from worker_runtime.errors import Internal
-from worker_runtime.types.request import Response
+from worker_runtime.types.request import Arrays, InferRequest, Response
 
 
 def test_an_early_answer_waits_for_those_before_it() -> None:
@@ -38,3 +38,21 @@ def test_of_many_answers_the_front_one_streams_and_the_others_wait() -> None:
         ("b", False),
         ("b", True),
     ]
+
+
+class Broken(RecordingSink):
+    def deliver(self, request: InferRequest, outputs: Arrays) -> None:
+        super().deliver(request, outputs)
+        raise ConnectionError("gone")
+
+
+def test_a_broken_sink_does_not_keep_those_behind_it_waiting() -> None:
+    broken, sink, order = Broken(), RecordingSink(), Ordering()
+    first, second = request(name="a", sink=broken), request(name="b", sink=sink)
+    order.admit(first)
+    order.admit(second)
+    second.sink.deliver(second, [])
+    first.sink.deliver(first, [])
+    assert [name for name, _ in broken.delivered] == ["a"]
+    assert [name for name, _ in sink.delivered] == ["b"]
+    assert len(order) == 0

@@ -4,6 +4,7 @@ import asyncio
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
+from time import monotonic_ns
 from typing import Any
 
 import numpy as np
@@ -367,4 +368,57 @@ async def test_answers_keep_their_order_over_several_instances() -> None:
     await harness.answered(2)
     assert [name for name, _ in harness.sink.delivered] == ["a", "b"]
     assert finished in (0, 1), "b never before a"
+    await harness.scheduler.drain()
+
+
+@pytest.mark.parametrize("delay_ns", [0, 1000])
+async def test_a_drain_hears_of_what_was_executed_in_the_loop(delay_ns: int) -> None:
+    """The last batch ran inline: no thread comes back to say so."""
+    config = SchedulerConfig(BatchingConfig(max_rows=4, dynamic=True, delay_ns=delay_ns))
+    harness = Harness(FakeModel(inline=True), config)
+    harness.scheduler._governor.on = True
+    harness.submit("a", 1)
+    async with asyncio.timeout(5):
+        await harness.scheduler.drain()
+    assert [name for name, _ in harness.sink.delivered] == ["a"]
+    assert harness.model.threads == {threading.current_thread().name}
+
+
+DELAYED = SchedulerConfig(BatchingConfig(max_rows=4, dynamic=True, delay_ns=1))
+
+
+async def test_a_batch_that_waits_starts_on_an_instance_that_comes() -> None:
+    first, second = FakeModel(), FakeModel()
+    harness = Harness(first, DELAYED)
+    first.gate.clear()
+    harness.submit("a", 1)
+    async with asyncio.timeout(10):
+        while not harness.scheduler._in_flight:
+            await asyncio.sleep(0)
+        harness.submit("b", 1)
+        while not harness.scheduler._ready:
+            await asyncio.sleep(0)
+    harness.scheduler.resize([first, second])
+    await harness.answered(1)
+    assert [name for name, _ in harness.sink.delivered] == ["b"]
+    first.gate.set()
+    await harness.scheduler.drain()
+
+
+async def test_what_is_late_when_a_batch_is_made_does_not_get_into_it() -> None:
+    """The timer of its deadline has not had its turn of the loop yet."""
+    model = FakeModel()
+    harness = Harness(model, SchedulerConfig(replace(DELAYED.batching, delay_ns=10**12)))
+    plan = harness._planner.plan((("x", "FP32", (1, 2)),), None)
+    data = np.zeros((1, 2), np.float32).tobytes()
+    late = InferRequest(plan=plan, inputs=[data], sink=harness.sink, id="late")
+    late.deadline_ns = monotonic_ns() + 1
+    harness.scheduler.submit(late)
+    for name in "abc":
+        harness.submit(name, 1)
+    await harness.answered(1)
+    assert [name for name, _ in harness.sink.failed] == ["late"]
+    harness.submit("d", 1)
+    await harness.answered(5)
+    assert model.batches == [4]
     await harness.scheduler.drain()

@@ -23,6 +23,7 @@ from worker_runtime.core.scheduling.sequence.scheduler import SequenceScheduler
 from worker_runtime.core.statistics import FailureReason, Statistics
 from worker_runtime.errors import (
     BackendFailed,
+    Cancelled,
     InvalidArgument,
     QueueFull,
     QueueTimeout,
@@ -568,6 +569,27 @@ async def test_an_iterative_request_comes_again_until_it_is_done(strategy: Any) 
     }
     await bench.idle()
     await bench.scheduler.drain()
+
+
+@pytest.mark.parametrize("strategy", [config, oldest])
+async def test_an_iterative_request_whose_client_has_gone_ends(strategy: Any) -> None:
+    """The model does not look whether anybody waits: it would come again for ever."""
+    bench = Bench(Countdown(), strategy(slots=1, iterative=True, decoupled=True))
+    bench.model.delay_s = 0.001
+    request = bench.send(0, "", 1_000_000_000)
+    async with asyncio.timeout(10):
+        while not bench.sink.responded:
+            await asyncio.sleep(0)
+        bench.scheduler.cancel(request)
+        await bench.answers(1)
+        ((_, error),) = bench.sink.failed
+        assert isinstance(error, Cancelled)
+        bench.send(0, "", 1)  # the slot is free
+        while not any(final for _, _, final in bench.sink.responded):
+            await asyncio.sleep(0.001)
+        await bench.idle()
+        await bench.scheduler.drain()
+    assert bench.statistics.failures[FailureReason.CANCELED] == 1
 
 
 async def test_a_row_that_is_not_ready_needs_no_answer() -> None:

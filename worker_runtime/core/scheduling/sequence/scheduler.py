@@ -299,12 +299,16 @@ class SequenceScheduler:
             return
         if entry.again:
             entry.end()
+        if entry.again and request.cancelled:  # the sequence ends here, below
+            fault: RuntimeFault = Cancelled("the request was cancelled")
+            self._answers.fail(request, fault, FailureReason.CANCELED)
+        elif entry.again:
             request.sequence = SequencePart(part.id)
             request.queued_ns = now
             try:
                 self._admit(request, now)
-            except RuntimeFault as fault:  # it took too long: its sequence was idle
-                self._answers.fail(request, fault, FailureReason.OTHER)
+            except RuntimeFault as error:  # it took too long: its sequence was idle
+                self._answers.fail(request, error, FailureReason.OTHER)
             return
         seat = self._table.seat_of(part.id)
         if seat == (entry.slot, index) and not part.end:
