@@ -21,7 +21,7 @@ API_FUZZ_SECONDS ?= 600
 .PHONY: help up install studio test check lint types layers migrations frontend-check test-unit \
 	ui-budgets test-integration test-load chaos test-chaos fuzz api-fuzz test-postgres e2e screenshots \
 	examples bench compatibility \
-	openapi cli-docs notebooks azure-oracle seeds fmt clean
+	openapi cli-docs state-docs notebooks azure-oracle seeds fmt clean
 
 help: ## list the commands
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -134,6 +134,9 @@ fmt: $(STAMPS)/dev ## format the code
 
 cli-docs: $(STAMPS)/dev install ## regenerate the reference in docs/cli.md
 	@$(BIN)/python -m shoal.cli.reference docs/cli.md
+
+state-docs: $(STAMPS)/dev install ## regenerate the tables in docs/states.md
+	@$(BIN)/python -m controlplane.config.state_tables docs/states.md
 
 azure-oracle: ## ask the real azure-ai-ml anew: tests/support/azure_yaml, and its names
 	@$(PYTHON) -m venv .venv-azure

@@ -160,13 +160,7 @@ SPECTACULAR_SETTINGS = {
         "StrictnessEnum": [("preferred", "Preferred"), ("required", "Required")],
         "SeverityEnum": ["info", "warning", "error"],
         "SystemStateEnum": ["ok", "warning", "error", "unknown"],
-        "EndpointProvisioningStateEnum": [
-            "Creating",
-            "Updating",
-            "Succeeded",
-            "Failed",
-            "Deleting",
-        ],
+        "EndpointProvisioningStateEnum": ["Updating", "Succeeded", "Deleting"],
     },
 }
 

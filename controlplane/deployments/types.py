@@ -1,18 +1,8 @@
-"""States of deployments, replicas and operations, and which may follow which."""
+"""Values of deployments: their states and those of what moves them; ``states`` has the tables."""
 
-from collections.abc import Mapping
-from typing import Final, TypeVar
+from typing import Final
 
 from django.db.models import TextChoices
-
-from controlplane.core.errors import Conflict
-
-
-class IllegalTransition(Conflict):
-    """A state change that the tables below do not know."""
-
-    code = "IllegalTransition"
-    tries = ("Read it again: something else changed it meanwhile.",)
 
 
 class AuthMode(TextChoices):
@@ -28,10 +18,10 @@ class RateLimitPer(TextChoices):
 
 
 class EndpointState(TextChoices):
-    CREATING = "Creating"
+    """As Azure calls them. It is made at once, and what fails is a deployment: it is never so."""
+
     UPDATING = "Updating"
     SUCCEEDED = "Succeeded"
-    FAILED = "Failed"
     DELETING = "Deleting"
 
 
@@ -129,45 +119,8 @@ class ServingState(TextChoices):
     DEPLOYING = "Deploying"
 
 
-StateT = TypeVar("StateT", DeploymentState, OperationState, TrialState)
-
-D = DeploymentState
-DEPLOYMENT_MOVES: Final[Mapping[DeploymentState, frozenset[DeploymentState]]] = {
-    D.CREATING: frozenset({D.SUCCEEDED, D.FAILED, D.CANCELED, D.DELETING}),
-    D.UPDATING: frozenset({D.SUCCEEDED, D.FAILED, D.CANCELED, D.DELETING}),
-    # A failed or cancelled scaling leaves the replicas of before, which serve on.
-    D.SCALING: frozenset({D.SUCCEEDED, D.FAILED, D.CANCELED, D.DELETING}),
-    D.SUCCEEDED: frozenset({D.UPDATING, D.SCALING, D.DELETING}),
-    D.FAILED: frozenset({D.CREATING, D.UPDATING, D.DELETING}),
-    D.CANCELED: frozenset({D.CREATING, D.UPDATING, D.DELETING}),
-    D.DELETING: frozenset(),
-}
-
-O = OperationState  # noqa: E741 - reads as a table
-OPERATION_MOVES: Final[Mapping[OperationState, frozenset[OperationState]]] = {
-    O.QUEUED: frozenset({O.RUNNING, O.SUCCEEDED, O.FAILED, O.CANCELED}),
-    O.RUNNING: frozenset({O.SUCCEEDED, O.FAILED, O.CANCELED}),
-    O.SUCCEEDED: frozenset(),
-    O.FAILED: frozenset(),
-    O.CANCELED: frozenset(),
-}
-T = TrialState
-TRIAL_MOVES: Final[Mapping[TrialState, frozenset[TrialState]]] = {
-    T.QUEUED: frozenset({T.RUNNING, T.SUCCEEDED, T.FAILED, T.CANCELED}),
-    T.RUNNING: frozenset({T.SUCCEEDED, T.FAILED, T.CANCELED}),
-    T.SUCCEEDED: frozenset(),
-    T.FAILED: frozenset(),
-    T.CANCELED: frozenset(),
-}
 TRIAL_ACTIVE: Final = (TrialState.QUEUED, TrialState.RUNNING)
 ACTIVE: Final = (OperationState.QUEUED, OperationState.RUNNING)
-
-
-def transition(table: Mapping[StateT, frozenset[StateT]], old: StateT, new: StateT) -> StateT:
-    """``new``, when the table lets ``old`` become it; staying is fine. Raises IllegalTransition."""
-    if new != old and new not in table[old]:
-        raise IllegalTransition(f"{type(old).__name__}: {old.value} cannot become {new.value}.")
-    return new
 
 
 def size_text(size: int) -> str:

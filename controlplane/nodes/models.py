@@ -3,18 +3,16 @@
 from django.db import models
 
 from controlplane.core.models import Stamped
+from controlplane.nodes.states import NodeDuty, NodeState
 
 
 class Node(Stamped):
-    class State(models.TextChoices):
-        ONLINE = "online"
-        SUSPECT = "suspect"  # missed two reports
-        OFFLINE = "offline"  # missed four
+    State = NodeState  # it changes by nodes.states.NODES
 
     id = models.CharField(max_length=32, primary_key=True)
     name = models.CharField(max_length=100, unique=True)
     credential_hash = models.CharField(max_length=64)
-    state = models.CharField(max_length=16, choices=State, default=State.ONLINE)
+    state = models.CharField(max_length=16, choices=NodeState, default=NodeState.ONLINE)
     cordoned = models.BooleanField(default=False)
     labels = models.JSONField(default=dict, blank=True)  # set here; what the agent says is in info
     # While these are set, what runs there is moved away; at the deadline the rest is stopped.
@@ -28,6 +26,13 @@ class Node(Stamped):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def duty(self) -> NodeDuty:
+        """What we want of it; it changes by ``nodes.states.DUTIES``."""
+        if self.drain_started_at is None:
+            return NodeDuty.CORDONED if self.cordoned else NodeDuty.OPEN
+        return NodeDuty.DRAINED if self.drain_deadline_at is None else NodeDuty.DRAINING
 
 
 class CachedBlob(models.Model):

@@ -17,6 +17,14 @@ from controlplane.core.models import Event
 from controlplane.nodes import selectors
 from controlplane.nodes.errors import JoinTokenRefused, NodeNameTaken
 from controlplane.nodes.models import CachedBlob, JoinToken, Node
+from controlplane.nodes.states import (
+    DUTIES,
+    NODES,
+    DutyCause,
+    NodeCause,
+    NodeDuty,
+    NodeState,
+)
 from controlplane.nodes.types import (
     JOIN_TOKEN_LIFETIME,
     SHOWN_CHARS,
@@ -93,9 +101,9 @@ def node_register(*, request: RegisterRequest, now: datetime) -> RegisterReply:
     credential = credential_new(node.id)
     node.credential_hash = secret_hash(credential)
     node.info = dataclasses.asdict(request.node)
-    node.state = Node.State.ONLINE
     node.last_seen_at = node.online_since = now
     node.save()
+    NODES.move(node, NodeCause.JOIN)
     JoinToken.objects.filter(token_hash=secret_hash(request.token)).update(node=node)
     events.record(
         actor=f"node/{node.name}",
@@ -134,14 +142,16 @@ def node_seen(
     """A report arrived; ``sent_at`` is the node's own clock, 0 when it did not say."""
     skew_s = round(sent_at - now.timestamp(), 1) if sent_at else 0.0
     was_silent = selectors.node_state(node, now) == "offline"  # by its age before this report
-    Node.objects.filter(pk=node.pk).update(
+    since: dict[str, Any] = {"online_since": now} if was_silent else {}
+    NODES.write(
+        Node.objects.filter(pk=node.pk),
+        NodeCause.REPORT,
         info={**dataclasses.asdict(info), "clock_skew_s": skew_s},
         observed_generation=observed_generation,
         last_seen_at=now,
-        state=Node.State.ONLINE,
-        **({"online_since": now} if was_silent else {}),
+        **since,
     )
-    if node.state == Node.State.OFFLINE:
+    if node.state == NodeState.OFFLINE:
         _record(node.name, "node.returned", f"Node {node.name} reports again")
 
 
@@ -176,22 +186,25 @@ def cache_seen(*, node: Node, report: CacheReport) -> None:
 
 
 def nodes_expire(*, now: datetime) -> int:
-    """Write the states that silence has earned; returns how many changed."""
+    """Write the states that silence has earned; returns how many changed.
+
+    A clock that was set back makes no silence end: only a report brings a node back.
+    """
     changed = 0
     for node in selectors.node_list():
-        state = Node.State(selectors.node_state(node, now))
-        if state != node.state:
+        state = NodeState(selectors.node_state(node, now))
+        if NODES.allows(NodeState(node.state), NodeCause.SILENCE, state):
             changed += _node_state_set(node, state, now)
     return changed
 
 
 @transaction.atomic
-def _node_state_set(node: Node, state: Node.State, now: datetime) -> int:
+def _node_state_set(node: Node, state: NodeState, now: datetime) -> int:
     # why last_seen_at in the filter: a report that came in meanwhile wins
-    rows = Node.objects.filter(pk=node.pk, state=node.state, last_seen_at=node.last_seen_at)
-    if rows.update(state=state) != 1:
+    same = Node.objects.filter(state=node.state, last_seen_at=node.last_seen_at)
+    if not NODES.move(node, NodeCause.SILENCE, state, rows=same):
         return 0
-    if state == Node.State.OFFLINE:
+    if state == NodeState.OFFLINE:
         age_s = selectors.node_age_s(node, now)
         rule = selectors.liveness_of(node)
         heard = "never reported" if age_s is None else f"last reported {age_s:.0f} s ago"
@@ -207,10 +220,11 @@ def _node_state_set(node: Node, state: Node.State, now: datetime) -> int:
 def node_cordon(*, name: str, cordoned: bool, actor: str) -> Node:
     """Keep new replicas away from a node, or let them come again. Raises NodeNotFound."""
     node = selectors.node_get(name)
+    if not DUTIES.allows(node.duty, DutyCause.CORDON if cordoned else DutyCause.UNCORDON):
+        return node  # it is so already
     with transaction.atomic():
-        if not cordoned:
-            Node.objects.filter(pk=node.pk).update(drain_started_at=None, drain_deadline_at=None)
-        if Node.objects.filter(pk=node.pk, cordoned=not cordoned).update(cordoned=cordoned):
+        rows = Node.objects.filter(pk=node.pk, cordoned=not cordoned)
+        if rows.update(cordoned=cordoned, drain_started_at=None, drain_deadline_at=None):
             events.record(
                 actor=actor,
                 verb="node.cordoned" if cordoned else "node.uncordoned",
@@ -240,12 +254,14 @@ def node_labels_set(*, name: str, labels: dict[str, str], actor: str) -> Node:
 def node_drain(*, name: str, deadline_at: datetime, actor: str, now: datetime) -> Node:
     """Cordon it and let what runs there move away until ``deadline_at``. Raises NodeNotFound."""
     node = selectors.node_get(name)
+    DUTIES.check(node.duty, DutyCause.DRAIN)
+    going_on = node.duty == NodeDuty.DRAINING
     Node.objects.filter(pk=node.pk).update(
         cordoned=True,
-        drain_started_at=node.drain_started_at or now,
+        drain_started_at=node.drain_started_at if going_on else now,
         drain_deadline_at=deadline_at,
     )
-    if node.drain_started_at is None:
+    if not going_on:
         events.record(
             actor=actor,
             verb="node.drain_started",
@@ -255,6 +271,23 @@ def node_drain(*, name: str, deadline_at: datetime, actor: str, now: datetime) -
             data={"deadline_at": deadline_at.isoformat()},
         )
     return selectors.node_get(name)
+
+
+@transaction.atomic
+def node_emptied(*, node: Node, now: datetime) -> None:
+    """Nothing is left there: the deadline is taken away, that is how it is known to be empty."""
+    if not DUTIES.allows(node.duty, DutyCause.EMPTY):
+        return
+    # why the moments in the filter: it may have been uncordoned since ``node`` was read
+    draining = Node.objects.filter(pk=node.pk, drain_started_at=node.drain_started_at)
+    if draining.filter(drain_deadline_at__isnull=False).update(drain_deadline_at=None):
+        events.record(
+            actor="system",
+            verb="node.drained",
+            subject=f"node/{node.name}",
+            message=f"Node {node.name} is empty",
+            data={"seconds": round((now - (node.drain_started_at or now)).total_seconds())},
+        )
 
 
 @transaction.atomic

@@ -5,6 +5,7 @@ from django.db import models
 
 from controlplane.core.models import Stamped
 from controlplane.registry.code import CodeReason
+from controlplane.registry.states import UploadState
 
 
 class Blob(models.Model):
@@ -22,12 +23,7 @@ class Blob(models.Model):
 class Upload(Stamped):
     """A resumable upload and what ingest made of it."""
 
-    class State(models.TextChoices):
-        UPLOADING = "uploading"
-        VERIFYING = "verifying"  # checksum, then unpacking
-        INSPECTING = "inspecting"
-        READY = "ready"
-        FAILED = "failed"
+    State = UploadState  # it changes by registry.states.UPLOADS
 
     id = models.CharField(max_length=32, primary_key=True)  # uuid4().hex
     filename = models.CharField(max_length=255)
@@ -35,7 +31,7 @@ class Upload(Stamped):
     offset = models.BigIntegerField(default=0)
     sha256_expected = models.CharField(max_length=64, blank=True)
     sha256 = models.CharField(max_length=64, blank=True)
-    state = models.CharField(max_length=16, choices=State, default=State.UPLOADING)
+    state = models.CharField(max_length=16, choices=UploadState, default=UploadState.UPLOADING)
     files = models.JSONField(default=list)  # as announced, if the upload is a list of files
     steps = models.JSONField(default=list)  # [{name, status, detail, started_at, ended_at}]
     manifest = models.JSONField(default=list)  # [{path, size, sha256}] once unpacked

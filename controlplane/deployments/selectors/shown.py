@@ -7,6 +7,13 @@ from typing import Any
 from django.conf import settings
 
 from controlplane.deployments.models import Deployment, Endpoint, Operation, Replica
+from controlplane.deployments.serving import (
+    DEPLOYMENT_RULES,
+    ENDPOINT_RULES,
+    DeploymentFacts,
+    EndpointFacts,
+    serving,
+)
 from controlplane.deployments.types import (
     DeploymentState,
     Desired,
@@ -157,27 +164,16 @@ def deployment_serving(
 ) -> ServingState:
     running = [replica for replica in replicas if replica.desired == Desired.RUNNING]
     ready = sum(replica.state == ReplicaState.READY for replica in running)
-    if ready:
-        return ServingState.HEALTHY if ready >= instance_count else ServingState.DEGRADED
-    if provisioning in (DeploymentState.CREATING, DeploymentState.UPDATING):
-        return ServingState.DEPLOYING
-    if instance_count == 0 and not running:
-        return ServingState.STOPPED
-    settled = provisioning in (DeploymentState.SUCCEEDED, DeploymentState.SCALING)
-    return ServingState.UNAVAILABLE if running or settled else ServingState.STOPPED
+    facts = DeploymentFacts(DeploymentState(provisioning), instance_count, len(running), ready)
+    return serving(DEPLOYMENT_RULES, facts)
 
 
 def endpoint_serving(deployments: Iterable[Shown]) -> ServingState:
     """Of what gets traffic; without any, what the deployments are about to do."""
     rows = list(deployments)
-    states = {row["serving_state"] for row in rows if row["traffic"]}
-    if not states:
-        busy = any(row["serving_state"] == ServingState.DEPLOYING for row in rows)
-        return ServingState.DEPLOYING if busy else ServingState.STOPPED
-    if states == {ServingState.HEALTHY}:
-        return ServingState.HEALTHY
-    answering = states & {ServingState.HEALTHY, ServingState.DEGRADED}
-    return ServingState.DEGRADED if answering else ServingState.UNAVAILABLE
+    answering = [row["serving_state"] for row in rows if row["traffic"]]
+    facts = EndpointFacts(answering, all=[row["serving_state"] for row in rows])
+    return serving(ENDPOINT_RULES, facts)
 
 
 def operation_shown(operation: Operation) -> Shown:

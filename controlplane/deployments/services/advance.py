@@ -38,11 +38,11 @@ from controlplane.deployments.services.replicas import (
     replicas_stop,
 )
 from controlplane.deployments.services.shares import shares_write
+from controlplane.deployments.states import OPERATIONS, OperationCause
 from controlplane.deployments.traffic import traffic_shift, traffic_without
 from controlplane.deployments.types import (
     ACTIVE,
     OperationKind,
-    OperationState,
     StageStatus,
 )
 
@@ -71,18 +71,17 @@ def operation_advance(*, operation_id: str, now: datetime) -> None:
 
 @transaction.atomic
 def _apply(operation: Operation, step: Step, now: datetime) -> None:
-    claimed = Operation.objects.filter(
-        pk=operation.pk, revision=operation.revision, state__in=ACTIVE
-    ).update(
+    before = {data["name"]: data["status"] for data in operation.stages}
+    claimed = OPERATIONS.move(
+        operation,
+        OperationCause.STEP,
+        rows=Operation.objects.filter(revision=operation.revision),
         revision=F("revision") + 1,
-        state=OperationState.RUNNING,
         stages=[stage_data(stage) for stage in step.stages],
         updated_at=timezone.now(),
     )
-    if claimed != 1:
+    if not claimed:
         raise Overtaken
-    before = {data["name"]: data["status"] for data in operation.stages}
-    operation.state = OperationState.RUNNING
     for stage in step.stages:
         if stage.status == StageStatus.SUCCEEDED and before.get(stage.name) != stage.status:
             _record_stage(operation, stage)

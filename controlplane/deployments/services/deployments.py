@@ -57,6 +57,7 @@ from controlplane.deployments.services.starting import (
     scaling_open,
 )
 from controlplane.deployments.services.superseding import operations_supersede
+from controlplane.deployments.states import DEPLOYMENTS, DeploymentCause
 from controlplane.deployments.types import (
     DeploymentState,
     Desired,
@@ -360,6 +361,7 @@ def deployment_delete(
     Raises EndpointNotFound, DeploymentNotFound, DeploymentHasTraffic (unless ``force``).
     """
     with transaction.atomic():
+        locked(endpoint)
         row = deployment_get(endpoint, name)
         percent = row.endpoint.traffic.get(name, 0)
         if percent and not force:
@@ -381,7 +383,7 @@ def deployment_delete(
             if running.kind in DELETIONS:
                 return running
             endings.operation_supersede(running, now)
-        Deployment.objects.filter(pk=row.pk).update(provisioning_state=DeploymentState.DELETING)
+        DEPLOYMENTS.move(row, DeploymentCause.DELETE)
         operation = operation_open(
             kind=OperationKind.DELETE_DEPLOYMENT,
             endpoint=row.endpoint,
@@ -416,7 +418,8 @@ def operation_retry(
             OperationState.CANCELED,
         ):
             raise OperationFinished("Only what failed or was cancelled can be retried.")
-        locked(old.endpoint)
+        if (endpoint := locked(old.endpoint)) is not None:
+            not_deleting(endpoint)
         traffic = old.parameters.get("traffic", 0)
         place = None if traffic else old.deployment  # traffic is everybody's
         if supersede:

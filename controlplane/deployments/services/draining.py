@@ -8,7 +8,6 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from controlplane.core import events
-from controlplane.core.models import Event
 from controlplane.deployments import placement
 from controlplane.deployments.errors import DrainImpossible
 from controlplane.deployments.models import Deployment, Replica
@@ -213,21 +212,8 @@ def _say(row: Replica, words: str) -> None:
 
 @transaction.atomic
 def _finished(node: Node, now: datetime) -> None:
-    """Once nothing is left, the deadline is taken away: that is how it is known to be empty."""
     left = Replica.objects.filter(node=node).exclude(
         state__in=[ReplicaState.STOPPED, ReplicaState.FAILED], desired=Desired.STOPPED
     )
-    if left.exists():
-        return
-    ended = Node.objects.filter(
-        pk=node.pk, drain_started_at__isnull=False, drain_deadline_at__isnull=False
-    ).update(drain_deadline_at=None)
-    if ended:
-        events.record(
-            actor="system",
-            verb="node.drained",
-            subject=f"node/{node.name}",
-            message=f"Node {node.name} is empty",
-            severity=Event.Severity.INFO,
-            data={"seconds": round((now - (node.drain_started_at or now)).total_seconds())},
-        )
+    if not left.exists():
+        nodes.node_emptied(node=node, now=now)

@@ -26,17 +26,20 @@ from controlplane.deployments.services.replicas import (
     replicas_stop,
 )
 from controlplane.deployments.services.revisions import revision_apply
+from controlplane.deployments.states import (
+    DEPLOYMENTS,
+    ENDPOINTS,
+    OPERATIONS,
+    DeploymentCause,
+    EndpointCause,
+    OperationCause,
+)
 from controlplane.deployments.traffic import traffic_check, traffic_without
 from controlplane.deployments.types import (
-    ACTIVE,
-    DEPLOYMENT_MOVES,
-    OPERATION_MOVES,
     DeploymentState,
     Desired,
-    EndpointState,
     OperationKind,
     OperationState,
-    transition,
 )
 from controlplane.metrics.selectors import log_lines
 from controlplane.metrics.services import logs_forget
@@ -54,16 +57,16 @@ def operation_succeed(operation: Operation, now: datetime) -> None:
         replicas_retire(operation.parameters.get("old_ids", []), now)
         if operation.kind == OperationKind.DEPLOY and deployment.revision is not None:
             DeploymentRevision.objects.filter(pk=deployment.revision.pk).update(succeeded=True)
-        _deployment_state_set(deployment, DeploymentState.SUCCEEDED, None)
+        _deployment_move(deployment, DeploymentCause.SUCCEED, None)
         result = deploy_result(deployment)
-    _close(operation, OperationState.SUCCEEDED, now, result=result)
+    _close(operation, OperationCause.SUCCEED, now, result=result)
     _record(operation, "operation.succeeded", f"Done: {describe(operation)}")
 
 
 def operation_fail(operation: Operation, failure: Failure, now: datetime) -> None:
     error = failure_data(_with_log(operation, failure))
-    _undo(operation, DeploymentState.FAILED, error)
-    _close(operation, OperationState.FAILED, now, error=error)
+    _undo(operation, DeploymentCause.FAIL, error)
+    _close(operation, OperationCause.FAIL, now, error=error)
     _record(
         operation,
         "operation.failed",
@@ -73,8 +76,8 @@ def operation_fail(operation: Operation, failure: Failure, now: datetime) -> Non
 
 
 def operation_end_canceled(operation: Operation, now: datetime) -> None:
-    _undo(operation, DeploymentState.CANCELED, None)
-    _close(operation, OperationState.CANCELED, now)
+    _undo(operation, DeploymentCause.CANCEL, None)
+    _close(operation, OperationCause.CANCEL, now)
     _record(
         operation, "operation.canceled", f"Cancelled: {describe(operation)}", Event.Severity.WARNING
     )
@@ -82,7 +85,10 @@ def operation_end_canceled(operation: Operation, now: datetime) -> None:
 
 @transaction.atomic
 def operation_abandon(operation: Operation, now: datetime) -> None:
-    """The last resort for one that cannot be advanced at all: it ends, nothing else is touched."""
+    """The last resort for one that cannot be advanced at all: it ends, and what runs is left alone.
+
+    Its deployment is Failed, so that nobody waits for it: it may be retried, replaced or deleted.
+    """
     error = failure_data(
         Failure(
             "InternalError",
@@ -90,7 +96,9 @@ def operation_abandon(operation: Operation, now: datetime) -> None:
             hints=("The log of the control worker has the cause.",),
         )
     )
-    _close(operation, OperationState.FAILED, now, error=error)
+    rows = Deployment.objects.filter(endpoint__name=operation.endpoint, name=operation.deployment)
+    DEPLOYMENTS.write(rows, DeploymentCause.GIVE_UP, error=error, updated_at=timezone.now())
+    _close(operation, OperationCause.GIVE_UP, now, error=error)
     _record(operation, "operation.failed", f"Given up: {describe(operation)}", Event.Severity.ERROR)
 
 
@@ -119,8 +127,11 @@ def _deployment(operation: Operation) -> Deployment:
     )
 
 
-def _undo(operation: Operation, state: DeploymentState, error: dict[str, Any] | None) -> None:
-    """What served before serves on; what this operation started stops, and is not started again."""
+def _undo(operation: Operation, cause: DeploymentCause, error: dict[str, Any] | None) -> None:
+    """What served before serves on; what this operation started stops, and is not started again.
+
+    Where nothing served, the deployment ends by ``cause``.
+    """
     deployment = _deployment(operation)
     parameters = operation.parameters
     replicas_retire(parameters.get("placed_ids", []), timezone.now())
@@ -132,7 +143,7 @@ def _undo(operation: Operation, state: DeploymentState, error: dict[str, Any] | 
             count = parameters.get("previous_count", deployment.instance_count)
             Deployment.objects.filter(pk=deployment.pk).update(revision=back, instance_count=count)
             deployment.refresh_from_db()
-        _deployment_state_set(deployment, DeploymentState.SUCCEEDED, None)
+        _deployment_move(deployment, DeploymentCause.RESTORE, None)
         return
     if "previous_count" in parameters:  # what served before is untouched
         count = parameters["previous_count"]
@@ -140,11 +151,11 @@ def _undo(operation: Operation, state: DeploymentState, error: dict[str, Any] | 
         Deployment.objects.filter(pk=deployment.pk).update(
             instance_count=count, paused_count=paused
         )
-        _deployment_state_set(deployment, DeploymentState.SUCCEEDED, None)
+        _deployment_move(deployment, DeploymentCause.RESTORE, None)
         return
     running = deployment.replicas.filter(desired=Desired.RUNNING).values_list("id", flat=True)
     replicas_stop(running)
-    _deployment_state_set(deployment, state, error)
+    _deployment_move(deployment, cause, error)
 
 
 def _traffic_restore(deployment: Deployment, parameters: dict[str, Any]) -> None:
@@ -162,18 +173,16 @@ def _traffic_restore(deployment: Deployment, parameters: dict[str, Any]) -> None
     endpoint_generation_raise([endpoint.pk])
 
 
-def _deployment_state_set(
-    deployment: Deployment, state: DeploymentState, error: dict[str, Any] | None
+def _deployment_move(
+    deployment: Deployment, cause: DeploymentCause, error: dict[str, Any] | None
 ) -> None:
-    """Compare-and-set: a deletion that came in between wins."""
-    old = DeploymentState(deployment.provisioning_state)
-    if old == DeploymentState.DELETING:
+    """Compare-and-set: a deletion that came in between wins. Raises IllegalTransition."""
+    if DEPLOYMENTS.move(deployment, cause, error=error, updated_at=timezone.now()):
         return
-    new = transition(DEPLOYMENT_MOVES, old, state)
-    Deployment.objects.filter(pk=deployment.pk, provisioning_state=old).update(
-        provisioning_state=new, error=error, updated_at=timezone.now()
-    )
-    deployment.provisioning_state = new
+    deployment.refresh_from_db(fields=["provisioning_state"])
+    state = DeploymentState(deployment.provisioning_state)
+    if state != DeploymentState.DELETING:
+        DEPLOYMENTS.check(state, cause)
 
 
 def _forget(operation: Operation) -> None:
@@ -195,21 +204,17 @@ def _forget(operation: Operation) -> None:
 
 def _close(
     operation: Operation,
-    state: OperationState,
+    cause: OperationCause,
     now: datetime,
     *,
     result: dict[str, Any] | None = None,
     error: dict[str, Any] | None = None,
 ) -> None:
-    old = OperationState(operation.state)
-    Operation.objects.filter(pk=operation.pk, state__in=ACTIVE).update(
-        state=transition(OPERATION_MOVES, old, state), result=result, error=error, finished_at=now
-    )
-    operation.state = state
+    OPERATIONS.check(OperationState(operation.state), cause)
+    OPERATIONS.move(operation, cause, result=result, error=error, finished_at=now)
     if not operations_active(operation.endpoint).exists():
-        Endpoint.objects.filter(name=operation.endpoint).exclude(
-            provisioning_state=EndpointState.DELETING
-        ).update(provisioning_state=EndpointState.SUCCEEDED)
+        rows = Endpoint.objects.filter(name=operation.endpoint)
+        ENDPOINTS.write(rows, EndpointCause.SETTLE)
 
 
 def _with_log(operation: Operation, failure: Failure) -> Failure:
@@ -250,7 +255,7 @@ def _record(
 
 def operation_supersede(operation: Operation, now: datetime) -> None:
     """A deletion came: this operation ends at once, and what it started goes with the rest."""
-    _close(operation, OperationState.CANCELED, now)
+    _close(operation, OperationCause.SUPERSEDE, now)
     _record(
         operation,
         "operation.canceled",

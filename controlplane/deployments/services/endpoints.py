@@ -18,6 +18,7 @@ from controlplane.deployments.services.keys import keys_create
 from controlplane.deployments.services.limits import limits_change
 from controlplane.deployments.services.operations import describe, in_the_way, operation_open
 from controlplane.deployments.services.shares import mirror_record, shares_write
+from controlplane.deployments.states import DEPLOYMENTS, DeploymentCause
 from controlplane.deployments.traffic import mirror_check, traffic_check
 from controlplane.deployments.types import (
     AuthMode,
@@ -183,12 +184,14 @@ def endpoint_delete(*, name: str, actor: str, now: datetime) -> Operation:
     Raises EndpointNotFound.
     """
     with transaction.atomic():
+        # why locked: what somebody is just deploying there must be seen, and end
+        Endpoint.objects.select_for_update().filter(name=name).first()
         endpoint = endpoint_get(name)
         for running in operations_active(name):
             if running.kind == OperationKind.DELETE_ENDPOINT:
                 return running
             endings.operation_supersede(running, now)
-        endpoint.deployments.update(provisioning_state=DeploymentState.DELETING)
+        DEPLOYMENTS.write(endpoint.deployments.all(), DeploymentCause.DELETE)
         operation = operation_open(
             kind=OperationKind.DELETE_ENDPOINT,
             endpoint=endpoint,

@@ -12,6 +12,7 @@ from controlplane.deployments.errors import OperationFinished, OperationInProgre
 from controlplane.deployments.models import Deployment, Endpoint, Operation
 from controlplane.deployments.reconcile import DELETIONS, TITLES, Stage, stages_new, waves
 from controlplane.deployments.selectors import operation_get, operations_active
+from controlplane.deployments.states import ENDPOINTS, EndpointCause
 from controlplane.deployments.types import ACTIVE, EndpointState, OperationKind
 
 SHORTEST_DEADLINE: Final = timedelta(minutes=15)
@@ -51,7 +52,10 @@ def operation_open(
     actor: str,
     now: datetime,
 ) -> Operation:
-    """A new operation in the caller's transaction; the caller has seen that none is in its way."""
+    """A new operation in the caller's transaction; the caller has seen that none is in its way.
+
+    Raises IllegalTransition where the endpoint is being deleted, unless it deletes, too.
+    """
     name = deployment.name if deployment else ""
     operation = Operation.objects.create(
         id=uuid4().hex,
@@ -63,10 +67,11 @@ def operation_open(
         deadline_at=now + deadline_for(kind, deployment),
         created_by=actor,
     )
-    state = (
-        EndpointState.DELETING if kind == OperationKind.DELETE_ENDPOINT else EndpointState.UPDATING
-    )
-    Endpoint.objects.filter(pk=endpoint.pk).update(provisioning_state=state)
+    leaving = kind == OperationKind.DELETE_ENDPOINT
+    cause = EndpointCause.DELETE if leaving else EndpointCause.CHANGE
+    if not ENDPOINTS.move(endpoint, cause) and kind not in DELETIONS:
+        endpoint.refresh_from_db(fields=["provisioning_state"])
+        ENDPOINTS.check(EndpointState(endpoint.provisioning_state), cause)
     events.record(
         actor=actor,
         verb="operation.started",

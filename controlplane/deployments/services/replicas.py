@@ -17,6 +17,7 @@ from controlplane.core import events
 from controlplane.core.models import Event
 from controlplane.deployments.models import Deployment, Endpoint, Replica
 from controlplane.deployments.services.capacity import avoided, gpus_give
+from controlplane.deployments.states import DESIRED, REPLICAS, DesiredCause, ReplicaCause
 from controlplane.deployments.types import Desired, ReplicaState
 from controlplane.nodes.services import node_generation_raise
 
@@ -83,8 +84,11 @@ def replicas_retire(replica_ids: Iterable[str], now: datetime) -> None:
     endpoint_generation_raise(endpoints)
     for endpoint in Endpoint.objects.filter(pk__in=endpoints):
         ids = [row.pk for row in answering if row.deployment.endpoint_id == endpoint.pk]
-        Replica.objects.filter(pk__in=ids, desired=Desired.RUNNING).update(
-            desired=Desired.RETIRING, retire_generation=endpoint.generation, retire_since=now
+        DESIRED.write(
+            Replica.objects.filter(pk__in=ids),
+            DesiredCause.RETIRE,
+            retire_generation=endpoint.generation,
+            retire_since=now,
         )
 
 
@@ -104,7 +108,7 @@ def replicas_stop(replica_ids: Iterable[str]) -> None:
     """No longer wanted: their nodes drain and stop them, gateways send them nothing new."""
     ids = list(replica_ids)
     rows = list(Replica.objects.filter(pk__in=ids).exclude(desired=Desired.STOPPED))
-    Replica.objects.filter(pk__in=[row.id for row in rows]).update(desired=Desired.STOPPED)
+    DESIRED.write(Replica.objects.filter(pk__in=[row.id for row in rows]), DesiredCause.STOP)
     _tell_nodes(row.id for row in rows)
     endpoint_generation_raise(endpoint_ids_of(row.id for row in rows))
 
@@ -158,10 +162,11 @@ def replicas_restart(deployment: Deployment, replica_ids: Iterable[str], now: da
         strained = serves and row.error is not None
         if serves:
             endpoint_generation_raise([deployment.endpoint_id])
-        Replica.objects.filter(pk=row.pk, generation=row.generation).update(
+        REPLICAS.write(
+            Replica.objects.filter(pk=row.pk, generation=row.generation),
+            ReplicaCause.RESTART,
             generation=F("generation") + 1,
             attempts=F("attempts") + 1,
-            state=ReplicaState.PENDING,
             state_since=now,
             observed={},
             retire_generation=None,

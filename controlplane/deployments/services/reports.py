@@ -18,6 +18,7 @@ from controlplane.deployments.services.footprints import footprint_remember
 from controlplane.deployments.services.replicas import endpoint_generation_raise
 from controlplane.deployments.services.tick import deployment_upkeep
 from controlplane.deployments.services.trials import trials_observe
+from controlplane.deployments.states import REPLICAS, ReplicaCause
 from controlplane.deployments.types import Desired, ReplicaState
 from controlplane.metrics.selectors import sample_interval_s
 from controlplane.nodes.models import Node
@@ -86,11 +87,11 @@ def _observe(node: Node, report: NodeReport, now: datetime) -> tuple[Collection[
         unmentioned = row.pk not in mentioned and row.state != ReplicaState.STOPPED
         acted = report.observed_generation >= row.node_generation
         if unmentioned and acted and row.desired == Desired.STOPPED:
-            _change(row, {"state": ReplicaState.STOPPED}, now)
+            _change(row, ReplicaCause.ABSENT, {"state": ReplicaState.STOPPED}, now)
             touched.add(row.deployment_id)
         elif unmentioned and row.state == ReplicaState.UNKNOWN and row.desired == Desired.RUNNING:
             # the node is back without it, and starts it
-            _change(row, {"state": ReplicaState.PENDING, "observed": {}}, now)
+            _change(row, ReplicaCause.BACK, {"state": ReplicaState.PENDING, "observed": {}}, now)
             touched.add(row.deployment_id)
     Replica.objects.filter(pk__in=[pk for pk in rows if pk in mentioned]).update(last_report_at=now)
     return rows.values(), touched
@@ -112,7 +113,7 @@ def _replica_observe(row: Replica, observed: ObservedReplica, now: datetime) -> 
         changes["error"] = None
     if observed.state == ReplicaState.READY:
         changes["attempts"] = row.attempts if row.state == ReplicaState.READY else 0
-    _change(row, changes, now)
+    _change(row, ReplicaCause.REPORT, changes, now)
     if observed.error is not None and observed.error.code == NO_GPU_MEMORY:
         _gpu_memory(row, observed, now)
     return True
@@ -134,13 +135,14 @@ def _gpu_memory(row: Replica, observed: ObservedReplica, now: datetime) -> None:
         )
 
 
-def _change(row: Replica, changes: dict[str, Any], now: datetime) -> None:
+def _change(row: Replica, cause: ReplicaCause, changes: dict[str, Any], now: datetime) -> None:
     """Compare-and-set on the generation, with the event and the endpoint's number."""
     before_state, before = row.state, row.observed
     if changes["state"] != before_state:
         changes["state_since"] = now
-    written = Replica.objects.filter(pk=row.pk, generation=row.generation).update(**changes)
-    if not written:
+    same = Replica.objects.filter(pk=row.pk, generation=row.generation)
+    others = {name: value for name, value in changes.items() if name != "state"}
+    if not REPLICAS.write(same, cause, ReplicaState(changes["state"]), **others):
         return
     if _matters_for_routing(before_state, before, changes):
         endpoint_generation_raise([row.deployment.endpoint_id])

@@ -35,6 +35,7 @@ from controlplane.deployments.services.operations import (
 from controlplane.deployments.services.replicas import replicas_remove, replicas_stop
 from controlplane.deployments.services.revisions import revision_ensure, revision_record
 from controlplane.deployments.services.secrets import secrets_merged
+from controlplane.deployments.states import DEPLOYMENTS, DeploymentCause
 from controlplane.deployments.types import (
     AntiAffinity,
     DeploymentState,
@@ -281,14 +282,20 @@ def deployment_start(row: Deployment, traffic: int, actor: str, now: datetime) -
     replicas_stop(old.values_list("id", flat=True))
     gone = old.filter(state__in=[ReplicaState.STOPPED, ReplicaState.FAILED, ReplicaState.PENDING])
     replicas_remove(list(gone.values_list("id", flat=True)))
-    state = (
-        DeploymentState.CREATING if row.provisioning_state in BROKEN else DeploymentState.UPDATING
-    )
-    Deployment.objects.filter(pk=row.pk).update(
-        provisioning_state=state, error=None, generation=F("generation") + 1
-    )
-    row.refresh_from_db()
+    broken = row.provisioning_state in BROKEN
+    state = DeploymentState.CREATING if broken else DeploymentState.UPDATING
+    _change(row, DeploymentCause.START, state, error=None)
     return _open(row, traffic, actor, now)
+
+
+def _change(
+    row: Deployment, cause: DeploymentCause, state: DeploymentState | None = None, **fields: Any
+) -> None:
+    """The state in which a change begins. Raises IllegalTransition."""
+    changed = DEPLOYMENTS.move(row, cause, state, generation=F("generation") + 1, **fields)
+    row.refresh_from_db()
+    if not changed:
+        DEPLOYMENTS.check(DeploymentState(row.provisioning_state), cause, state)
 
 
 def _open(row: Deployment, traffic: int, actor: str, now: datetime) -> Operation:
@@ -324,10 +331,7 @@ def rolling_open(
         "previous_revision": back_to,
         "previous_count": row.instance_count if previous_count is None else previous_count,
     }
-    Deployment.objects.filter(pk=row.pk).update(
-        provisioning_state=DeploymentState.UPDATING, error=None, generation=F("generation") + 1
-    )
-    row.refresh_from_db()
+    _change(row, DeploymentCause.ROLL, error=None)
     return operation_open(
         kind=OperationKind.DEPLOY,
         endpoint=row.endpoint,
@@ -355,11 +359,11 @@ def scaling_open(
         "previous_count": row.instance_count,
         "replica_ids": list(running) if kind == OperationKind.DEPLOY else [],
     }
-    Deployment.objects.filter(pk=row.pk).update(
+    _change(
+        row,
+        DeploymentCause.SCALE,
         instance_count=instance_count,
         paused_count=None if instance_count else row.instance_count or row.paused_count,
-        provisioning_state=DeploymentState.SCALING,
-        generation=F("generation") + 1,
     )
     return operation_open(
         kind=kind,

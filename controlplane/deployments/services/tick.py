@@ -37,7 +37,8 @@ from controlplane.deployments.services.replicas import (
     retirements_end,
 )
 from controlplane.deployments.services.trials import trials_tick
-from controlplane.deployments.types import DeploymentState, ReplicaState
+from controlplane.deployments.states import REPLICAS, ReplicaCause
+from controlplane.deployments.types import DeploymentState
 from controlplane.nodes.selectors import node_list, node_state
 
 logger = logging.getLogger(__name__)
@@ -76,14 +77,12 @@ def replicas_expire(*, now: datetime) -> None:
     offline = [node.pk for node in node_list() if node_state(node, now) == "offline"]
     rows = (
         Replica.objects.filter(node_id__in=offline)
-        .exclude(state__in=[ReplicaState.UNKNOWN, ReplicaState.STOPPED, ReplicaState.FAILED])
+        .filter(state__in=REPLICAS.sources(ReplicaCause.SILENCE))
         .select_related("node", "deployment__endpoint")
     )
     for row in rows:
-        changed = Replica.objects.filter(pk=row.pk, state=row.state).update(
-            state=ReplicaState.UNKNOWN, state_since=now
-        )
-        if changed:
+        same = Replica.objects.filter(state=row.state)
+        if REPLICAS.move(row, ReplicaCause.SILENCE, rows=same, state_since=now):
             events.record(
                 actor="system",
                 verb="replica.unknown",

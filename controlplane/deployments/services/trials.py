@@ -23,13 +23,8 @@ from controlplane.deployments.selectors.instance_types import instance_type_want
 from controlplane.deployments.selectors.trials import trial_get, trial_models, trials_active
 from controlplane.deployments.services.capacity import need_for, offers
 from controlplane.deployments.services.subjects import Subject, subject_of
-from controlplane.deployments.types import (
-    TRIAL_ACTIVE,
-    TRIAL_MOVES,
-    ReplicaState,
-    TrialState,
-    transition,
-)
+from controlplane.deployments.states import TRIALS, TrialCause
+from controlplane.deployments.types import TRIAL_ACTIVE, ReplicaState, TrialState
 from controlplane.nodes.models import Node
 from controlplane.nodes.selectors import node_get
 from controlplane.nodes.services import node_generation_raise
@@ -133,14 +128,13 @@ def trials_observe(node: Node, replicas: tuple[ObservedReplica, ...], now: datet
             continue
         # why configs: an adopted trial is ready before it has been asked
         if observed.state == ReplicaState.READY and observed.configs:
-            _end(row, TrialState.SUCCEEDED, now, observed=data)
+            _end(row, TrialCause.SUCCEED, now, observed=data)
         elif observed.state == ReplicaState.FAILED:
             error = data["error"] or failure_data(Failure("ReplicaFailed", "It failed."))
-            _end(row, TrialState.FAILED, now, observed=data, error=error)
+            _end(row, TrialCause.FAIL, now, observed=data, error=error)
         else:
-            TryLoad.objects.filter(pk=row.pk, state__in=TRIAL_ACTIVE).update(
-                observed=data, state=TrialState.RUNNING, updated_at=timezone.now()
-            )
+            rows = TryLoad.objects.filter(pk=row.pk)
+            TRIALS.write(rows, TrialCause.OBSERVE, observed=data, updated_at=timezone.now())
 
 
 def trials_tick(*, now: datetime) -> None:
@@ -154,29 +148,26 @@ def trials_tick(*, now: datetime) -> None:
             f"It did not load in time; it got as far as: {phase}.",
             hints=("Give it more time, or look at the node.",),
         )
-        _end(row, TrialState.FAILED, now, error=failure_data(failure))
+        _end(row, TrialCause.EXPIRE, now, error=failure_data(failure))
     TryLoad.objects.filter(finished_at__lt=now - KEPT).delete()
 
 
 def trial_cancel(*, trial_id: str, actor: str, now: datetime) -> TryLoad:
     """Raises TrialNotFound, TrialFinished."""
     row = trial_get(trial_id)
-    if row.state not in TRIAL_ACTIVE or not _end(row, TrialState.CANCELED, now, actor=actor):
+    if row.state not in TRIAL_ACTIVE or not _end(row, TrialCause.CANCEL, now, actor=actor):
         raise TrialFinished(f"It has ended already: {trial_get(trial_id).state}.")
     return trial_get(trial_id)
 
 
 @transaction.atomic
 def _end(
-    row: TryLoad, state: TrialState, now: datetime, *, actor: str = "system", **values: Any
+    row: TryLoad, cause: TrialCause, now: datetime, *, actor: str = "system", **values: Any
 ) -> bool:
     """Whether this call ended it; its node stops what it no longer finds desired."""
-    new = transition(TRIAL_MOVES, TrialState(row.state), state)
-    ended = TryLoad.objects.filter(pk=row.pk, state__in=TRIAL_ACTIVE).update(
-        state=new, finished_at=now, updated_at=timezone.now(), **values
-    )
-    if not ended:
+    if not TRIALS.move(row, cause, finished_at=now, updated_at=timezone.now(), **values):
         return False
+    new = TRIALS.target(cause)
     if row.node_id:
         node_generation_raise([row.node_id])
     words = {

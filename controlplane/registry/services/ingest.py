@@ -28,9 +28,16 @@ from controlplane.registry.formats import Format, detect, single_name
 from controlplane.registry.models import Blob, Upload
 from controlplane.registry.selectors import ACTIVE
 from controlplane.registry.services.file_lists import files_lay_out, files_verify
+from controlplane.registry.states import UPLOADS, StepCause, UploadCause, UploadState, step_after
 from controlplane.registry.stores import blob_store
 from controlplane.registry.stores.disk import full_disk_said, link_or_copy
-from controlplane.registry.types import FileEntry, Inspection, InspectionProblem, steps_new
+from controlplane.registry.types import (
+    FileEntry,
+    Inspection,
+    InspectionProblem,
+    Step,
+    steps_new,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -51,10 +58,17 @@ class Ingest:
         self.folder = storage.work_path(upload.pk, claim)
         self._beat_at = time.monotonic()
 
-    def save(self, **fields: Any) -> None:
+    def save(self, cause: UploadCause | None = None, **fields: Any) -> None:
+        """``cause`` changes the state, too. Raises Superseded."""
         mine = Upload.objects.filter(pk=self.upload.pk, claim=self.claim, state__in=ACTIVE)
         now = timezone.now()
-        if not mine.update(heartbeat_at=now, updated_at=now, **fields):
+        fields |= {"heartbeat_at": now, "updated_at": now}
+        if cause is not None:
+            UPLOADS.check(UploadState(self.upload.state), cause)
+            if not UPLOADS.move(self.upload, cause, rows=mine, **fields):
+                raise Superseded
+            return
+        if not mine.update(**fields):
             raise Superseded
         for name, value in fields.items():
             setattr(self.upload, name, value)
@@ -66,46 +80,54 @@ class Ingest:
             self.save()
 
     @contextmanager
-    def step(self, name: str, state: Upload.State) -> Iterator[list[str]]:
-        """Times and outcome of one step on the row; the caller appends sentences of detail."""
+    def step(self, name: str, cause: UploadCause | None = None) -> Iterator[list[str]]:
+        """Times and outcome of one step on the row; the caller appends sentences of detail.
+
+        The upload's state changes by ``cause`` as the step begins.
+        """
         said: list[str] = []
-        self._mark(name, state, status="running", started_at=timezone.now().isoformat())
+        started = timezone.now().isoformat()
+        self.save(cause, steps=self._marked(name, StepCause.BEGIN, started_at=started))
         try:
             yield said
         except Superseded:
             raise
         except BaseException as error:
-            ended = timezone.now().isoformat()
-            self._mark(name, state, status="failed", detail=str(error), ended_at=ended)
+            self._end(name, StepCause.FAIL, str(error))
             raise
-        detail = " ".join(said)
-        ended = timezone.now().isoformat()
-        self._mark(name, state, status="succeeded", detail=detail, ended_at=ended)
+        self._end(name, StepCause.SUCCEED, " ".join(said))
 
-    def _mark(self, name: str, state: Upload.State, **change: Any) -> None:
-        steps = [{**s, **change} if s["name"] == name else s for s in self.upload.steps]
-        self.save(steps=steps, state=state)
+    def _end(self, name: str, cause: StepCause, detail: str) -> None:
+        ended = timezone.now().isoformat()
+        self.save(steps=self._marked(name, cause, detail=detail, ended_at=ended))
+
+    def _marked(self, name: str, cause: StepCause, **change: Any) -> list[Step]:
+        return [
+            step_after(step, cause, **change) if step["name"] == name else step
+            for step in self.upload.steps
+        ]
 
     def run(self) -> None:
-        with self.step("verify", Upload.State.VERIFYING) as said:
+        with self.step("verify") as said:
             said.append(self._verify())
-        with self.step("unpack", Upload.State.VERIFYING) as said:
+        with self.step("unpack") as said:
             done = self._unpack()
             said += done or ["A repository as it should be."]
-        with self.step("inspect", Upload.State.INSPECTING) as said:
+        with self.step("inspect", UploadCause.INSPECT) as said:
             inspection = inspector.inspect(self.folder, tick=self.beat)
             inspection["problems"] += [_arranged(sentence) for sentence in done]
             self.save(inspection=inspection)
             _refuse_bad(inspection)
             manifest = self._store()
             said.append(", ".join(model["name"] for model in inspection["models"]))
-        self.finish(state=Upload.State.READY, manifest=manifest)
+        self.finish(UploadCause.ACCEPT, manifest=manifest)
 
-    def finish(self, *, state: Upload.State, **fields: Any) -> None:
+    def finish(self, cause: UploadCause, **fields: Any) -> None:
+        """Write the outcome, and remove the bytes as they arrived. Raises Superseded."""
         upload = self.upload
         with transaction.atomic():
-            self.save(state=state, **fields)
-            ready = state == Upload.State.READY
+            self.save(cause, **fields)
+            ready = upload.state == UploadState.READY
             error = fields.get("error") or {}
             events.record(
                 actor="system",
@@ -212,11 +234,12 @@ def ingest_run(*, upload_id: str) -> None:
     claim = uuid4().hex
     now = timezone.now()
     free = Q(claim="") | Q(heartbeat_at__lt=now - STALE)
-    won = Upload.objects.filter(free, pk=upload_id, state__in=ACTIVE).update(
+    won = UPLOADS.write(
+        Upload.objects.filter(free, pk=upload_id),
+        UploadCause.CLAIM,
         claim=claim,
         heartbeat_at=now,
         attempts=F("attempts") + 1,
-        state=Upload.State.VERIFYING,
         steps=steps_new(),
     )
     if not won:
@@ -257,4 +280,4 @@ def ingest_fail(
     attempt: Ingest, code: str, message: str, detail: str = "", hints: tuple[str, ...] = ()
 ) -> None:
     error = {"code": code, "message": message, "detail": detail, "hints": list(hints)}
-    attempt.finish(state=Upload.State.FAILED, error=error)
+    attempt.finish(UploadCause.REFUSE, error=error)

@@ -10,6 +10,7 @@ from controlplane.registry import storage
 from controlplane.registry.models import Upload
 from controlplane.registry.selectors import ACTIVE
 from controlplane.registry.services.ingest import STALE, Ingest, ingest_fail
+from controlplane.registry.states import StepCause, StepStatus, step_after
 
 MAX_ATTEMPTS = 3
 
@@ -42,7 +43,7 @@ def _give_up(upload: Upload, now: datetime) -> None:
     if not taken:
         return
     steps = [
-        {**step, "status": "failed"} if step["status"] == "running" else step
+        step_after(step, StepCause.FAIL) if step["status"] == StepStatus.RUNNING else step
         for step in upload.steps
     ]
     attempt = Ingest(upload, claim)

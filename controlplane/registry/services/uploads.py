@@ -24,6 +24,7 @@ from controlplane.registry.errors import (
 )
 from controlplane.registry.models import Upload
 from controlplane.registry.services.arrivals import check_all_here
+from controlplane.registry.states import UPLOADS, UploadCause
 from controlplane.registry.stores.disk import free_bytes
 from controlplane.registry.types import MAX_CHUNK_BYTES, steps_new
 
@@ -162,8 +163,9 @@ def upload_complete(*, upload_id: str, sha256: str, actor: str) -> Upload:
             "The checksum differs from the one that was announced.", field="sha256"
         )
     expected = sha256 or upload.sha256_expected
-    won = Upload.objects.filter(pk=upload_id, state=Upload.State.UPLOADING).update(
-        state=Upload.State.VERIFYING,
+    won = UPLOADS.write(
+        Upload.objects.filter(pk=upload_id),
+        UploadCause.COMPLETE,
         sha256_expected=expected,
         sha256=expected,
         steps=steps_new(),
@@ -205,7 +207,8 @@ def upload_delete(*, upload_id: str, actor: str) -> None:
 def uploads_expire(*, now: datetime) -> int:
     """Drop uploads past their time, and files that no row knows any more. Returns how many rows."""
     expired = 0
-    for upload in Upload.objects.filter(expires_at__lt=now).exclude(state__in=selectors.ACTIVE):
+    may = UPLOADS.sources(UploadCause.EXPIRE)
+    for upload in Upload.objects.filter(expires_at__lt=now, state__in=may):
         try:
             upload_delete(upload_id=upload.pk, actor="system")
         except UploadNotFound:  # its owner was quicker

@@ -2521,14 +2521,12 @@ export interface components {
             total: number;
         };
         /**
-         * @description * `Creating` - Creating
-         *     * `Updating` - Updating
+         * @description * `Updating` - Updating
          *     * `Succeeded` - Succeeded
-         *     * `Failed` - Failed
          *     * `Deleting` - Deleting
          * @enum {string}
          */
-        EndpointProvisioningStateEnum: "Creating" | "Updating" | "Succeeded" | "Failed" | "Deleting";
+        EndpointProvisioningStateEnum: "Updating" | "Succeeded" | "Deleting";
         /**
          * @description All of it: what is left out, or null, goes to its default; the shares stay unless named.
          * @example {
@@ -5433,7 +5431,7 @@ export interface operations {
                 order_by?: "-created_at" | "-name" | "-updated_at" | "created_at" | "name" | "updated_at";
                 /** @description Only items whose name contains this */
                 q?: string;
-                /** @description one or several of Creating,Updating,Succeeded,Failed,Deleting */
+                /** @description one or several of Updating,Succeeded,Deleting */
                 state?: string;
                 /** @description `tag.team=vision`; may come several times */
                 "tag.{key}"?: string;

@@ -65,7 +65,7 @@ def test_a_page_links_to_the_next(api: APIClient) -> None:
 
 
 def test_endpoints_are_filtered_ordered_and_counted(api: APIClient) -> None:
-    for name, state, team in (("red", "Failed", "a"), ("blue", "Succeeded", "b")):
+    for name, state, team in (("red", "Updating", "a"), ("blue", "Succeeded", "b")):
         Endpoint.objects.create(
             name=name, provisioning_state=state, tags={"team": team}, created_by="dora"
         )
@@ -78,12 +78,12 @@ def test_endpoints_are_filtered_ordered_and_counted(api: APIClient) -> None:
     assert found("") == ["blue", "red"]
     assert found("order_by=-name") == ["red", "blue"]
     assert found("order_by=created_at") == ["red", "blue"]
-    assert found("state=Failed") == ["red"]
-    assert found("state=Failed,Succeeded&tag.team=b") == ["blue"]
+    assert found("state=Updating") == ["red"]
+    assert found("state=Updating,Succeeded&tag.team=b") == ["blue"]
     assert found("tag.team=c") == []
     assert found("created_after=2999-01-01T00:00:00Z") == []
     assert found("created_before=2999-01-01T00:00:00Z") == ["blue", "red"]
-    refused = api.get("/api/v1/endpoints?state=Failed,zz").json()
+    refused = api.get("/api/v1/endpoints?state=Updating,zz").json()
     assert (refused["status"], refused["field"]) == (400, "state")
     assert '"zz"' in refused["detail"]
     assert "Succeeded" in refused["detail"]

@@ -1,13 +1,11 @@
-"""Placement, the traffic rule, names, state tables, snippets: values in, values out."""
+"""Placement, the traffic rule, names, snippets: values in, values out."""
 
 import ast
 import shlex
 import subprocess
 import sys
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from google.protobuf import json_format
@@ -28,16 +26,7 @@ from controlplane.deployments.traffic import (
     traffic_shift,
     traffic_without,
 )
-from controlplane.deployments.types import (
-    DEPLOYMENT_MOVES,
-    OPERATION_MOVES,
-    TRIAL_MOVES,
-    DeploymentState,
-    IllegalTransition,
-    OperationState,
-    size_text,
-    transition,
-)
+from controlplane.deployments.types import size_text
 
 OFFER = Offer(
     node_id="n1",
@@ -183,44 +172,6 @@ def test_the_colour_of_the_next_deployment(
     existing: list[str], idle: list[str], broken: list[str], colour: str | None
 ) -> None:
     assert colour_for(existing, idle, broken) == colour
-
-
-def test_finished_operations_and_deleted_deployments_stay_that_way() -> None:
-    for ended in (OperationState.SUCCEEDED, OperationState.FAILED, OperationState.CANCELED):
-        with pytest.raises(IllegalTransition):
-            transition(OPERATION_MOVES, ended, OperationState.RUNNING)
-    with pytest.raises(IllegalTransition):
-        transition(DEPLOYMENT_MOVES, DeploymentState.DELETING, DeploymentState.SUCCEEDED)
-    for state in DeploymentState:
-        assert transition(DEPLOYMENT_MOVES, state, DeploymentState.DELETING)
-
-
-TABLES = [DEPLOYMENT_MOVES, OPERATION_MOVES, TRIAL_MOVES]
-HAPPENS = st.lists(st.integers(0, 6), max_size=30)
-
-
-@pytest.mark.parametrize("table", TABLES)
-@given(start=st.integers(0, 6), wishes=HAPPENS)
-def test_whatever_is_wished_states_follow_their_table(
-    table: Mapping[Any, frozenset[Any]], start: int, wishes: list[int]
-) -> None:
-    states = list(table)
-    assert set(states) == set(type(states[0])), "a state without a row"
-    state = states[start % len(states)]
-    ended = False
-    for wish in wishes:
-        wanted = states[wish % len(states)]
-        if wanted == state or wanted in table[state]:
-            assert not (ended and wanted != state), "an end that is left again"
-            state = transition(table, state, wanted)
-        else:
-            with pytest.raises(IllegalTransition, match=f"{state.value} cannot become"):
-                transition(table, state, wanted)
-        ended = ended or not table[state]
-    if table is DEPLOYMENT_MOVES:
-        assert transition(table, state, DeploymentState.DELETING), "deleting is always legal"
-    else:
-        assert not table[state] or type(state).CANCELED in table[state], "so is cancelling"
 
 
 @pytest.mark.parametrize(

@@ -5,20 +5,11 @@ from typing import Any
 
 import pytest
 from django.utils import timezone
-from hypothesis import given
-from hypothesis import strategies as st
 from rest_framework.test import APIClient
 
 from controlplane.core.models import Event
 from controlplane.deployments import services
 from controlplane.deployments.models import TryLoad
-from controlplane.deployments.types import (
-    TRIAL_ACTIVE,
-    TRIAL_MOVES,
-    IllegalTransition,
-    TrialState,
-    transition,
-)
 from controlplane.registry.models import ModelVersion
 from tests.support.registered_models import CONFIG, model_register
 from tests.support.simulated_node import SimulatedNode
@@ -164,14 +155,3 @@ def test_the_list_is_the_newest_first_and_of_one_model(api: APIClient, node: Sim
 def test_viewers_look_and_try_nothing(viewer_api: APIClient, node: SimulatedNode) -> None:
     assert viewer_api.get(TRIALS).status_code == 200
     assert viewer_api.post(TRIALS, {"model": "digits"}, format="json").status_code == 403
-
-
-@given(old=st.sampled_from(TrialState), new=st.sampled_from(TrialState))
-def test_what_has_ended_stays_ended(old: TrialState, new: TrialState) -> None:
-    legal = new == old or new in TRIAL_MOVES[old]
-    assert legal == (new == old or (old in TRIAL_ACTIVE and new != TrialState.QUEUED))
-    if legal:
-        assert transition(TRIAL_MOVES, old, new) == new
-    else:
-        with pytest.raises(IllegalTransition):
-            transition(TRIAL_MOVES, old, new)
