@@ -1,8 +1,10 @@
 """Nodes, agents and runtimes that die, hang or are cut off."""
 
 import os
+import shutil
 import signal
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -140,6 +142,49 @@ def test_an_agent_is_killed(system: System, pair: dict[str, str], case: Case) ->
     assert studio.replicas("adopted")[0]["restarts"] == 0
     studio.delete("adopted")
     case.saw("replicas were adopted, not restarted")
+
+
+def test_two_agents_for_one_name(system: System, pair: dict[str, str], case: Case) -> None:
+    """Second agent under the name of one that reports, on the same machine."""
+    studio, node = system.studio, system.nodes["n1"]
+    system.endpoint("contested", node_labels=system.label("contested", "n1"))
+    home = system.folder / "thief"
+    token = studio.send("POST", "/join-tokens")["token"]
+    environment = {**node.environment, "SHOAL_HOME": str(home), "SHOAL_JOIN_TOKEN": token}
+    thief = replace(node, home=home, environment=environment, process=None)
+    with case.under(system.load("contested")) as load:
+        thief.start()
+        try:
+            until(lambda: "The name n1 is taken" in thief.log, "refused")
+            load.more(40)
+            assert studio.node("n1")["state"] == "online"
+            assert not (home / "node" / "credential.json").exists()
+            assert "401" not in node.log[-2000:], "the first one is still believed"
+        finally:
+            thief.kill_agent()
+    assert load.lost == 0, load.explain()
+    studio.delete("contested")
+    case.saw("refused while the first one reports, with what to do; the token is not used up")
+
+
+def test_a_node_whose_folder_is_deleted(system: System, pair: dict[str, str], case: Case) -> None:
+    """Node's data folder deleted while its agent runs and a replica serves."""
+    studio, node = system.studio, system.nodes["n1"]
+    system.endpoint("bereft", node_labels=system.label("bereft", "n1"))
+    (replica,) = studio.replicas("bereft")
+    pid = node.runtimes()[replica["id"]]
+    with case.under(system.load("bereft")) as load:
+        shutil.rmtree(node.home / "node")
+        until(lambda: node.runtimes().get(replica["id"]) == pid, "its journal is made again")
+        node.kill_agent()
+        node.start()
+        until(lambda: "Adopting" in node.log[-4000:], "the next agent adopts")
+        system.online("n1")
+        load.more(40)
+    assert node.runtimes()[replica["id"]] == pid
+    assert load.lost == 0, load.explain()
+    studio.delete("bereft")
+    case.saw("made again from what the agent knows; served on, adopted by the next agent")
 
 
 def test_a_runtime_that_keeps_dying(system: System, pair: dict[str, str], case: Case) -> None:

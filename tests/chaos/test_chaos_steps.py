@@ -160,6 +160,45 @@ def test_a_corrupt_cache(system: System, pair: dict[str, str], case: Case) -> No
     case.saw("found when the model did not load, fetched anew, loaded")
 
 
+def test_bytes_that_rot_under_a_replica_that_serves(system: System, case: Case) -> None:
+    """Corrupt cache at rest, of a replica that serves, found by hashing it again."""
+    studio, name = system.studio, "rotting"
+    node = system.add_node("checker", SHOAL_NODE_RECHECK_INTERVAL_S="15")
+    try:
+        studio.register(name, python_model(name, ECHO, ballast=os.urandom(4 * MIB)), f"{name}.zip")
+        labels = system.label("checker", "checker")
+        studio.succeeded(studio.deploy(name, name, node_labels=labels))
+        before = untouched(studio.replicas(name))
+        (replica,) = studio.replicas(name)
+        repository = node.home / "node" / "replicas" / replica["id"] / "repository"
+        (file,) = repository.rglob("weights.bin")
+        status, good = file.stat(), file.read_bytes()
+        with case.under(system.load(name, name)) as load:
+            _write(file, bytes(len(good)))
+            os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
+            until(lambda: file.read_bytes() == good, "the good bytes are back")
+            until(lambda: "node.blob_spoiled" in studio.events("node/checker"), "it is told")
+            until(lambda: codes(studio.node("checker")) == ["CacheSpoiled"], "a condition")
+            until(lambda: not codes(studio.node("checker")), "the next check finds nothing")
+            load.more(40)
+        assert load.lost == 0, load.explain()
+        assert untouched(studio.replicas(name)) == before
+        node.kill_runtime(replica["id"])
+        until(lambda: studio.replicas(name)[0]["restarts"] == 1, "a restart")
+        until(lambda: studio.serving(name) == "Healthy", "it serves again")
+        assert file.read_bytes() == good
+        case.saw(
+            "put aside, fetched again, event and condition; served on; good bytes at a restart"
+        )
+    finally:
+        studio.http.delete(f"/endpoints/{name}")
+        system.remove_node("checker")
+
+
+def codes(node: Any) -> list[str]:
+    return [condition["code"] for condition in node["conditions"]]
+
+
 @pytest.mark.quick
 def test_a_bad_model(system: System, pair: dict[str, str], case: Case) -> None:
     """Model that does not load replaces one that serves."""
