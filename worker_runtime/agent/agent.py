@@ -234,7 +234,8 @@ class Agent:
         )
         self._folder.take()
         self._folder.keep_id(self._machine.folder_id)
-        identity.write(self._settings.folder / "credential.json", self._node)
+        if self._node is not None:
+            identity.write(self._settings.folder / "credential.json", self._node)
         if self._authority_pem:
             self._authority.write_bytes(self._authority_pem)
 
