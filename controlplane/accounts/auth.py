@@ -9,6 +9,7 @@ from rest_framework.request import Request
 from controlplane.accounts import selectors, services
 from controlplane.accounts.models import ApiToken, User
 from controlplane.accounts.types import TOKEN_PREFIX
+from controlplane.core.errors import Forbidden
 
 CHALLENGE = 'Bearer realm="shoal"'
 
@@ -44,6 +45,22 @@ class SessionAuthentication(authentication.SessionAuthentication):
         if found is not None:
             services.session_touch(request._request.session.session_key or "")
         return found
+
+    def enforce_csrf(self, request: Any) -> None:
+        """Raises Forbidden: no role helps here, a fresh token does."""
+        try:
+            super().enforce_csrf(request)
+        except exceptions.PermissionDenied as error:
+            raise Forbidden(
+                str(error.detail),
+                code="CsrfFailed",
+                field="X-CSRFToken",
+                hints=(
+                    "Reload the page and try again.",
+                    "Send `csrf_token` of GET /api/v1/session in the header X-CSRFToken; programs "
+                    "send an API token instead of a cookie.",
+                ),
+            ) from error
 
     def authenticate_header(self, request: Request) -> str:
         del request

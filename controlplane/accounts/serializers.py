@@ -146,7 +146,7 @@ class TokenInputSerializer(serializers.Serializer[Any]):
         min_length=1,
         default=None,
         error_messages={
-            "empty": "Got []; expected at least one scope (read alone is the least), or null or "
+            "empty": "expected at least one scope (read alone is the least), or null or "
             "no scopes at all for a token that may do all that its user may.",
         },
         help_text="Null, or left out: all that its user may do",

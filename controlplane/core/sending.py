@@ -23,9 +23,14 @@ def byte_range(header: str, size: int) -> tuple[int, int] | None:
     match = RANGE.fullmatch(header.strip())
     if match is None:
         return 0, size - 1
-    first = int(match[1])
-    last = min(int(match[2]), size - 1) if match[2] else size - 1
+    first = _place(match[1])
+    last = min(_place(match[2]), size - 1) if match[2] else size - 1
     return (first, last) if first < size and first <= last else None
+
+
+def _place(digits: str) -> int:
+    """A number of any length, cut where it is beyond every file: Python reads no endless ones."""
+    return int(digits.lstrip("0")[:19] or "0")
 
 
 async def pieces(open_at: OpenAt, first: int, count: int) -> AsyncIterator[bytes]:

@@ -13,6 +13,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from controlplane.accounts.models import User
+from controlplane.core.complaints import shown
 from controlplane.core.errors import Invalid
 from controlplane.core.parsers import SafeJSONParser
 from controlplane.core.requests import read_body
@@ -25,6 +26,7 @@ from controlplane.registry.serializers.uploads import (
 from controlplane.registry.services import file_lists, uploads
 
 OFFSET_HEADER = "Upload-Offset"
+LONGEST_OFFSET = 18  # digits
 LENGTH_HEADER = "Upload-Length"
 CHECKSUM_HEADER = "Upload-Checksum"
 
@@ -36,9 +38,15 @@ class AnyType(BaseParser):
 
 
 def offset_of(request: Request) -> int:
-    text = request.headers.get(OFFSET_HEADER, "")
-    if not text.isdecimal():
-        raise Invalid(f"The header {OFFSET_HEADER} must say where the chunk begins.")
+    text = request.headers.get(OFFSET_HEADER)
+    # why a length: Python refuses to read numbers of thousands of digits
+    if text is None or not text.isdecimal() or len(text) > LONGEST_OFFSET:
+        raise Invalid(
+            f"The header {OFFSET_HEADER} is {'missing' if text is None else shown(text)}, expected "
+            "the place in the file where this chunk begins, in bytes.",
+            field=OFFSET_HEADER,
+            hints=("`offset` of GET /api/v1/uploads/{id} is the next byte to send.",),
+        )
     return int(text)
 
 
@@ -53,7 +61,12 @@ def checksum_of(request: Request) -> bytes | None:
     except binascii.Error:
         digest = b""
     if algorithm.lower() != "sha256" or len(digest) != 32:
-        raise Invalid(f"{CHECKSUM_HEADER} must be `sha256 <base64 of 32 bytes>`.")
+        raise Invalid(
+            f"The header {CHECKSUM_HEADER} is {shown(text)}, expected "
+            "`sha256 <base64 of 32 bytes>`.",
+            field=CHECKSUM_HEADER,
+            hints=("Leave it out, or send the digest of this chunk alone.",),
+        )
     return digest
 
 

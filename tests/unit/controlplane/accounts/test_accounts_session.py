@@ -55,7 +55,7 @@ def test_a_session_reads_freely_and_writes_with_the_csrf_token(deployer: User) -
     assert client.get("/api/v1/models").status_code == 200
     body = {"filename": "m.onnx", "size": 1}
     bare = client.post("/api/v1/uploads", body, content_type="application/json")
-    assert (bare.status_code, bare.json()["code"]) == (403, "Forbidden")
+    assert (bare.status_code, bare.json()["code"]) == (403, "CsrfFailed")
     headers = {"X-CSRFToken": str(session["csrf_token"])}
     full = client.post("/api/v1/uploads", body, content_type="application/json", headers=headers)
     assert full.status_code == 201
@@ -165,3 +165,13 @@ def test_the_first_administrator_is_made_once(
     second = token_replace(user=user, name="this machine", actor="system")
     assert selectors.token_get(first) is None
     assert selectors.token_get(second) is not None
+
+
+def test_a_write_without_the_csrf_token_says_what_to_do(deployer: User) -> None:
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(deployer)
+    answer = client.post("/api/v1/tokens", {"name": "ci"}, content_type="application/json")
+    told = answer.json()
+    assert (answer.status_code, told["code"], told["field"]) == (403, "CsrfFailed", "X-CSRFToken")
+    assert any("Reload" in hint for hint in told["hints"])
+    assert not any("role" in hint for hint in told["hints"])

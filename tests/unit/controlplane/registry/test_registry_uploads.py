@@ -244,3 +244,26 @@ def test_a_viewer_may_look_but_not_upload(api: APIClient, viewer_api: APIClient)
     assert viewer_api.get(f"/api/v1/uploads/{upload_id}").status_code == 200
     refused = send(viewer_api, upload_id, 0, CONTENT)
     assert (refused.status_code, refused.json()["code"]) == (403, "Forbidden")
+
+
+@pytest.mark.parametrize(
+    ("headers", "field"),
+    [
+        ({"Upload-Offset": "-1"}, "Upload-Offset"),
+        ({"Upload-Offset": "abc"}, "Upload-Offset"),
+        ({"Upload-Offset": ""}, "Upload-Offset"),
+        ({"Upload-Offset": "9" * 5000}, "Upload-Offset"),
+        ({"Upload-Checksum": "md5 AAAA"}, "Upload-Checksum"),
+        ({"Upload-Checksum": "sha256 AAAA"}, "Upload-Checksum"),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_a_header_that_says_nothing_is_named(
+    api: APIClient, headers: dict[str, str], field: str
+) -> None:
+    answer = send(api, create(api), 0, b"x", **headers)
+    told = answer.json()
+    assert (answer.status_code, told["code"], told["field"]) == (400, "BadArgument", field)
+    assert ", expected " in told["detail"]
+    assert len(told["detail"]) < 250
+    assert told["hints"]
