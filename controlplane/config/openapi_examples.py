@@ -42,6 +42,7 @@ EXAMPLES: Final[dict[str, Any]] = {
         "instance_type": "Standard_NC4as_T4_v3",
         "environment": {"OMP_NUM_THREADS": "2"},
         "request_timeout_ms": 5000,
+        "max_queue_wait_ms": 500,
         "traffic": 0,
     },
     "DeploymentPutRequest": {

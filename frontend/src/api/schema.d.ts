@@ -2101,6 +2101,7 @@ export interface components {
          *         "OMP_NUM_THREADS": "2"
          *       },
          *       "request_timeout_ms": 5000,
+         *       "max_queue_wait_ms": 500,
          *       "traffic": 0
          *     }
          */

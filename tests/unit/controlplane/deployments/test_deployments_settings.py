@@ -69,7 +69,7 @@ def test_one_call_sets_all_of_them(api: APIClient) -> None:
         (
             {"max_queue_wait_ms": "soon"},
             "max_queue_wait_ms",
-            "A valid integer is required.",
+            '"soon", expected a whole number 0 to 3600000 or null.',
         ),
         (
             {"readiness_probe": {"period": 0}},
