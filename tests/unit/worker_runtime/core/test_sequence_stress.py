@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.worker_runtime.core.test_sequence_scheduler import (
+from tests.unit.worker_runtime.core.sequence_models import (
     STATE,
     Apart,
     Bench,
