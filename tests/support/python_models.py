@@ -115,6 +115,8 @@ class TritonPythonModel:
         if what == "hang":
             import time
             time.sleep(600)
+        if what == "pid":
+            what = str(os.getpid())
         return [
             pb_utils.InferenceResponse(
                 [pb_utils.Tensor("OUTPUT0", np.array([what.encode()], dtype=object))]
