@@ -47,7 +47,8 @@ def test_only_what_is_of_a_nodes_own_replicas_is_kept(caplog: pytest.LogCaptureF
         sampled = node.post("samples", samples)
     # an agent that is refused sends the same again for ever
     assert (logs.status_code, sampled.status_code) == (200, 200)
-    assert codec.decode(ReportReply, sampled.content).sample_interval_s == 2.0
+    # why at least: a control plane on a busy machine asks for fewer
+    assert codec.decode(ReportReply, sampled.content).sample_interval_s >= 2.0
     assert kept() == (["mine"], ["mine"])
     told = [record.getMessage() for record in caplog.records if "not its own" in record.message]
     assert len(told) == 2
