@@ -1,13 +1,13 @@
 """A caller who sends all it can: what was let in, what was refused and how, what was lost."""
 
 import json
-import threading
 import time
 from collections import Counter
 from dataclasses import dataclass, field
 
 import httpx
 
+from tests.chaos.callers import Callers
 from tests.chaos.load import BODY
 
 CALLERS = 6
@@ -16,55 +16,30 @@ LARGE = SMALL + b" " * 400_000  # the same, over the limit
 
 
 @dataclass
-class Flood:
+class Flood(Callers):
     """Calls without a pause until the block ends; every ``large_every``-th has a large body.
 
-    A refusal counts as one only with what docs/gateway.md promises: its status, ``{"error": …}``
-    as JSON, and for 429 `Retry-After`. Anything else that is not 200 is lost.
+    ``seen`` are statuses, and names of errors where none came, with "large" before those of large
+    bodies. A refusal counts as one only with what docs/gateway.md promises: its status,
+    ``{"error": …}`` as JSON, and for 429 `Retry-After`. Anything else that is not 200 is lost.
     """
 
-    url: str
-    key: str
+    at_once = CALLERS
+
     large_every: int = 0
-    seen: Counter[str] = field(default_factory=Counter)  # "200", "413", "large 200" …
     losses: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self._stop = threading.Event()
-        self._counting = threading.Lock()
-        self._threads = [
-            threading.Thread(target=self._call, args=(number,), daemon=True)
-            for number in range(CALLERS)
-        ]
-
-    def __enter__(self) -> "Flood":
-        for thread in self._threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        for thread in self._threads:
-            thread.join()
-
-    @property
-    def sent(self) -> int:
-        return sum(self.seen.values())
 
     @property
     def lost(self) -> int:
         return len(self.losses)
 
     def explain(self) -> str:
-        return "\n".join([str(dict(self.seen)), *self.losses[:5]])
+        with self._counting:
+            return "\n".join([str(dict(self.seen)), *self.losses[:5]])
 
     def until(self, what: str, count: int, within_s: float = 60.0) -> None:
         """Wait for so many more answers of one sort."""
-        wanted = self.seen[what] + count
-        deadline = time.monotonic() + within_s
-        while self.seen[what] < wanted:
-            assert time.monotonic() < deadline, f"not {count} times {what}: {self.explain()}"
-            self._stop.wait(0.02)
+        self._wait_for(lambda: self.seen[what], count, what, within_s)
 
     def during(self, seconds: float) -> Counter[str]:
         """What came in so many seconds."""

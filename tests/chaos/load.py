@@ -1,12 +1,14 @@
 """Constant load on an endpoint: how many requests were sent, how many were lost, and when."""
 
-import threading
 import time
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Self
 
 import httpx
+
+from tests.chaos.callers import Callers
 
 CALLERS = 4
 PAUSE_S = 0.01  # leaves the machine to what is being tested
@@ -14,12 +16,14 @@ BODY = {"inputs": [{"name": "x", "shape": [1, 4], "datatype": "FP32", "data": [1
 
 
 @dataclass
-class Load:
-    """Calls from several connections until the block ends; every answer but 200 is a loss."""
+class Load(Callers):
+    """Calls from several connections until the block ends; every answer but 200 is a loss.
 
-    url: str
-    key: str
-    seen: Counter[str] = field(default_factory=Counter)
+    ``seen`` are statuses, and names of errors where none came.
+    """
+
+    at_once = CALLERS
+
     losses: list[tuple[float, str]] = field(default_factory=list)  # monotonic seconds, what came
     access_log: Path | None = None
     deployments: Counter[str] = field(default_factory=Counter)  # who answered
@@ -27,38 +31,27 @@ class Load:
     words: list[str] = field(default_factory=list)  # of the losses, verbatim
     pause_s: float = PAUSE_S
 
-    def __post_init__(self) -> None:
-        self._stop = threading.Event()
-        self._threads = [threading.Thread(target=self._call, daemon=True) for _ in range(CALLERS)]
-
-    def __enter__(self) -> "Load":
-        for thread in self._threads:
-            thread.start()
+    def __enter__(self) -> Self:
+        super().__enter__()
         self.more(20)
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        for thread in self._threads:
-            thread.join()
-
-    @property
-    def sent(self) -> int:
-        return sum(self.seen.values())
-
     @property
     def lost(self) -> int:
-        return self.sent - self.seen["200"]
+        with self._counting:
+            return self.seen.total() - self.seen["200"]
 
     @property
     def burst_s(self) -> float:
         """From the first loss to the last."""
-        times = [at for at, _ in self.losses]
+        with self._counting:
+            times = [at for at, _ in self.losses]
         return max(times) - min(times) if times else 0.0
 
     def explain(self) -> str:
         """Why requests were lost: what callers read, and what the gateway noted."""
-        lines = [str(dict(self.seen)), *self.words[:5]]
+        with self._counting:
+            lines = [str(dict(self.seen)), *self.words[:5]]
         if self.access_log is not None:
             noted = self.access_log.read_text(errors="replace").splitlines()
             lines += [line for line in noted if "\t200\t" not in line][-10:]
@@ -66,27 +59,29 @@ class Load:
 
     def more(self, count: int, within_s: float = 60.0) -> None:
         """Wait until ``count`` more requests have come back."""
-        wanted = self.sent + count
-        deadline = time.monotonic() + within_s
-        while self.sent < wanted:
-            assert time.monotonic() < deadline, f"only {self.sent} answers: {self.seen}"
-            self._stop.wait(0.02)
+        self._wait_for(lambda: self.sent, count, "answers", within_s)
 
-    def _call(self) -> None:
+    def _call(self, number: int) -> None:
         headers = {"Authorization": f"Bearer {self.key}"}
         with httpx.Client(headers=headers, trust_env=False, timeout=15) as client:
             while not self._stop.wait(self.pause_s):
                 began = time.monotonic()
+                answer = None
                 try:
                     answer = client.post(self.url, json=BODY)
                     what = str(answer.status_code)
-                    self.deployments[answer.headers.get("x-shoal-deployment", "-")] += 1
                 except httpx.HTTPError as error:
                     what = type(error).__name__
-                now = time.monotonic()
-                self.longest_s = max(self.longest_s, now - began)
-                self.seen[what] += 1
-                if what != "200":
-                    self.losses.append((now, what))
-                    said = answer.text if what.isdecimal() else ""
-                    self.words.append(f"{time.time():.3f} {what} {said}")
+                self._count(what, answer, began)
+
+    def _count(self, what: str, answer: httpx.Response | None, began: float) -> None:
+        now = time.monotonic()
+        with self._counting:
+            self.longest_s = max(self.longest_s, now - began)
+            self.seen[what] += 1
+            if answer is not None:
+                self.deployments[answer.headers.get("x-shoal-deployment", "-")] += 1
+            if what != "200":
+                self.losses.append((now, what))
+                said = answer.text if answer is not None else ""
+                self.words.append(f"{time.time():.3f} {what} {said}")
