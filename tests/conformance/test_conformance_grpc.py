@@ -18,6 +18,7 @@ from tritonclient.grpc import service_pb2 as pb
 from tritonclient.grpc import service_pb2_grpc
 
 from tests.support import onnx_models as om
+from tests.support.builtin_models import REPEAT
 from tests.support.runtime_process import Runtime, runtime
 
 HERE = Path(__file__).parent
@@ -40,15 +41,6 @@ KINDS = {
     "fp64": TensorProto.DOUBLE,
     "string": TensorProto.STRING,
 }
-REPEAT = """
-backend: "repeat"
-model_transaction_policy { decoupled: true }
-input { name: "IN" data_type: TYPE_INT32 dims: [ -1 ] }
-input { name: "DELAY" data_type: TYPE_UINT32 dims: [ -1 ] }
-input { name: "WAIT" data_type: TYPE_UINT32 dims: [ 1 ] }
-output { name: "OUT" data_type: TYPE_INT32 dims: [ 1 ] }
-output { name: "IDX" data_type: TYPE_UINT32 dims: [ 1 ] }
-"""
 IDENTITY = """
 backend: "identity"
 input {{ name: "INPUT0" data_type: {kind} dims: [ {dim} ] }}

@@ -5,9 +5,10 @@ import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from typing import Any
 
+from tests.support.quiet_handler import QuietHandler
 from wire import codec
 from wire.messages import (
     CachedBlob,
@@ -97,7 +98,7 @@ class ControlDoor:
             thread.join()
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(QuietHandler):
     door: ControlDoor
 
     def do_GET(self) -> None:
@@ -126,12 +127,12 @@ class _Handler(BaseHTTPRequestHandler):
             return None
         if self.path == "/agent/v1/logs":
             self.door.logs.extend(codec.decode(LogBatch, body).entries)
-            return self._answer(200, b"{}")
+            return self.answer(200, b"{}")
         if self.path == "/agent/v1/cache":
             report = codec.decode(CacheReport, body)
             self.door.cached = report.blobs
             self.door.spoiled.extend(report.spoiled)
-            return self._answer(200, b"{}")
+            return self.answer(200, b"{}")
         if self.path == "/agent/v1/report":
             self.door.reports.append(codec.decode(NodeReport, body))
         else:
@@ -148,10 +149,10 @@ class _Handler(BaseHTTPRequestHandler):
     def _register(self, request: RegisterRequest) -> None:
         if self.door.refused_names:
             self.door.refused_names -= 1
-            self._answer(409, json.dumps({"detail": "The name n1 is taken."}).encode())
+            self.answer(409, json.dumps({"detail": "The name n1 is taken."}).encode())
             return
         if request.token not in self.door.tokens:
-            self._answer(401, json.dumps({"detail": "this token was used"}).encode())
+            self.answer(401, json.dumps({"detail": "this token was used"}).encode())
             return
         self.door.tokens.discard(request.token)
         self._say(
@@ -167,7 +168,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _known(self) -> bool:
         if self.headers.get("Authorization") == f"Bearer {CREDENTIAL}":
             return True
-        self._answer(401, b'{"detail": "unknown node"}')
+        self.answer(401, b'{"detail": "unknown node"}')
         return False
 
     def _blob(self, sha256: str) -> None:
@@ -186,13 +187,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(content[start:])
 
     def _say(self, message: Any) -> None:
-        self._answer(200, codec.encode(message))
-
-    def _answer(self, status: int, body: bytes) -> None:
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        pass
+        self.answer(200, codec.encode(message))

@@ -21,6 +21,7 @@ import pytest
 from controlplane.gateway import tls
 from shoal import __version__
 from shoal.cli.main import main
+from tests.support.quiet_handler import QuietHandler
 
 Usage = namedtuple("Usage", "total used free")
 NODE = {"name": "one", "state": "Online", "cordoned": False}
@@ -51,7 +52,7 @@ class Studio:
 
 
 def handler_of(studio: Studio) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(QuietHandler):
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
@@ -66,9 +67,6 @@ def handler_of(studio: Studio) -> type[BaseHTTPRequestHandler]:
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body.encode())
-
-        def log_message(self, *_: object) -> None:
-            pass
 
     return Handler
 

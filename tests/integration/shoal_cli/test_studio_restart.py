@@ -8,13 +8,14 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from tests.support.quiet_handler import QuietHandler
 from tests.support.shoal_server import TOKEN, FakeServer
 
 OUTAGE_S = 0.7
@@ -56,7 +57,7 @@ class Studio:
         self.server.server_close()
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(QuietHandler):
     protocol_version = "HTTP/1.1"
     studio: Studio
 
@@ -96,9 +97,6 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
         self.wfile.write(content)
-
-    def log_message(self, *_: object) -> None:
-        pass
 
 
 @pytest.fixture

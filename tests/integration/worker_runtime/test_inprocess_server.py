@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.support.builtin_models import REPEAT
 from worker_runtime import InferenceServer
 from worker_runtime.cli import UsageError
 from worker_runtime.errors import InvalidArgument, LoadFailed, NotFound, Unavailable
@@ -22,19 +23,6 @@ TEXTS = """
 backend: "identity"
 input { name: "INPUT0" data_type: TYPE_STRING dims: [ -1 ] }
 output { name: "OUTPUT0" data_type: TYPE_STRING dims: [ -1 ] }
-"""
-REPEAT = """
-backend: "repeat"
-model_transaction_policy { decoupled: true }
-input [
-  { name: "IN" data_type: TYPE_INT32 dims: [ -1 ] },
-  { name: "DELAY" data_type: TYPE_UINT32 dims: [ -1 ] },
-  { name: "WAIT" data_type: TYPE_UINT32 dims: [ 1 ] }
-]
-output [
-  { name: "OUT" data_type: TYPE_INT32 dims: [ 1 ] },
-  { name: "IDX" data_type: TYPE_UINT32 dims: [ 1 ] }
-]
 """
 
 

@@ -21,6 +21,7 @@ from tritonclient.utils import InferenceServerException, shared_memory
 
 from tests.integration.worker_runtime.grpc_certificates import Authority
 from tests.support import onnx_models as om
+from tests.support.builtin_models import REPEAT
 from tests.support.runtime_process import Runtime, runtime, wait_until
 
 CPU = "instance_group [{ count: 1 kind: KIND_CPU }]\n"
@@ -28,15 +29,6 @@ IDENTITY = """
 backend: "identity"
 input { name: "INPUT0" data_type: TYPE_FP32 dims: [ -1 ] }
 output { name: "OUTPUT0" data_type: TYPE_FP32 dims: [ -1 ] }
-"""
-REPEAT = """
-backend: "repeat"
-model_transaction_policy { decoupled: true }
-input { name: "IN" data_type: TYPE_INT32 dims: [ -1 ] }
-input { name: "DELAY" data_type: TYPE_UINT32 dims: [ -1 ] }
-input { name: "WAIT" data_type: TYPE_UINT32 dims: [ 1 ] }
-output { name: "OUT" data_type: TYPE_INT32 dims: [ 1 ] }
-output { name: "IDX" data_type: TYPE_UINT32 dims: [ 1 ] }
 """
 ECHO = """
 backend: "python"

@@ -54,6 +54,11 @@ EVERYWHERE = ["--resource-group", "-g", "--workspace-name", "-w", "--subscriptio
               "--only-show-errors", "--output", "-o", "--query"]  # fmt: skip
 
 
+def deployment_of(files: Path) -> list[str]:
+    file = str(files / "deployment.yml")
+    return ["ml", "online-deployment", "create", "-e", "ep-1", "-f", file]
+
+
 @pytest.fixture
 def az(installed: FakeServer, monkeypatch: pytest.MonkeyPatch) -> Az:
     monkeypatch.setattr(sys, "argv", ["/usr/local/bin/az"])
@@ -118,15 +123,7 @@ def test_only_what_changed_is_sent_again(
     az: Az, files: Path, installed: FakeServer, capsys: Capture
 ) -> None:
     az("ml", "online-endpoint", "create", "-n", "ep-1")
-    create = (
-        "ml",
-        "online-deployment",
-        "create",
-        "-e",
-        "ep-1",
-        "-f",
-        str(files / "deployment.yml"),
-    )
+    create = deployment_of(files)
     assert az(*create) == 0
     before = len(installed.uploads)
     installed.calls.clear()
@@ -276,15 +273,7 @@ def test_scoring_scripts_and_images_are_refused_before_anything_is_sent(
     az: Az, files: Path, installed: FakeServer, capsys: Capture
 ) -> None:
     az("ml", "online-endpoint", "create", "-n", "ep-1")
-    create = (
-        "ml",
-        "online-deployment",
-        "create",
-        "-e",
-        "ep-1",
-        "-f",
-        str(files / "deployment.yml"),
-    )
+    create = deployment_of(files)
     assert az(*create, "--set", "code_configuration.scoring_script=score.py") == 1
     assert "from-azure-ml" in capsys.readouterr().err
     assert az(*create, "--set", "environment.image=img:1") == 1

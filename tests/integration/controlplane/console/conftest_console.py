@@ -22,11 +22,11 @@ from controlplane.deployments.models import Deployment, Endpoint, Replica
 from controlplane.deployments.selectors import routing_view
 from controlplane.deployments.services import endpoint_create
 from controlplane.gateway.bootstrap import prepare
-from controlplane.gateway.settings import GatewaySettings
 from controlplane.nodes.models import Node
 from controlplane.registry.models import Model, ModelVersion, RepoModel
 from tests.support import builtin_models
 from tests.support.builtin_models import place
+from tests.support.gateway_folder import settings_in
 
 MODEL = "double_it"
 REPEAT = "repeat_it"
@@ -154,21 +154,7 @@ def runtime(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runtime]:
 
 @pytest.fixture
 def gateway(tmp_path: Path) -> Iterator[Gateway]:
-    ready = prepare(
-        GatewaySettings(
-            home=tmp_path,
-            tls_dir=tmp_path / "tls",
-            control_url="http://127.0.0.1:9",
-            token="token",
-            name="test",
-            address="127.0.0.1",
-            tls_port=0,
-            plain_port=0,
-            tls_names=(),
-            concurrency=1,
-        )
-    )
-    running = start(ready)
+    running = start(prepare(settings_in(tmp_path)))
     yield running
     stop(running)
 

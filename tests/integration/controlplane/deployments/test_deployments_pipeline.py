@@ -51,6 +51,15 @@ def serve(api: APIClient, node: SimulatedNode, **body: Any) -> dict[str, Any]:
     return ended
 
 
+def deployed_on_one_of_two(api: APIClient) -> tuple[SimulatedNode, SimulatedNode]:
+    """The node that the one replica of a new endpoint was placed on, and the other."""
+    model_register()
+    first, second = SimulatedNode("first"), SimulatedNode("second")
+    deploy(api)
+    placed = Replica.objects.get()
+    return (first, second) if placed.node == first.row() else (second, first)
+
+
 def only_this_one_reports(node: SimulatedNode, since: datetime, span: range) -> None:
     """Time passes; ``span`` is in seconds."""
     for seconds in span:
@@ -250,11 +259,7 @@ def test_a_node_lost_while_loading_is_replaced_by_another(api: APIClient) -> Non
 
 
 def test_a_node_lost_while_serving_degrades_then_moves_the_replica(api: APIClient) -> None:
-    model_register()
-    first, second = SimulatedNode("first"), SimulatedNode("second")
-    deploy(api)
-    placed = Replica.objects.get()
-    holder, other = (first, second) if placed.node == first.row() else (second, first)
+    holder, other = deployed_on_one_of_two(api)
     holder.bring_up()
     gateway_confirms()
     assert endpoint(api)["serving_state"] == "Healthy"
@@ -274,11 +279,7 @@ def test_a_node_lost_while_serving_degrades_then_moves_the_replica(api: APIClien
 
 
 def test_after_an_outage_of_the_control_plane_nothing_is_moved_in_haste(api: APIClient) -> None:
-    model_register()
-    first, second = SimulatedNode("first"), SimulatedNode("second")
-    deploy(api)
-    placed = Replica.objects.get()
-    holder, other = (first, second) if placed.node == first.row() else (second, first)
+    holder, other = deployed_on_one_of_two(api)
     holder.bring_up()
     gateway_confirms()
     # ten minutes nobody listened; the node without the replica is the first to be heard again
@@ -368,11 +369,7 @@ def test_a_deletion_ends_although_neither_gateway_nor_node_answers(api: APIClien
 
 
 def test_removing_a_node_moves_what_ran_there(api: APIClient, admin_api: APIClient) -> None:
-    model_register()
-    first, second = SimulatedNode("first"), SimulatedNode("second")
-    deploy(api)
-    placed = Replica.objects.get()
-    holder, other = (first, second) if placed.node == first.row() else (second, first)
+    holder, other = deployed_on_one_of_two(api)
     holder.bring_up()
     gateway_confirms()
     url = f"/api/v1/nodes/{holder.info.name}"

@@ -11,22 +11,12 @@ from gateway_harness import Gateway, Upstream, start, stop
 
 from controlplane.gateway.bootstrap import prepare
 from controlplane.gateway.settings import GatewaySettings
+from tests.support.gateway_folder import settings_in
 
 
 @pytest.fixture
 def gateway_settings(tmp_path: Path) -> GatewaySettings:
-    return GatewaySettings(
-        home=tmp_path,
-        tls_dir=tmp_path / "tls",
-        control_url="http://127.0.0.1:9",
-        token="token",
-        name="test",
-        address="127.0.0.1",
-        tls_port=0,
-        plain_port=0,
-        tls_names=(),
-        concurrency=2,
-    )
+    return settings_in(tmp_path, concurrency=2)
 
 
 @pytest.fixture

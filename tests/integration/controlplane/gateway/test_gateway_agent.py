@@ -4,7 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -23,6 +23,7 @@ from controlplane.deployments.selectors import RoutingView
 from controlplane.gateway.agent import GatewayAgent
 from controlplane.gateway.render import render
 from controlplane.gateway.settings import GatewaySettings
+from tests.support.quiet_handler import QuietHandler
 from wire import codec
 from wire.messages import GatewayReport, GatewaySampleBatch, GatewaySnapshot
 
@@ -41,33 +42,24 @@ class ControlPlane:
         self.not_modified = 0
         owner = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class Handler(QuietHandler):
             def do_GET(self) -> None:
                 owner.tokens.add(self.headers["Authorization"])
                 have = parse_qs(urlsplit(self.path).query).get("version", [""])[0]
                 if have == owner.snapshot.version:
                     owner.not_modified += 1
-                    self._answer(304, b"")
+                    self.answer(304, b"")
                 else:
-                    self._answer(200, codec.encode(owner.snapshot))
+                    self.answer(200, codec.encode(owner.snapshot))
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 if self.path.endswith("/report"):
                     owner.reports.append(codec.decode(GatewayReport, body))
-                    self._answer(200, b"{}")
+                    self.answer(200, b"{}")
                 else:
                     owner.batches.append(codec.decode(GatewaySampleBatch, body))
-                    self._answer(200, b'{"sample_interval_s": 0.5}')
-
-            def _answer(self, status: int, body: bytes) -> None:
-                self.send_response(status)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_: object) -> None:
-                pass
+                    self.answer(200, b'{"sample_interval_s": 0.5}')
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._thread = threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True)

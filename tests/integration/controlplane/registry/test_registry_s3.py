@@ -28,6 +28,7 @@ from controlplane.registry.services import blobs
 from controlplane.registry.stores import BlobStore, blob_store
 from controlplane.registry.stores.local import LocalStore
 from controlplane.registry.stores.s3 import S3Store
+from tests.support.quiet_handler import QuietHandler
 from tests.support.registered_models import model_register
 from tests.support.simulated_node import SimulatedNode
 from worker_runtime.agent.client import ControlClient
@@ -172,7 +173,7 @@ def test_a_bucket_out_of_reach_is_said(
     assert (answer.status_code, answer.json()["code"]) == (503, "StorageUnavailable")
 
 
-class Redirect(http.server.BaseHTTPRequestHandler):
+class Redirect(QuietHandler):
     """A control plane's door that sends nodes to the bucket."""
 
     target = ""
@@ -182,9 +183,6 @@ class Redirect(http.server.BaseHTTPRequestHandler):
         self.send_header("Location", self.target)
         self.send_header("Content-Length", "0")
         self.end_headers()
-
-    def log_message(self, *_: object) -> None:
-        pass
 
 
 @pytest.mark.django_db(databases=["default", "metrics"])

@@ -13,24 +13,14 @@ from controlplane.gateway import tls
 from controlplane.gateway.bootstrap import admin_socket, describe, prepare
 from controlplane.gateway.settings import GatewaySettings, SettingsError, load
 from controlplane.gateway.xds import XdsFolder
+from tests.support.gateway_folder import settings_in
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 @pytest.fixture
 def gateway_settings(tmp_path: Path) -> GatewaySettings:
-    return GatewaySettings(
-        home=tmp_path,
-        tls_dir=tmp_path / "tls",
-        control_url="http://127.0.0.1:9",
-        token="",
-        name="test",
-        address="127.0.0.1",
-        tls_port=0,
-        plain_port=0,
-        tls_names=(),
-        concurrency=1,
-    )
+    return settings_in(tmp_path, token="")
 
 
 def certificate(folder: Path) -> x509.Certificate:

@@ -4,12 +4,13 @@ import hashlib
 import ssl
 import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
 from tests.support.certificates import Signed, certificate_authority
+from tests.support.quiet_handler import QuietHandler
 from wire import codec
 from wire.messages import NodeInfo, RegisterReply
 from worker_runtime.agent import identity, trust
@@ -27,24 +28,15 @@ class Studio:
         self.asked: list[str] = []
         studio = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class Handler(QuietHandler):
             def do_GET(self) -> None:
                 studio.asked.append(f"GET {self.path}")
-                self._answer(200 if authority else 404, authority.encode())
+                self.answer(200 if authority else 404, authority.encode())
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 studio.asked.append(f"POST {self.path} {body.decode()}")
-                self._answer(200, codec.encode(REPLY))
-
-            def _answer(self, status: int, body: bytes) -> None:
-                self.send_response(status)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_: object) -> None:
-                pass
+                self.answer(200, codec.encode(REPLY))
 
         self._server = ThreadingHTTPServer((LOCAL, 0), Handler)
         context = server.context(folder)
