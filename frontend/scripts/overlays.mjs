@@ -6,6 +6,7 @@ const button = (name) => (page) => page.getByRole("button", { name, exact: typeo
 const item = (name) => (page) => page.getByRole("menuitem", { name, exact: typeof name === "string" }).click();
 const choices = (name) => (page) => page.getByRole("combobox", { name, exact: true }).first().click();
 const keys = (combination) => (page) => page.keyboard.press(combination);
+const hover = (selector) => (page) => page.locator(selector).first().hover();
 const focus = (name) => (page) => page.getByRole("button", { name }).first().focus();
 
 /** `only`: where there is such a thing at one width alone. */
@@ -100,8 +101,8 @@ export const OVERLAYS = [
     path: "/settings/storage",
     opened: {
       "storage-clean": [button("Remove unused files")],
-      // Last: what has been done is said in the corner, and stays there for a while.
-      "message-done": [button("Remove unused files"), button("Remove them")],
+      // Last: what has been done is said in the corner, and stays there for a while; as long as the mouse is over it.
+      "message-done": [button("Remove unused files"), button("Remove them"), hover(".mantine-Notification-root")],
     },
   },
 ];
@@ -120,5 +121,6 @@ export async function open(page, steps) {
 
 export async function close(page) {
   await page.keyboard.press("Escape");
+  await page.mouse.move(0, 0);
   await page.locator(FLOATING).filter({ visible: true }).first().waitFor({ state: "detached" });
 }

@@ -2,7 +2,7 @@
  * Looks at the studio: serves the build with the made-up installation, takes pictures in both themes, and reports
  * console errors, axe findings and pages that are wider than the window; the same for what opens over them. Usage:
  * node scripts/shots.mjs OUT [page or overlay ...]
- * WIDTH, HEIGHT, SCHEMES=light,dark, FULL=1, CHROMIUM=path.
+ * WIDTH, HEIGHT, SCHEMES=light,dark, LANES=3, FULL=1, CHROMIUM=path.
  */
 import { mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -81,6 +81,8 @@ const ROUTES = {
   "missing-thing": "/endpoints/gone/overview",
 };
 const AXE_TAGS = ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-practice"];
+/** What is left to ask of the same page in other colours. */
+const COLOUR_RULES = ["color-contrast", "link-in-text-block"];
 
 const [out = "shots", ...wanted] = process.argv.slice(2);
 mkdirSync(out, { recursive: true });
@@ -96,70 +98,115 @@ const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
   args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"],
 });
+/** How many look at once. A page mostly waits for itself to come to rest, which more can do beside one another. */
+const lanes = Number(process.env.LANES ?? 3);
 const width = size.width < 720 ? "narrow" : "wide";
 let problems = 0;
 
-async function visit(page, path, role) {
-  await page.goto(`${base}/nothing`, { waitUntil: "commit" });
-  await page.evaluate((as) => localStorage.setItem("mock.role", as), role);
+/** A page of its own in a browser context of its own, that knows as whom it looks. */
+async function lane() {
+  const page = await browser.newPage({ viewport: size, colorScheme: schemes[0], reducedMotion: "reduce" });
+  page.setDefaultTimeout(60_000); // a busy machine is slow, which says nothing about a page
+  page.on("console", (message) => {
+    if (message.type() === "error" || message.type() === "warning") {
+      problems += 1;
+      process.stdout.write(`console ${message.type()} on ${page.url()}: ${message.text()}\n`);
+    }
+  });
+  page.on("pageerror", (error) => {
+    problems += 1;
+    process.stdout.write(`page error on ${page.url()}: ${error.message}\n`);
+  });
+  return { page, role: undefined };
+}
+
+async function visit(at, path, role) {
+  const { page } = at;
+  await page.emulateMedia({ colorScheme: schemes[0] });
+  if (at.role !== role) {
+    await page.goto(`${base}/nothing`, { waitUntil: "commit" });
+    await page.evaluate((as) => localStorage.setItem("mock.role", as), role);
+    at.role = role;
+  }
   await page.goto(base + path, { waitUntil: "load" });
   await page.waitForSelector("h1");
   await page.waitForLoadState("networkidle");
 }
 
-/** A picture, and what is wrong with what it shows, or with the parts of it that `within` names. */
-async function look(page, name, scheme, within = "html", rules = {}) {
-  await page.screenshot({ path: join(out, `${name}-${scheme}.png`), fullPage: process.env.FULL === "1" });
-  const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-  if (over > 0) {
-    problems += 1;
-    process.stdout.write(`${name} ${scheme}: ${over} px wider than the window\n`);
-  }
-  await page.evaluate(axe);
-  const found = await page.evaluate(([within, asked]) => globalThis.axe.run(within, asked), [within, { runOnly: AXE_TAGS, rules }]);
-  for (const violation of found.violations) {
-    problems += 1;
-    const where = violation.nodes.slice(0, 3).map((node) => `${node.target.join(" ")} ${node.any[0]?.message ?? ""}`).join("; ");
-    process.stdout.write(`axe ${name} ${scheme}: ${violation.id} x${violation.nodes.length}: ${where}\n`);
+/** Pictures in each scheme, and what is wrong with what they show, or with the parts of it that `within` names. */
+async function look(page, name, within = "html", rules = {}) {
+  for (const scheme of schemes) {
+    await page.emulateMedia({ colorScheme: scheme });
+    await page.waitForFunction(settled, scheme);
+    await page.screenshot({ path: join(out, `${name}-${scheme}.png`), fullPage: process.env.FULL === "1" });
+    const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    if (over > 0) {
+      problems += 1;
+      process.stdout.write(`${name} ${scheme}: ${over} px wider than the window\n`);
+    }
+    await page.evaluate(axe);
+    const asked = scheme === schemes[0] ? { runOnly: AXE_TAGS, rules } : { runOnly: COLOUR_RULES };
+    const found = await page.evaluate(([within, options]) => globalThis.axe.run(within, options), [within, asked]);
+    for (const violation of found.violations) {
+      problems += 1;
+      const where = violation.nodes.slice(0, 3).map((node) => `${node.target.join(" ")} ${node.any[0]?.message ?? ""}`).join("; ");
+      process.stdout.write(`axe ${name} ${scheme}: ${violation.id} x${violation.nodes.length}: ${where}\n`);
+    }
   }
 }
 
+/** In the page: it has the scheme's colours, and none that are on their way from one to another. */
+function settled(scheme) {
+  return (
+    document.documentElement.dataset.mantineColorScheme === scheme &&
+    document.getAnimations().every((one) => one.playState !== "running" || one.effect.getTiming().iterations === Infinity)
+  );
+}
+
+const asked = (name) => wanted.length === 0 || wanted.includes(name);
+
+/** A page, loaded as the role that looks at it. */
+function ofRoute([name, route]) {
+  const [path, role] = Array.isArray(route) ? route : [route, ""];
+  return async (at) => {
+    await visit(at, path, role);
+    await at.page.waitForTimeout(name === "endpoint" || name.startsWith("metrics") ? 1800 : 500);
+    await look(at.page, name);
+  };
+}
+
+/** What opens over one page. */
+function ofOverlays({ path, opened }) {
+  return async (at) => {
+    await visit(at, path, "");
+    for (const [name, steps] of Object.entries(opened).filter(([name]) => asked(name))) {
+      await open(at.page, steps);
+      // why without landmarks: what opens over a page is in none of them, and is left before one goes on to another.
+      await look(at.page, name, FLOATING, { region: { enabled: false } });
+      await close(at.page);
+    }
+  };
+}
+
+/** As narrow as a phone overlays look the same: those of that width alone are looked at, and any that is asked for. */
+function shown({ opened, only }) {
+  const everywhere = width === "wide" || wanted.length > 0;
+  return (only === undefined ? everywhere : only === width) && Object.keys(opened).some(asked);
+}
+
+// Overlays first: some of their pages take longest, and should not be what all wait for in the end.
+const work = [
+  ...OVERLAYS.filter(shown).map(ofOverlays),
+  ...Object.entries(ROUTES).filter(([name]) => asked(name)).map(ofRoute),
+];
+
+async function lookOn() {
+  const at = await lane();
+  for (let next = work.shift(); next !== undefined; next = work.shift()) await next(at);
+}
+
 try {
-  for (const scheme of schemes) {
-    const page = await browser.newPage({ viewport: size, colorScheme: scheme, reducedMotion: "reduce" });
-    page.setDefaultTimeout(15000);
-    page.on("console", (message) => {
-      if (message.type() === "error" || message.type() === "warning") {
-        problems += 1;
-        process.stdout.write(`console ${message.type()} on ${page.url()}: ${message.text()}\n`);
-      }
-    });
-    page.on("pageerror", (error) => {
-      problems += 1;
-      process.stdout.write(`page error on ${page.url()}: ${error.message}\n`);
-    });
-    for (const [name, route] of Object.entries(ROUTES)) {
-      if (wanted.length > 0 && !wanted.includes(name)) continue;
-      const [path, role] = Array.isArray(route) ? route : [route, ""];
-      await visit(page, path, role);
-      await page.waitForTimeout(name === "endpoint" || name.startsWith("metrics") ? 1800 : 500);
-      await look(page, name, scheme);
-    }
-    for (const { path, opened, only } of OVERLAYS) {
-      // As narrow as a phone their colours are the same: those of that width alone are looked at, and any that is asked for.
-      const everywhere = width === "wide" || wanted.length > 0;
-      if (only === undefined ? !everywhere : only !== width) continue;
-      const here = Object.entries(opened).filter(([name]) => wanted.length === 0 || wanted.includes(name));
-      if (here.length > 0) await visit(page, path, "");
-      for (const [name, steps] of here) {
-        await open(page, steps);
-        // why without landmarks: what opens over a page is in none of them, and is left before one goes on to another.
-        await look(page, name, scheme, FLOATING, { region: { enabled: false } });
-        await close(page);
-      }
-    }
-    await page.close();
-  }
+  await Promise.all(Array.from({ length: Math.min(lanes, work.length) }, lookOn));
 } finally {
   await browser.close();
   await server.close();
