@@ -18,6 +18,10 @@ FUZZ_SECONDS ?= 600
 # How long `make api-fuzz` asks, in all.
 API_FUZZ_SECONDS ?= 600
 
+# Parts that keep one core busy, or wait: two at once. Each is told whole when it ends (GNU make 4 and
+# newer), and one that fails fails all. Nothing that measures time or load belongs among them (docs/adr/0388).
+SIDE_BY_SIDE := -j 2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
+
 .PHONY: help up install studio test check lint types layers migrations frontend-check test-unit \
 	ui-budgets test-integration test-load chaos test-chaos fuzz api-fuzz test-postgres e2e screenshots \
 	examples bench compatibility \
@@ -39,12 +43,13 @@ test: $(STAMPS)/dev install studio ## set up and run every test, also on Postgre
 	@$(MAKE) test-integration
 	@$(MAKE) test-load
 	@$(MAKE) test-chaos
-	@$(MAKE) fuzz FUZZ_SECONDS=120
-	@$(MAKE) api-fuzz API_FUZZ_SECONDS=120
+	@$(MAKE) $(SIDE_BY_SIDE) fuzz api-fuzz FUZZ_SECONDS=120 API_FUZZ_SECONDS=120
 	@$(MAKE) test-postgres
 	@$(MAKE) e2e
 
-check: $(STAMPS)/dev install lint types layers migrations test-unit frontend-check ## lint, types, layers, unit tests
+check: $(STAMPS)/dev install ## lint, types, layers, unit tests
+	@$(MAKE) $(SIDE_BY_SIDE) types frontend-check lint layers migrations
+	@$(MAKE) test-unit
 
 lint: $(STAMPS)/dev
 	@echo "== ruff"
@@ -73,7 +78,8 @@ test-unit: $(STAMPS)/dev install ## unit and architecture tests
 
 test-integration: $(STAMPS)/dev install ## tests with real neighbours: Redis, Envoy, the runtime
 	@echo "== integration tests"
-	@$(PYTEST) -q tests/integration tests/conformance
+	@# why whole files: those of one file share a runtime, a gateway, an installation
+	@$(PYTEST) -q -n 2 --dist loadfile tests/integration tests/conformance
 
 test-load: $(STAMPS)/dev install ## thousands of connections and requests, a hundred reloads
 	@echo "== load"
@@ -95,10 +101,10 @@ api-fuzz: $(STAMPS)/dev install ## Schemathesis against the REST API with each r
 	@echo "== fuzzing the API"
 	@$(BIN)/python -m tests.api_fuzz --seconds $(API_FUZZ_SECONDS) $(if $(SEED),--seed $(SEED))
 
-test-postgres: $(STAMPS)/dev install ## the control plane's tests on PostgreSQL
+test-postgres: $(STAMPS)/dev install ## the control plane's tests that use a database, on PostgreSQL
 	@echo "== control plane on PostgreSQL"
-	@$(BIN)/python deploy/with_postgres.py $(PYTEST) -q tests/unit/controlplane tests/integration/controlplane \
-		--ignore tests/integration/controlplane/gateway
+	@$(BIN)/python deploy/with_postgres.py $(PYTEST) -q -n 2 --dist loadfile --only-database \
+		tests/unit/controlplane tests/integration/controlplane --ignore tests/integration/controlplane/gateway
 
 e2e: $(STAMPS)/dev install studio ## the whole product with a real browser
 	@echo "== end to end"

@@ -1,4 +1,4 @@
-"""What holds for every test: marks by folder, a leash, patience, and databases to be dropped."""
+"""What holds for every test: marks, a leash, patience, and databases to be dropped."""
 
 import subprocess
 from collections.abc import Iterator
@@ -10,6 +10,7 @@ from hypothesis import settings
 from pytest_django import DjangoDbBlocker
 
 from tests.support import leash
+from tests.support.database_use import uses_database
 
 HERE = Path(__file__).parent
 LEASH = pytest.StashKey[subprocess.Popen[bytes] | None]()
@@ -24,7 +25,16 @@ settings.register_profile("shoal", deadline=None)
 settings.load_profile("shoal")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--only-database", action="store_true", help="leave out tests that can use no database"
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--only-database"):
+        config.hook.pytest_deselected(items=[item for item in items if not uses_database(item)])
+        items[:] = [item for item in items if uses_database(item)]
     for item in items:
         folder = item.path.relative_to(HERE).parts[0]
         if folder in {"integration", "conformance", "load"}:

@@ -6,12 +6,16 @@ import signal
 import socket
 import subprocess
 import sys
+import uuid
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
 
 import httpx
+import psycopg
 import redis
+from psycopg.sql import SQL, Identifier
 
 from shoal.local import ports
 from tests.support.leash import leashed
@@ -45,6 +49,7 @@ class Installation:
             "SHOAL_SECRET_KEY": "integration-" + "x" * 40,
             "SHOAL_GATEWAY_TOKEN": "integration-gateway-token",
             "SHOAL_REDIS_URL": f"redis://127.0.0.1:{port}/0",
+            **_new_databases(),
         }
         self.redis_port = port
         self.start_redis()
@@ -141,6 +146,20 @@ class Installation:
         status = Path(f"/proc/{self.processes[name].pid}/status").read_text()
         line = next(line for line in status.splitlines() if line.startswith("VmHWM"))
         return int(line.split()[1]) * 1024
+
+
+def _new_databases() -> dict[str, str]:
+    """Where tests run on PostgreSQL: databases that no other installation uses."""
+    found = {}
+    for variable in ("SHOAL_DATABASE_URL", "SHOAL_METRICS_DATABASE_URL"):
+        url = os.environ.get(variable, "")
+        if url.startswith("postgres"):
+            parts = urlsplit(url)
+            name = f"{parts.path.lstrip('/')}_{uuid.uuid4().hex}"
+            with psycopg.connect(url, autocommit=True) as connection:
+                connection.execute(SQL("CREATE DATABASE {}").format(Identifier(name)))
+            found[variable] = urlunsplit(parts._replace(path=f"/{name}"))
+    return found
 
 
 def _answers(client: "redis.Redis") -> bool:
