@@ -1,6 +1,7 @@
 """One replica's folder and its `state.json`: what a restarted agent needs to adopt it."""
 
 import json
+import logging
 import os
 import time
 from dataclasses import asdict, dataclass
@@ -9,6 +10,8 @@ from pathlib import Path
 from wire import codec
 from wire.messages import DesiredReplica
 from worker_runtime.agent.process import ProcessIdentity
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +79,13 @@ class ReplicaFolder:
         temporary.replace(self._journal)
 
     def note(self, text: str) -> None:
-        """A line of the agent's own about this replica, shown as `storage-initializer`."""
-        self.path.mkdir(parents=True, exist_ok=True)
-        with self.agent_log.open("a") as stream:
-            stream.write(f"{time.time():.3f} {text}\n")
+        """A line of the agent's own about this replica, shown as `storage-initializer`.
+
+        A disk that does not take it is no reason for a replica to fail: the agent's own log has it.
+        """
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            with self.agent_log.open("a") as stream:
+                stream.write(f"{time.time():.3f} {text}\n")
+        except OSError as error:
+            logger.warning("%s: %s (not in its log: %s)", self.path.name, text, error)

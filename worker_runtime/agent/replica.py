@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import dataclasses
 import logging
+import shutil
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -15,8 +16,8 @@ from wire.messages import DesiredReplica, FileRef, ModelCounters, ObservedReplic
 from worker_runtime.agent import gpus, health, launch, process, staging, trial
 from worker_runtime.agent.backoff import Backoff
 from worker_runtime.agent.bandwidth import Throttle
-from worker_runtime.agent.cache import BlobCache
-from worker_runtime.agent.failure import ReplicaFailed, size
+from worker_runtime.agent.cache import DISK_ERRORS, BlobCache
+from worker_runtime.agent.failure import ReplicaFailed, disk_full, size
 from worker_runtime.agent.hashing import FULL_SPEED, sha256_of
 from worker_runtime.agent.journal import Entry, ReplicaFolder
 from worker_runtime.agent.launch import RUNTIME, RuntimeCrashed
@@ -35,6 +36,7 @@ LIVE_INTERVAL_S = 5.0
 LOAD_RETRIES = 2  # of a load that failed for what may pass
 SILENCE_LIMIT_S = 60.0  # a runtime that has not answered for so long is killed and started again
 LONG_RUN_S = 60.0
+RUNTIME_NEEDS_BYTES = 1 << 20  # of disk, for the file that names its ports, and some lines of log
 UNREADY_GRACE_S = 5.0  # a runtime without requests has nothing to drain
 NO_PROCESS = {"pid": 0, "http_port": 0, "grpc_port": 0, "metrics_port": 0}
 # states in which its repository is there, and a runtime may have it open
@@ -206,11 +208,21 @@ class ReplicaRunner:
                 await self._serve()
         except ReplicaFailed as error:
             await self._fail(error.problem)
+        except OSError as error:
+            logger.exception("Replica %s", self.replica.replica_id)
+            await self._fail(self._of_the_disk(error))
         except Exception as error:
             logger.exception("Replica %s", self.replica.replica_id)
             await self._fail(
                 Problem("AgentError", f"The node agent could not run this replica: {error}")
             )
+
+    def _of_the_disk(self, error: OSError) -> Problem:
+        if error.errno not in DISK_ERRORS:
+            return Problem("AgentError", f"The node agent could not run this replica: {error}")
+        free = shutil.disk_usage(self.folder.path.parent).free
+        where = str(self.folder.path)
+        return disk_full(RUNTIME_NEEDS_BYTES, free, where=where, limit="disk").problem
 
     async def _serve_at_last(self) -> None:
         """Serve; a load that fails for what may pass is tried twice more. Raises ReplicaFailed."""
@@ -437,6 +449,12 @@ class ReplicaRunner:
             raise self._with_log(trial.crashed(crash))
         recent = [at for at in self._crashes if time.monotonic() - at < CRASH_WINDOW_S]
         if len(recent) >= CRASH_LIMIT:
+            free = shutil.disk_usage(self.folder.path).free
+            if free < RUNTIME_NEEDS_BYTES:
+                where = str(self.folder.path)
+                raise self._with_log(
+                    disk_full(RUNTIME_NEEDS_BYTES, free, where=where, limit="disk")
+                )
             raise self._with_log(
                 ReplicaFailed(
                     "CrashLoop",
@@ -476,17 +494,25 @@ class ReplicaRunner:
             self._host.changed()
 
     def _journal(self) -> None:
+        """On a disk that is full the old entry stays. What runs goes on, and is told; should this
+        agent end, too, the next one ends a runtime that it finds in no journal, and starts anew.
+        """
         seen = self._observed
-        self.folder.write(
-            Entry(
-                replica=self.replica,
-                process=self._process,
-                warm=self._warm,
-                restarts=seen.restarts,
-                started_at=seen.started_at,
-                load_seconds=seen.load_seconds,
+        try:
+            self.folder.write(
+                Entry(
+                    replica=self.replica,
+                    process=self._process,
+                    warm=self._warm,
+                    restarts=seen.restarts,
+                    started_at=seen.started_at,
+                    load_seconds=seen.load_seconds,
+                )
             )
-        )
+        except OSError as error:
+            if error.errno not in DISK_ERRORS:
+                raise
+            logger.warning("The journal of %s is not written: %s", self.replica.replica_id, error)
 
 
 def _unseen(cached: int, fetched: int) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import dataclasses
+import errno
 import hashlib
 import os
 import shutil
@@ -11,6 +12,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,7 +24,7 @@ from wire.messages import (
     ObservedReplica,
     ProbeRule,
 )
-from worker_runtime.agent import gpus, process, replica
+from worker_runtime.agent import gpus, process, replica, staging
 from worker_runtime.agent.bandwidth import Throttle
 from worker_runtime.agent.cache import BlobCache
 from worker_runtime.agent.client import BlobStream
@@ -223,6 +225,42 @@ async def test_a_runtime_that_is_not_there_says_what_to_do(stage: Stage) -> None
     assert seen.error.code == "RuntimeMissing"
     assert "/nowhere/bin/python" in seen.error.message
     assert "Install Shoal there again" in seen.error.hints[0]
+
+
+async def test_a_full_disk_stops_neither_what_serves_nor_its_end(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runner = stage.run(desired())
+    seen = await until(runner, is_state("ready"))
+    real = Path.open
+
+    def full(path: Path, *words: Any, **more: Any) -> Any:
+        ours = path.is_relative_to(stage.folder.path) and path != stage.folder.runtime_log
+        if ours and words[:1] in {("w",), ("a",)}:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return real(path, *words, **more)
+
+    with monkeypatch.context() as disk:
+        disk.setattr(Path, "open", full)
+        os.kill(seen.pid, signal.SIGKILL)
+        again = await until(runner, lambda now: now.state == "ready" and now.pid != seen.pid)
+        assert again.restarts == 1
+        await runner.stop(drain_s=0.5, discard=False)
+    assert runner.observed.state == "stopped"
+
+
+async def test_a_replica_that_a_full_disk_does_not_take_says_so(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(staging, "stage", full)
+    monkeypatch.setattr(ReplicaFolder, "write", full)
+    seen = await until(stage.run(desired()), is_state("failed"))
+    assert seen.error is not None
+    assert seen.error.code == "DiskFull"
+    assert any("Free disk space" in hint for hint in seen.error.hints)
 
 
 async def test_a_load_that_takes_too_long_is_ended(stage: Stage) -> None:
