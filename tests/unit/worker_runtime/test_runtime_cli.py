@@ -483,3 +483,11 @@ def test_the_few_variables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert found.trace.options == (("bsp_schedule_delay", "9"), ("bsp_max_queue_size", "8"))
     with pytest.raises(UsageError, match="Invalid option value"):
         settings(tmp_path, given[0], "--trace-config=opentelemetry,bsp_schedule_delay=x")
+
+
+def test_the_longest_wait_in_a_queue_is_no_cap_unless_said(tmp_path: Path) -> None:
+    assert settings(tmp_path).max_queue_wait_ms == 0
+    assert settings(tmp_path, "--max-queue-wait-ms=250").max_queue_wait_ms == 250
+    for wrong in ("-1", "soon"):
+        with pytest.raises(UsageError, match="max-queue-wait-ms"):
+            settings(tmp_path, f"--max-queue-wait-ms={wrong}")
