@@ -124,6 +124,7 @@ def test_one_that_goes_elsewhere_is_not_also_started_again() -> None:
 
 BLUE = "/api/v1/endpoints/digits/deployments/blue"
 STRAIN = Problem("GpuOutOfMemory", "Model 'digits' ran out of GPU memory 3 times.", hints=("h",))
+Pair = tuple[SimulatedNode, SimulatedNode]
 database = pytest.mark.django_db(databases=["default", "metrics"])
 
 
@@ -149,6 +150,22 @@ def come_up(at: SimulatedNode) -> None:
         at.report()
 
 
+def serve(api: APIClient, *nodes: SimulatedNode, **wanted: object) -> None:
+    """Deployed, ready on all of ``nodes``, and known to the gateways."""
+    deploy(api, **wanted)
+    for at in nodes:
+        come_up(at)
+    gateway_confirms()
+
+
+@pytest.fixture
+def pair(api: APIClient) -> Pair:
+    """Two nodes, each with a replica of blue that serves."""
+    nodes = SimulatedNode("one"), SimulatedNode("two")
+    serve(api, *nodes, instance_count=2)
+    return nodes
+
+
 def strain(at: SimulatedNode) -> ObservedReplica:
     (key,) = at.replicas
     at.replicas[key] = replace(at.replicas[key], error=STRAIN)
@@ -163,9 +180,7 @@ def verbs() -> list[str]:
 @database
 def test_the_only_replica_is_started_again_then_moves_make_before_break(api: APIClient) -> None:
     one, two = node("one"), node("two", used=16 * GB)  # no room there yet
-    deploy(api, instance_type="gpu")
-    come_up(one)
-    gateway_confirms()
+    serve(api, one, instance_type="gpu")
     strain(one)
     row = Replica.objects.get()
     assert (row.generation, row.state) == (2, "pending")
@@ -211,9 +226,7 @@ def test_the_only_replica_is_started_again_then_moves_make_before_break(api: API
 @database
 def test_another_gpu_of_the_node_is_another_place(api: APIClient) -> None:
     one = node("one", cards=2)
-    deploy(api, instance_type="gpu")
-    come_up(one)
-    gateway_confirms()
+    serve(api, one, instance_type="gpu")
     first = Replica.objects.get().gpus
     strain(one)
     come_up(one)
@@ -223,12 +236,8 @@ def test_another_gpu_of_the_node_is_another_place(api: APIClient) -> None:
 
 
 @database
-def test_where_another_one_serves_traffic_leaves_before_the_restart(api: APIClient) -> None:
-    one, two = SimulatedNode("one"), SimulatedNode("two")
-    deploy(api, instance_count=2)
-    for at in (one, two):
-        come_up(at)
-    gateway_confirms()
+def test_where_another_one_serves_traffic_leaves_before_the_restart(pair: Pair) -> None:
+    one, two = pair
     key = strain(one).replica_id
     row = Replica.objects.get(pk=key)
     assert (row.generation, row.state, row.desired) == (1, "ready", "running")
@@ -249,12 +258,8 @@ def test_where_another_one_serves_traffic_leaves_before_the_restart(api: APIClie
 
 
 @database
-def test_what_harms_a_resting_replica_meanwhile_ends_its_rest(api: APIClient) -> None:
-    one, two = SimulatedNode("one"), SimulatedNode("two")
-    deploy(api, instance_count=2)
-    for at in (one, two):
-        come_up(at)
-    gateway_confirms()
+def test_what_harms_a_resting_replica_meanwhile_ends_its_rest(pair: Pair) -> None:
+    one, _ = pair
     key = strain(one).replica_id
     one.say("starting", error=None)
     gateway_confirms()
@@ -309,9 +314,7 @@ def test_the_larger_of_two_bounds_is_kept(api: APIClient) -> None:
 @database
 def test_one_that_fails_to_load_again_goes_where_there_is_room(api: APIClient) -> None:
     one, two = node("one"), node("two", used=16 * GB)
-    deploy(api, instance_type="gpu")
-    come_up(one)
-    gateway_confirms()
+    serve(api, one, instance_type="gpu")
     large = (GpuInfo(0, "GPU-two-0", "A100", 40 * GB, 0),)
     two.info = replace(two.info, gpus=large)
     two.report()
