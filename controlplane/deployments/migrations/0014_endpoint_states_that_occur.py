@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('deployments', '0012_gpu_memory'),
+        ('deployments', '0013_queue_waits'),
     ]
 
     operations = [
