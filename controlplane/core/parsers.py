@@ -1,6 +1,7 @@
 """JSON whose texts every database can keep, and which nothing overflows on."""
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from typing import IO, Any, Final
@@ -32,7 +33,7 @@ class SafeJSONParser(parsers.JSONParser):
         encoding = str((parser_context or {}).get("encoding") or "utf-8")
         try:
             text = stream.read().decode(encoding)
-            data = json.loads(text, parse_constant=strict_json.strict_constant)
+            data = json.loads(text, parse_constant=strict_json.strict_constant, parse_float=_finite)
         except RecursionError as error:
             raise _too_deep() from error
         except (ValueError, LookupError) as error:
@@ -41,6 +42,17 @@ class SafeJSONParser(parsers.JSONParser):
         if SUSPICIOUS.search(text) or text.count("[") + text.count("{") > DEEPEST:
             check_texts(data)
         return data
+
+
+def _finite(text: str) -> float:
+    """Raises Invalid for what would become infinite, which no database keeps as JSON."""
+    value = float(text)
+    if math.isinf(value):
+        raise Invalid(
+            f"The number {text[:40]} is too large: expected numbers up to 1.8e308.",
+            hints=("Send a smaller number, or a text.",),
+        )
+    return value
 
 
 def check_texts(data: Any) -> None:

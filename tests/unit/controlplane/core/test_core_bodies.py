@@ -174,3 +174,18 @@ def test_a_path_or_a_query_that_cannot_be_kept_is_refused(place: str, field: str
 def test_other_paths_and_queries_pass(place: str) -> None:
     middleware = requests.PlainTextMiddleware(lambda _: HttpResponse())
     assert middleware(RequestFactory().get(place)).status_code == 200
+
+
+@pytest.mark.parametrize("number", ["1e999", "-1e999", "9" * 400 + ".0"], ids=["e", "-e", "long"])
+def test_a_number_that_no_number_holds_is_refused(number: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        parse(f'{{"declared": {{"a": [{number}]}}}}')
+    assert number[:20] in refused.value.message
+    assert "expected" in refused.value.message
+    assert len(refused.value.message) < 200
+    assert refused.value.hints
+
+
+def test_numbers_that_fit_are_read_as_json_has_them() -> None:
+    text = "[1.5, -1.7e308, 1e308, 1e-999, 5e-324]"
+    assert parse(text) == json.loads(text)
