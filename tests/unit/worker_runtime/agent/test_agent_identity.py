@@ -11,6 +11,7 @@ from wire import codec
 from wire.messages import NodeInfo, RegisterReply
 from worker_runtime.agent import agent, identity, settings
 from worker_runtime.agent.client import ControlClient
+from worker_runtime.agent.folder import NodeFolder
 
 NODE = NodeInfo(name="n1", agent_version="1")
 REPLY = RegisterReply(
@@ -91,7 +92,10 @@ async def test_a_refused_join_says_so_once_and_sends_no_farewell(
         lambda url, **_: ControlClient(url, transport=httpx.MockTransport(refuse)),
     )
     caplog.set_level(logging.INFO)
+    loaded = settings.load()
+    folder = NodeFolder(loaded.folder)
+    folder.take()
     with pytest.raises(identity.CannotJoin, match="shoal node join"):
-        await agent.Agent(settings.load()).run()
+        await agent.Agent(loaded, folder).run()
     assert asked == ["/agent/v1/register"]
     assert [one.message for one in caplog.records if one.name.startswith("worker_runtime")] == []
