@@ -7,6 +7,7 @@ import numpy as np
 from google.protobuf import text_format
 from tritonclient.grpc import model_config_pb2
 
+from tests.unit.worker_runtime.core.runtime_requests import RecordingSink
 from worker_runtime.core.plans import Planner
 from worker_runtime.core.scheduling.ensemble.scheduler import EnsembleScheduler
 from worker_runtime.core.scheduling.surroundings import Surroundings
@@ -160,3 +161,20 @@ class EnsembleHarness:
         if plan.order is not None:
             buffers = [buffers[i] for i in plan.order]
         return InferRequest(plan=plan, inputs=buffers, sink=sink, id="r")
+
+
+CHAIN = ensemble_text(
+    "chain",
+    ["IN"],
+    ["OUT"],
+    [step_text("a", {"x": "IN"}, {"y": "MID"}), step_text("b", {"x": "MID"}, {"y": "OUT"})],
+)
+QUIET = {"sequence_id": 0, "sequence_start": False, "sequence_end": False}
+
+
+def answer_of(sink: RecordingSink) -> dict[str, Any]:
+    """The one answer, which must be final, by output."""
+    [(_, response, final)] = sink.responded
+    assert final
+    assert response is not None
+    return dict(zip(response.names, response.arrays, strict=True))
