@@ -9,17 +9,16 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from wire.messages import DesiredReplica, FileRef, ModelCounters, ObservedReplica, Problem
+from wire.messages import DesiredReplica, ModelCounters, ObservedReplica, Problem
 from worker_runtime.agent import gpus, health, launch, process, staging, trial
 from worker_runtime.agent.backoff import Backoff
 from worker_runtime.agent.bandwidth import Throttle
 from worker_runtime.agent.cache import DISK_ERRORS, BlobCache
 from worker_runtime.agent.failure import ReplicaFailed, disk_full, size
-from worker_runtime.agent.hashing import FULL_SPEED, sha256_of
 from worker_runtime.agent.journal import Entry, ReplicaFolder
+from worker_runtime.agent.laid_out import LaidOut
 from worker_runtime.agent.launch import RUNTIME, RuntimeCrashed
 from worker_runtime.agent.logs import last_lines, masked
 from worker_runtime.agent.probe import Ports, RuntimeProbe, listening, read_ports, write_ports
@@ -40,7 +39,7 @@ RUNTIME_NEEDS_BYTES = 1 << 20  # of disk, for the file that names its ports, and
 UNREADY_GRACE_S = 5.0  # a runtime without requests has nothing to drain
 NO_PROCESS = {"pid": 0, "http_port": 0, "grpc_port": 0, "metrics_port": 0}
 # states in which its repository is there, and a runtime may have it open
-LAID_OUT = ("starting", "loading", "warming", "ready")
+HAS_REPOSITORY = ("starting", "loading", "warming", "ready")
 COMING_UP = ("starting", "loading", "warming")
 
 
@@ -75,6 +74,7 @@ class ReplicaRunner:
         self.folder = folder
         self.stopping = False
         self._host = host
+        self._files = LaidOut(replica, folder.repository, host.cache)
         self._process = adopt.process if adopt else None
         self._warm = adopt.warm if adopt else False
         # why an adopted warm one is ready at once: any other word would take it out of traffic.
@@ -147,42 +147,22 @@ class ReplicaRunner:
         Files of the repository whose bytes have changed get the right ones, from the cache or anew;
         a folder that was deleted is laid out again. What the runtime has loaded stays as it is.
         """
-        if self.stopping or self._observed.state not in LAID_OUT:
+        if self.stopping or self._observed.state not in HAS_REPOSITORY:
             return
         if not self.folder.repository.exists():
             self.folder.note("its folder was deleted; laying it out again")
-            await self._lay_out(_unseen)
+            await self._files.lay_out()
             seen = self._observed
             if seen.http_port:  # without it, no later agent finds the runtime
                 ports = Ports(seen.http_port, seen.grpc_port, seen.metrics_port)
                 await asyncio.to_thread(write_ports, self.folder.ready_file, seen.pid, ports)
             self._journal()
             return
-        wrong = await self._wrong_files(throttle)
-        if not wrong:
-            return
-        await self._host.cache.ensure([file for file, _ in wrong], _unseen)
-        for file, target in wrong:
-            blob = self._host.cache.path(file.sha256)
-            await asyncio.to_thread(staging.renew, target, blob)
+        for file in await self._files.mend(throttle):
             self.folder.note(
                 f"{file.path} had changed on this node's disk; it has the right bytes again. "
                 "What the runtime loaded before serves on."
             )
-
-    async def _wrong_files(self, throttle: Throttle) -> list[tuple[FileRef, Path]]:
-        """Files of its repository that are neither their blobs nor copies with the same bytes."""
-        suspects = await asyncio.to_thread(
-            staging.detached,
-            self.replica,
-            blob=self._host.cache.path,
-            repository=self.folder.repository,
-        )
-        return [
-            (file, target)
-            for file, target in suspects
-            if await sha256_of(target, throttle) != file.sha256
-        ]
 
     async def leave(self) -> None:
         """End the watching, not the process: the next agent adopts it."""
@@ -246,7 +226,7 @@ class ReplicaRunner:
             return False
         spoiled = await self._host.cache.recheck(self.replica.files)
         # and those whose blob was put aside before, while this replica still had its bytes
-        spoiled += [file for file, _ in await self._wrong_files(FULL_SPEED)]
+        spoiled += [file for file, _ in await self._files.wrong()]
         for path in sorted({file.path for file in spoiled}):
             self.folder.note(f"{path} had changed on this node's disk; fetching it again")
         return bool(spoiled)
@@ -259,27 +239,11 @@ class ReplicaRunner:
         self._journal()
         self.folder.note(f"fetching {len(replica.files)} files, {size(total)}")
         began = time.monotonic()
-        await self._lay_out(self._progressed)
+        await self._files.lay_out(self._progressed)
         self.folder.note(
             f"repository complete after {time.monotonic() - began:.1f} s, "
             f"{size(self._observed.cached_bytes)} were already here"
         )
-
-    async def _lay_out(self, progress: Callable[[int, int], None]) -> None:
-        """The repository from blobs, fetched where they are missing. Raises ReplicaFailed."""
-        for last in (False, True):
-            await self._host.cache.ensure(self.replica.files, progress)
-            try:
-                await asyncio.to_thread(
-                    staging.stage,
-                    self.replica,
-                    blob=self._host.cache.path,
-                    repository=self.folder.repository,
-                )
-                return
-            except FileNotFoundError:  # put aside, or evicted, between the two
-                if last:
-                    raise
 
     def _progressed(self, cached: int, fetched: int) -> None:
         seen = self._observed
@@ -295,7 +259,7 @@ class ReplicaRunner:
             try:
                 if self._process is None:
                     if not self.folder.repository.exists():  # deleted since
-                        await self._lay_out(_unseen)
+                        await self._files.lay_out()
                     await self._look_at_gpus()
                     self._start()
                 await self._live_through()
@@ -513,11 +477,6 @@ class ReplicaRunner:
             if error.errno not in DISK_ERRORS:
                 raise
             logger.warning("The journal of %s is not written: %s", self.replica.replica_id, error)
-
-
-def _unseen(cached: int, fetched: int) -> None:
-    """Bytes that come for a replica which serves: no progress of it."""
-    del cached, fetched
 
 
 async def _until_silent(probe: RuntimeProbe) -> None:
