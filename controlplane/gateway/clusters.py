@@ -130,6 +130,8 @@ def _outliers() -> dict[str, Any]:
         "interval": "1s",
         "base_ejection_time": "5s",
         "max_ejection_time": "60s",
+        # why: it passes its checks all the while; they would bring it back twice a second.
+        "successful_active_health_check_uneject_host": False,
         "max_ejection_percent": 50,  # trouble that all replicas have is not theirs
     }
 

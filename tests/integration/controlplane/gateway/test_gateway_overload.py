@@ -65,12 +65,16 @@ def rejected(server: Runtime) -> int:
 
 
 def ejections(gateway: Gateway) -> int:
-    """So far: a health check that succeeds takes a replica back in."""
+    """So far."""
+    return counted(gateway, "outlier_detection.ejections_enforced_total")
+
+
+def counted(gateway: Gateway, name: str) -> int:
     with httpx.Client(transport=httpx.HTTPTransport(uds=str(admin_socket(gateway.settings)))) as it:
-        asked = {"filter": "outlier_detection.ejections_enforced_total", "format": "json"}
+        asked = {"filter": name, "format": "json"}
         stats = it.get("http://envoy/stats", params=asked).json()["stats"]
     assert len(stats) == 2  # of HTTP and of gRPC
-    return sum(one["value"] for one in stats)
+    return int(sum(one["value"] for one in stats))
 
 
 @pytest.mark.parametrize(("path", "status"), [(SCORE, 429), (INFER, 503)])
@@ -122,3 +126,26 @@ def test_a_replica_that_is_broken_is_ejected_all_the_same(
             return ejections(gateway) > 0
 
         wait_until(broken, "it is ejected")
+
+
+def test_passing_a_health_check_brings_no_broken_replica_back(
+    gateway: Gateway, upstreams: Callable[[str], Upstream]
+) -> None:
+    failing = upstreams("failing")
+    gateway.apply(digits(deployment("blue", 100, failing, upstreams("sound"))))
+    address = f"127.0.0.1:{failing.http_port}"
+    with gateway.client() as client:
+
+        def ejected() -> bool:
+            client.post(INFER, json=BODY)
+            return ejections(gateway) > 0
+
+        wait_until(ejected, "it is ejected")
+    checks = counted(gateway, "health_check.success")
+
+    def checked_again() -> bool:
+        """Whether each replica was asked twice more, over HTTP and gRPC; it rests meanwhile."""
+        assert gateway.admin.host_health()[address] is False
+        return counted(gateway, "health_check.success") >= checks + 8
+
+    wait_until(checked_again, "health checks go on")

@@ -64,7 +64,7 @@ describe("problems in the server's words", () => {
       { max_concurrent_requests_per_instance: "10001 is out of range: expected 1 to 10000." },
     ],
     [{ max_queue_wait_ms: -1 }, { max_queue_wait_ms: "-1 is out of range: expected 0 to 3600000." }],
-    [{ max_queue_wait_ms: 0.5 }, { max_queue_wait_ms: "A valid integer is required." }],
+    [{ max_queue_wait_ms: 0.5 }, { max_queue_wait_ms: "0.5, expected a whole number 0 to 3600000." }],
     [
       { liveness_probe: { ...PROBE_DEFAULTS, failure_threshold: 1001 } },
       { "liveness_probe.failure_threshold": "1001 is out of range: expected 1 to 1000." },
@@ -76,7 +76,7 @@ describe("problems in the server's words", () => {
     ],
     [
       { variables: [variable(1, "A", " ")] },
-      { "variable.1.value": "This field may not be blank." },
+      { "variable.1.value": "It is empty: type the value." },
     ],
     [
       { variables: [variable(1, "A"), variable(2, "A")] },

@@ -61,11 +61,11 @@ export const RANGES = {
 /** Sentences by field: `request_timeout_ms`, `readiness_probe.period`, `variable.3.name`, `variable.3.value`. */
 export type Problems = Readonly<Record<string, string>>;
 
-/** In the server's own words, so that it need not be asked. */
+/** What the server would say, so that it need not be asked. */
 function rangeProblem(name: keyof typeof RANGES, value: number | null): string | null {
   if (value === null) return null;
   const [least, most] = RANGES[name];
-  if (!Number.isInteger(value)) return "A valid integer is required.";
+  if (!Number.isInteger(value)) return `${value}, expected a whole number ${least} to ${most}.`;
   return value < least || value > most ? `${value} is out of range: expected ${least} to ${most}.` : null;
 }
 
@@ -77,7 +77,7 @@ function nameProblem(name: string, all: readonly Variable[]): string | null {
 
 function valueProblem({ id, value, secret }: Variable, secrets: Secrets): string | null {
   if (secret && !secrets[id]) return "Type the value: secrets are not kept in drafts.";
-  return secret || value.trim() !== "" ? null : "This field may not be blank.";
+  return secret || value.trim() !== "" ? null : "It is empty: type the value.";
 }
 
 /** Without rows in which nothing was typed yet. */
