@@ -271,7 +271,7 @@ def test_damaged_lightgbm_files_never_reach_the_server(tmp_path: Path, key: str)
     )
     text = re.sub(rf"^{key}=\d+", f"{key}=70000", grown.model_to_string(), count=1, flags=re.M)
     (tmp_path / "model.txt").write_text(text)
-    with pytest.raises(LoadFailed, match=r"the file is damaged|split_index must be less"):
+    with pytest.raises(LoadFailed, match=r"the file is damaged|failed to load into Treelite"):
         backend("fil").load(spec(tmp_path, 4, 1, "lightgbm", is_classifier="true"))
 
 

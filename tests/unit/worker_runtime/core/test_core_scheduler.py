@@ -36,6 +36,7 @@ class FakeModel:
     def __init__(self, *, inline: bool = False) -> None:
         self.gate = threading.Event()
         self.gate.set()
+        self.entered = threading.Event()
         self.error: Exception | None = None
         self.batches: list[int] = []
         self.wrong_rows = False
@@ -44,6 +45,7 @@ class FakeModel:
         self.inline = self if inline else None
 
     def execute(self, inputs: dict[str, Any], outputs: Sequence[str]) -> list[Any]:
+        self.entered.set()
         assert self.gate.wait(10)
         self.threads.add(threading.current_thread().name)
         array = inputs["x"]
@@ -393,7 +395,7 @@ async def test_a_batch_that_waits_starts_on_an_instance_that_comes() -> None:
     first.gate.clear()
     harness.submit("a", 1)
     async with asyncio.timeout(10):
-        while not harness.scheduler._in_flight:
+        while not first.entered.is_set():
             await asyncio.sleep(0)
         harness.submit("b", 1)
         while not harness.scheduler._ready:
