@@ -316,7 +316,9 @@ class ModelVersionApproveView(APIView):
         return Response(ModelVersionSerializer(row).data)
 
     @extend_schema(
-        operation_id="model_versions_disapprove", request=None, responses=ModelVersionSerializer
+        operation_id="model_versions_disapprove",
+        request=None,
+        responses={200: ModelVersionSerializer},
     )
     def delete(self, request: Request, name: str, version: str) -> Response:
         """Take the approval back: these files start nowhere any more. What runs them runs on."""

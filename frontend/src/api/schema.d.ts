@@ -12011,12 +12011,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description No response body */
-            204: {
+            200: {
                 headers: {
                     [name: string]: unknown;
                 };
-                content?: never;
+                content: {
+                    "application/json": components["schemas"]["ModelVersion"];
+                };
             };
             /** @description the input breaks a rule; `field` names it */
             400: {
