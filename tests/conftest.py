@@ -9,7 +9,7 @@ from django.db import connections
 from hypothesis import settings
 from pytest_django import DjangoDbBlocker
 
-from tests.support import leash
+from tests.support import leash, seeded_rows
 from tests.support.database_use import uses_database
 
 HERE = Path(__file__).parent
@@ -45,7 +45,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
-    """Lets PostgreSQL drop the test databases although threads of async tests hold connections."""
+    """Lets PostgreSQL drop the test databases although threads of async tests hold connections.
+
+    Brings back, between transactional tests, the rows that migrations made.
+    """
+    seeded_rows.come_back()
     yield
     with django_db_blocker.unblock():
         for connection in connections.all():
