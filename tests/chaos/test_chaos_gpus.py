@@ -82,7 +82,8 @@ def test_gpu_memory_runs_out_while_serving(
     with case.under(system.load("leaky", "leaky")) as load:
         began = fill(system)
         until(lambda: replica(system)["generation"] == 2, "it is started again")
-        until(lambda: well(system), "it serves again")
+        until(lambda: well(system), "it is ready again")
+        until(lambda: asked(system, BODY) == 200, "the gateway has heard of it")
         healed = time.monotonic() - began
         load.more(40)
     restarted = [event for event in events(system) if event["verb"] == "replica.restarted"]
@@ -155,16 +156,18 @@ def footprint_is_remembered(system: System, version: str) -> None:
         assert "1 GPU with 21.5 GB free" in verdicts[name]["reason"], verdicts[name]
 
 
+def asked(system: System, body: Any) -> int:
+    """The status of one request through the gateway."""
+    headers = {"Authorization": f"Bearer {system.studio.key('leaky')}"}
+    url = system.studio.infer_url("leaky", "leaky")
+    return httpx.post(url, headers=headers, json=body, trust_env=False, timeout=30).status_code
+
+
 def fill(system: System) -> float:
     """One request after which the model leaks; when it was sent."""
     began = time.monotonic()
-    httpx.post(
-        system.studio.infer_url("leaky", "leaky"),
-        headers={"Authorization": f"Bearer {system.studio.key('leaky')}"},
-        json={"inputs": [{**BODY["inputs"][0], "data": [-1, 0, 0, 0]}]},
-        trust_env=False,
-        timeout=30,
-    )
+    leak = {"inputs": [{**BODY["inputs"][0], "data": [-1, 0, 0, 0]}]}
+    assert asked(system, leak) != 503, "no replica took it"
     return began
 
 

@@ -323,6 +323,7 @@ def test_an_update_is_cancelled(
             studio.send("POST", f"/operations/{operation}/cancel")
             assert studio.finished(operation)["state"] == "Canceled"
             until(lambda: len(folders(system, name)) == 1, "staging is cleaned")
+            until(lambda: len(studio.replicas(name)) == 1, "its node has said so")
             load.more(40)
     finally:
         let_go(system)
