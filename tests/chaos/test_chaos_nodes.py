@@ -5,6 +5,7 @@ import shutil
 import signal
 import time
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -101,12 +102,17 @@ def test_no_capacity_is_said_before_the_deadline(
     case.saw(f"{ended['error']['code']}, long before the deadline")
 
 
+def served_by(system: System, node: str, name: str) -> tuple[Any, int]:
+    """An endpoint whose only replica runs on this node: the replica, and its runtime's process."""
+    system.endpoint(name, node_labels=system.label(name, node))
+    (replica,) = system.studio.replicas(name)
+    return replica, system.nodes[node].runtimes()[replica["id"]]
+
+
 def test_a_split_network(system: System, pair: dict[str, str], case: Case) -> None:
     """Agent and control plane cut apart, clients fine."""
     studio, node = system.studio, system.nodes["n1"]
-    system.endpoint("split", node_labels=system.label("split", "n1"))
-    (replica,) = studio.replicas("split")
-    pid = node.runtimes()[replica["id"]]
+    replica, pid = served_by(system, "n1", "split")
     with case.under(system.load("split")) as load:
         node.split()
         until(lambda: studio.replicas("split")[0]["state"] == "unknown", "unknown", 60)
@@ -127,9 +133,7 @@ def test_a_split_network(system: System, pair: dict[str, str], case: Case) -> No
 def test_an_agent_is_killed(system: System, pair: dict[str, str], case: Case) -> None:
     """Agent killed (SIGKILL), and started again."""
     studio, node = system.studio, system.nodes["n1"]
-    system.endpoint("adopted", node_labels=system.label("adopted", "n1"))
-    (replica,) = studio.replicas("adopted")
-    pid = node.runtimes()[replica["id"]]
+    replica, pid = served_by(system, "n1", "adopted")
     with case.under(system.load("adopted")) as load:
         node.kill_agent()
         load.more(60)
@@ -170,9 +174,7 @@ def test_two_agents_for_one_name(system: System, pair: dict[str, str], case: Cas
 def test_a_node_whose_folder_is_deleted(system: System, pair: dict[str, str], case: Case) -> None:
     """Node's data folder deleted while its agent runs and a replica serves."""
     studio, node = system.studio, system.nodes["n1"]
-    system.endpoint("bereft", node_labels=system.label("bereft", "n1"))
-    (replica,) = studio.replicas("bereft")
-    pid = node.runtimes()[replica["id"]]
+    replica, pid = served_by(system, "n1", "bereft")
     with case.under(system.load("bereft")) as load:
         shutil.rmtree(node.home / "node")
         until(lambda: node.runtimes().get(replica["id"]) == pid, "its journal is made again")
