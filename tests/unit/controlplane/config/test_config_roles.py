@@ -1,7 +1,6 @@
-"""Every route × every role, generated from the URL conf. A route without a row here fails.
+"""Every route × every role, generated from the URL conf. A route without a row fails.
 
-A row names the permission; which role has it is said once more below, in plain words, so that a
-slip in the policy cannot hide in the test.
+The rows are in ``tests.support.role_matrix``.
 """
 
 import re
@@ -18,123 +17,7 @@ from rest_framework.views import APIView
 from controlplane.accounts.models import User
 from controlplane.accounts.services import token_create
 from tests.support.people import make_user
-
-R, A, V, K, D, N, X = "read", "account", "invoke", "keys", "deploy", "operate", "administer"
-C = "code:upload"
-OPEN = "open"  # to strangers as well
-
-MATRIX: dict[str, dict[str, str]] = {
-    "setup": {"GET": OPEN, "POST": OPEN},
-    "session": {"GET": OPEN, "POST": OPEN, "DELETE": OPEN},
-    "session/password": {"POST": A},
-    "sessions": {"GET": A},
-    "sessions/<int:session_id>": {"DELETE": A},
-    "tokens": {"GET": A, "POST": A},
-    "tokens/<int:token_id>": {"DELETE": A},
-    "users": {"GET": X, "POST": X},
-    "users/<str:username>": {"GET": X, "PATCH": X},
-    "users/<str:username>/password": {"POST": X},
-    "uploads": {"POST": D},
-    "uploads/<str:upload_id>": {"GET": R, "PATCH": D, "DELETE": D},
-    "uploads/<str:upload_id>/complete": {"POST": D},
-    "uploads/<str:upload_id>/files": {"GET": R},
-    "uploads/<str:upload_id>/files/<str:sha256>": {"GET": R, "PATCH": D},
-    "models": {"GET": R, "POST": D},
-    "models/<str:name>": {"GET": R, "PATCH": D, "DELETE": D},
-    "models/<str:name>/archive": {"POST": D},
-    "models/<str:name>/restore": {"POST": D},
-    "models/<str:name>/versions": {"GET": R, "POST": D},
-    "models/<str:name>/versions/<str:version>": {"GET": R, "PATCH": D, "DELETE": D},
-    "models/<str:name>/versions/<str:version>/archive": {"POST": D},
-    "models/<str:name>/versions/<str:version>/restore": {"POST": D},
-    "models/<str:name>/versions/<str:version>/approve": {"POST": C, "DELETE": C},
-    "models/<str:name>/aliases/<str:alias>": {"PUT": D, "DELETE": D},
-    "models/<str:name>/versions/<str:version>/usage": {"GET": R},
-    "models/<str:name>/versions/<str:version>/files": {"GET": R},
-    "models/<str:name>/versions/<str:version>/files/<path:path>": {"GET": R},
-    "models/<str:name>/versions/<str:version>/archive.zip": {"GET": R},
-    "models/<str:name>/versions/<str:version>/repo-models": {"GET": R},
-    "models/<str:name>/versions/<str:version>/repo-models/<str:repo_model>/config": {"GET": R},
-    "models/<str:name>/versions/<str:version>/config-revisions": {"GET": R, "POST": D},
-    "models/<str:name>/versions/<str:version>/config-revisions/<int:number>": {"GET": R},
-    "models/<str:name>/versions/<str:version>/config-revisions/<int:number>/diff": {"GET": R},
-    "storage": {"GET": R},
-    "storage/collect": {"POST": X},
-    "config/validate": {"POST": D},
-    "config/render": {"POST": D},
-    "join-tokens": {"GET": N, "POST": N},
-    "join-tokens/<int:token_id>": {"GET": N, "DELETE": N},
-    "endpoints": {"GET": R, "POST": D},
-    "endpoints/<str:endpoint>": {"GET": R, "PUT": D, "PATCH": D, "DELETE": D},
-    "endpoints/<str:endpoint>/traffic": {"GET": R, "PUT": D, "PATCH": D},
-    "endpoints/<str:endpoint>/mirror": {"GET": R, "PUT": D, "PATCH": D},
-    "endpoints/<str:endpoint>/keys/list": {"POST": K},
-    "endpoints/<str:endpoint>/keys/regenerate": {"POST": K},
-    "endpoints/<str:endpoint>/token": {"POST": K},
-    "endpoints/<str:endpoint>/token/revoke": {"POST": K},
-    "endpoints/<str:endpoint>/openapi.json": {"GET": R},
-    "endpoints/<str:endpoint>/snippets": {"GET": R},
-    "endpoints/<str:endpoint>/metrics": {"GET": R},
-    "endpoints/<str:endpoint>/deployments": {"GET": R, "POST": D},
-    "endpoints/<str:endpoint>/deployments/<str:deployment>": {
-        "GET": R,
-        "PUT": D,
-        "PATCH": D,
-        "DELETE": D,
-    },
-    "endpoints/<str:endpoint>/deployments/<str:deployment>/logs": {"GET": R},
-    "endpoints/<str:endpoint>/deployments/<str:deployment>/scale": {"POST": D},
-    "endpoints/<str:endpoint>/deployments/<str:deployment>/replicas": {"GET": R},
-    "endpoints/<str:endpoint>/deployments/<str:deployment>/revisions": {"GET": R},
-    "endpoints/<str:endpoint>/deployments/<str:deployment>/update": {"POST": D},
-    "endpoints/<str:endpoint>/deployments/<str:deployment>/rollback": {"POST": D},
-    "endpoints/<str:endpoint>/deployments/<str:deployment>/restart": {"POST": D},
-    "endpoints/<str:endpoint>/deployments/<str:deployment>/stop": {"POST": D},
-    "endpoints/<str:endpoint>/deployments/<str:deployment>/start": {"POST": D},
-    "endpoints/<str:endpoint>/deployments/<str:deployment>/placement": {"GET": R},
-    "endpoints/<str:endpoint>/deployments/<str:deployment>/models/<str:repo_model>/config": {
-        "GET": R
-    },
-    "drafts": {"GET": R, "POST": D},
-    "drafts/<str:draft_id>": {"GET": R, "PUT": D, "DELETE": D},
-    "test-cases": {"GET": R, "POST": V},
-    "test-cases/<str:case_id>": {"GET": R, "PUT": V, "DELETE": V},
-    "instance-types": {"GET": R, "POST": X},
-    "instance-types/<str:name>": {"GET": R, "PATCH": X, "DELETE": X},
-    "placement/preview": {"POST": D},
-    "try-loads": {"GET": R, "POST": D},
-    "try-loads/<str:try_load_id>": {"GET": R},
-    "try-loads/<str:try_load_id>/cancel": {"POST": D},
-    "deploy": {"POST": D},
-    "operations": {"GET": R},
-    "operations/<str:operation_id>": {"GET": R},
-    "operations/<str:operation_id>/cancel": {"POST": D},
-    "operations/<str:operation_id>/retry": {"POST": D},
-    "events": {"GET": R},
-    "events/export": {"GET": N},
-    "events/verify": {"GET": N},
-    "nodes": {"GET": R},
-    "nodes/<str:node>": {"GET": R, "PATCH": N, "DELETE": N},
-    "nodes/<str:node>/cache": {"GET": R},
-    "nodes/<str:node>/cordon": {"POST": N},
-    "nodes/<str:node>/uncordon": {"POST": N},
-    "nodes/<str:node>/drain": {"POST": N},
-    "drains": {"POST": N},
-    "metrics": {"GET": R},
-    "metrics/targets": {"GET": R},
-    "metrics/query": {"GET": R},
-    "overview": {"GET": R},
-    "system": {"GET": R},
-}
-MAY: dict[str, set[str]] = {
-    "viewer": {R, A},
-    "invoker": {R, A, V},
-    "deployer": {R, A, V, K, D},
-    "operator": {R, A, V, K, D, N},
-    "admin": {R, A, V, K, D, N, X, C},
-}
-# A token limited to one of these may do this and read; never make tokens.
-SCOPED: dict[str, set[str]] = {scope: {R, scope} for scope in (R, V, K, D, N, X, C)}
+from tests.support.role_matrix import MATRIX, MAY, OPEN, SCOPED, D, N, R, X
 
 
 def patterns(route: str = "", found: Any = None) -> Iterator[tuple[str, Any]]:
