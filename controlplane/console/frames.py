@@ -45,7 +45,7 @@ Request = Subscribe | Unsubscribe | Rate
 
 def parse(text: str) -> Request:
     """Raises BadRequest."""
-    data = _object(text, MAX_REQUEST_CHARS)
+    data = json_object(text, MAX_REQUEST_CHARS)
     topic = data.get("topic", "")
     match data.get("op"):
         case "sub":
@@ -59,12 +59,13 @@ def parse(text: str) -> Request:
             raise BadRequest("BadRequest", f"op: expected sub, unsub or rate, got {other!r}.")
 
 
-def _object(text: str, limit: int) -> dict[str, Any]:
+def json_object(text: str, limit: int) -> dict[str, Any]:
+    """A request of at most ``limit`` characters. Raises BadRequest."""
     if len(text) > limit:
         raise BadRequest("TooLarge", f"A request has at most {limit} characters.")
     try:
         data = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BadRequest("BadRequest", f"Not JSON: {error}") from error
     if not isinstance(data, dict):
         raise BadRequest("BadRequest", "Expected a JSON object.")
@@ -85,9 +86,13 @@ def _topic(value: object) -> str:
 
 def _number(data: dict[str, Any], name: str, default: float) -> float:
     value = data.get(name, default)
-    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
-        raise BadRequest("BadRequest", f"{name}: expected a number, got {value!r}.")
-    return float(value)
+    try:
+        number = float(value) if type(value) in (int, float) else math.nan
+    except OverflowError:  # a whole number beyond all floats
+        number = math.inf
+    if not math.isfinite(number):
+        raise BadRequest("BadRequest", f"{name}: expected a number, got {value!r:.80}.")
+    return number
 
 
 def _range(data: dict[str, Any]) -> float:

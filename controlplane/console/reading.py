@@ -1,6 +1,5 @@
 """A browser's call as values: JSON, and the binary frames behind it. Pure."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,17 +17,7 @@ LIMITS = {"request_chars": MAX_FRAME_CHARS, "binary_bytes": MAX_BINARY_BYTES}
 
 def parse(text: str) -> dict[str, Any]:
     """Raises BadRequest."""
-    if len(text) > MAX_FRAME_CHARS:
-        raise frames.BadRequest(
-            "TooLarge", f"A request has at most {MAX_FRAME_CHARS >> 20} Mi characters."
-        )
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise frames.BadRequest("BadRequest", f"Not JSON: {error}") from error
-    if not isinstance(data, dict):
-        raise frames.BadRequest("BadRequest", "Expected a JSON object.")
-    return data
+    return frames.json_object(text, MAX_FRAME_CHARS)
 
 
 def call_id(request: dict[str, Any]) -> str:

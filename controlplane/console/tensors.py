@@ -1,7 +1,6 @@
 """Tensors between a browser's JSON and raw bytes: strict on the way in, bounded on the way out."""
 
 import base64
-import binascii
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,8 +26,10 @@ NUMPY_TYPES: dict[str, type[Any]] = {
     "FP32": np.float32,
     "FP64": np.float64,
 }
+DATATYPES = frozenset({*NUMPY_TYPES, "BF16", "BYTES"})
 BF16_BYTES = 2
 MAX_ELEMENTS = 16 << 20
+MAX_AXES = 64  # as numpy
 MAX_VALUES_SHOWN = 10_000
 MAX_RAW_BYTES = 8 << 20  # of one output, as raw bytes to the browser
 LARGEST_EXACT = 2**53  # beyond it a browser's numbers lose digits
@@ -52,13 +53,11 @@ def read_input(data: Any, raw: bytes | None = None) -> Tensor:
     if not isinstance(data, dict) or not isinstance(data.get("name"), str):
         raise TensorError('Every input needs a "name".')
     name, datatype, shape = data["name"], data.get("datatype"), data.get("shape")
-    if datatype not in NUMPY_TYPES and datatype not in ("BF16", "BYTES"):
-        raise TensorError(f"{name}: unknown datatype {datatype!r}.")
+    if not isinstance(datatype, str) or datatype not in DATATYPES:
+        raise TensorError(f"{name}: unknown datatype {datatype!r:.80}.")
     if not isinstance(shape, list) or not all(type(axis) is int and axis >= 0 for axis in shape):
-        raise TensorError(f"{name}: shape must be a list of whole numbers, got {shape!r}.")
-    count = math.prod(shape)
-    if count > MAX_ELEMENTS:
-        raise TensorError(f"{name}: {count} values; the console takes at most {MAX_ELEMENTS}.")
+        raise TensorError(f"{name}: shape must be a list of whole numbers, got {shape!r:.80}.")
+    count = _count(name, shape)
     values = data.get("data")
     if raw is not None:
         raw = _whole_bytes(name, datatype, count, raw)
@@ -69,6 +68,19 @@ def read_input(data: Any, raw: bytes | None = None) -> Tensor:
     else:
         raise TensorError(f'{name}: data must be a flat list, or {{"b64": "..."}}.')
     return Tensor(name, datatype, tuple(shape), raw)
+
+
+def _count(name: str, shape: list[int]) -> int:
+    """Values of a tensor of this shape, cheap for any list of numbers. Raises TensorError."""
+    if len(shape) > MAX_AXES:
+        raise TensorError(f"{name}: shape has {len(shape)} axes, expected at most {MAX_AXES} axes.")
+    for axis, size in enumerate(shape, 1):
+        if size > MAX_ELEMENTS:
+            raise TensorError(f"{name}: axis {axis} is over {MAX_ELEMENTS}, the console's limit.")
+    count = math.prod(shape)
+    if count > MAX_ELEMENTS:
+        raise TensorError(f"{name}: {count} values; the console takes at most {MAX_ELEMENTS}.")
+    return count
 
 
 def check_against(
@@ -136,7 +148,7 @@ def shape_text(shape: Sequence[int]) -> str:
 def _decode_base64(name: str, data: dict[str, Any]) -> bytes:
     try:
         return base64.b64decode(data["b64"], validate=True)
-    except (KeyError, TypeError, binascii.Error) as error:
+    except (KeyError, TypeError, ValueError) as error:  # binascii's among them
         raise TensorError(f'{name}: data must be {{"b64": "<base64>"}}: {error}') from error
 
 

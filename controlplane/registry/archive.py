@@ -11,6 +11,7 @@ import lzma
 import os
 import re
 import stat
+import struct
 import sys
 import tarfile
 import unicodedata
@@ -28,6 +29,8 @@ MAX_NAME_BYTES = 255
 RATIO_FLOOR_BYTES = 8 * 2**20
 PIECE_BYTES = 2**20
 DAMAGED = (zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, ValueError)
+# What the standard library's readers raise besides, over headers that are cut or do not add up.
+READERS = (TypeError, IndexError, KeyError, OverflowError, struct.error, OSError)
 ENCODED_SEPARATOR = re.compile(r"%(2e|2f|5c)", re.IGNORECASE)
 
 
@@ -117,6 +120,17 @@ def unpack(archive: Path, target: Path, limits: Limits) -> Unpacked:
 
 
 def _entries(archive: Path) -> Iterator[tuple[Entry, IO[bytes] | None]]:
+    """What the archive says that it holds. Raises one of DAMAGED for whatever cannot be read."""
+    try:
+        yield from _members(archive)
+    except READERS as error:
+        # why some: an archive that points before its beginning has the system refuse the seek
+        if isinstance(error, OSError) and error.errno != errno.EINVAL:
+            raise
+        raise tarfile.ReadError(f"a header cannot be read: {error}") from error
+
+
+def _members(archive: Path) -> Iterator[tuple[Entry, IO[bytes] | None]]:
     with archive.open("rb") as file:
         is_zip = file.read(2) == b"PK"  # why not is_zipfile(): it also finds a zip inside a tar
     if is_zip:
@@ -124,7 +138,7 @@ def _entries(archive: Path) -> Iterator[tuple[Entry, IO[bytes] | None]]:
             for info in container.infolist():
                 # why orig_filename: the module itself cuts names at NUL and hides what was there.
                 kind = stat.S_IFMT(info.external_attr >> 16)
-                is_folder = info.is_dir()
+                is_folder = info.orig_filename.endswith("/")
                 is_file = not is_folder and kind in {0, stat.S_IFREG}
                 entry = Entry(info.orig_filename, is_folder, is_file)
                 if not is_file:

@@ -14,6 +14,10 @@ _WATCHED = [
     "worker_runtime.repository",
     "worker_runtime.core",
     "google.protobuf.json_format",
+    "controlplane.console",
+    "controlplane.registry.archive",
+    "tarfile",
+    "zipfile",
 ]
 MAY_GROW = {"objects": 500, "descriptors": 0, "threads": 0, "KiB of memory": 24 * 1024}
 

@@ -1,7 +1,11 @@
 # ruff: noqa: E501 # words of other languages
 """What the fuzzers start from: the cases of the conformance tests, and words of each language."""
 
+import gzip
+import io
 import json
+import tarfile
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -232,6 +236,37 @@ def config_json() -> Iterator[bytes]:
     yield b'{"ensemble_scheduling":{"step":[{"model_name":"x","model_version":-1,"input_map":{"a":"b"}}]}}'
 
 
+def archive() -> Iterator[bytes]:
+    names = ("net/1/model.onnx", "net/config.pbtxt", "../evil", "/abs", "a\\b", "a%2e", "x" * 300)
+    for name in names:
+        zipped, tarred = io.BytesIO(), io.BytesIO()
+        with zipfile.ZipFile(zipped, "w") as container:
+            container.writestr(name, b"0123456789")
+        with tarfile.open(fileobj=tarred, mode="w") as stream:
+            stream.addfile(tarfile.TarInfo(name))
+            for kind in (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.DIRTYPE):
+                member = tarfile.TarInfo(f"{name}.{kind.decode()}")
+                member.type, member.linkname = kind, "../../etc/passwd"
+                stream.addfile(member)
+        yield zipped.getvalue()
+        yield tarred.getvalue()
+        yield gzip.compress(tarred.getvalue(), mtime=0)
+
+
+def socket_frames() -> Iterator[bytes]:
+    yield b'{"op":"sub","topic":"endpoint:digits","range":60,"after_seq":7}'
+    yield b'{"op":"rate","hz":0.5}'
+    one = {"name": "x", "datatype": "FP32", "shape": [1, 2], "data": [1, "NaN"]}
+    two = {"name": "y", "datatype": "BYTES", "shape": [1], "data": {"b64": "AAAAAA=="}}
+    three = {"name": "z", "datatype": "INT64", "shape": [1], "data": {"frames": 1}}
+    parameters = {"sequence_id": "7", "priority": 1}
+    yield json.dumps(
+        {"op": "infer", "id": "1", "inputs": [one, two, three], "outputs": ["o"],
+         "parameters": parameters}
+    ).encode()  # fmt: skip
+    yield b"[" * 2000
+
+
 SEEDS = {
     "http": http,
     "http_bodies": http_bodies,
@@ -242,6 +277,8 @@ SEEDS = {
     "http2_frames": http2_frames,
     "config_text": config_text,
     "config_json": config_json,
+    "archive": archive,
+    "socket_frames": socket_frames,
 }
 _HTTP = [
     "HTTP/1.1", "HTTP/1.0", "POST ", "GET ", "\r\n\r\n", "Content-Length: ", "Connection: close",
@@ -267,6 +304,7 @@ WORDS = {
     "json_text": _JSON,
     "config_text": _CONFIG,
     "config_json": _CONFIG + _JSON[-12:],
+    "socket_frames": [*_JSON, '"op"', '"topic"', '"range"', '"hz"', '"frames"', '"b64"'],
 }
 
 

@@ -3,15 +3,21 @@
 import gzip
 import random
 import re
+import tempfile
 import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import hpack
 from google.protobuf.message import DecodeError, Message
 from tritonclient.grpc import service_pb2 as pb
 
+from controlplane.console import frames, reading
+from controlplane.console.tensors import TensorError
+from controlplane.registry import archive as archives
 from tests.fuzz.served import INPUT_LIMIT, Finding, Served, Transport, is_json
 from worker_runtime.errors import ConfigInvalid
 from worker_runtime.protocols.grpc.native import connection as http2
@@ -344,6 +350,52 @@ def _same(one: Message, other: Message) -> None:
         raise Finding(f"not the same after a round trip:\n{one}\n--\n{other}")
 
 
+# --- the control plane -----------------------------------------------------------------------
+
+_SMALL = archives.Limits(max_bytes=1 << 20, max_entries=100, max_ratio=200)
+
+
+def archive(data: bytes) -> None:
+    """An archive is unpacked below its folder within its limits, or refused in words."""
+    with tempfile.TemporaryDirectory() as folder:
+        packed, target = Path(folder) / "packed", Path(folder) / "target"
+        packed.write_bytes(data)
+        target.mkdir()
+        try:
+            said = archives.unpack(packed, target, _SMALL)
+        except archives.Refused as refused:
+            if not refused.answer["message"]:
+                raise Finding("a refusal without words") from refused
+            said = None
+        if sorted(item.name for item in Path(folder).iterdir()) != ["packed", "target"]:
+            raise Finding("written outside")
+        there = list(target.rglob("*"))
+        if any(item.is_symlink() or not (item.is_dir() or item.is_file()) for item in there):
+            raise Finding("a link or a special file")
+        sizes = [item.stat().st_size for item in there if item.is_file()]
+        if sum(sizes) > _SMALL.max_bytes or len(there) > _SMALL.max_entries * archives.MAX_DEPTH:
+            raise Finding("more than the limits")
+        if said is not None and (said.files, said.bytes) != (len(sizes), sum(sizes)):
+            raise Finding(f"{said} is not what was written: {sizes}")
+
+
+def socket_frames(data: bytes) -> None:
+    """What a browser sends over the sockets is understood or refused; both quickly."""
+    text = data.decode("utf-8", "replace")
+    with suppress(frames.BadRequest):
+        frames.parse(text)
+    try:
+        request = reading.parse(text)
+        arriving = reading.Arriving.of(request)
+        for _ in range(min(arriving.missing, 4)):
+            arriving.add(b"\0" * 8)
+        reading.names(request)
+        reading.parameters(request)
+        arriving.inputs()
+    except (frames.BadRequest, TensorError) as refused:
+        frames.error("BadRequest", str(refused))
+
+
 TARGETS: dict[str, Callable[[bytes], None]] = {
     "http": http,
     "http_bodies": http_bodies,
@@ -354,4 +406,6 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
     "http2_frames": http2_frames,
     "config_text": config_text,
     "config_json": config_json,
+    "archive": archive,
+    "socket_frames": socket_frames,
 }

@@ -45,6 +45,9 @@ def test_requests_are_read_and_bounded() -> None:
         '{"op":"sub","topic":"endpoint:a","range":NaN}',
         '{"op":"sub","topic":"events","after_seq":1.5}',
         '{"op":"sub","topic":"events","after_seq":true}',
+        "[" * 4000,
+        '{"op":"rate","hz":' + "9" * 400 + "}",
+        '{"op":"sub","topic":"events","range":-' + "9" * 400 + "}",
     ],
 )
 def test_what_cannot_be_understood_is_refused(text: str) -> None:

@@ -107,8 +107,13 @@ def test_a_value_that_does_not_fit_is_named(datatype: str, data: list[Any], word
         ({"name": "x", "datatype": "FP32", "shape": [-1], "data": []}, "shape must be"),
         ({"name": "x", "datatype": "FP32", "shape": [True], "data": [1]}, "shape must be"),
         ({"name": "x", "datatype": "FP32", "shape": [10**6, 10**6], "data": []}, "at most"),
+        # why: the product of many axes is a number whose making stops the whole process
+        ({"name": "x", "datatype": "FP32", "shape": [9] * 65, "data": []}, "at most 64 axes"),
+        ({"name": "x", "datatype": "FP32", "shape": [10**4000, 10**4000], "data": []}, "axis 1"),
         ({"name": "x", "datatype": "FP32", "shape": [1], "data": "1"}, "flat list"),
         ({"name": "x", "datatype": "FP32", "shape": [1], "data": {"b64": "???"}}, "base64"),
+        ({"name": "x", "datatype": "FP32", "shape": [1], "data": {"b64": "ä"}}, "base64"),
+        ({"name": "x", "datatype": [], "shape": [1], "data": [1]}, "unknown datatype"),
         ({"name": "x", "datatype": "FP32", "shape": [1], "data": {"b64": "AAA="}}, "2 bytes sent"),
     ],
 )

@@ -175,6 +175,29 @@ def test_too_many_entries_are_refused(tmp_path: Path, target: Path) -> None:
     assert refusal(archive, target)["code"] == "ArchiveBomb"
 
 
+def test_a_member_without_a_name_is_passed_over(tmp_path: Path, target: Path) -> None:
+    path = a_zip(tmp_path / "a.zip", {"": b"x", "m": b"y"})
+    assert unpack(path, target, LIMITS).files == 1
+
+
+def test_a_header_that_is_cut_is_called_damaged(tmp_path: Path, target: Path) -> None:
+    path = tmp_path / "a.tgz"
+    path.write_bytes(bytes([0x1F, 0x8B, 8, 4, 0, 0, 0, 0, 0, 3]))  # promises an extra field
+    assert refusal(path, target)["code"] == "ArchiveDamaged"
+
+
+def test_an_archive_that_points_before_its_beginning_is_called_damaged(
+    tmp_path: Path, target: Path
+) -> None:
+    path = a_zip(tmp_path / "a.zip", {"m/1/model.onnx": b"x"})
+    data = bytearray(path.read_bytes())
+    place = slice(len(data) - 6, len(data) - 2)  # where the directory begins, as the end tells it
+    told = int.from_bytes(data[place], "little")
+    data[place] = (told + 5).to_bytes(4, "little")
+    path.write_bytes(data)
+    assert refusal(path, target)["code"] == "ArchiveDamaged"
+
+
 @pytest.mark.parametrize("suffix", [".zip", ".tgz"])
 def test_a_truncated_archive_is_called_damaged(tmp_path: Path, target: Path, suffix: str) -> None:
     noise = bytes(i * 7 % 256 for i in range(100_000))
