@@ -15,6 +15,7 @@ from controlplane.registry.serializers.inspection import (
 from controlplane.registry.types import CHUNK_BYTES, EMPTY_SHA256, LIMIT_FILES, STEP_TITLES
 
 Fields = serializers.Serializer[Any]
+MOST_WRONG = 10  # files of a list that are complained of at once
 SHA256 = r"^[0-9a-f]{64}$"
 
 
@@ -67,11 +68,30 @@ class AnnouncedFileSerializer(Fields):
     sha256 = serializers.RegexField(SHA256, default=EMPTY_SHA256)
 
 
+class AnnouncedFilesField(serializers.ListField):
+    """Counted before it is read, and read until some are wrong: both cost a second for all."""
+
+    def run_child_validation(self, data: list[Any]) -> list[Any]:
+        if len(data) > LIMIT_FILES:
+            self.fail("max_length", max_length=LIMIT_FILES)
+        files, errors = [], {}
+        for index, item in enumerate(data):
+            try:
+                files.append(self.child.run_validation(item))
+            except serializers.ValidationError as error:
+                errors[index] = error.detail
+                if len(errors) == MOST_WRONG:
+                    break
+        if errors:
+            raise serializers.ValidationError(errors)
+        return files
+
+
 class UploadInputSerializer(Fields):
     filename = serializers.CharField(max_length=255)
     size = serializers.IntegerField(min_value=1, required=False)
     sha256 = serializers.RegexField(SHA256, required=False, default="")
-    files = serializers.ListField(
+    files = AnnouncedFilesField(
         child=AnnouncedFileSerializer(), required=False, min_length=1, max_length=LIMIT_FILES
     )
 

@@ -9,6 +9,7 @@ from rest_framework.test import APIClient
 
 from controlplane.registry import storage
 from controlplane.registry.models import Blob, Upload
+from controlplane.registry.serializers.uploads import AnnouncedFileSerializer
 from controlplane.registry.services import ingest
 from controlplane.registry.stores import blob_store
 
@@ -170,6 +171,25 @@ def test_lists_that_are_refused(api: APIClient, files: list[dict[str, Any]], sai
     assert answer.status_code == 400, answer.content
     assert said in answer.content.decode()
     assert not Upload.objects.exists()
+
+
+def test_a_list_that_is_too_long_is_counted_and_not_read(
+    api: APIClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A hundred thousand wrong files took the web process seconds to complain of one by one."""
+    asked: list[Any] = []
+    monkeypatch.setattr(
+        AnnouncedFileSerializer, "run_validation", lambda _, item: asked.append(item)
+    )
+    answer = announce(api, [{}] * 20_001)
+    assert (answer.status_code, asked) == (400, [])
+    assert answer.json()["detail"] == "files: a list of 20001, expected a list of 1 to 20000."
+
+
+def test_of_many_wrong_files_the_first_ten_are_told(api: APIClient) -> None:
+    wrong = announce(api, [{"path": "a", "size": -1}] * 500).json()["errors"]["files"]
+    assert list(wrong) == [str(index) for index in range(10)]
+    assert wrong["0"]["size"] == ["files.0.size: -1, expected a whole number 0 or more."]
 
 
 def test_a_list_and_a_size_do_not_go_together(api: APIClient) -> None:
