@@ -25,7 +25,7 @@ SIDE_BY_SIDE := -j 2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=targe
 .PHONY: help up install studio test check lint types layers migrations frontend-check test-unit \
 	ui-budgets test-integration test-load chaos test-chaos fuzz api-fuzz test-postgres e2e screenshots \
 	examples bench compatibility \
-	openapi cli-docs state-docs notebooks azure-oracle seeds fmt clean
+	openapi cli-docs state-docs notebooks azure-oracle seeds lock fmt clean
 
 help: ## list the commands
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -134,6 +134,9 @@ openapi: $(STAMPS)/dev install ## regenerate docs/openapi.json and the studio's 
 	@$(TEST_ENV) $(BIN)/python manage.py spectacular --format openapi-json --file docs/openapi.json --validate
 	@deploy/build-studio --api
 
+lock: $(STAMPS)/dev ## regenerate the lock files from requirements*.txt
+	@$(BIN)/python deploy/lock.py
+
 fmt: $(STAMPS)/dev ## format the code
 	@$(BIN)/ruff check --fix-only --quiet . || true
 	@$(BIN)/ruff format .
@@ -146,7 +149,7 @@ state-docs: $(STAMPS)/dev install ## regenerate the tables in docs/states.md
 
 azure-oracle: ## ask the real azure-ai-ml anew: tests/support/azure_yaml, and its names
 	@$(PYTHON) -m venv .venv-azure
-	@.venv-azure/bin/pip install --disable-pip-version-check --quiet -r requirements-azure.txt
+	@deploy/install-packages .venv-azure/bin/python requirements-azure.lock
 	@.venv-azure/bin/python tests/support/azure_yaml/oracle.py > tests/support/azure_yaml/answers.json
 	@.venv-azure/bin/python tests/support/azure_yaml/surface.py > tests/support/azure_yaml/surface.json
 
@@ -167,17 +170,18 @@ $(BIN)/python:
 		echo "python3 could not make a virtual environment; on Debian: apt-get install python3-venv" >&2; exit 1; }
 
 # why order-only: pip rewrites links below .venv/bin, which must not make the stamps look old.
-$(STAMPS)/requirements: requirements.txt | $(BIN)/python
+$(STAMPS)/requirements: requirements.lock requirements-cpu.lock requirements-cuda.lock | $(BIN)/python
 	@echo "== Python packages (the first time this takes some minutes)"
-	@$(BIN)/python -m pip install --disable-pip-version-check -r requirements.txt
+	@deploy/install-packages $(BIN)/python requirements.lock
 	@mkdir -p $(STAMPS) && touch $@
 
 $(STAMPS)/package: pyproject.toml $(STAMPS)/requirements
 	@echo "== shoal itself"
-	@$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps -e .
+	@# why no isolation: what builds it comes from the lock, too
+	@$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
-$(STAMPS)/dev: requirements-dev.txt requirements.txt $(STAMPS)/requirements
+$(STAMPS)/dev: requirements-dev.lock $(STAMPS)/requirements
 	@echo "== development packages"
-	@$(BIN)/python -m pip install --disable-pip-version-check --quiet -r requirements-dev.txt
+	@deploy/install-packages $(BIN)/python requirements-dev.lock
 	@touch $@

@@ -21,7 +21,7 @@ REQUIRED_ACCURACY = 0.95
 
 def main() -> int:
     arguments = options(__doc__, name="digits").parse_args()
-    use_a_python_that_has(NEEDED, "requirements.txt")
+    use_a_python_that_has(NEEDED, "requirements.lock")
     import calls  # noqa: PLC0415  # why: only now are the packages known to be there
     import network  # noqa: PLC0415
     from shared.calls import PROTOCOLS, Target  # noqa: PLC0415

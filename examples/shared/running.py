@@ -13,9 +13,7 @@ from typing import Any
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 
-def use_a_python_that_has(
-    needed: Iterable[str], requirements: str = "requirements-dev.txt"
-) -> None:
+def use_a_python_that_has(needed: Iterable[str], lock: str = "requirements-dev.lock") -> None:
     """Continues in the repository's virtual environment where this Python lacks a package."""
     missing = [name for name in needed if importlib.util.find_spec(name) is None]
     if not missing:
@@ -26,8 +24,8 @@ def use_a_python_that_has(
         os.execv(ours, [str(ours), str(Path(sys.argv[0]).resolve()), *sys.argv[1:]])
     raise SystemExit(
         f"This Python lacks {', '.join(missing)}. Set up .venv with `make up` once, then:\n"
-        f"  {ours if ours.exists() else sys.executable} -m pip install "
-        f"-r {REPOSITORY / requirements}"
+        f"  {REPOSITORY}/deploy/install-packages {ours if ours.exists() else sys.executable} "
+        f"{lock}"
     )
 
 

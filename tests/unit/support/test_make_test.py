@@ -28,8 +28,9 @@ pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="make is no
 def folder(tmp_path: Path) -> Path:
     """The Makefile where everything is installed, and every program a stand-in."""
     shutil.copy(MAKEFILE, tmp_path)
-    for name in ("requirements.txt", "requirements-dev.txt", "pyproject.toml"):
-        (tmp_path / name).touch()
+    for name in ("", "-cpu", "-cuda", "-dev"):
+        (tmp_path / f"requirements{name}.lock").touch()
+    (tmp_path / "pyproject.toml").touch()
     for name in ("python", "ruff", "mypy", "lint-imports"):
         program(tmp_path / ".venv" / "bin" / name)
     program(tmp_path / "deploy" / "build-studio")
