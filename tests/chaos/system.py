@@ -20,6 +20,7 @@ from tests.chaos.load import Load
 from tests.chaos.proxy import Cable
 from tests.chaos.studio import Studio, until
 from tests.e2e.product import ROOT, Product
+from tests.support.leash import clean_environment
 
 STOP_S = 30.0
 FAST = {"SHOAL_NODE_LOST_AFTER_S": "30"}  # two minutes for people, less for tests
@@ -129,18 +130,13 @@ class System:
         address = urlsplit(self.product.url)
         control = Cable((str(address.hostname), int(address.port or 80)))
         broker = Cable(("127.0.0.1", self.redis_port))
-        inherited = {
-            key: value
-            for key, value in os.environ.items()
-            if not key.startswith(("SHOAL_", "DJANGO_"))
-        }
         node = Node(
             name,
             home or self.folder / name,
             control,
             broker,
             {
-                **inherited,
+                **clean_environment(),
                 "SHOAL_HOME": str(home or self.folder / name),
                 "SHOAL_CONTROL_URL": f"http://127.0.0.1:{control.port}",
                 "SHOAL_REDIS_URL": f"redis://:{self._redis_password}@127.0.0.1:{broker.port}/0",

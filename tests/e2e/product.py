@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.support.leash import clean_environment
+
 ROOT = Path(__file__).parents[2]
 START_S = 180.0
 STOP_S = 60.0
@@ -36,11 +38,7 @@ class Product:
             ("SHOAL_STUDIO_PORT", "SHOAL_GATEWAY_TLS_PORT", "SHOAL_GATEWAY_PORT"), "0"
         )
         # The tests' own settings (pytest-django sets them) are not the product's.
-        inherited = {
-            name: value
-            for name, value in os.environ.items()
-            if not name.startswith(("SHOAL_", "DJANGO_"))
-        }
+        inherited = clean_environment()
         self.process = subprocess.Popen(
             [sys.executable, "-m", "shoal.local"],
             cwd=ROOT,

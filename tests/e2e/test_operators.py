@@ -1,6 +1,5 @@
 """The operator's jobs in the browser: nodes that come and go, people and their roles, no mouse."""
 
-import os
 import re
 import shlex
 import subprocess
@@ -16,6 +15,7 @@ from tests.e2e.browser import WatchedPage
 from tests.e2e.keyboard import press
 from tests.e2e.product import STOP_S, Product
 from tests.e2e.served import call, client_of
+from tests.support.leash import clean_environment
 
 JOIN_MS = 90_000
 DRAIN_MS = 120_000
@@ -38,10 +38,9 @@ def agent(command: str, home: Path) -> Iterator[None]:
     given = dict(word.split("=", 1) for word in words if re.match(r"[A-Z_]+=", word))
     program = [word for word in words if word.split("=", 1)[0] not in given]
     assert program[0] == "python"
-    clean = {name: text for name, text in os.environ.items() if not name.startswith("SHOAL_")}
     process = subprocess.Popen(
         [sys.executable, *program[1:]],
-        env={**clean, **given, "SHOAL_HOME": str(home), "SHOAL_NODE_NAME": SECOND},
+        env={**clean_environment(), **given, "SHOAL_HOME": str(home), "SHOAL_NODE_NAME": SECOND},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=(home / "agent.log").open("wb"),

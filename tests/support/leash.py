@@ -15,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 
 MARK = "PYTEST_LEASH"
+PASSED_ON = "SHOAL_NODE_PASS_VARIABLES"
 SUPERVISORS = Path(__file__).parents[2] / "shoal" / "local" / "leash.py"
 LOOK_EVERY_S = 1.0
 KILL_FOR_S = 10.0
@@ -40,7 +41,15 @@ def hold() -> "subprocess.Popen[bytes] | None":
         start_new_session=True,
     )
     os.environ[MARK] = mark
+    # why: replicas get what is listed, and these are to end with the run, too
+    os.environ[PASSED_ON] = MARK
     return keeper
+
+
+def clean_environment() -> dict[str, str]:
+    """This run's environment without the settings of an installation around it, on the leash."""
+    ours = ("SHOAL_", "DJANGO_")
+    return {k: v for k, v in os.environ.items() if k == PASSED_ON or not k.startswith(ours)}
 
 
 def leashed(*argv: str) -> list[str]:

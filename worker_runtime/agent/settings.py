@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from worker_runtime.agent import inherited
 from worker_runtime.agent.bandwidth import parse_rate
 from worker_runtime.agent.strain import LIMIT, WINDOW_S, StrainRule
 
@@ -66,8 +67,7 @@ def load() -> AgentSettings:
             limit=_whole("SHOAL_GPU_OOM_LIMIT", LIMIT),
             window_s=_whole("SHOAL_GPU_OOM_WINDOW_S", int(WINDOW_S), least=1),
         ),
-        # why: a model's code has no business with our secrets.
-        inherited={k: v for k, v in os.environ.items() if not k.startswith(("SHOAL_", "DJANGO_"))},
+        inherited=inherited.passed_on(os.environ, _names(inherited.SETTING)),
     )
 
 
@@ -103,6 +103,13 @@ def _whole(name: str, default: int, *, least: int = 0) -> int:
     if not text.isdecimal() or int(text) < least:
         raise SettingsError(f"{name}={text!r}: expected a whole number, at least {least}")
     return int(text)
+
+
+def _names(setting: str) -> tuple[str, ...]:
+    try:
+        return inherited.names(os.environ.get(setting, ""))
+    except ValueError as error:
+        raise SettingsError(f"{setting}: {error}") from error
 
 
 def _bytes(name: str) -> int:

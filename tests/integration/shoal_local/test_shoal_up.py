@@ -1,7 +1,6 @@
 """`shoal up` as a person meets it: it comes up, heals, refuses a second owner, leaves nothing."""
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -13,6 +12,8 @@ from pathlib import Path
 import httpx
 import psutil
 import pytest
+
+from tests.support.leash import clean_environment
 
 DEADLINE_S = 120
 PORTS = ("SHOAL_STUDIO_PORT", "SHOAL_GATEWAY_TLS_PORT", "SHOAL_GATEWAY_PORT")
@@ -29,7 +30,7 @@ class Installation:
     def __init__(self, home: Path) -> None:
         self.home = home
         self.environment = {
-            **{name: value for name, value in os.environ.items() if not name.startswith("SHOAL_")},
+            **clean_environment(),
             **dict.fromkeys(PORTS, "0"),
             "SHOAL_HOME": str(home),
         }

@@ -21,6 +21,7 @@ from celery import Celery
 from onnx import TensorProto, helper
 
 from shoal.local import ports
+from tests.support import leash
 from tests.support.control_door import TOKEN, ControlDoor
 from tests.support.leash import leashed
 from wire.messages import DesiredReplica, ObservedReplica
@@ -385,6 +386,68 @@ def test_a_replica_that_still_loads_is_stopped_at_once(node: Node, door: Control
     assert "stopped" in notes
     assert not [note for note in notes if "killed" in note]
     assert not [pid for pid in stubs if Path(f"/proc/{pid}").exists()]
+    node.end(signal.SIGINT)
+
+
+LOADED = """
+class TritonPythonModel:
+    def initialize(self, args):
+        print("loaded", flush=True)
+"""
+
+
+def test_replicas_and_their_models_get_only_listed_variables(
+    tmp_path: Path, door: ControlDoor
+) -> None:
+    secrets = {
+        "CANARY": "in-the-mine",
+        "AWS_ACCESS_KEY_ID": "AKIACANARY",
+        "AWS_SECRET_ACCESS_KEY": "canary",
+        "AWS_SESSION_TOKEN": "canary",
+        "NVIDIA_API_KEY": "canary",
+        "HF_TOKEN": "canary",
+        "SSH_AUTH_SOCK": "/canary",
+        "CREDENTIALS_DIRECTORY": "/canary",
+        "PYTHON_KEYRING_BACKEND": "canary",
+        "OTEL_EXPORTER_OTLP_HEADERS": "authorization=canary",
+        "PIP_INDEX_URL": "https://name:canary@packages.example/simple",
+        "https_proxy": "http://name:canary@proxy.example:3128",
+    }
+    passed = {"LC_TIME": "C.UTF-8", "OMP_NUM_THREADS": "1", "FOR_MODELS": "1"}
+    more = {**secrets, **passed, "SHOAL_NODE_PASS_VARIABLES": f"FOR_MODELS, {leash.MARK}"}
+    node = Node(tmp_path, door, door.broker_url, **more)
+    config = """
+    name: "double" backend: "python"
+    input { name: "x" data_type: TYPE_FP32 dims: [2] }
+    output { name: "y" data_type: TYPE_FP32 dims: [2] }
+    """
+    door.desire(
+        dataclasses.replace(
+            replica(door),
+            files=(door.file("double/1/model.py", LOADED.encode()),),
+            inline_files={"double/config.pbtxt": config},
+            environment={"OF_THE_DEPLOYMENT": "1"},
+        )
+    )
+    node.start()
+    seen = node.ready("r1")
+    tasks = Path(f"/proc/{seen.pid}/task").glob("*/children")
+    stubs = [int(pid) for path in tasks for pid in path.read_text().split()]
+    assert stubs
+    for pid in (seen.pid, *stubs):
+        found = dict(
+            item.partition("=")[::2]
+            for item in Path(f"/proc/{pid}/environ").read_text().split("\0")
+        )
+        assert not found.keys() & secrets.keys()
+        assert "canary" not in str(found)
+        assert not [name for name in found if name.startswith(("SHOAL_", "DJANGO_"))]
+        assert {name: found.get(name) for name in passed} == passed
+        assert found["OF_THE_DEPLOYMENT"] == "1"
+        assert found["PATH"]
+    log = (tmp_path / "agent.log").read_text()
+    assert "PIP_INDEX_URL seems to hold a password" in log
+    assert "canary" not in log
     node.end(signal.SIGINT)
 
 

@@ -68,3 +68,59 @@ def test_a_bad_value_is_named_with_what_is_expected(
 def test_shared_memory_is_measured_where_there_is_any(tmp_path: Path) -> None:
     assert machine.shm_bytes(tmp_path / "none") is None
     assert (machine.shm_bytes(tmp_path) or 0) > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "passes"),
+    [
+        ("PATH", "/usr/bin", True),
+        ("CUDA_VISIBLE_DEVICES", "0", True),
+        ("NVIDIA_VISIBLE_DEVICES", "all", True),
+        ("HTTPS_PROXY", "http://proxy.example:3128", True),
+        ("PIP_EXTRA_INDEX_URL", "https://a.example/simple https://b.example/simple", True),
+        ("HTTPS_PROXY", "name:password@proxy.example:3128", False),
+        ("PIP_EXTRA_INDEX_URL", "https://a.example/simple https://t0ken@b.example/simple", False),
+        ("NVIDIA_API_KEY", "nvapi-1", False),
+        ("AWS_ROLE_ARN", "arn:1", False),
+        ("path", "/usr/bin", False),
+        ("PATH_TO_KEY", "/key", False),
+        ("XLC_ALL", "C", False),
+        ("PIP_PASSWORD", "1", False),
+        ("KUBERNETES_SERVICE_HOST", "10.0.0.1", False),
+        ("LD_PRELOAD", "/usr/lib/libjemalloc.so.2", False),
+        ("SHOAL_REDIS_URL", "redis://:password@127.0.0.1/0", False),
+    ],
+)
+def test_replicas_get_what_is_listed(
+    environment: pytest.MonkeyPatch, name: str, text: str, passes: bool
+) -> None:
+    environment.setenv(name, text)
+    environment.delenv("SHOAL_NODE_PASS_VARIABLES", raising=False)
+    assert (settings.load().inherited.get(name) == text) is passes
+
+
+def test_replicas_get_more_by_name(environment: pytest.MonkeyPatch) -> None:
+    environment.setenv("LD_PRELOAD", "/usr/lib/libjemalloc.so.2")
+    environment.setenv("HF_TOKEN", "1")
+    environment.setenv("SHOAL_NODE_PASS_VARIABLES", "LD_PRELOAD, HF_HOME")
+    found = settings.load().inherited
+    assert found["LD_PRELOAD"] == "/usr/lib/libjemalloc.so.2"
+    assert "HF_TOKEN" not in found
+    assert "HF_HOME" not in found
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("AWS_*", r"SHOAL_NODE_PASS_VARIABLES: 'AWS_\*' is not the name of a variable"),
+        ("A=1", "'A=1' is not the name"),
+        ("SHOAL_JOIN_TOKEN", "SHOAL_JOIN_TOKEN is a setting of Shoal itself"),
+        ("DJANGO_SETTINGS_MODULE", "is a setting of Shoal itself"),
+    ],
+)
+def test_what_is_no_name_is_not_passed_on(
+    environment: pytest.MonkeyPatch, text: str, expected: str
+) -> None:
+    environment.setenv("SHOAL_NODE_PASS_VARIABLES", text)
+    with pytest.raises(settings.SettingsError, match=expected):
+        settings.load()
