@@ -7,6 +7,8 @@ import secrets
 from collections.abc import Mapping
 from pathlib import Path
 
+from shoal.local import closed
+
 FOLDERS = ("secrets", "tls", "db", "blobs", "uploads", "redis", "logs", "node", "gateway", "beat")
 SECRETS = ("secret_key", "gateway_token", "redis_password")
 
@@ -23,12 +25,13 @@ class Home:
         self._lock: int | None = None
 
     def prepare(self) -> None:
-        """Make what is missing, take the lock. Raises HomeInUse, OSError."""
+        """Make what is missing, take the lock, close all to others. Raises HomeInUse, OSError."""
         self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        closed.refuse_shared(self.path)
         self._take_lock()
         for folder in FOLDERS:
-            mode = 0o700 if folder == "secrets" else 0o755
-            (self.path / folder).mkdir(mode=mode, exist_ok=True)
+            (self.path / folder).mkdir(mode=0o700, exist_ok=True)
+        closed.close(self.path, FOLDERS)
         for name in SECRETS:
             file = self.path / "secrets" / name
             if not file.exists():

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from shoal.local import preflight, programs, settings, sweep
+from shoal.local import closed, preflight, programs, settings, sweep
 from shoal.local.child import StartFailed, describe_exit
 from shoal.local.home import Home, HomeInUse, rotate, tail, write_private
 from shoal.local.preflight import PreflightFailed, WantedPort
@@ -48,6 +48,8 @@ def main(argv: list[str]) -> int:
     except settings.SettingsError as error:
         screen.problem(str(error))
         return 2
+    # why: sockets, databases and logs of all programs below are this user's alone
+    os.umask(closed.OTHERS)
     home = Home(chosen.home)
     # why for the whole run: a program that is started again finds its port free, too
     with contextlib.ExitStack() as held:

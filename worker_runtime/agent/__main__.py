@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 import sys
 
 from worker_runtime.agent import agent, settings
@@ -18,6 +19,7 @@ def main() -> int:
     logging.basicConfig(
         level=logging.INFO, format="%(asctime)s %(levelname)-7s %(name)s: %(message)s"
     )
+    os.umask(0o077)  # journals hold the deployments' secrets, logs what models print
     logging.getLogger("httpx").setLevel(logging.WARNING)
     try:
         asyncio.run(agent.run(settings.load()))

@@ -17,6 +17,9 @@ NO_LINK = {errno.EXDEV, errno.EPERM, errno.EMLINK, errno.ENOTSUP}
 def stage(replica: DesiredReplica, *, blob: Callable[[str], Path], repository: Path) -> None:
     """Make `repository` exactly the replica's files, links to blobs where possible.
 
+    Whoever gets as far as `repository` may read it, whatever the umask: its replica may run as
+    another user. The folders around it are closed to all others.
+
     Raises ReplicaFailed for a path that leaves the repository, OSError.
     """
     building = repository.with_name(f"{repository.name}.building")
@@ -27,7 +30,11 @@ def stage(replica: DesiredReplica, *, blob: Callable[[str], Path], repository: P
             if file.path not in replica.inline_files:
                 _link(blob(file.sha256), _inside(building, file.path))
         for path, text in replica.inline_files.items():
-            _inside(building, path).write_text(text)
+            target = _inside(building, path)
+            target.write_text(text)
+            target.chmod(0o644)
+        for folder, _, _ in os.walk(building):
+            Path(folder).chmod(0o755)
         discard(repository)
         building.rename(repository)
     except BaseException:
@@ -100,4 +107,4 @@ def _link(source: Path, target: Path) -> None:
     except OSError as error:
         if error.errno not in NO_LINK:
             raise
-        shutil.copyfile(source, target)
+        shutil.copy(source, target)  # with its mode

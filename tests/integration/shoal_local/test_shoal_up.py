@@ -123,8 +123,16 @@ def test_it_tells_where_everything_is_and_how_to_enter(installation: Installatio
     assert [node["state"] for node in nodes.json()["items"]] == ["online"]
     assert Path(client["ca_path"]).exists()
     assert client["gateway_url"] in installation.text
-    modes = {path.name: path.stat().st_mode & 0o077 for path in installation.home.glob("secrets/*")}
-    assert set(modes.values()) == {0}, modes
+
+
+def test_nothing_in_its_folder_is_open_to_others(installation: Installation) -> None:
+    assert installation.home.stat().st_mode & 0o777 == 0o700
+    files = [path for path in installation.home.rglob("*") if not path.is_symlink()]
+    found = {path: path.stat().st_mode & 0o777 for path in files if path.exists()}
+    assert {path.name for path in found} >= {"main.db", "main.db-wal", "client.json", "web.log"}
+    # blobs say by their mode that nobody writes them; their folder is closed
+    open_ones = {p: oct(mode) for p, mode in found.items() if mode & 0o077 and mode != 0o444}
+    assert open_ones == {}
 
 
 def test_a_second_one_on_the_same_folder_is_refused(installation: Installation) -> None:

@@ -1,6 +1,8 @@
 """Repositories are laid out whole, from links, and never outside their folder."""
 
 import hashlib
+import os
+import stat
 from pathlib import Path
 
 import pytest
@@ -49,3 +51,23 @@ def test_a_path_that_leaves_the_repository_is_refused(tmp_path: Path, path: str)
         stage(replica(**{path: "x"}), blob=tmp_path.joinpath, repository=repository)
     assert caught.value.problem.code == "UnsafePath"
     assert list((tmp_path / "node").iterdir()) == []
+
+
+def test_whoever_reaches_a_repository_may_read_it(tmp_path: Path) -> None:
+    """The agent's umask closes all else; a replica may run as another user."""
+    model = blob(tmp_path, b"weights")
+    (tmp_path / model.sha256).chmod(0o444)  # as the cache leaves them
+    repository = tmp_path / "repository"
+    before = os.umask(0o077)
+    try:
+        wanted = replica(model, **{"m/config.pbtxt": "max_batch_size: 4"})
+        stage(wanted, blob=tmp_path.joinpath, repository=repository)
+    finally:
+        os.umask(before)
+    modes = {
+        path.relative_to(repository).as_posix(): stat.S_IMODE(path.stat().st_mode)
+        for path in (repository, *repository.rglob("*"))
+    }
+    assert modes == {
+        ".": 0o755, "m": 0o755, "m/1": 0o755, "m/1/model.onnx": 0o444, "m/config.pbtxt": 0o644
+    }  # fmt: skip
