@@ -1,6 +1,13 @@
 """What can go wrong with users and tokens."""
 
-from controlplane.core.errors import Conflict, Invalid, NotFound, RateLimited, Unauthenticated
+from controlplane.core.errors import (
+    Conflict,
+    Invalid,
+    NotFound,
+    RateLimited,
+    Unauthenticated,
+    Unavailable,
+)
 
 
 class BadCredentials(Unauthenticated):
@@ -11,6 +18,13 @@ class BadCredentials(Unauthenticated):
 class TooManyAttempts(RateLimited):
     code = "TooManyAttempts"
     tries = ("Wait as long as the header Retry-After says; further attempts make it longer.",)
+
+
+class SignInBusy(Unavailable):
+    """So many passwords are being checked that another would have to wait for too long."""
+
+    code = "SignInBusy"
+    tries = ("Wait as long as the header Retry-After says; this attempt was not counted.",)
 
 
 class SetupClosed(NotFound):

@@ -45,6 +45,26 @@ class BrowserSession(Stamped):
         return f"{self.user_id} from {self.address}"
 
 
+class SignInLane(models.Model):
+    """How often a name, or a network, was tried in vain. One row is one line of people who wait.
+
+    An empty ``network`` is the name from everywhere it never signed in from; an empty ``name`` is
+    the network whatever name it tries; with both it is a name where it has signed in before.
+    """
+
+    name = models.CharField(max_length=150, blank=True)
+    network = models.CharField(max_length=64, blank=True)
+    failures = models.PositiveIntegerField(default=0)
+    tried_at = models.DateTimeField(db_index=True)
+    opened_at = models.DateTimeField(null=True, blank=True)  # last signed in, with both
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["name", "network"], name="one_lane")]
+
+    def __str__(self) -> str:
+        return f"{self.name or 'any name'} from {self.network or 'anywhere'}"
+
+
 class IdempotentRequest(Stamped):
     """A write with an `Idempotency-Key`, and the answer that it got; status 0: not yet."""
 

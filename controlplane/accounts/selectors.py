@@ -1,6 +1,5 @@
 """Reads of accounts."""
 
-import math
 from datetime import datetime
 
 from django.contrib.sessions.models import Session
@@ -8,12 +7,8 @@ from django.db.models import Count, Max, Q, QuerySet
 from django.utils import timezone
 
 from controlplane.accounts.errors import UserNotFound
-from controlplane.accounts.models import ApiToken, BrowserSession, User
-from controlplane.accounts.types import PER_ADDRESS, PER_USER, BackOff, token_hash
-from controlplane.core.models import Event
-
-FAILED_VERB = "session.failed"
-OPENED_VERB = "session.opened"
+from controlplane.accounts.models import ApiToken, BrowserSession, SignInLane, User
+from controlplane.accounts.types import KNOWN_FOR, token_hash
 
 
 def setup_user() -> User | None:
@@ -69,23 +64,7 @@ def user_of_session(user_id: int, session_key: str | None, now: datetime) -> Use
     return User.objects.filter(pk=user_id, is_active=True).first() if alive else None
 
 
-def login_wait_s(*, username: str, address: str, now: datetime) -> int:
-    """Seconds that this user name from this address, or this address alone, still has to wait.
-
-    Counted in the audit log, so that it holds for all web processes and over restarts.
-    """
-    mine = Event.objects.filter(data__address=address)
-    by_user = mine.filter(subject=f"user/{username}")
-    opened = by_user.filter(verb=OPENED_VERB).order_by("-seq").first()
-    if opened is not None:
-        by_user = by_user.filter(seq__gt=opened.seq)
-    return max(_remaining_s(by_user, PER_USER, now), _remaining_s(mine, PER_ADDRESS, now))
-
-
-def _remaining_s(events: QuerySet[Event], rule: BackOff, now: datetime) -> int:
-    failed = events.filter(verb=FAILED_VERB, at__gte=now - rule.window)
-    times = list(failed.order_by("-seq").values_list("at", flat=True)[:64])
-    if not times:
-        return 0
-    waited_s = (now - times[0]).total_seconds()
-    return max(0, math.ceil(rule.wait_s(len(times)) - waited_s))
+def is_known(*, username: str, network: str, now: datetime) -> bool:
+    """Whether this name signed in from this network before, and not too long ago."""
+    lane = SignInLane.objects.filter(name=username, network=network)
+    return lane.filter(opened_at__gt=now - KNOWN_FOR).exists()

@@ -9,3 +9,4 @@ from controlplane.accounts import idempotency, services
 def prune() -> None:
     idempotency.answers_prune()
     services.sessions_prune()
+    services.lanes_prune()

@@ -12,20 +12,25 @@ django_application = get_asgi_application()
 from channels.auth import AuthMiddlewareStack  # noqa: E402
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from django.conf import settings  # noqa: E402
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware  # noqa: E402
 
 from controlplane.config.guards import Application, BodyLimit, SameOrigin  # noqa: E402
 from controlplane.config.lane import AgentLane  # noqa: E402
 from controlplane.console.routing import websocket_urlpatterns  # noqa: E402
 
-application = ProtocolTypeRouter(
-    {
-        "http": BodyLimit(
-            AgentLane(cast(Application, django_application)),
-            max_bytes=settings.SHOAL_MAX_BODY_BYTES,
-        ),
-        "websocket": SameOrigin(
-            AuthMiddlewareStack(URLRouter(websocket_urlpatterns)),
-            trusted=frozenset(settings.CSRF_TRUSTED_ORIGINS),
-        ),
-    }
+application = ProxyHeadersMiddleware(
+    ProtocolTypeRouter(
+        {
+            "http": BodyLimit(
+                AgentLane(cast(Application, django_application)),
+                max_bytes=settings.SHOAL_MAX_BODY_BYTES,
+            ),
+            "websocket": SameOrigin(
+                AuthMiddlewareStack(URLRouter(websocket_urlpatterns)),
+                trusted=frozenset(settings.CSRF_TRUSTED_ORIGINS),
+            ),
+        }
+    ),
+    # why here: uvicorn's own believes loopback unless told otherwise, and is off by its flag
+    trusted_hosts=list(settings.SHOAL_TRUSTED_PROXIES),
 )

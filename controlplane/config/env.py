@@ -6,6 +6,7 @@ A secret ``NAME`` may instead be given as ``NAME_FILE``, the path of a file that
 import os
 import re
 import ssl
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -46,6 +47,22 @@ def integer(name: str, default: int, *, least: int | None = None) -> int:
     if least is not None and number < least:
         raise ImproperlyConfigured(f"{name}={value!r}: expected {least} or more")
     return number
+
+
+def networks(name: str) -> tuple[str, ...]:
+    """Addresses and networks of ``name``, comma-separated; none when it is unset."""
+    found = []
+    for part in filter(None, map(str.strip, os.environ.get(name, "").split(","))):
+        try:
+            network = ip_network(part)
+        except ValueError as error:
+            raise ImproperlyConfigured(
+                f"{name}={part!r}: expected an IP address or a network as 10.0.0.0/8: {error}"
+            ) from error
+        if network.prefixlen == 0:
+            raise ImproperlyConfigured(f"{name}={part!r}: expected proxies, not every address")
+        found.append(str(network))
+    return tuple(found)
 
 
 CERTIFICATE: Final = re.compile(r"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.S)

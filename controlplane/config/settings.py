@@ -51,6 +51,8 @@ SHOAL_NODE_LOST_AFTER_S = env.integer("SHOAL_NODE_LOST_AFTER_S", 120)
 SHOAL_WAVE_REPLICAS = env.integer("SHOAL_WAVE_REPLICAS", 50, least=0)
 
 ALLOWED_HOSTS = env.text("SHOAL_ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]").split(",")
+# Whose X-Forwarded-For and X-Forwarded-Proto are believed; nobody's unless named.
+SHOAL_TRUSTED_PROXIES = env.networks("SHOAL_TRUSTED_PROXIES")
 CSRF_TRUSTED_ORIGINS = [SHOAL_PUBLIC_URL]
 SESSION_COOKIE_NAME = "shoal_session"
 SESSION_COOKIE_HTTPONLY = True
@@ -102,7 +104,7 @@ TEMPLATES = [{"BACKEND": "django.template.backends.django.DjangoTemplates", "APP
 ROOT_URLCONF = "controlplane.config.urls"
 ASGI_APPLICATION = "controlplane.config.asgi.application"
 AUTH_USER_MODEL = "accounts.User"
-PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
+PASSWORD_HASHERS = ["controlplane.accounts.hashing.BoundedArgon2PasswordHasher"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"}
 ]
@@ -170,7 +172,6 @@ WHITENOISE_ROOT = FRONTEND_DIST if FRONTEND_DIST.is_dir() else None
 WHITENOISE_IMMUTABLE_FILE_TEST = r"^/assets/"
 WHITENOISE_ALLOW_ALL_ORIGINS = False
 DATA_UPLOAD_MAX_MEMORY_SIZE = SHOAL_MAX_BODY_BYTES
-SECURE_HSTS_SECONDS = 3600 * 24 * 30 if SHOAL_PUBLIC_URL.startswith("https://") else 0
 USE_TZ = True
 TIME_ZONE = "UTC"
 USE_I18N = False

@@ -10,7 +10,7 @@ DomainError
 ├── RangeUnsatisfiable  the file ends before the bytes asked for; ``extra["size"]`` is its size
 ├── Unauthenticated  the caller did not prove who they are
 ├── RateLimited      too many attempts; ``extra["retry_after_s"]`` says how long to wait
-└── Unavailable    a neighbour (broker, node, disk) cannot be used now
+└── Unavailable    a neighbour (broker, node, disk) cannot be used now; may say ``retry_after_s``
     └── DiskFull   no room left where the bytes should go; nothing is lost
 """
 

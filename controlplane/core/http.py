@@ -9,6 +9,7 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
 
+from django.conf import settings
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
@@ -22,6 +23,7 @@ logger = logging.getLogger(__name__)
 
 DATABASE_LOST = (OperationalError, InterfaceError)
 DATABASE_RETRY_S = 5
+HSTS_S = 30 * 24 * 3600
 CONTENT_TYPE = "application/problem+json"
 STATUS: dict[type[errors.DomainError], HTTPStatus] = {
     errors.Invalid: HTTPStatus.BAD_REQUEST,
@@ -115,7 +117,7 @@ def domain_problem(error: errors.DomainError, instance: str) -> JsonResponse:
         field=error.field,
         extra=error.extra,
     )
-    if isinstance(error, errors.RateLimited):
+    if isinstance(error, errors.RateLimited) or "retry_after_s" in error.extra:
         response["Retry-After"] = str(error.extra.get("retry_after_s", 1))
     if isinstance(error, errors.RangeUnsatisfiable):
         response["Content-Range"] = f"bytes */{error.extra['size']}"
@@ -247,7 +249,10 @@ class ProblemMiddleware:
 
 
 class SecurityHeadersMiddleware:
-    """Content-Security-Policy and its companions on every answer; nothing of the API is cached."""
+    """Content-Security-Policy and its companions on every answer; nothing of the API is cached.
+
+    It stands outside of the middlewares that set cookies.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -263,6 +268,13 @@ class SecurityHeadersMiddleware:
         )
         if request.path.startswith(("/api/", "/agent/")):
             response.headers.setdefault("Cache-Control", "no-store")
+        # why the setting: a proxy that ends TLS need not say so for browsers to be told
+        if settings.SHOAL_PUBLIC_URL.startswith("https://"):
+            response.headers.setdefault("Strict-Transport-Security", f"max-age={HSTS_S}")
+        # why the request too: behind such a proxy the public URL may have been left as it was
+        if request.is_secure():
+            for cookie in response.cookies.values():
+                cookie["secure"] = True
         return response
 
 

@@ -106,6 +106,7 @@ def control_plane(plan: Plan) -> list[Program]:
             *("-m", "uvicorn", "controlplane.config.asgi:application"),
             *("--host", "127.0.0.1", "--port", str(plan.studio_port)),
             *("--timeout-graceful-shutdown", "3", "--no-access-log", "--no-server-header"),
+            "--no-proxy-headers",  # the application does that: SHOAL_TRUSTED_PROXIES
             ready_when=ready.answers_http(f"http://127.0.0.1:{plan.studio_port}/readyz"),
             note=plan.studio_url,
         ),

@@ -1,5 +1,6 @@
 """Writes of accounts: people, their sessions and their tokens. Each is a row and an event."""
 
+from controlplane.accounts.services.patience import lanes_prune
 from controlplane.accounts.services.sessions import (
     session_begin,
     session_end,
@@ -26,6 +27,7 @@ from controlplane.accounts.services.users import (
 
 __all__ = [
     "administrator_ensure",
+    "lanes_prune",
     "password_change",
     "password_set",
     "session_begin",

@@ -1,6 +1,7 @@
 """Sessions: a password checked with patience, browsers that are signed in, and putting them out."""
 
 from collections.abc import Iterable
+from contextlib import nullcontext
 from datetime import timedelta
 
 from django.contrib.auth import authenticate
@@ -9,9 +10,10 @@ from django.contrib.sessions.models import Session
 from django.db import transaction
 from django.utils import timezone
 
-from controlplane.accounts import selectors
-from controlplane.accounts.errors import BadCredentials, SessionNotFound, TooManyAttempts
+from controlplane.accounts.errors import BadCredentials, SessionNotFound, SignInBusy
+from controlplane.accounts.hashing import STRANGERS
 from controlplane.accounts.models import BrowserSession, User
+from controlplane.accounts.services.patience import attempt_begin, attempt_right, attempt_unheard
 from controlplane.core import events
 from controlplane.core.models import Event
 
@@ -19,20 +21,23 @@ LAST_SEEN_RESOLUTION = timedelta(minutes=1)
 
 
 def session_open(*, username: str, password: str, address: str) -> User:
-    """The user, when the password is right. Raises BadCredentials, TooManyAttempts (back-off)."""
-    wait_s = selectors.login_wait_s(username=username, address=address, now=timezone.now())
-    if wait_s:
-        raise TooManyAttempts(
-            f"Too many wrong passwords. Try again in {wait_s} s.",
-            extra={"retry_after_s": wait_s},
-        )
-    user = authenticate(username=username, password=password)
+    """The user, when the password is right. Raises BadCredentials, TooManyAttempts, SignInBusy.
+
+    Names that nobody has cost the same time, and count alike.
+    """
+    attempt = attempt_begin(username=username, address=address)
+    try:
+        with nullcontext() if attempt.known else STRANGERS.turn():
+            user = authenticate(username=username, password=password)
+    except SignInBusy:
+        attempt_unheard(attempt)
+        raise
     if not isinstance(user, User):
         # why its own transaction: the failure must stay on record although the request fails
         with transaction.atomic():
             events.record(
                 actor=username,
-                verb=selectors.FAILED_VERB,
+                verb="session.failed",
                 subject=f"user/{username}",
                 message=f"Sign-in as {username} failed",
                 severity=Event.Severity.WARNING,
@@ -40,9 +45,10 @@ def session_open(*, username: str, password: str, address: str) -> User:
             )
         raise BadCredentials("The user name or the password is wrong.")
     with transaction.atomic():
+        attempt_right(attempt)
         events.record(
             actor=user.username,
-            verb=selectors.OPENED_VERB,
+            verb="session.opened",
             subject=f"user/{user.username}",
             message=f"{user.username} signed in",
             data={"address": address},

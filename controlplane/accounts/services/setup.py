@@ -3,16 +3,11 @@
 import hmac
 
 from django.db import IntegrityError, transaction
-from django.utils import timezone
 
 from controlplane.accounts import selectors
-from controlplane.accounts.errors import (
-    NameTaken,
-    SetupClosed,
-    SetupTokenWrong,
-    TooManyAttempts,
-)
+from controlplane.accounts.errors import NameTaken, SetupClosed, SetupTokenWrong
 from controlplane.accounts.models import SetupToken, User
+from controlplane.accounts.services.patience import attempt_begin_apart, attempt_unheard
 from controlplane.accounts.services.users import password_checked
 from controlplane.accounts.types import token_hash, token_new
 from controlplane.core import events
@@ -35,8 +30,11 @@ def setup_finish(*, token: str, username: str, password: str, address: str) -> U
     Once only, and not after that administrator signed in with the password that was printed.
     Raises SetupClosed, SetupTokenWrong, TooManyAttempts (back-off), NameTaken, PasswordRefused.
     """
-    _patience(address)
-    _right(token, address)
+    if (waiting := selectors.setup_user()) is None:
+        raise _closed()
+    attempt = attempt_begin_apart(name=NOBODY, address=address)
+    _right(waiting, token, address)
+    attempt_unheard(attempt)
     with transaction.atomic():
         # Two browsers with one link: the second finds no row.
         row = SetupToken.objects.select_for_update().filter(token_hash=token_hash(token)).first()
@@ -62,26 +60,14 @@ def setup_finish(*, token: str, username: str, password: str, address: str) -> U
     return user
 
 
-def _patience(address: str) -> None:
-    wait_s = selectors.login_wait_s(username=NOBODY, address=address, now=timezone.now())
-    if wait_s:
-        raise TooManyAttempts(
-            f"Too many links that do not open. Try again in {wait_s} s.",
-            extra={"retry_after_s": wait_s},
-        )
-
-
-def _right(token: str, address: str) -> None:
-    user = selectors.setup_user()
-    if user is None:
-        raise _closed()
+def _right(user: User, token: str, address: str) -> None:
     if hmac.compare_digest(user.setup_token.token_hash, token_hash(token)):
         return
     # why its own transaction: the failure must stay on record although the request fails
     with transaction.atomic():
         events.record(
             actor="system",
-            verb=selectors.FAILED_VERB,
+            verb="session.failed",
             subject=f"user/{NOBODY}",
             message="A link to the first-run page did not fit",
             severity=Event.Severity.WARNING,

@@ -57,7 +57,9 @@ def test_cookies_keep_from_scripts_and_other_sites() -> None:
     assert settings.SESSION_COOKIE_HTTPONLY
     assert (settings.SESSION_COOKIE_SAMESITE, settings.CSRF_COOKIE_SAMESITE) == ("Lax", "Lax")
     # why not from django.conf: tests hash more quickly
-    assert production.PASSWORD_HASHERS == ["django.contrib.auth.hashers.Argon2PasswordHasher"]
+    assert production.PASSWORD_HASHERS == [
+        "controlplane.accounts.hashing.BoundedArgon2PasswordHasher"
+    ]
 
 
 def test_jobs_are_json_and_never_pickles() -> None:
