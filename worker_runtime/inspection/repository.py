@@ -15,6 +15,7 @@ from worker_runtime.inspection.readers.facts import FileFacts
 from worker_runtime.inspection.readers.trees import opening
 from worker_runtime.inspection.sentences import told
 from worker_runtime.inspection.shapes import facts_json, problem_json, tensor_json
+from worker_runtime.repository.code.verdict import code_beside, code_in_folder
 from worker_runtime.repository.complete import check_graph, complete
 from worker_runtime.repository.labels import read_labels
 from worker_runtime.repository.layout import ModelDirectory, scan
@@ -22,6 +23,7 @@ from worker_runtime.repository.locate import places
 from worker_runtime.repository.normalise import normalise, unsupported_backend
 from worker_runtime.repository.pbtxt import parse, render
 from worker_runtime.repository.validation import placed, validate
+from worker_runtime.types.code import UNKNOWN, CodeReason
 from worker_runtime.types.formats import FORMATS, by_backend
 from worker_runtime.types.machine import Machine
 from worker_runtime.types.signature import signature_of
@@ -37,6 +39,7 @@ SELF_TELLING = frozenset({"onnxruntime", "tensorflow", "openvino"})
 class Looked:
     """One model: how it is shown, what was found, and its configuration as far as it is known."""
 
+    directory: ModelDirectory
     shown: dict[str, Any]
     problems: list[Problem]
     text: str  # as it should be: after every fix
@@ -46,10 +49,14 @@ class Looked:
 
 
 def inspect_repository(path: Path) -> dict[str, Any]:
-    """``{"models": [...], "problems": [...]}``; bad models are reported, never raised."""
+    """``{"models": [...], "problems": [...], "code": [...]}``; bad models are told, never raised.
+
+    ``code`` has the reasons that the files are; each model has those of its configuration.
+    """
+    code = [reason.as_json() for reason in code_in_folder(path)]
     directories = [item for item in scan(path) if item.versions or item.config_path]
     if not directories:
-        return {"models": [], "problems": [problem_json(_nothing_found(path))]}
+        return {"models": [], "problems": [problem_json(_nothing_found(path))], "code": code}
     looked = [inspect_model(directory) for directory in directories]
     configs = {item.shown["name"]: item.config for item in looked if item.config is not None}
     for item in looked:
@@ -57,6 +64,7 @@ def inspect_repository(path: Path) -> dict[str, Any]:
             _compose(item, configs)
     for item in looked:
         item.shown["proposal"] = _proposal(item)
+        item.shown["code"] = [reason.as_json() for reason in _code(item)]
     return {
         "models": [item.shown for item in looked],
         "problems": [
@@ -64,6 +72,7 @@ def inspect_repository(path: Path) -> dict[str, Any]:
             for item in looked
             for problem in item.problems
         ],
+        "code": code,
     }
 
 
@@ -80,6 +89,20 @@ def _compose(item: Looked, configs: dict[str, Any]) -> None:
         configs[item.shown["name"]] = item.config
 
 
+def _code(item: Looked) -> list[CodeReason]:
+    """Of every text that may be used: as uploaded, as proposed, and those beside it by name."""
+    directory, uploaded = item.directory, item.shown["config_text"]
+    found = code_beside(directory, item.text)
+    if item.changed:
+        # why without ``unknown``: it can be used as proposed only.
+        first = code_beside(directory, uploaded)
+        found += [reason for reason in first if reason.kind != UNKNOWN]
+    for path in sorted(directory.path.glob("configs/*.pbtxt")):
+        text, _ = config_read(path.read_bytes())
+        found += code_beside(directory, text, path.relative_to(directory.path).as_posix())
+    return list(dict.fromkeys(found))
+
+
 def _proposal(item: Looked) -> dict[str, Any] | None:
     if not item.changed:
         return None
@@ -89,7 +112,9 @@ def _proposal(item: Looked) -> dict[str, Any] | None:
 def inspect_model(directory: ModelDirectory) -> Looked:
     """One model, with what was found about it; errors end the look where nothing more is known."""
     text, odd = config_read(directory.config_path.read_bytes() if directory.config_path else b"")
-    looked = Looked(_blank(directory, text), [odd] if odd else [], odd.fix if odd else text)
+    looked = Looked(
+        directory, _blank(directory, text), [odd] if odd else [], odd.fix if odd else text
+    )
     looked.changed = odd is not None
     try:
         facts, plan = _facts(directory, looked)
@@ -214,6 +239,7 @@ def _blank(directory: ModelDirectory, text: str) -> dict[str, Any]:
         "files": directory.files(),
         "warnings": list(directory.warnings),
         "proposal": None,
+        "code": [],
     }
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from worker_runtime.errors import RuntimeFault
 from worker_runtime.inspection.validation import validate_text
+from worker_runtime.repository.code.verdict import code_in_names, code_in_text
 from worker_runtime.repository.config_json import from_json
 from worker_runtime.repository.pbtxt import render
 
@@ -37,4 +38,9 @@ def _dispatch(request: dict[str, Any]) -> dict[str, Any]:
         )
     if request["op"] == "render":
         return {"text": render(from_json(request["config"]))}
+    if request["op"] == "code":
+        found = code_in_text(request["model"], request["text"], request["files"])
+        return {"ok": True, "code": [reason.as_json() for reason in found]}
+    if request["op"] == "code_names":
+        return {"ok": True, "code": [item.as_json() for item in code_in_names(request["files"])]}
     raise ValueError(f"unknown op {request['op']!r}")

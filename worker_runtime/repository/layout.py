@@ -1,5 +1,6 @@
 """Scan model repositories laid out as Triton wants them; nothing is loaded here."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,7 +12,8 @@ SIDE_DIRECTORIES = frozenset({"warmup", "initial_state", "configs"})
 class ModelDirectory:
     """One model on disk. ``versions`` ascend; ``config_path`` is None where there is no file.
 
-    ``keep`` is whatever must live as long as the directory is used.
+    ``keep`` is whatever must live as long as the directory is used. ``listing`` has the paths of
+    its files where they are not on this disk.
     """
 
     name: str
@@ -20,12 +22,20 @@ class ModelDirectory:
     config_path: Path | None
     warnings: tuple[str, ...] = field(default=())
     keep: object = field(default=None, compare=False)
+    listing: frozenset[str] | None = None
 
     def config_text(self) -> str:
         return self.config_path.read_text(encoding="utf-8") if self.config_path else ""
 
     def version_path(self, version: int) -> Path:
         return self.path / str(version)
+
+    def holds(self, version: int, name: str) -> bool:
+        """The version has a file or a folder of that name."""
+        if self.listing is None:
+            return (self.version_path(version) / name).exists()
+        here = f"{version}/{name}"
+        return any(path == here or path.startswith(f"{here}/") for path in self.listing)
 
     def files(self) -> list[str]:
         """Every file below the model, as sorted relative POSIX paths."""
@@ -47,28 +57,42 @@ def model_names(repository: Path) -> list[str]:
 
 def read_model(path: Path, config_name: str = "") -> ModelDirectory:
     """One model directory; ``config_name`` prefers ``configs/<config_name>.pbtxt``."""
-    versions: list[int] = []
-    warnings: list[str] = []
-    for item in sorted(path.iterdir()):
-        if not item.is_dir() or item.name in SIDE_DIRECTORIES or item.name.startswith("."):
-            continue
-        if not item.name.isascii() or not item.name.isdigit():
-            warnings.append(
-                f"ignore version directory '{item.name}' which fails to convert to integral number"
-            )
-        elif item.name != str(int(item.name)):
-            warnings.append(
-                f"ignore version directory '{item.name}' which contains leading zeros in its "
-                "directory name"
-            )
-        else:
-            versions.append(int(item.name))
+    versions, warnings = _versions(item.name for item in sorted(path.iterdir()) if item.is_dir())
     custom = path / "configs" / f"{config_name}.pbtxt"
     config = custom if config_name and custom.is_file() else path / CONFIG_NAME
     return ModelDirectory(
         name=path.name,
         path=path,
-        versions=tuple(sorted(versions)),
+        versions=versions,
         config_path=config if config.is_file() else None,
-        warnings=tuple(warnings),
+        warnings=warnings,
     )
+
+
+def listed_model(name: str, files: Iterable[str]) -> ModelDirectory:
+    """A model of which only the paths of its files are known, relative to its folder."""
+    listing = frozenset(files)
+    folders = sorted({path.partition("/")[0] for path in listing if "/" in path})
+    versions, warnings = _versions(folders)
+    return ModelDirectory(name, Path(name), versions, None, warnings, listing=listing)
+
+
+def _versions(folders: Iterable[str]) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """The version numbers among the names of folders, ascending, and what is odd about others."""
+    versions: list[int] = []
+    warnings: list[str] = []
+    for name in folders:
+        if name in SIDE_DIRECTORIES or name.startswith("."):
+            continue
+        if not name.isascii() or not name.isdigit():
+            warnings.append(
+                f"ignore version directory '{name}' which fails to convert to integral number"
+            )
+        elif name != str(int(name)):
+            warnings.append(
+                f"ignore version directory '{name}' which contains leading zeros in its "
+                "directory name"
+            )
+        else:
+            versions.append(int(name))
+    return tuple(sorted(versions)), tuple(warnings)

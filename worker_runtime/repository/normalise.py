@@ -125,7 +125,7 @@ def _holds(directory: ModelDirectory, item: ModelFormat) -> bool:
     """The first version directory has such a file."""
     if not item.filename or not directory.versions:
         return False
-    return (directory.version_path(directory.versions[0]) / item.filename).exists()
+    return directory.holds(directory.versions[0], item.filename)
 
 
 def _name_backend(config: Any, directory: ModelDirectory) -> None:

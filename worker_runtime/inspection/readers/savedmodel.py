@@ -1,9 +1,9 @@
 """TensorFlow SavedModels: the serving signature out of ``saved_model.pb``, by the wire format."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 from worker_runtime.errors import LoadFailed, Problem
+from worker_runtime.files.protobuf import Torn, fields
 from worker_runtime.inspection.readers.facts import FileFacts
 from worker_runtime.types.graph import GraphTensor, ModelGraph
 
@@ -15,12 +15,6 @@ TYPES = {
     1: "FP32", 2: "FP64", 3: "INT32", 4: "UINT8", 5: "INT16", 6: "INT8", 7: "BYTES", 9: "INT64",
     10: "BOOL", 14: "BF16", 17: "UINT16", 19: "FP16", 22: "UINT32", 23: "UINT64",
 }  # fmt: skip
-_VARINT, _I64, _BYTES, _I32 = 0, 1, 2, 5
-Field = tuple[int, int | memoryview]
-
-
-class Torn(ValueError):
-    """These bytes are no protobuf message."""
 
 
 def read_savedmodel(folder: Path, model: str) -> FileFacts:
@@ -53,10 +47,10 @@ def _signatures(
     data: memoryview,
 ) -> dict[str, tuple[tuple[GraphTensor, ...], tuple[GraphTensor, ...]]]:
     found = {}
-    for number, graph in _fields(data):
+    for number, graph in fields(data):
         if number != 2 or not isinstance(graph, memoryview):
             continue
-        for key, entry in _fields(graph):
+        for key, entry in fields(graph):
             if key != 5 or not isinstance(entry, memoryview):
                 continue
             name, value = _entry(entry)
@@ -67,7 +61,7 @@ def _signatures(
 
 def _tensors(signature: memoryview, which: int) -> tuple[GraphTensor, ...]:
     tensors = []
-    for number, entry in _fields(signature):
+    for number, entry in fields(signature):
         if number == which and isinstance(entry, memoryview):
             name, info = _entry(entry)
             tensors.append(_tensor(name, info))
@@ -77,7 +71,7 @@ def _tensors(signature: memoryview, which: int) -> tuple[GraphTensor, ...]:
 def _tensor(name: str, info: memoryview) -> GraphTensor:
     datatype = 0
     shape: tuple[int, ...] | None = ()
-    for number, value in _fields(info):
+    for number, value in fields(info):
         if number == 2 and isinstance(value, int):
             datatype = value
         elif number == 3 and isinstance(value, memoryview):
@@ -87,11 +81,11 @@ def _tensor(name: str, info: memoryview) -> GraphTensor:
 
 def _shape(data: memoryview) -> tuple[int, ...] | None:
     dims = []
-    for number, value in _fields(data):
+    for number, value in fields(data):
         if number == 3 and value:
             return None  # not even the rank is known
         if number == 2 and isinstance(value, memoryview):
-            sizes = [size for key, size in _fields(value) if key == 1 and isinstance(size, int)]
+            sizes = [size for key, size in fields(value) if key == 1 and isinstance(size, int)]
             size = sizes[0] if sizes else 0
             dims.append(size - 2**64 if size >= 2**63 else size)
     return tuple(dims)
@@ -100,42 +94,9 @@ def _shape(data: memoryview) -> tuple[int, ...] | None:
 def _entry(data: memoryview) -> tuple[str, memoryview]:
     """Key and value of one entry of a map."""
     name, value = "", memoryview(b"")
-    for number, part in _fields(data):
+    for number, part in fields(data):
         if number == 1 and isinstance(part, memoryview):
             name = bytes(part).decode("utf-8", "replace")
         elif number == 2 and isinstance(part, memoryview):
             value = part
     return name, value
-
-
-def _fields(data: memoryview) -> Iterator[Field]:
-    at = 0
-    while at < len(data):
-        tag, at = _varint(data, at)
-        kind = tag & 7
-        if kind == _VARINT:
-            value, at = _varint(data, at)
-            yield tag >> 3, value
-            continue
-        if kind == _BYTES:
-            length, at = _varint(data, at)
-        elif kind in (_I64, _I32):
-            length = 8 if kind == _I64 else 4
-        else:
-            raise Torn(f"wire type {kind} at byte {at}")
-        if at + length > len(data):
-            raise Torn("it ends in the middle of a field")
-        yield tag >> 3, data[at : at + length]
-        at += length
-
-
-def _varint(data: memoryview, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while at < len(data) and shift < 70:
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value, at
-        shift += 7
-    raise Torn("it ends in the middle of a number")

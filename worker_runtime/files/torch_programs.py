@@ -1,0 +1,129 @@
+"""What the programs in PyTorch's archives ask for: TorchScript's source, torch.export's graph."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from worker_runtime.types.code import FILES, PYTHON, UNKNOWN
+
+Told = tuple[str, str]
+# Operators with the name of a file among their arguments; a test finds those of new versions.
+FILE_OPERATORS: Final = frozenset({"from_file", "save", "load_tensor"})
+_WORD: Final = re.compile(r"[A-Za-z_]\w*")
+_ESCAPE: Final = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|([0-7]{1,3})|(.))", re.DOTALL)
+# Classes of C++ that are data: packed weights. Others are stores, sockets, engines, processes.
+_CLASSES: Final = frozenset({"quantized", "rnn", "xnnpack", "mkldnn", "profiler"})
+_CLASS: Final = re.compile(r"classes\s{0,80}\.\s{0,80}([A-Za-z_]\w*)")
+_REMOTE: Final = frozenset({"rpc_async", "rpc_sync", "rpc_remote", "dist_rpc", "dist_c10d", "c10d"})
+
+_TARGET: Final = re.compile(
+    r"torch\.ops\.(aten|prim|prims|quantized|quantized_decomposed|torchvision|higher_order)"
+    r"\.(\w+)(\.\w+)?\Z"
+    r"|_operator\.(?!(?:attrgetter|methodcaller|call)\b)\w+\Z|math\.\w+\Z|torch\._?sym_\w+\Z"
+    r"|torch\.(?:amp|autograd)\.\w+\.\w+\Z|torch\._C\._set_grad_enabled\Z"
+)
+# Expressions over shapes, which sympy evaluates, and guards, which Python does.
+_SYMBOL: Final = re.compile(
+    r"Symbol\('[A-Za-z_]\w{0,80}'"
+    r"((, )(positive|integer|nonnegative|nonzero|real)=(True|False)){0,5}\)"
+)
+_CALLED: Final = frozenset(
+    {
+        "Integer", "Float", "Rational", "Mod", "PythonMod", "Max", "Min", "FloorDiv", "CeilDiv",
+        "CleanDiv", "ModularIndexing", "Where", "TruncToInt", "TruncToFloat", "RoundToInt",
+        "RoundDecimal", "IntTrueDiv", "FloatTrueDiv", "FloatPow", "PowByNatural", "ToFloat", "Abs",
+        "Eq", "Ne", "Lt", "Le", "Gt", "Ge", "Equality", "Unequality", "StrictLessThan", "LessThan",
+        "StrictGreaterThan", "GreaterThan", "And", "Or", "Not", "Add", "Mul", "Pow", "true",
+        "false", "floor", "ceiling", "CeilToInt", "FloorToInt", "evaluate", "False", "True",
+    }
+)  # fmt: skip
+_VARIABLE: Final = re.compile(r"(?:s|u|f|zf|zuf)\d+\Z")
+_PLAIN: Final = re.compile(r"[\w\s+\-*/%(),<>=!&|~.]*\Z")
+_DEEPEST: Final = 200
+
+
+def script_kinds(source: bytes) -> Iterator[Told]:
+    """Operators of TorchScript that read or write files of the node, or reach other processes."""
+    text = source.decode("utf-8", "replace")
+    words = set(_WORD.findall(text))
+    if "\\" in text:  # getattr takes a name as a string, which may be written in escapes
+        words |= set(_WORD.findall(_ESCAPE.sub(_character, text)))
+    found = sorted(words & FILE_OPERATORS)
+    if found:
+        yield FILES, f"holds TorchScript that calls {found[0]}, which reads or writes files"
+    remote = sorted((words & _REMOTE) | (set(_CLASS.findall(text)) - _CLASSES))
+    if remote:
+        yield UNKNOWN, f"holds TorchScript that uses {remote[0]}, which is not known to be data"
+
+
+def exported_kinds(program: bytes) -> Iterator[Told]:
+    """What torch.export's graph names: it is looked up in Python, and expressions are evaluated."""
+    try:
+        graph = json.loads(program)
+    except (ValueError, RecursionError):
+        yield UNKNOWN, "holds a torch.export program that cannot be read"
+        return
+    yield from dict.fromkeys(_walked(graph, 0))
+
+
+def _walked(value: Any, depth: int) -> Iterator[Told]:
+    if depth > _DEEPEST:
+        yield UNKNOWN, "holds a torch.export program of too many levels"
+        return
+    if isinstance(value, list):
+        for item in value:
+            if isinstance(item, dict | list):
+                yield from _walked(item, depth + 1)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            if key == "target" and isinstance(item, str):
+                yield from _target(item)
+            elif key == "expr_str" and not _is_expression(item):
+                yield PYTHON, "holds a torch.export program with an expression that may run Python"
+            elif key == "guards_code" and item:
+                yield from _guards(item)
+            elif key == "as_operator":
+                yield from _target(str(item))
+            else:
+                yield from _walked(item, depth + 1)
+
+
+def _target(name: str) -> Iterator[Told]:
+    found = _TARGET.match(name)
+    if found is None:
+        yield PYTHON, f"holds a torch.export program that calls {name[:200]}"
+    elif found[2] in FILE_OPERATORS:
+        yield FILES, f"holds a torch.export program that calls {name}, which reads or writes files"
+
+
+_GUARD: Final = re.compile(
+    r"L\['[A-Za-z_]\w{0,80}'\]|\.(size|stride)\(\)\[\d{1,3}\]|\.(storage_offset|dim)\(\)"
+)
+
+
+def _guards(lines: Any) -> Iterator[Told]:
+    """Conditions about the inputs' shapes, which become a function of Python."""
+    for line in lines if isinstance(lines, list) else [lines]:
+        if not isinstance(line, str) or not _is_expression(_GUARD.sub(" s0 ", line)):
+            yield PYTHON, "holds a torch.export program with a guard that may run Python"
+
+
+def _is_expression(text: Any) -> bool:
+    """Numbers, symbols and the functions of shapes; nothing that leads anywhere else."""
+    if not isinstance(text, str) or len(text) > 10_000:
+        return False
+    plain = _SYMBOL.sub(" s0 ", text)
+    if not _PLAIN.match(plain):
+        return False
+    words = _WORD.findall(plain)
+    known = {"and", "or", "not"} | _CALLED
+    return all(word in known or _VARIABLE.match(word) for word in words)
+
+
+def _character(match: re.Match[str]) -> str:
+    if match[1]:
+        return chr(int(match[1], 16))
+    if match[2]:
+        return chr(int(match[2], 8))
+    return match[3]
