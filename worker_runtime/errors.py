@@ -121,6 +121,7 @@ class FileUnreadable(Internal):
     def __init__(self, path: object, why: str, field: str = "") -> None:
         message = f"failed to open text file for read {path}: {why}"
         super().__init__(message)
+        self.why = why
         self.problems = (Problem("ConfigInvalid", message, field=field),)
 
 

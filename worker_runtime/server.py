@@ -42,6 +42,7 @@ from worker_runtime.protocols.http.metrics_app import MetricsApp
 from worker_runtime.protocols.http.server import HttpServer
 from worker_runtime.settings import ControlMode, Listener, Settings
 from worker_runtime.summary import tables
+from worker_runtime.types.code import AllowedCode
 from worker_runtime.types.listening import TlsFiles
 
 logger = logging.getLogger(__name__)
@@ -120,6 +121,7 @@ class Server:
             host=self._host,
             limiter=limiter,
             backend_directory=settings.backend_directory,
+            code=AllowedCode(settings.allow_code),
         )
         self._manager = Manager(
             settings.repositories,

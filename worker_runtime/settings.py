@@ -66,7 +66,7 @@ class Settings:
     ``cache_config``, ``host_policies`` and ``backend_settings`` hold settings by the name of the
     cache, policy or backend ("" for all backends). ``deprecations`` are for the console at once,
     ``warnings`` for the log. ``max_queue_wait_ms`` 0: models alone say how long requests wait.
-    ``access_log`` is a file, "-" the console, "" none.
+    ``allow_code`` None: every kind. ``access_log`` is a file, "-" the console, "" none.
     """
 
     repositories: tuple[Path, ...]
@@ -98,6 +98,7 @@ class Settings:
     host_policies: PairsByName = field(default_factory=dict)
     backend_settings: PairsByName = field(default_factory=dict)
     backend_directory: Path | None = None
+    allow_code: frozenset[str] | None = None
     pinned_pool_bytes: int = 1 << 28
     cpu_metrics: bool = True
     gpu_metrics: bool = True

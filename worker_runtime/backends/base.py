@@ -8,6 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from worker_runtime.backends.attempt import Attempt
+from worker_runtime.types.code import EVERYTHING, AllowedCode
 from worker_runtime.types.graph import ModelGraph
 from worker_runtime.types.request import InferRequest, ParameterValue, Response, SequencePart
 
@@ -29,7 +30,7 @@ class LoadSpec:
     ``config`` is the normalised ``inference.ModelConfig``, before anything is completed;
     ``max_batch_given``: its max_batch_size was written down, also when it is 0. ``shared_code``:
     the folder of a backend whose ``model.py`` serves the model in the place of its own.
-    ``attempt``: what the load waits for can be ended through it.
+    ``attempt``: what the load waits for can be ended through it. ``code``: what may be run.
     """
 
     name: str
@@ -47,6 +48,7 @@ class LoadSpec:
     default_max_batch_size: int = 4
     shared_code: Path | None = None
     attempt: Attempt = field(default_factory=Attempt)
+    code: AllowedCode = EVERYTHING
 
 
 class RequestTrace(Protocol):

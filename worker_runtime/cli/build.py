@@ -67,6 +67,7 @@ def parse(arguments: Sequence[str]) -> Settings:
         host_policies=pairs.host_policies(take.many("host-policy")),
         backend_settings=pairs.backend_settings(take.many("backend-config")),
         backend_directory=_path(take, "backend-directory"),
+        allow_code=pairs.allowed_code(take.many("allow-code")),
         pinned_pool_bytes=take.number("pinned-memory-pool-byte-size"),
         cpu_metrics=take.flag("allow-cpu-metrics") and take.flag("allow-metrics"),
         gpu_metrics=take.flag("allow-gpu-metrics") and take.flag("allow-metrics"),

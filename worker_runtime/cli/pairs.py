@@ -1,11 +1,12 @@
 """Values that have parts: settings by name, resources, limits, restricted parts of the API."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from worker_runtime.cli.errors import UsageError, bad_option
 from worker_runtime.cli.values import decimal, integer
 from worker_runtime.flags.flag import Flag, Kind
 from worker_runtime.settings import RateLimitResource
+from worker_runtime.types.code import KINDS
 from worker_runtime.types.restrictions import Category, Restriction
 
 Pairs = dict[str, dict[str, str]]
@@ -188,3 +189,19 @@ def quantiles(value: str) -> tuple[tuple[float, float], ...]:
             raise bad_option("metrics-config", reason)
         found.append(pair)
     return tuple(found)
+
+
+def allowed_code(items: Sequence[str]) -> frozenset[str] | None:
+    """``<kind>,<kind>``; of several, what all of them allow: none widens another.
+
+    None without any: everything.
+    """
+    if not items:
+        return None
+    allowed = frozenset(KINDS)
+    for item in items:
+        kinds = frozenset(kind.strip() for kind in item.split(",") if kind.strip())
+        for kind in sorted(kinds - set(KINDS)):
+            raise bad_option("allow-code", f"unknown kind {kind}\nexpected {', '.join(KINDS)}")
+        allowed &= kinds
+    return allowed

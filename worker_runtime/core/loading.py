@@ -23,6 +23,7 @@ from worker_runtime.core.scheduling.rate_limit import RateLimiter
 from worker_runtime.core.scheduling.sequence.config import sequence_config
 from worker_runtime.core.warmup import warm_up
 from worker_runtime.errors import ConfigInvalid, LoadFailed, Problem, Unavailable
+from worker_runtime.repository.code.verdict import check_code
 from worker_runtime.repository.complete import (
     DEFAULT_MAX_BATCH_SIZE,
     check_graph,
@@ -48,6 +49,7 @@ from worker_runtime.repository.validation import (
     check_model,
     placed,
 )
+from worker_runtime.types.code import EVERYTHING, PYTHON, AllowedCode
 from worker_runtime.types.formats import SERVED
 from worker_runtime.types.graph import ModelGraph
 from worker_runtime.types.instances import places_of
@@ -74,6 +76,7 @@ class LoadingRules:
     gpu_limits: Mapping[int, float] = field(default_factory=dict)
     gpu_memory: Callable[[int], tuple[int, int]] | None = None
     backend_directory: Path | None = None  # of backends made of shared Python code
+    code: AllowedCode = EVERYTHING
 
     def default_max_batch_size(self, backend: str) -> int:
         """What a model that batches gets when it does not say how much."""
@@ -109,13 +112,19 @@ def read_plan(
     override: LoadOverride | None = None,
     namespace: str = "",
 ) -> ModelPlan:
-    """Read and normalise the configuration of a model. Raises ConfigInvalid or OSError."""
+    """Read and normalise the configuration of a model.
+
+    Raises ConfigInvalid, LoadFailed for code that is not allowed, or OSError.
+    """
+    file = CONFIG_NAME
     if override and override.config is not None:
         config, fields = read_json(override.config)
         where = dict[str, Place]()
         given = "max_batch_size" in fields or "maxBatchSize" in fields
     else:
         text = directory.config_text()
+        if directory.config_path is not None:
+            file = directory.config_path.relative_to(directory.path).as_posix()
         config, where = parse(text), places(text)
         given = "max_batch_size" in where
     if not rules.auto_complete and not override and directory.config_path is None:
@@ -124,7 +133,8 @@ def read_plan(
         message = f"failed to open text file for read {path}: No such file or directory"
         raise ConfigInvalid(message, (Problem("ConfigInvalid", message),))
     normalise(config, directory, rules.machine)
-    _refuse(check_configuration(config, where))
+    check_code(directory, config, rules.code, file)
+    _refuse(check_configuration(config, where, contained=rules.code.limited))
     return ModelPlan(directory, config, where, given, namespace)
 
 
@@ -259,6 +269,8 @@ def _backend(spec: LoadSpec) -> Backend:
 
 
 def _check_backend(config: Any, rules: LoadingRules) -> None:
+    if config.backend not in SERVED:
+        rules.code.demand(PYTHON, config.name, CONFIG_NAME, f"asks for backend {config.backend}")
     unknown = unsupported_backend(config, shared_backends(rules.backend_directory))
     if unknown is not None:
         raise LoadFailed(unknown.message, unknown)
@@ -287,6 +299,7 @@ def _load_spec(
         default_max_batch_size=rules.default_max_batch_size(config.backend),
         shared_code=_shared_code(config.backend, rules),
         attempt=attempt,
+        code=rules.code,
     )
 
 

@@ -15,6 +15,7 @@ from worker_runtime.core.execution.requests import ActiveRequest
 from worker_runtime.core.plans import Planner
 from worker_runtime.core.statistics import Statistics
 from worker_runtime.errors import FileUnreadable, InvalidArgument, LoadFailed, RuntimeFault
+from worker_runtime.files.inside import inside
 from worker_runtime.types.batch_tensors import batch_tensors_of
 from worker_runtime.types.instances import places_of
 from worker_runtime.types.request import Arrays, InferRequest, Plan, PlannedInput, Response
@@ -167,7 +168,7 @@ def _data(name: str, item: Any, shape: tuple[int, ...], folder: Path) -> Any:
 
 
 def _from_file(name: str, item: Any, shape: tuple[int, ...], folder: Path) -> Any:
-    path = folder / FOLDER / item.input_data_file
+    path = inside(folder, item.input_data_file, f"model_warmup.{name}", base=FOLDER)
     try:
         raw = path.read_bytes()
     except OSError as error:

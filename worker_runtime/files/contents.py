@@ -95,7 +95,7 @@ def kinds_of(file: BinaryIO, name: str, size: int) -> Iterator[Told]:
         yield from zip_kinds(file, opened.tail, kinds_of_head)
         return
     yield from kinds_of_head(name, head)
-    yield from graph_kinds(file, name, size, head)
+    yield from graph_kinds(file, name, size)
 
 
 def kinds_of_head(name: str, head: bytes) -> Iterator[Told]:

@@ -3,90 +3,90 @@
 import mmap
 import re
 from collections.abc import Iterator
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Final
 
-from worker_runtime.files.protobuf import Torn, parts, text
+from worker_runtime.files.protobuf import Budget, TooMany, Torn, parts, text
 from worker_runtime.types.code import FILES, PYTHON, UNKNOWN
 
 Told = tuple[str, str]
-_MOST_NODES: Final = 500_000
+_MOST_FIELDS: Final = 8_000_000
+_SAVED_MODEL: Final = "saved_model.pb"
 _NAMES: Final = (".pb", ".graphdef", ".savedmodel", ".cpb")
 # By name, for TensorFlow has more operators than a list could follow.
 _PYTHON: Final = re.compile(r"(Eager)?PyFunc")
 _FILES: Final = re.compile(
     r"File|Reader|Record|Dataset|Checkpoint|Summary|Print|Debug|Dump|Restore|Save|Load|Merge"
-    r"|WholeFile|LMDB|BigQuery|Bigtable|Kafka|Rpc|Archive|Immutable"
+    r"|LMDB|BigQuery|Bigtable|Kafka|Rpc|Archive|Immutable"
 )
 # A SavedModel's own two functions, which save and restore its variables.
 _SAVING: Final = frozenset(
-    {"SaveV2", "RestoreV2", "MergeV2Checkpoints", "ShardedFilename", "Save", "Restore",
-     "SaveSlices", "RestoreSlice"}
+    {
+        "SaveV2", "RestoreV2", "MergeV2Checkpoints", "ShardedFilename", "Save", "Restore",
+        "SaveSlices", "RestoreSlice",
+    }
 )  # fmt: skip
 _SAVER: Final = re.compile(r"__inference__?traced_(save|restore)_\d+\Z")
 _PURE: Final = frozenset({"Merge", "RefMerge", "MergeSummary", "MergeDedupData"})
 
 
-def graph_kinds(file: BinaryIO, name: str, size: int, head: bytes) -> Iterator[Told]:
-    """Of a SavedModel or frozen graph, told by its name or by how it begins; else nothing."""
-    named = PurePosixPath(name).suffix.lower() in _NAMES
-    if not named and not head.startswith((b"\x08\x01\x12", b"\n")):
+def graph_kinds(file: BinaryIO, name: str, size: int) -> Iterator[Told]:
+    """Of a SavedModel or a frozen graph, whatever it is called; nothing of anything else."""
+    if not size:
         return
+    named = PurePosixPath(name).suffix.lower() in _NAMES
     with mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) as pages:
-        view = memoryview(pages)
+        with memoryview(pages) as view:
+            told = list(dict.fromkeys(_operators(view, named=named)))
+    yield from told
+
+
+def kinds_of_graph(path: Path) -> list[Told]:
+    """The same of a file that TensorFlow is about to open as a graph."""
+    with path.open("rb") as file:
+        return list(graph_kinds(file, _SAVED_MODEL, path.stat().st_size))
+
+
+def _operators(view: memoryview, *, named: bool) -> Iterator[Told]:
+    """Read as either, for a file may be both; bytes that are neither tell nothing."""
+    budget, torn = Budget(_MOST_FIELDS), 0
+    for read in (_saved, _frozen):
         try:
-            yield from dict.fromkeys(_operators(view, named=named))
-        finally:
-            view.release()
+            yield from read(view, budget)
+        except Torn:
+            torn += 1
+        except TooMany:
+            yield UNKNOWN, "is a graph, or what looks like one, of too many parts to look at each"
+            return
+    if named and torn == 2:
+        yield UNKNOWN, "is no graph of TensorFlow that can be read"
 
 
-def _operators(view: memoryview, *, named: bool) -> list[Told]:
-    try:
-        return _saved(view) or _frozen(view)
-    except Torn:
-        if named:
-            return [(UNKNOWN, "is no graph of TensorFlow that can be read")]
-    except _TooMany:
-        return [(UNKNOWN, "is a graph of too many operators to look at each")]
-    return []
-
-
-class _TooMany(Exception):
-    """More operators than are looked at."""
-
-
-def _saved(view: memoryview) -> list[Told]:
+def _saved(view: memoryview, budget: Budget) -> list[Told]:
     found: list[Told] = []
-    for meta in parts(view, 2):
-        for graph in parts(meta, 2):
-            found += _frozen(graph, saved=True)
+    for meta in parts(view, 2, budget):
+        for graph in parts(meta, 2, budget):
+            found += _frozen(graph, budget, saved=True)
     return found
 
 
-def _frozen(graph: memoryview, *, saved: bool = False) -> list[Told]:
+def _frozen(graph: memoryview, budget: Budget, *, saved: bool = False) -> list[Told]:
     found: list[Told] = []
     called: set[str] = set()
     saving: set[str] = set()
-    count = 0
-    for node in parts(graph, 1):
-        count += 1
-        operator, node_name = text(node, 2), text(node, 1)
-        mine = saved and (node_name.startswith("save") or operator == "ShardedFilename")
+    for node in parts(graph, 1, budget):
+        operator, name = text(node, 2, budget), text(node, 1, budget)
+        mine = saved and (name.startswith("save") or operator == "ShardedFilename")
         found += _told(operator, saving=mine)
-        if count > _MOST_NODES:
-            raise _TooMany
-    for library in parts(graph, 2):
-        for function in parts(library, 1):
-            own = next((text(item, 1) for item in parts(function, 1)), "")
+    for library in parts(graph, 2, budget):
+        for function in parts(library, 1, budget):
+            own = next((text(item, 1, budget) for item in parts(function, 1, budget)), "")
             saver = saved and _SAVER.match(own) is not None
             if saver:
                 saving.add(own)
-            for node in parts(function, 3):
-                count += 1
-                if count > _MOST_NODES:
-                    raise _TooMany
-                found += _told(text(node, 2), saving=saver)
-                called |= _functions(node)
+            for node in parts(function, 3, budget):
+                found += _told(text(node, 2, budget), saving=saver)
+                called |= _functions(node, budget)
     if called & saving:
         name = min(called & saving)
         found.append((FILES, f"holds a graph that calls {name}, which reads or writes files"))
@@ -103,12 +103,12 @@ def _told(operator: str, *, saving: bool) -> list[Told]:
     return []
 
 
-def _functions(node: memoryview) -> set[str]:
+def _functions(node: memoryview, budget: Budget) -> set[str]:
     """The functions that a node's attributes name, in lists too."""
-    found = {text(node, 2)}
-    for attribute in parts(node, 5):
-        for value in parts(attribute, 2):
-            found |= {text(named, 1) for named in parts(value, 10)}
-            for several in parts(value, 1):
-                found |= {text(named, 1) for named in parts(several, 9)}
+    found = {text(node, 2, budget)}
+    for attribute in parts(node, 5, budget):
+        for value in parts(attribute, 2, budget):
+            found |= {text(named, 1, budget) for named in parts(value, 10, budget)}
+            for several in parts(value, 1, budget):
+                found |= {text(named, 1, budget) for named in parts(several, 9, budget)}
     return found

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-VARINT, I64, BYTES, I32 = 0, 1, 2, 5
+VARINT, I64, BYTES, GROUP, GROUP_END, I32 = range(6)
 Field = tuple[int, int | memoryview]
 
 
@@ -10,12 +10,34 @@ class Torn(ValueError):
     """These bytes are no protobuf message."""
 
 
-def fields(data: memoryview) -> Iterator[Field]:
-    """(number, value) of every field; bytes are views. Raises Torn."""
+class TooMany(ValueError):
+    """More fields than are looked at."""
+
+
+class Budget:
+    """How many fields are looked at, of all messages together. Raises TooMany beyond that."""
+
+    def __init__(self, most: int) -> None:
+        self._left = most
+
+    def spend(self) -> None:
+        self._left -= 1
+        if self._left < 0:
+            raise TooMany("it has too many fields")
+
+
+def fields(data: memoryview, budget: Budget | None = None) -> Iterator[Field]:
+    """(number, value) of every field; bytes are views, and groups are their fields. Raises Torn."""
     at = 0
     while at < len(data):
+        if budget is not None:
+            budget.spend()
         tag, at = _varint(data, at)
         kind = tag & 7
+        if not tag >> 3:
+            raise Torn(f"a field without a number at byte {at}")
+        if kind in (GROUP, GROUP_END):
+            continue
         if kind == VARINT:
             value, at = _varint(data, at)
             yield tag >> 3, value
@@ -32,17 +54,17 @@ def fields(data: memoryview) -> Iterator[Field]:
         at += length
 
 
-def parts(data: memoryview, number: int) -> Iterator[memoryview]:
+def parts(data: memoryview, number: int, budget: Budget | None = None) -> Iterator[memoryview]:
     """The fields of that number that hold bytes."""
-    for found, value in fields(data):
+    for found, value in fields(data, budget):
         if found == number and isinstance(value, memoryview):
             yield value
 
 
-def text(data: memoryview, number: int) -> str:
+def text(data: memoryview, number: int, budget: Budget | None = None) -> str:
     """The last field of that number as text, "" without one."""
     found = ""
-    for value in parts(data, number):
+    for value in parts(data, number, budget):
         found = bytes(value).decode("utf-8", "replace")
     return found
 

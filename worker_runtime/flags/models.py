@@ -62,6 +62,16 @@ MODEL_REPOSITORY = Group(
             "false",
         ),
         Flag(
+            "allow-code",
+            Kind.TEXT,
+            "the kinds of code that models may bring, with commas between them: python, library, "
+            "pickle, environment, packages, files, unknown; nothing behind the = allows none, and "
+            "files that a model names must then lie in its folder. Without this flag everything is "
+            "allowed, as in Triton; given several times, only what every one of them allows",
+            shape="[<kind>,...]",
+            ours=True,
+        ),
+        Flag(
             "enable-peer-access",
             Kind.BOOLEAN,
             "let GPUs reach one another's memory",

@@ -5,7 +5,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from worker_runtime.errors import InvalidArgument, Unsupported
+from worker_runtime.errors import FileUnreadable, InvalidArgument, Unsupported
+from worker_runtime.files.inside import inside
 
 CHECKSUM = "checksum"
 
@@ -25,8 +26,10 @@ def _check(key: str, expected: str, model: Path) -> None:
     if algorithm.lower() != "md5":
         raise Unsupported(f"Unsupported checksum algorithm: {algorithm}")
     try:
-        with (model / name).open("rb") as file:
+        with inside(model, name, f"{CHECKSUM}[{key}]").open("rb") as file:
             found = hashlib.file_digest(file, _md5).hexdigest()
+    except FileUnreadable as error:
+        raise InvalidArgument(f"failed to open text file for read {name}: {error.why}") from error
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else str(error)
         raise InvalidArgument(f"failed to open text file for read {name}: {reason}") from error

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from worker_runtime.errors import FileUnreadable
+from worker_runtime.files.inside import inside
 
 
 def read_labels(config: Any, directory: Path) -> dict[str, tuple[str, ...]]:
@@ -12,10 +13,9 @@ def read_labels(config: Any, directory: Path) -> dict[str, tuple[str, ...]]:
     for index, output in enumerate(config.output):
         if not output.label_filename:
             continue
-        path, field = directory / output.label_filename, f"output[{index}].label_filename"
+        field = f"output[{index}].label_filename"
+        path = inside(directory, output.label_filename, field)
         try:
-            if not path.resolve().is_relative_to(directory.resolve()):
-                raise FileUnreadable(path, "it lies outside the model directory", field)
             text = path.read_text(encoding="utf-8")
         except OSError as error:
             raise FileUnreadable(path, error.strerror or str(error), field) from error

@@ -15,6 +15,7 @@ from worker_runtime.backends.onnxruntime.instances import (
 )
 from worker_runtime.backends.onnxruntime.providers import CPU, captures_graphs, providers_of
 from worker_runtime.backends.onnxruntime.sessions import (
+    contained,
     open_session,
     run_options,
     session_options,
@@ -50,7 +51,8 @@ class OnnxRuntimeBackend:
                     "one another: a session with graphs runs in one thread"
                 )
             if session is None:
-                session = open_session(path, session_options(spec, intra), providers, spec.name)
+                options = session_options(spec, intra)
+                session = open_session(path, options, contained(providers, spec), spec.name)
                 if together or (place.gpu is None and intra == 1):
                     shared[key] = session
             sessions.append(session)

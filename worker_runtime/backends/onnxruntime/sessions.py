@@ -12,6 +12,8 @@ from worker_runtime.backends.base import LoadSpec
 from worker_runtime.backends.onnxruntime.providers import CPU, CUDA, TENSORRT, WHEELS, Provider
 from worker_runtime.backends.values import as_flag, as_integer, bad_value
 from worker_runtime.errors import BackendFailed, GpuMemoryFull, LoadFailed, Problem
+from worker_runtime.files.inside import inside, leaves
+from worker_runtime.types.code import FILES, LIBRARY
 
 _ERROR = re.compile(r"\[ONNXRuntimeError\] : (\d+) : \w+ : (.*)", re.DOTALL)
 _NO_MEMORY = re.compile(
@@ -20,6 +22,19 @@ _NO_MEMORY = re.compile(
     re.IGNORECASE,
 )
 NO_GRAPH = -1
+_PLUGINS = "trt_extra_plugin_lib_paths"
+_ADDRESSES = ("gpu_external_", "user_compute_stream", "has_user_compute_stream")
+# Options of execution providers that are files or folders.
+_PATHS = frozenset(
+    {
+        "trt_engine_cache_path",
+        "trt_timing_cache_path",
+        "trt_ep_context_file_path",
+        "trt_int8_calibration_table_name",
+        "cache_dir",
+        "load_config",
+    }
+)
 _LEVELS = {
     -1: ort.GraphOptimizationLevel.ORT_ENABLE_BASIC,
     1: ort.GraphOptimizationLevel.ORT_ENABLE_EXTENDED,
@@ -154,12 +169,51 @@ def _register_operators(spec: LoadSpec, options: Any) -> None:
     if spec.config is None:
         return
     for filename in spec.config.model_operations.op_library_filename:
-        path = Path(filename)
-        beside = spec.path.parent / path
+        path = library(spec, filename, "model_operations.op_library_filename")
         try:
-            options.register_custom_ops_library(str(beside if beside.exists() else path))
+            options.register_custom_ops_library(str(path))
         except Exception as error:  # why so wide: as above
             raise _refused(error, spec.name) from error
+
+
+def library(spec: LoadSpec, name: str, field: str) -> Path:
+    """A library that the model names, once it may. Raises LoadFailed or FileUnreadable."""
+    spec.code.demand(LIBRARY, spec.name, name, f"is a library that {field} names")
+    if spec.code.limited:
+        return inside(spec.path.parent, name, field)
+    beside = spec.path.parent / name
+    return beside if beside.exists() else Path(name)
+
+
+def contained(providers: Sequence[Provider], spec: LoadSpec) -> list[Provider]:
+    """The providers with what their options name in the model's folder, where code is limited.
+
+    Raises LoadFailed or FileUnreadable.
+    """
+    if not spec.code.limited:
+        return list(providers)
+    return [
+        (provider, {key: _contained(key, value, spec) for key, value in options.items()})
+        for provider, options in providers
+    ]
+
+
+def _contained(key: str, value: str, spec: LoadSpec) -> str:
+    field = f"optimization.execution_accelerators.{key}"
+    if key.startswith(_ADDRESSES):
+        spec.code.demand(LIBRARY, spec.name, key, "is an address of code in the process")
+    if key == _PLUGINS:
+        return ";".join(str(library(spec, name, field)) for name in value.split(";") if name)
+    if key not in _PATHS or not value:
+        return value
+    spec.code.demand(FILES, spec.name, value, f"is read or written: {field} names it")
+    model = spec.path.parent
+    # why its folder: a cache is made where there is none yet
+    folder = inside(model, str(Path(value).parent), field, directories=True)
+    name = folder.relative_to(model.resolve()) / Path(value).name
+    if (model / name).exists() or leaves(str(name)):
+        return str(inside(model, str(name), field, directories=True))
+    return str(model / name)
 
 
 def _flag(spec: LoadSpec, key: str, *, default: bool) -> bool:

@@ -18,8 +18,10 @@ from worker_runtime.backends.openvino.models import (
     read_model,
     shaped,
 )
-from worker_runtime.backends.openvino.parameters import openvino_options
+from worker_runtime.backends.openvino.parameters import EXTENSION, openvino_options
 from worker_runtime.errors import BackendFailed, Unavailable
+from worker_runtime.files.inside import inside
+from worker_runtime.types.code import LIBRARY
 from worker_runtime.types.graph import GraphTensor, ModelGraph
 
 _CORE = threading.Lock()  # why: extensions are added and models read one at a time
@@ -106,8 +108,9 @@ class OpenvinoBackend:
         with _CORE:
             core = ov.Core()
             if options.extension:
+                extension = _extension(spec, options.extension)
                 attempt(
-                    lambda: core.add_extension(options.extension),
+                    lambda: core.add_extension(extension),
                     "loading custom CPU extensions",
                     spec.name,
                 )
@@ -120,6 +123,12 @@ class OpenvinoBackend:
         fixed = batch if options.fixed_batch else 0
         instances = [OpenvinoInstance(compiled, fixed, pad=options.pad) for _ in spec.placements]
         return OpenvinoModel(_seen(graph_of(model), batched=batch > 0), instances)
+
+
+def _extension(spec: LoadSpec, name: str) -> str:
+    """Raises LoadFailed or FileUnreadable where the model may not bring it."""
+    spec.code.demand(LIBRARY, spec.name, name, f"is a library that {EXTENSION} names")
+    return str(inside(spec.path.parent, name, EXTENSION)) if spec.code.limited else name
 
 
 def _seen(graph: ModelGraph, *, batched: bool) -> ModelGraph:

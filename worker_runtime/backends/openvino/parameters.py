@@ -6,6 +6,7 @@ from typing import Any
 
 from worker_runtime.backends.values import bad_value
 
+EXTENSION = "CPU_EXTENSION_PATH"
 _HINTS = {"latency", "throughput", "cumulative_throughput"}
 
 
@@ -57,7 +58,7 @@ def openvino_options(parameters: Mapping[str, str], instances: int, cores: int) 
     return OpenvinoOptions(
         device=device,
         properties=properties,
-        extension=parameters.get("CPU_EXTENSION_PATH", ""),
+        extension=parameters.get(EXTENSION, ""),
         fixed_batch=_yes(parameters, "SKIP_OV_DYNAMIC_BATCHSIZE"),
         pad=_yes(parameters, "ENABLE_BATCH_PADDING"),
         reshape=_yes(parameters, "RESHAPE_IO_LAYERS"),

@@ -20,6 +20,7 @@ from worker_runtime.backends.python.process import (
 )
 from worker_runtime.backends.python.stub.shoal_stub.channel import Closed
 from worker_runtime.errors import ConfigInvalid, LoadFailed, Problem
+from worker_runtime.types.code import PYTHON
 from worker_runtime.types.graph import ModelGraph
 from worker_runtime.types.plugins import SHARED_FILE
 from worker_runtime.types.tensor import BY_NUMBER
@@ -147,6 +148,7 @@ def _file(spec: LoadSpec) -> str:
 
 
 def _check_file(spec: LoadSpec) -> None:
+    spec.code.demand(PYTHON, spec.name, f"{spec.version}/{_file(spec)}", "is Python code")
     path = (spec.shared_code or spec.path) / _file(spec)
     if not path.is_file():
         message = f"Python model file not found in '{spec.path.parent / _file(spec)}' or '{path}'"

@@ -17,10 +17,13 @@ import numpy
 
 from worker_runtime.backends.base import LoadSpec
 from worker_runtime.errors import LoadFailed, Problem
+from worker_runtime.files.inside import inside
+from worker_runtime.types.code import ENVIRONMENT, PACKAGES
 
 logger = logging.getLogger(__name__)
 EXECUTION_ENV = "EXECUTION_ENV_PATH"
 _MODEL_DIRECTORY = "$$TRITON_MODEL_DIRECTORY"
+CONFIG = "config.pbtxt"
 _SHARED_ENVIRONMENT = "pb_exec_env_model.py.tar.gz"
 _INSTALL_TIMEOUT_S = 1800
 
@@ -35,13 +38,16 @@ def interpreter(spec: LoadSpec) -> tuple[Path | None, dict[str, str]]:
     """
     given = spec.parameters.get(EXECUTION_ENV, "")
     if given:
+        spec.code.demand(ENVIRONMENT, spec.name, CONFIG, f"names the environment {given}")
         root = _unpacked(_located(given, spec), spec)
     elif spec.shared_code is not None and (spec.shared_code / _SHARED_ENVIRONMENT).is_file():
+        spec.code.demand(ENVIRONMENT, spec.name, _SHARED_ENVIRONMENT, "is a Python environment")
         root = _unpacked(spec.shared_code / _SHARED_ENVIRONMENT, spec)
     else:
         wanted = _requirements(spec)
         if wanted is None:
             return None, {}
+        spec.code.demand(PACKAGES, spec.name, wanted.name, "names packages for pip")
         root = _installed(wanted, spec)
     python = root / "bin" / "python3"
     if not python.exists():
@@ -59,7 +65,11 @@ def interpreter(spec: LoadSpec) -> tuple[Path | None, dict[str, str]]:
 
 
 def _located(given: str, spec: LoadSpec) -> Path:
-    path = Path(given.replace(_MODEL_DIRECTORY, str(spec.path.parent)))
+    model = spec.path.parent
+    path = Path(given.replace(_MODEL_DIRECTORY, str(model)))
+    if spec.code.limited:  # in the repository, as Triton's own placeholder leads to
+        name = os.path.relpath(path if path.is_absolute() else model / path, model.parent)
+        return inside(model.parent, name, EXECUTION_ENV, directories=True)
     if not path.exists():
         message = f"Failed to get the canonical path for {path}."
         raise LoadFailed(message, Problem("ModelLoadFailed", message, model=spec.name), "Internal")

@@ -2,6 +2,7 @@
 
 import contextlib
 import gc
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,11 +23,14 @@ from worker_runtime.errors import (
     RuntimeFault,
     Unavailable,
 )
+from worker_runtime.files.contents import kinds_of_file
+from worker_runtime.types.code import CodeReason
 from worker_runtime.types.graph import ModelGraph
 from worker_runtime.types.tensor import BY_NUMBER
 
 _TRUE, _FALSE = {"true", "1"}, {"false", "0"}
 Module = Callable[..., Any]
+_LOADING = threading.Lock()  # torch.load is one for all of the process
 _JIT: Any = torch.jit  # why: torch has no types for what is used of it here
 
 
@@ -170,6 +174,7 @@ class PytorchBackend:
             message = f"unable to find '{path}' for model '{spec.name}'"
             raise LoadFailed(message, Problem("ModelLoadFailed", message, model=spec.name))
         kind = kind_of(path, spec.name)
+        check_file(path, spec)
         _executor_switches(spec)
         do = _switches(spec)
         shared: dict[str, Module] = {}
@@ -192,7 +197,8 @@ def load_module(path: Path, kind: Kind, device: torch.device, model: str) -> Mod
             module.eval()
             return module  # type: ignore[no-any-return] # torch.jit has no types
         if kind is Kind.EXPORTED:
-            program = torch.export.load(path).module()
+            with weights_alone():
+                program = torch.export.load(path).module()
             return program.to(device)
         index = device.index if device.type == "cuda" else -1
         package: Module = torch._inductor.aoti_load_package(str(path), device_index=index)
@@ -206,6 +212,34 @@ def load_module(path: Path, kind: Kind, device: torch.device, model: str) -> Mod
             detail=str(error),
         )
         raise LoadFailed(message, problem) from error
+
+
+def check_file(path: Path, spec: LoadSpec) -> None:
+    """Raises LoadFailed for code in the file that is not allowed: libraries, pickles, operators."""
+    if not spec.code.limited:
+        return
+    name = f"{spec.name}/{spec.version}/{path.relative_to(spec.path).as_posix()}"
+    for kind, words in kinds_of_file(path, name):
+        spec.code.check(CodeReason(name, kind, "", f"{name} {words}."), spec.name)
+
+
+@contextlib.contextmanager
+def weights_alone() -> Iterator[None]:
+    """Meanwhile ``torch.load`` makes tensors and nothing else.
+
+    why: torch.export asks for that first, and unpickles the same bytes when it is refused.
+    """
+    with _LOADING:
+        usual = torch.load
+
+        def load(*arguments: Any, **options: Any) -> Any:
+            return usual(*arguments, **(options | {"weights_only": True}))
+
+        torch.load = load
+        try:
+            yield
+        finally:
+            torch.load = usual
 
 
 def arguments(module: Module) -> list[str]:

@@ -9,6 +9,8 @@ import tensorflow as tf
 
 from worker_runtime.backends.base import LoadSpec
 from worker_runtime.errors import LoadFailed, Problem
+from worker_runtime.files.graphs import kinds_of_graph
+from worker_runtime.types.code import CodeReason
 from worker_runtime.types.graph import GraphTensor, ModelGraph
 
 SAVED, FROZEN = "model.savedmodel", "model.graphdef"
@@ -46,12 +48,24 @@ def read_function(spec: LoadSpec) -> Function:
     if not path.exists():
         message = f"unable to find '{path}' for model '{spec.name}'"
         raise LoadFailed(message, Problem("ModelLoadFailed", message, model=spec.name))
+    _check_operators(path, spec)
     try:
         return _frozen(path, spec) if frozen else _saved(path, spec)
     except LoadFailed:
         raise
     except Exception as error:  # why so wide: TensorFlow raises its own, Python's and protobuf's
         raise _refused(spec, f"failed to load model '{spec.name}': {error}", str(error)) from error
+
+
+def _check_operators(path: Path, spec: LoadSpec) -> None:
+    """Raises LoadFailed for operators that read or write files, where they may not."""
+    if not spec.code.limited:
+        return
+    graphs = [path] if path.is_file() else sorted(path.glob("saved_model.*"))
+    for graph in graphs:
+        name = f"{spec.name}/{spec.version}/{graph.relative_to(spec.path).as_posix()}"
+        for kind, words in kinds_of_graph(graph):
+            spec.code.check(CodeReason(name, kind, "", f"{name} {words}."), spec.name)
 
 
 def _saved(path: Path, spec: LoadSpec) -> Function:

@@ -11,7 +11,7 @@ from worker_runtime.repository.code.configuration import code_in_config, unreada
 from worker_runtime.repository.layout import CONFIG_NAME, ModelDirectory, listed_model
 from worker_runtime.repository.normalise import normalise
 from worker_runtime.repository.pbtxt import parse
-from worker_runtime.types.code import KINDS, UNKNOWN, CodeReason
+from worker_runtime.types.code import KINDS, UNKNOWN, AllowedCode, CodeReason
 from worker_runtime.types.machine import Machine
 
 # why: where instances go says nothing about code, so any machine will do.
@@ -73,6 +73,23 @@ def code_used(directory: ModelDirectory, config: Any, file: str = CONFIG_NAME) -
             unreadable(directory.name, str(error), file),
         ]
     return code_in_config(used, directory.name, file)
+
+
+def check_code(
+    directory: ModelDirectory, config: Any, allowed: AllowedCode, file: str = CONFIG_NAME
+) -> None:
+    """Judge a model before it is loaded: all of its files, and its normalised configuration.
+
+    Raises LoadFailed for the first reason of a kind that is not allowed. Nothing is looked at
+    where everything is allowed.
+    """
+    if not allowed.limited:
+        return
+    for reason in (
+        *code_in_config(config, directory.name, file),
+        *code_in_folder(directory.path, directory.name),
+    ):
+        allowed.check(reason, directory.name)
 
 
 def _below(folder: Path) -> list[Path]:

@@ -11,6 +11,7 @@ from worker_runtime.core.execution.controls import ControlKind, ControlSpec
 from worker_runtime.core.execution.states import StateSpec
 from worker_runtime.core.scheduling.batching import BatchingConfig
 from worker_runtime.errors import ConfigInvalid, FileUnreadable, Problem
+from worker_runtime.files.inside import inside
 from worker_runtime.types.batch_tensors import BatchTensors, batch_tensors_of
 from worker_runtime.types.tensor import BY_NAME, BY_NUMBER, DataType, element_count
 
@@ -127,7 +128,9 @@ def _initial(config: Any, state: Any, datatype: DataType, directory: Path) -> Ar
     _check_initial(state, initial)
     shape = (*lead, *initial.dims)
     if initial.WhichOneof("state_data") == "data_file":
-        return _from_file(directory / _FOLDER / initial.data_file, initial, shape, datatype)
+        field = f"sequence_batching.state[{state.input_name}].initial_state.data_file"
+        path = inside(directory, initial.data_file, field, base=_FOLDER)
+        return _from_file(path, initial, shape, datatype)
     return _zeros(shape, datatype)
 
 
