@@ -68,6 +68,7 @@ class DesiredReplica:
     )  # path -> text (config.pbtxt revisions)
     models: tuple[str, ...] = ()  # Triton model names that must be ready
     runtime_args: tuple[str, ...] = ()  # extra flags for worker_runtime
+    code: tuple[str, ...] | None = None  # kinds of code it may run; None: not said, by an older one
     environment: dict[str, str] = field(default_factory=dict)
     secrets: tuple[str, ...] = ()  # variables whose values must not leave the node in logs
     load_timeout_s: float = 300.0

@@ -38,6 +38,7 @@ BEAT_SCHEDULE = {
     "ring the nodes again": every(20, "deployments.ring_bells"),
     "notice silent nodes": every(5, "nodes.expire"),
     "resume ingests whose worker died": every(20, "registry.resume_ingests"),
+    "judge versions of before an upgrade": every(60, "registry.judge_versions"),
     "seal the event log": every(10, "core.seal_events"),
     "drop old uploads": every(900, "registry.expire_uploads"),
     "drop blobs nobody uses": every(6 * 3600, "registry.collect_blobs"),

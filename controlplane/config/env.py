@@ -6,12 +6,15 @@ A secret ``NAME`` may instead be given as ``NAME_FILE``, the path of a file that
 import os
 import re
 import ssl
+from collections.abc import Callable
 from ipaddress import ip_network
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
+
+T = TypeVar("T")
 
 
 def text(name: str, default: str) -> str:
@@ -34,6 +37,15 @@ def choice(name: str, default: str, choices: tuple[str, ...]) -> str:
     if value not in choices:
         raise ImproperlyConfigured(f"{name}={value!r}: expected one of {', '.join(choices)}")
     return value
+
+
+def parsed(name: str, default: str, parse: Callable[[str], T]) -> T:
+    """What ``parse`` makes of the text; what it does not take is told with the name."""
+    value = os.environ.get(name, default)
+    try:
+        return parse(value)
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name}: {error}") from error
 
 
 def integer(name: str, default: int, *, least: int | None = None) -> int:

@@ -5,6 +5,7 @@ import tomllib
 from pathlib import Path
 
 from controlplane.config import env
+from controlplane.registry.variables import rules_read
 
 BASE_DIR = Path(__file__).resolve().parents[2]
 SHOAL_VERSION = tomllib.loads((BASE_DIR / "pyproject.toml").read_text())["project"]["version"]
@@ -37,6 +38,8 @@ SHOAL_INSPECTION_COMMAND = [sys.executable, "-m", "worker_runtime.inspection"]
 SHOAL_INSPECTION_TIMEOUT_S = env.integer("SHOAL_INSPECTION_TIMEOUT_S", 300)
 # Whether models may bring code that nodes run; see docs/security.md.
 SHOAL_CODE_POLICY = env.choice("SHOAL_CODE_POLICY", "approved", ("off", "approved", "on"))
+# Variables of deployments, beside the usual ones, that whoever may deploy can set: NAME, PREFIX_*.
+SHOAL_ALLOWED_VARIABLES = env.parsed("SHOAL_ALLOWED_VARIABLES", "", rules_read)
 # One request body: an upload's chunk of 16 MiB and some room. Held in memory, not on disk.
 SHOAL_MAX_BODY_BYTES = 17 * 2**20
 FILE_UPLOAD_MAX_MEMORY_SIZE = SHOAL_MAX_BODY_BYTES

@@ -107,7 +107,8 @@ class Deployment(Stamped):
     max_queue_wait_ms = models.PositiveIntegerField(null=True, blank=True)
     environment = models.JSONField(default=dict)
     secrets = models.JSONField(default=dict, blank=True)  # variable -> sealed value
-    runtime_args = models.JSONField(default=list)
+    # kinds of code that its replicas may run, as approved when it was asked for; null: not said
+    allow_code = models.JSONField(null=True, blank=True)
     request_timeout_ms = models.PositiveIntegerField(default=60_000)
     # at a time, without what waits; null: the runtime queues and batches what comes
     max_concurrent_requests_per_instance = models.PositiveIntegerField(null=True, blank=True)
@@ -148,7 +149,7 @@ class DeploymentRevision(Stamped):
     )
     environment = models.JSONField(default=dict)
     secrets = models.JSONField(default=dict)
-    runtime_args = models.JSONField(default=list)
+    allow_code = models.JSONField(null=True, blank=True)
     liveness_probe = models.JSONField(null=True, blank=True)
     readiness_probe = models.JSONField(null=True, blank=True)
     max_queue_wait_ms = models.PositiveIntegerField(null=True, blank=True)
@@ -284,6 +285,7 @@ class TryLoad(Stamped):
         related_name="+",
     )
     configs = models.JSONField(default=dict)  # repo model -> config.pbtxt text that is tried
+    allow_code = models.JSONField(null=True, blank=True)  # as on Deployment
     node = models.ForeignKey("nodes.Node", null=True, on_delete=models.SET_NULL, related_name="+")
     node_name = models.CharField(max_length=100)
     gpus = models.JSONField(null=True, blank=True)  # as on Replica

@@ -5,18 +5,12 @@ from typing import Any, Final, TypedDict
 
 from django.conf import settings
 
-from controlplane.registry.code import (
-    CodeReason,
-    code_in_config,
-    code_in_files,
-    code_in_graphs,
-    code_key,
-    told_once,
-)
-from controlplane.registry.models import CodeApproval, ModelVersion, Upload
+from controlplane.registry.code import CodeReason, code_key, reasons_kept, told_once
+from controlplane.registry.models import CodeApproval, ConfigRevision, ModelVersion, Upload
 from controlplane.registry.types import manifest_digest
 
 STATES: Final = ("none", "allowed", "waiting", "refused")
+Judged = Mapping[str, list[CodeReason]]  # model -> why its text runs code
 
 
 class CodeState(TypedDict):
@@ -28,37 +22,47 @@ class CodeState(TypedDict):
     approved_at: Any
 
 
-def version_reasons(
-    version: ModelVersion, texts: Mapping[str, str] | None = None
+def version_reasons(version: ModelVersion) -> list[CodeReason]:
+    """Why it runs code, with all configurations that it ever had."""
+    found = reasons_kept(version.code)
+    for model in version.repo_models.all():
+        found += reasons_kept(model.code)
+    for revision in version.config_revisions.all():
+        for name in revision.configs:
+            found += _revised(revision, name)
+    return told_once(found)
+
+
+def started_reasons(
+    version: ModelVersion, revision: ConfigRevision | None, unsaved: Judged | None = None
 ) -> list[CodeReason]:
-    """Why it runs code, with ``texts`` as its configurations; default: all that it ever had."""
-    models = list(version.repo_models.all())
-    if texts is None:
-        written = [(model.name, model.config_text) for model in models]
-        for revision in version.config_revisions.all():
-            written += revision.configs.items()
-    else:
-        written = list(texts.items())
-    producers = {model.name: (model.graph or {}).get("producer", "") for model in models}
-    reasons = code_in_files(entry["path"] for entry in version.manifest)
-    reasons += code_in_graphs(producers)
-    for name, text in written:
-        reasons += code_in_config(name, text)
-    return told_once(reasons)
+    """Why it runs code with one revision of its configurations, and ``unsaved`` texts over it."""
+    found = reasons_kept(version.code)
+    for model in version.repo_models.all():
+        if unsaved and model.name in unsaved:
+            found += unsaved[model.name]
+        elif revision is not None and model.name in revision.configs:
+            found += _revised(revision, model.name)
+        else:
+            found += reasons_kept(model.code)
+    return told_once(found)
 
 
-def upload_reasons(upload: Upload, texts: Mapping[str, str] | None = None) -> list[CodeReason]:
-    """Why an inspected upload runs code, with ``texts`` over its own configurations."""
-    models = (upload.inspection or {}).get("models", [])
-    reasons = code_in_files(entry["path"] for entry in upload.manifest)
-    reasons += code_in_graphs(
-        {model["name"]: (model.get("graph") or {}).get("producer", "") for model in models}
-    )
-    for model in models:
-        reasons += code_in_config(
-            model["name"], (texts or {}).get(model["name"], model["config_text"])
-        )
-    return told_once(reasons)
+def upload_reasons(upload: Upload, unsaved: Judged | None = None) -> list[CodeReason]:
+    """Why an upload runs code, with ``unsaved`` texts over its own; none before it was read."""
+    if upload.inspection is None:
+        return []
+    found = reasons_kept(upload.inspection.get("code"))
+    for model in upload.inspection.get("models", []):
+        if unsaved and model["name"] in unsaved:
+            found += unsaved[model["name"]]
+        else:
+            found += reasons_kept(model.get("code"))
+    return told_once(found)
+
+
+def _revised(revision: ConfigRevision, name: str) -> list[CodeReason]:
+    return reasons_kept((revision.code or {}).get(name))
 
 
 def covered(approval: CodeApproval | None, reasons: Iterable[CodeReason]) -> bool:

@@ -45,7 +45,7 @@ def inspect(directory: Path, *, tick: Callable[[], None] = lambda: None) -> Insp
     try:
         # why: ONNX Runtime names whole paths; where an upload lies for a moment helps nobody.
         answer = json.loads(done.stdout.replace(json.dumps(f"{directory}/")[1:-1], ""))
-        if done.returncode == 0 and {"models", "problems"} <= answer.keys():
+        if done.returncode == 0 and {"models", "problems", "code"} <= answer.keys():
             return cast(Inspection, storable(answer))
     except (ValueError, AttributeError):
         logger.warning("The inspection program printed no JSON object: %.200r", done.stdout)

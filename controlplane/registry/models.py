@@ -79,6 +79,8 @@ class ModelVersion(Stamped):
     tags = models.JSONField(default=dict)
     declared = models.JSONField(default=dict, blank=True)  # kept and given back, not acted on
     warnings = models.JSONField(default=list)
+    # why its files run code, [{file, kind, value, message}]; null: not judged yet
+    code = models.JSONField(null=True, blank=True)
     archived = models.BooleanField(default=False)
     created_by = models.CharField(max_length=150)
 
@@ -117,7 +119,7 @@ class CodeApproval(Stamped):
     """Somebody who may said yes to the code in files of this digest, under whatever name."""
 
     digest = models.CharField(max_length=64, unique=True)
-    reasons = models.JSONField()  # [{file, kind, message}] as they were shown then
+    reasons = models.JSONField()  # [{file, kind, value, message}] as they were shown then
     approved_by = models.CharField(max_length=150)
 
     def __str__(self) -> str:
@@ -141,6 +143,7 @@ class RepoModel(models.Model):
     config_text = models.TextField(blank=True)  # config.pbtxt verbatim, empty if there is none
     config_effective = models.TextField()  # complete pbtxt after auto-complete
     graph = models.JSONField(null=True, blank=True)  # the file's own inputs and outputs
+    code = models.JSONField(null=True, blank=True)  # as on ModelVersion, of config_text
 
     class Meta:
         constraints = [
@@ -159,6 +162,7 @@ class ConfigRevision(Stamped):
     )
     number = models.PositiveIntegerField()
     configs = models.JSONField()  # repo model name -> config.pbtxt text, verbatim
+    code = models.JSONField(null=True, blank=True)  # repo model name -> as on ModelVersion
     base = models.PositiveIntegerField(default=0)  # the revision that was edited, 0: the files
     message = models.CharField(max_length=255, blank=True)
     author = models.CharField(max_length=150)

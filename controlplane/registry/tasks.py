@@ -3,7 +3,9 @@
 from celery import shared_task
 from django.utils import timezone
 
-from controlplane.registry.services import blobs, ingest, resume, uploads
+from controlplane.registry.services import blobs, ingest, judging, resume, uploads
+
+JUDGED_AT_A_TIME = 20
 
 
 @shared_task(name="registry.ingest")
@@ -24,3 +26,9 @@ def expire_uploads() -> None:
 @shared_task(name="registry.collect_blobs")
 def collect_blobs() -> None:
     blobs.blobs_collect(now=timezone.now())
+
+
+@shared_task(name="registry.judge_versions")
+def judge_versions() -> None:
+    """Those of before an upgrade; afterwards there are none."""
+    judging.versions_judge(most=JUDGED_AT_A_TIME)

@@ -4,6 +4,8 @@ import hashlib
 from dataclasses import dataclass
 from typing import Any, Final, NotRequired, TypedDict
 
+from controlplane.registry.code import CodeReason
+
 CHUNK_BYTES: Final = 8 * 2**20  # what we suggest
 MAX_CHUNK_BYTES: Final = 16 * 2**20  # what we accept
 
@@ -57,6 +59,7 @@ class InspectedModel(TypedDict):
     graph: dict[str, Any] | None
     files: list[str]
     warnings: list[str]
+    code: list[CodeReason]  # of its configuration
     proposal: NotRequired[Proposal | None]
 
 
@@ -73,6 +76,7 @@ class InspectionProblem(TypedDict):
 
 
 class Inspection(TypedDict):
+    code: list[CodeReason]  # of the files
     models: list[InspectedModel]
     problems: list[InspectionProblem]
 

@@ -1,7 +1,8 @@
 """Stands in for `python -m worker_runtime.inspection`; file contents say how it should behave.
 
 A model file beginning with `HANG`, `CRASH`, `GARBAGE` or `BAD` makes it do so. In `serve`, a text
-beginning so does the same; one with `invalid` in it is answered with a problem.
+beginning so does the same; one with `invalid` in it is answered with a problem. What runs code it
+tells by names and words, without the care of the real one.
 """
 
 import json
@@ -19,6 +20,34 @@ GRAPH = {
     "producer": "stub",
     "opset": 17,
 }
+
+
+CODE = {".py": "python", ".so": "library", ".pkl": "pickle"}
+WORDS = {
+    '"python"': "python",
+    "op_library_filename": "library",
+    "EXECUTION_ENV_PATH": "environment",
+}
+
+
+def reason(file: str, kind: str, words: str, value: str = "") -> dict[str, str]:
+    return {"file": file, "kind": kind, "value": value, "message": f"{file} {words}."}
+
+
+def code_of_files(paths: list[str]) -> list[dict[str, str]]:
+    kinds = [(path, CODE.get(Path(path).suffix)) for path in sorted(paths)]
+    return [reason(path, kind, f"is of kind {kind}") for path, kind in kinds if kind]
+
+
+def code_of_text(name: str, text: str) -> list[dict[str, str]]:
+    file = f"{name}/config.pbtxt"
+    lines = [line for line in text.splitlines() if not line.startswith("#")]
+    return [
+        reason(file, kind, f"says {word}", value=line)
+        for line in lines
+        for word, kind in WORDS.items()
+        if word in line
+    ]
 
 
 def problem(code: str, message: str) -> dict[str, Any]:
@@ -45,6 +74,7 @@ def model(folder: Path) -> dict[str, Any]:
         "provenance": {"max_batch_size": "default"},
         "files": sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()),
         "warnings": ["Batching was assumed."],
+        "code": code_of_text(folder.name, config.read_text() if config.exists() else ""),
     }
 
 
@@ -70,7 +100,8 @@ def repository(root: Path) -> None:
             problems.append(problem("NotAnOnnxFile", "This is not an ONNX file."))
     folders = sorted(p for p in root.iterdir() if (p / "1").is_dir())
     models = [] if problems else [model(folder) for folder in folders]
-    json.dump({"models": models, "problems": problems}, sys.stdout)
+    paths = [path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file()]
+    json.dump({"models": models, "problems": problems, "code": code_of_files(paths)}, sys.stdout)
 
 
 def serve() -> None:
@@ -81,6 +112,10 @@ def serve() -> None:
         answer: dict[str, Any] = {"id": asked["id"]}
         if asked["op"] == "render":
             answer["text"] = f'name: "{asked["config"]["name"]}"\n'
+        elif asked["op"] == "code":
+            answer |= {"ok": True, "code": code_of_text(asked["model"], text)}
+        elif asked["op"] == "code_names":
+            answer |= {"ok": True, "code": code_of_files(asked["files"])}
         else:
             ok = "invalid" not in text
             found = {

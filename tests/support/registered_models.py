@@ -28,6 +28,7 @@ def model_register(
         manifest=manifest,
         size=sum(entry["size"] for entry in manifest),
         created_by="dora",
+        code=[],
     )
     RepoModel.objects.create(
         model_version=version,
@@ -39,6 +40,7 @@ def model_register(
         versions=[1],
         config_text=CONFIG,
         config_effective=CONFIG,
+        code=[],
     )
     return version
 

@@ -24,7 +24,7 @@ def ended(status: int | None) -> RuntimeCrashed | ReplicaFailed:
         return ReplicaFailed(
             "RuntimeRefused",
             "The runtime refused to start with these flags.",
-            hints=("Correct the deployment's runtime arguments.",),
+            hints=("Is the agent of the same version as the control plane? Update the node.",),
         )
     return RuntimeCrashed(process.describe_exit(status))
 
@@ -56,6 +56,8 @@ def command(
         "--strict-readiness=true",
         f"{READY_FLAG}{folder.ready_file}",
         *replica.runtime_args,
+        # why the last: of two, the last counts
+        *([] if replica.code is None else [f"--allow-code={','.join(replica.code)}"]),
     ]
 
 

@@ -217,6 +217,6 @@ def variables_read(
     ``kept``: what the deployment has already; saying that again brings nothing.
     """
     given = values.get("environment") or {}
-    names = [name for name, value in given.items() if (kept or {}).get(name) != value]
-    names += values.get("secret_environment") or {}
-    variables_check(names, may_run_code=may(request, Permission.CODE))
+    fresh = {name: value for name, value in given.items() if (kept or {}).get(name) != value}
+    fresh |= values.get("secret_environment") or {}
+    variables_check(fresh, may_run_code=may(request, Permission.CODE))

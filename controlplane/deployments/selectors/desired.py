@@ -3,6 +3,8 @@
 import logging
 from collections.abc import Iterable
 
+from django.conf import settings
+
 from controlplane.core import vault
 from controlplane.deployments.models import Deployment, DeploymentRevision, Replica, TryLoad
 from controlplane.deployments.probes import allowance_s, rule_of
@@ -16,6 +18,7 @@ from controlplane.deployments.types import Desired
 from controlplane.metrics.selectors import sample_interval_s
 from controlplane.nodes.models import Node
 from controlplane.nodes.selectors import cadence_now
+from controlplane.registry.code import KINDS
 from wire.messages import DesiredReplica, DesiredState, FileRef
 
 logger = logging.getLogger(__name__)
@@ -77,6 +80,7 @@ def _desired(replica: Replica) -> DesiredReplica:
         inline_files=inline,
         models=tuple(sorted(model.name for model in spec.model_version.repo_models.all())),
         runtime_args=_runtime_args(spec),
+        code=_code(spec.allow_code),
         environment={**_visible(replica.gpus), **_environment(spec)},
         secrets=tuple(sorted(spec.secrets)),
         load_timeout_s=LOAD_TIMEOUT_S + allowance_s(readiness),
@@ -86,10 +90,16 @@ def _desired(replica: Replica) -> DesiredReplica:
 
 
 def _runtime_args(spec: Spec) -> tuple[str, ...]:
-    args = [str(argument) for argument in spec.runtime_args]
     if spec.max_queue_wait_ms:  # why only then: a node's older runtime may not know the flag
-        args.append(f"--max-queue-wait-ms={spec.max_queue_wait_ms}")
-    return tuple(args)
+        return (f"--max-queue-wait-ms={spec.max_queue_wait_ms}",)
+    return ()
+
+
+def _code(allowed: list[str] | None) -> tuple[str, ...] | None:
+    """What code the runtime may run; None of what was started before that was kept."""
+    if settings.SHOAL_CODE_POLICY == "on":
+        return KINDS
+    return None if allowed is None else tuple(allowed)
 
 
 def _visible(gpus: list[str] | None) -> dict[str, str]:
@@ -125,6 +135,7 @@ def _trial(row: TryLoad) -> DesiredReplica:
         inline_files=inline,
         models=tuple(trial_models(row)),
         environment=_visible(row.gpus),
+        code=_code(row.allow_code),
         load_timeout_s=round((row.deadline_at - row.created_at).total_seconds()),
         trial=True,
     )

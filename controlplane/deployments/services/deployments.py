@@ -34,6 +34,7 @@ from controlplane.deployments.services.operations import (
 )
 from controlplane.deployments.services.revisions import (
     SPEC,
+    code_record,
     revision_apply,
     revision_ensure,
     revision_record,
@@ -64,6 +65,7 @@ from controlplane.deployments.types import (
     OperationKind,
     OperationState,
 )
+from controlplane.registry.services.approvals import version_code_check
 
 # what gateways act on
 ROUTED: Final = frozenset({"request_timeout_ms", "retries", "max_concurrent_requests_per_instance"})
@@ -77,7 +79,7 @@ def deploy(*, spec: Spec, endpoint: str, deployment: str, actor: str, now: datet
     it is under way returns the operation that is. Raises what ``deployment_create`` raises.
     """
     with transaction.atomic():
-        version, revision = resolve_to_run(spec)
+        version, revision, allowed = resolve_to_run(spec)
         name = endpoint or endpoint_name_for(spec.model)
         row = locked(name) or endpoint_create(name=name, actor=actor, now=now, field="endpoint")
         not_deleting(row)
@@ -100,8 +102,9 @@ def deploy(*, spec: Spec, endpoint: str, deployment: str, actor: str, now: datet
         else:
             chosen = deployment or colour_free(row)
             operation = deployment_place(
-                row, chosen, spec, version, revision, actor, now, replace=True, field="deployment"
-            )
+                row, chosen, spec, version, revision, allowed, actor, now,
+                replace=True, field="deployment",
+            )  # fmt: skip
     return advanced(operation, now)
 
 
@@ -113,7 +116,7 @@ def deployment_create(
     Raises EndpointNotFound, NameInvalid, NameTaken, OperationInProgress, ModelNotDeployable,
     ModelNotFound, CodeNotAllowed, CodeNotApproved."""
     with transaction.atomic():
-        version, revision = resolve_to_run(spec)
+        version, revision, allowed = resolve_to_run(spec)
         row = locked(endpoint)
         if row is None:
             raise EndpointNotFound(f"There is no endpoint called {endpoint}.")
@@ -122,7 +125,7 @@ def deployment_create(
             nothing_active(endpoint)
         chosen = name or colour_free(row)
         operation = deployment_place(
-            row, chosen, spec, version, revision, actor, now, replace=replace
+            row, chosen, spec, version, revision, allowed, actor, now, replace=replace
         )
     return advanced(operation, now)
 
@@ -195,9 +198,9 @@ def deployment_roll(
     """Let a deployment run something else, while what it runs serves on until that is ready.
 
     What is not said stays as it is; ``settings``: liveness_probe, readiness_probe,
-    max_queue_wait_ms, None takes one away. Raises EndpointNotFound, DeploymentNotFound,
-    ModelNotFound, ModelNotDeployable, InstanceTypeUnknown, OperationInProgress, Conflict,
-    CodeNotAllowed, CodeNotApproved.
+    max_queue_wait_ms, None takes one away. Code that it runs already must still be approved.
+    Raises EndpointNotFound, DeploymentNotFound, ModelNotFound, ModelNotDeployable,
+    InstanceTypeUnknown, OperationInProgress, Conflict, CodeNotAllowed, CodeNotApproved.
     """
     with transaction.atomic():
         locked(endpoint)
@@ -214,7 +217,10 @@ def deployment_roll(
                 version=version or ("latest" if model else str(now_runs.version)),
                 config_revision=config_revision,
             )
-            row.model_version, row.config_revision = resolve_to_run(spec)
+            row.model_version, row.config_revision, allowed = resolve_to_run(spec)
+        else:
+            # why here too: fresh replicas start, of what may never have come up, or is withdrawn
+            allowed = version_code_check(row.model_version, row.config_revision)
         if environment is not None:
             row.environment = environment
         if instance_type is not None:
@@ -226,6 +232,7 @@ def deployment_roll(
         row.secrets = secrets_merged(row.secrets, secret_environment)
         if spec_of(row) == before and row.provisioning_state == DeploymentState.SUCCEEDED:
             raise AsItIs(f"{name} runs just this already.")
+        row.allow_code = allowed
         count = row.instance_count
         if instance_count is not None:
             row.instance_count, row.paused_count = instance_count, None
@@ -270,8 +277,9 @@ def deployment_rollback(
         if wanted.pk == current.pk and row.provisioning_state == DeploymentState.SUCCEEDED:
             raise AsItIs(f"{name} runs revision {current.number} already.", field="revision")
         # why here too: what ran once may have been archived, or its approval withdrawn, since
-        runnable_check(wanted.model_version, wanted.config_revision)
+        allowed = runnable_check(wanted.model_version, wanted.config_revision)
         revision_apply(row, wanted)
+        code_record(row, None, allowed)
         revision_record(row, author=actor, cause=f"rollback to {wanted.number}")
         operation = _rolled(row, current.number, actor, now)
     return advanced(operation, now)
@@ -429,10 +437,12 @@ def operation_retry(
         wanted = old.parameters.get("instance_count", row.instance_count)
         revision = _revision_rolled(old, row)
         if row.provisioning_state != DeploymentState.SUCCEEDED:
-            runnable_check(row.model_version, row.config_revision)
+            allowed = runnable_check(row.model_version, row.config_revision)
+            code_record(row, row.revision, allowed)
             operation = deployment_start(row, traffic, actor, now)
         elif revision is not None:
-            runnable_check(revision.model_version, revision.config_revision)
+            allowed = runnable_check(revision.model_version, revision.config_revision)
+            code_record(row, revision, allowed)
             operation = _roll_again(row, revision, old, actor, now)
         else:
             operation = scaling_open(row, wanted, actor, now, traffic=traffic)

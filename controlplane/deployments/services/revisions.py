@@ -9,7 +9,7 @@ from controlplane.deployments.models import Deployment, DeploymentRevision, Repl
 
 # What a revision keeps. How many replicas there are, and what gateways do, is not part of it.
 SPEC = (
-    "model_version_id", "config_revision_id", "environment", "secrets", "runtime_args",
+    "model_version_id", "config_revision_id", "environment", "secrets", "allow_code",
     "node_labels", "instance_type_id", "anti_affinity", "liveness_probe", "readiness_probe",
     "max_queue_wait_ms",
 )  # fmt: skip
@@ -46,6 +46,15 @@ def revision_apply(row: Deployment, revision: DeploymentRevision) -> None:
     values = spec_of(revision)
     Deployment.objects.filter(pk=row.pk).update(**values)
     row.refresh_from_db()
+
+
+def code_record(row: Deployment, revision: DeploymentRevision | None, kinds: list[str]) -> None:
+    """What code it may run has been asked again: ``kinds`` are what was said."""
+    Deployment.objects.filter(pk=row.pk).update(allow_code=kinds)
+    row.allow_code = kinds
+    if revision is not None:
+        DeploymentRevision.objects.filter(pk=revision.pk).update(allow_code=kinds)
+        revision.allow_code = kinds
 
 
 def revision_wanted(row: Deployment, number: int | None) -> DeploymentRevision:

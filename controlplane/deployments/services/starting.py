@@ -102,20 +102,22 @@ def resolve(spec: Spec) -> tuple[ModelVersion, ConfigRevision | None]:
     return version, _revision(version, spec.config_revision)
 
 
-def resolve_to_run(spec: Spec) -> tuple[ModelVersion, ConfigRevision | None]:
-    """The same, for what will be started. Raises CodeNotAllowed, CodeNotApproved besides."""
+def resolve_to_run(spec: Spec) -> tuple[ModelVersion, ConfigRevision | None, list[str]]:
+    """The same, for what will be started, and the kinds of code that it may run.
+
+    Raises CodeNotAllowed, CodeNotApproved besides.
+    """
     version, revision = resolve(spec)
-    version_code_check(version, revision)
-    return version, revision
+    return version, revision, version_code_check(version, revision)
 
 
-def runnable_check(version: ModelVersion, revision: ConfigRevision | None) -> None:
-    """The same, for what ran, or was to run, before and would be started again now.
+def runnable_check(version: ModelVersion, revision: ConfigRevision | None) -> list[str]:
+    """The kinds of code that what ran, or was to run, before may run when it is started again now.
 
     Raises ModelNotDeployable, CodeNotAllowed, CodeNotApproved.
     """
     _not_archived(version, field=None)
-    version_code_check(version, revision)
+    return version_code_check(version, revision)
 
 
 def _not_archived(version: ModelVersion, *, field: str | None) -> None:
@@ -227,6 +229,7 @@ def deployment_place(
     spec: Spec,
     version: ModelVersion,
     revision: ConfigRevision | None,
+    allow_code: list[str],
     actor: str,
     now: datetime,
     *,
@@ -240,6 +243,7 @@ def deployment_place(
     values: dict[str, Any] = {
         "model_version": version,
         "config_revision": revision,
+        "allow_code": allow_code,
         "instance_count": spec.instance_count,
         "environment": spec.environment or {},
         "request_timeout_ms": spec.request_timeout_ms,

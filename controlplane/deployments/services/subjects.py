@@ -13,6 +13,7 @@ class Subject:
     version: ModelVersion | None
     upload: Upload | None
     revision: ConfigRevision | None
+    models: frozenset[str]  # as clients call them
     backends: frozenset[str]
     size_bytes: int
 
@@ -27,7 +28,9 @@ def subject_of(model: str, version: str, upload_id: str, config_revision: int | 
             raise Invalid(f"The upload is {upload.state}, not ready.", field="upload_id")
         found = (upload.inspection or {}).get("models", [])
         size = sum(entry["size"] for entry in upload.manifest)
-        return Subject(None, upload, None, frozenset(m["backend"] for m in found), size)
+        names = frozenset(m["name"] for m in found)
+        return Subject(None, upload, None, names, frozenset(m["backend"] for m in found), size)
     row, revision = resolve(Spec(model=model, version=version, config_revision=config_revision))
-    backends = frozenset(row.repo_models.values_list("backend", flat=True))
-    return Subject(row, None, revision, backends, row.size)
+    held = row.repo_models.all()
+    names, backends = frozenset(m.name for m in held), frozenset(m.backend for m in held)
+    return Subject(row, None, revision, names, backends, row.size)

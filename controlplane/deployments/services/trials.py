@@ -20,7 +20,7 @@ from controlplane.deployments.errors import TooManyTrials, TrialFinished, TrialI
 from controlplane.deployments.models import Deployment, InstanceType, TryLoad
 from controlplane.deployments.reconcile import Failure, failure_data
 from controlplane.deployments.selectors.instance_types import instance_type_wanted
-from controlplane.deployments.selectors.trials import trial_get, trial_models, trials_active
+from controlplane.deployments.selectors.trials import trial_get, trials_active
 from controlplane.deployments.services.capacity import need_for, offers
 from controlplane.deployments.services.subjects import Subject, subject_of
 from controlplane.deployments.states import TRIALS, TrialCause
@@ -28,7 +28,7 @@ from controlplane.deployments.types import TRIAL_ACTIVE, ReplicaState, TrialStat
 from controlplane.nodes.models import Node
 from controlplane.nodes.selectors import node_get
 from controlplane.nodes.services import node_generation_raise
-from controlplane.registry.services.approvals import edited_code_check, upload_code_check
+from controlplane.registry.services.approvals import upload_code_check, version_code_check
 from wire.messages import ObservedReplica
 
 MOST_PER_NODE: Final = 4
@@ -55,9 +55,14 @@ def trial_start(
     Raises ModelNotFound, UploadNotFound, ModelNotDeployable, NodeNotFound, InstanceTypeUnknown,
     TrialImpossible (no node can), TooManyTrials, Invalid, CodeNotAllowed, CodeNotApproved.
     """
+    # names first: nothing is parsed for what does not exist
     subject = subject_of(model, version, upload_id, config_revision)
-    _code_check(subject, configs or {}, may_run_code)
+    if strangers := sorted(set(configs or {}) - subject.models):
+        raise Invalid(f"It holds no model called {', '.join(strangers)}.", field="configs")
+    if node:
+        node_get(node)
     kind = instance_type_wanted(instance_type) if instance_type else None
+    allowed = _code_check(subject, configs or {}, may_run_code)
     with transaction.atomic():
         chosen, gpus = _place(subject, kind, node, now)
         row = TryLoad.objects.create(
@@ -66,34 +71,30 @@ def trial_start(
             upload=subject.upload,
             config_revision=subject.revision,
             configs=configs or {},
+            allow_code=allowed,
             node=chosen,
             node_name=chosen.name,
             gpus=gpus,
             deadline_at=now + timedelta(seconds=timeout_s),
             created_by=actor,
         )
-        strangers = sorted(set(row.configs) - set(trial_models(row)))
-        if strangers:
-            raise Invalid(f"It holds no model called {', '.join(strangers)}.", field="configs")
         _record(row, actor, "trial.started", f"{actor} tries whether {row} loads")
         node_generation_raise([chosen.pk])
     return trial_get(row.pk)
 
 
-def _code_check(subject: Subject, texts: dict[str, str], may_run_code: bool) -> None:
+def _code_check(subject: Subject, texts: dict[str, str], may_run_code: bool) -> list[str]:
     """A trial runs code as a deployment does. Raises CodeNotAllowed, CodeNotApproved."""
     if subject.upload is not None:
-        upload_code_check(subject.upload, texts, may_run_code=may_run_code)
-    elif subject.version is not None:
-        edited_code_check(subject.version, subject.revision, texts, may_run_code=may_run_code)
+        return upload_code_check(subject.upload, texts, may_run_code=may_run_code)
+    assert subject.version is not None  # noqa: S101 - it is one or the other
+    return version_code_check(subject.version, subject.revision, texts, may_run_code=may_run_code)
 
 
 def _place(
     subject: Subject, kind: InstanceType | None, name: str, now: datetime
 ) -> tuple[Node, list[str] | None]:
     """The node, and the GPUs that the trial may use. Raises TrialImpossible, TooManyTrials."""
-    if name:
-        node_get(name)
     need = need_for(kind, backends=subject.backends, size_bytes=subject.size_bytes)
     available = offers(Deployment(), now)
     wanted = [offer for offer in available if name in ("", offer.name)]

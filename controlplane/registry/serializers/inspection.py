@@ -5,6 +5,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from controlplane.registry.code import KINDS
 from controlplane.registry.code_state import STATES
 
 Fields = serializers.Serializer[Any]
@@ -116,7 +117,7 @@ class InspectionSerializer(Fields):
 
 class CodeReasonSerializer(Fields):
     file = serializers.CharField()
-    kind = serializers.ChoiceField(choices=["python", "library", "pickle", "environment"])
+    kind = serializers.ChoiceField(choices=list(KINDS))
     message = serializers.CharField(help_text="one sentence for people")
 
 

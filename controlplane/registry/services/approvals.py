@@ -1,6 +1,6 @@
 """The policy about code in models: who is let through at once, who waits, what is refused."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from django.conf import settings
@@ -9,10 +9,17 @@ from django.db import transaction
 from controlplane.accounts.policy import Permission, lowest_role
 from controlplane.core import events
 from controlplane.registry import selectors
-from controlplane.registry.code import CodeReason, code_in_variables
-from controlplane.registry.code_state import covered, upload_reasons, version_reasons
+from controlplane.registry.code import CodeReason, code_kinds
+from controlplane.registry.code_state import (
+    covered,
+    started_reasons,
+    upload_reasons,
+    version_reasons,
+)
 from controlplane.registry.errors import CodeNotAllowed, CodeNotApproved
 from controlplane.registry.models import CodeApproval, ConfigRevision, ModelVersion, Upload
+from controlplane.registry.services import judging
+from controlplane.registry.variables import OWN, code_in_variables
 
 
 def code_refuse(what: str, reasons: list[CodeReason]) -> None:
@@ -29,11 +36,25 @@ def code_refuse(what: str, reasons: list[CodeReason]) -> None:
     )
 
 
-def version_code_check(version: ModelVersion, revision: ConfigRevision | None) -> None:
-    """Whether this may start on a node now. Raises CodeNotAllowed, CodeNotApproved."""
-    reasons = version_reasons(version, selectors.config_texts(version, revision))
+def version_code_check(
+    version: ModelVersion,
+    revision: ConfigRevision | None,
+    texts: Mapping[str, str] | None = None,
+    *,
+    may_run_code: bool = False,
+) -> list[str]:
+    """Whether this may start on a node now, with ``texts`` that are not saved over its own.
+
+    Returns the kinds of code that it may run there. ``may_run_code``: nobody has to approve it.
+    Raises CodeNotAllowed, CodeNotApproved, InspectorUnavailable.
+    """
+    judging.version_judge(version, [revision] if revision else [])
+    unsaved = judging.texts_judge(texts or {}, version.manifest)
+    reasons = started_reasons(version, revision, unsaved)
     code_refuse(str(version), reasons)
-    _approved_check(version, reasons)
+    if not may_run_code:
+        _approved_check(version, reasons)
+    return code_kinds(reasons)
 
 
 def _approved_check(version: ModelVersion, reasons: list[CodeReason]) -> None:
@@ -50,52 +71,49 @@ def _approved_check(version: ModelVersion, reasons: list[CodeReason]) -> None:
     )
 
 
-def upload_code_check(upload: Upload, texts: Mapping[str, str], *, may_run_code: bool) -> None:
-    """The same for an upload that is no version yet, and for texts that are not saved."""
-    reasons = upload_reasons(upload, texts)
+def upload_code_check(upload: Upload, texts: Mapping[str, str], *, may_run_code: bool) -> list[str]:
+    """The same for an upload that is no version yet; all its models must be known."""
+    judging.upload_judge(upload)
+    reasons = upload_reasons(upload, judging.texts_judge(texts, upload.manifest))
     code_refuse(upload.filename, reasons)
     if reasons and settings.SHOAL_CODE_POLICY == "approved" and not may_run_code:
         raise _not_approved(
             upload.filename, reasons, "Register it first; they approve the version.", {}
         )
+    return code_kinds(reasons)
 
 
-def edited_code_check(
-    version: ModelVersion,
-    revision: ConfigRevision | None,
-    texts: Mapping[str, str],
-    *,
-    may_run_code: bool,
-) -> None:
-    """The same for a version with texts that are not saved: what they add counts as well."""
-    reasons = version_reasons(version, selectors.config_texts(version, revision) | dict(texts))
-    code_refuse(str(version), reasons)
-    if not may_run_code:
-        _approved_check(version, reasons)
-
-
-def variables_check(names: Iterable[str], *, may_run_code: bool) -> None:
-    """Variables that have a file run are code as well. Raises CodeNotAllowed."""
-    found = code_in_variables(names)
+def variables_check(values: Mapping[str, str | None], *, may_run_code: bool) -> None:
+    """Variables can have a file run, as code does: the rest is on a list. Raises CodeNotAllowed."""
     policy = settings.SHOAL_CODE_POLICY
-    if found and policy != "on" and not (policy == "approved" and may_run_code):
-        raise CodeNotAllowed(
-            f"{', '.join(found)} can have any file of the node run: setting it is bringing code.",
-            field=f"environment.{found[0]}",
-            hints=(f"Somebody with the role {lowest_role(Permission.CODE)} may set it.",),
-            extra={"needed_permission": Permission.CODE},
-        )
+    if policy == "on" or (policy == "approved" and may_run_code):
+        return
+    found = code_in_variables(values, settings.SHOAL_ALLOWED_VARIABLES)
+    if not found:
+        return
+    name, why = next(iter(found.items()))
+    raise CodeNotAllowed(
+        f"environment.{name}: {why}, and a variable can have any file of the node run.",
+        field=f"environment.{name}",
+        hints=(
+            f"Call what the model itself reads {', '.join(OWN)}.",
+            f"Somebody with the role {lowest_role(Permission.CODE)} may set it.",
+            "Whoever runs this installation can allow the name: SHOAL_ALLOWED_VARIABLES.",
+        ),
+        extra={"needed_permission": Permission.CODE, "variables": list(found)},
+    )
 
 
 @transaction.atomic
 def version_approve(*, name: str, version: str, actor: str) -> ModelVersion:
     """Say yes to the code in a version: these files may run from now on, under whatever name.
 
-    What needs no approval stays as it is. Raises ModelNotFound, CodeNotAllowed.
+    What needs no approval stays as it is. Raises ModelNotFound, CodeNotAllowed,
+    InspectorUnavailable.
     """
     row = selectors.version_get(name, version)
-    reasons = version_reasons(row)
-    code_refuse(str(row), reasons)
+    judging.version_judge(row, row.config_revisions.all())
+    code_refuse(str(row), version_reasons(row))
     code_approve(row, actor=actor)
     return selectors.version_get(name, row.version)
 
@@ -121,7 +139,8 @@ def version_disapprove(*, name: str, version: str, actor: str) -> ModelVersion:
 
 
 def code_approve(version: ModelVersion, *, actor: str) -> None:
-    """Write the approval down, if there is anything new to approve."""
+    """Write the approval down, if there is anything new to approve. Raises InspectorUnavailable."""
+    judging.version_judge(version, version.config_revisions.all())
     reasons = version_reasons(version)
     existing = CodeApproval.objects.select_for_update().filter(digest=version.digest).first()
     if not reasons or covered(existing, reasons):

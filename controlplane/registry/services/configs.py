@@ -8,9 +8,11 @@ from django.db import transaction
 from controlplane.core import events
 from controlplane.core.errors import Invalid
 from controlplane.registry import inspector, selectors
+from controlplane.registry.code import CodeReason
 from controlplane.registry.errors import ConfigInvalid
 from controlplane.registry.models import ConfigRevision, ModelVersion
 from controlplane.registry.services.approvals import code_extend
+from controlplane.registry.services.judging import texts_judge
 
 
 def revision_create(
@@ -28,7 +30,7 @@ def revision_create(
     ``None`` for a model takes its edit back. Texts are kept as they are, to the last comment.
     Saying what the latest says already returns it. ``may_run_code``: the actor may approve what
     code it names. Raises ModelNotFound, RevisionNotFound,
-    ConfigInvalid with the ``problems``, Invalid.
+    ConfigInvalid with the ``problems``, Invalid, InspectorUnavailable.
     """
     row = selectors.version_get(name, version)
     latest = max((item.number for item in row.config_revisions.all()), default=0)
@@ -45,8 +47,9 @@ def revision_create(
     for model in configs:
         if model in edits:
             config_check(row, model, edits)
+    judged = texts_judge(edits, row.manifest)
     with transaction.atomic():
-        revision = _save(row, edits, message, number, actor)
+        revision = _save(row, edits, judged, message, number, actor)
         if may_run_code:
             code_extend(selectors.version_get(name, row.version), actor=actor)
     return revision
@@ -99,7 +102,12 @@ def text_check(
 
 
 def _save(
-    row: ModelVersion, edits: dict[str, str], message: str, base: int, actor: str
+    row: ModelVersion,
+    edits: dict[str, str],
+    judged: dict[str, list[CodeReason]],
+    message: str,
+    base: int,
+    actor: str,
 ) -> ConfigRevision:
     # why a lock: two editors at once must not both take the next number
     ModelVersion.objects.select_for_update().get(pk=row.pk)
@@ -110,6 +118,7 @@ def _save(
         model_version=row,
         number=(latest.number if latest else 0) + 1,
         configs=edits,
+        code=judged,
         base=base,
         message=message,
         author=actor,

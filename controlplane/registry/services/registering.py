@@ -9,6 +9,7 @@ from django.db import transaction
 
 from controlplane.core import events
 from controlplane.registry import inspector, selectors
+from controlplane.registry.code import CodeReason
 from controlplane.registry.code_state import upload_reasons
 from controlplane.registry.errors import (
     ConfigInvalid,
@@ -25,6 +26,7 @@ from controlplane.registry.models import (
     Upload,
 )
 from controlplane.registry.services.approvals import code_approve, code_refuse
+from controlplane.registry.services.judging import texts_judge, upload_judge
 from controlplane.registry.types import InspectedModel, Inspection, Proposal, manifest_digest
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,254}")
@@ -47,7 +49,7 @@ def model_version_register(
 
     ``version`` asks for a number; one that exists must have the same content. ``may_run_code``:
     the actor may bring code, which is approved by this. Raises NameInvalid, UploadStateConflict,
-    ConfigInvalid, ModelArchived, ModelVersionImmutable, CodeNotAllowed.
+    ConfigInvalid, ModelArchived, ModelVersionImmutable, CodeNotAllowed, InspectorUnavailable.
     """
     if not NAME.fullmatch(name):
         raise NameInvalid(
@@ -63,11 +65,13 @@ def model_version_register(
             extra={"state": upload.state},
         )
     edits = configs_edited(upload.inspection, configs, apply_fixes=apply_fixes)
-    code_refuse(upload.filename, upload_reasons(upload, edits))
+    upload_judge(upload)
+    judged = texts_judge(edits, upload.manifest)
+    code_refuse(upload.filename, upload_reasons(upload, judged))
     words = {"description": description, "tags": tags or {}, "declared": declared or {}}
     message = "Edited while registering" if configs else "Completed while registering"
     with transaction.atomic():
-        row, created = _register(upload, name, version, words, edits, message, actor)
+        row, created = _register(upload, name, version, words, edits, judged, message, actor)
         if may_run_code and settings.SHOAL_CODE_POLICY == "approved":
             code_approve(row, actor=actor)
     return selectors.version_get(name, row.version), created
@@ -176,6 +180,7 @@ def _register(
     number: int | None,
     words: dict[str, Any],
     edits: dict[str, str],
+    judged: dict[str, list[CodeReason]],
     message: str,
     actor: str,
 ) -> tuple[ModelVersion, bool]:
@@ -206,6 +211,7 @@ def _register(
         source_filename=upload.filename,
         **words,
         warnings=_warnings(inspection),
+        code=inspection["code"],
         created_by=actor,
     )
     RepoModel.objects.bulk_create(_repo_model(version, found) for found in inspection["models"])
@@ -214,6 +220,7 @@ def _register(
             model_version=version,
             number=1,
             configs=edits,
+            code=judged,
             message=message,
             author=actor,
         )
@@ -273,4 +280,5 @@ def _repo_model(version: ModelVersion, found: InspectedModel) -> RepoModel:
         config_text=found["config_text"],
         config_effective=found["config_effective"],
         graph=found["graph"],
+        code=found["code"],
     )

@@ -21,6 +21,10 @@ def with_code(content: bytes = b"first") -> ModelVersion:
     version = model_register(content=content)
     extra = {**version.manifest[0], "path": "digits/1/model.py"}
     version.manifest = [*version.manifest, extra]
+    message = "digits/1/model.py is Python code."
+    version.code = [
+        {"file": "digits/1/model.py", "kind": "python", "value": "", "message": message}
+    ]
     version.save()
     return version
 
