@@ -117,7 +117,7 @@ class Installation:
         self.settle()
         self.api.patch(f"/api/v1/{blue}", {"instance_count": 1 + self.size}, format="json")
         self.settle()
-        self.post(f"{blue}/update", {"environment": {"N": name}})
+        self.post(f"{blue}/update", {"environment": {"APP_N": name}})
         self.settle()
         self.post("try-loads", {"model": name, "node": "local"})
         self.post("drafts", {"title": name, "data": {}})

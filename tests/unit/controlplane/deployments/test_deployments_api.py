@@ -197,7 +197,11 @@ def test_a_file_that_is_gone_fails_the_operation_at_once(api: APIClient, stores:
 def test_an_edited_configuration_travels_as_text(api: APIClient, node: SimulatedNode) -> None:
     version = model_register()
     ConfigRevision.objects.create(
-        model_version=version, number=1, configs={"digits": "max_batch_size: 4"}, author="dora"
+        model_version=version,
+        number=1,
+        configs={"digits": "max_batch_size: 4"},
+        code={"digits": []},
+        author="dora",
     )
     api.post("/api/v1/deploy", {"model": "digits"}, format="json")
     (replica,) = node.desired().replicas

@@ -224,11 +224,11 @@ def test_anti_affinity_keeps_replicas_apart_but_lets_updates_pass(api: APIClient
     operation = api.get("/api/v1/operations").json()["items"][0]
     assert "runs a replica of this deployment" in operation["stages"][0]["detail"]
     api.post(f"/api/v1/operations/{operation['id']}/cancel")
-    assert post(api, f"{BLUE}/update", environment={"A": "1"}).status_code == 202
+    assert post(api, f"{BLUE}/update", environment={"APP_A": "1"}).status_code == 202
     node.bring_up()
     gateway_confirms()
     shown = api.get(BLUE).json()
-    assert (shown["provisioning_state"], shown["environment"]) == ("Succeeded", {"A": "1"})
+    assert (shown["provisioning_state"], shown["environment"]) == ("Succeeded", {"APP_A": "1"})
 
 
 def test_a_full_disk_is_shown_and_avoided(api: APIClient) -> None:

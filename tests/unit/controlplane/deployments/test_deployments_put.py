@@ -85,31 +85,31 @@ def test_a_deployment_is_made(api: APIClient, node: SimulatedNode) -> None:
 def test_what_was_read_of_a_deployment_can_be_sent_back(
     api: APIClient, serving: SimulatedNode
 ) -> None:
-    put(api, BLUE, {"model": "digits", "instance_count": 2, "secret_environment": {"KEY": "x"}})
+    put(api, BLUE, {"model": "digits", "instance_count": 2, "secret_environment": {"APP_KEY": "x"}})
     serving.bring_up()
     gateway_confirms()
     read = api.get(BLUE)
     body = read.json()
-    assert (body["secret_environment"], body["config_revision"]) == (["KEY"], None)
+    assert (body["secret_environment"], body["config_revision"]) == (["APP_KEY"], None)
     again = put(api, BLUE, body, **{"If-Match": read["ETag"]})
     assert again.status_code == 200, again.json()
     assert again["ETag"] == read["ETag"]
     ModelVersion.objects.update(archived=True)  # what runs may be archived by now
     assert put(api, BLUE, body).status_code == 200
-    assert Deployment.objects.get().secrets.keys() == {"KEY"}
+    assert Deployment.objects.get().secrets.keys() == {"APP_KEY"}
 
 
 @pytest.mark.parametrize(
     ("changes", "kind"),
     [
-        ({"environment": {"A": "b"}}, "deploy"),
+        ({"environment": {"APP_A": "b"}}, "deploy"),
         ({"node_labels": {}, "anti_affinity": "required"}, "deploy"),
         ({"readiness_probe": {"period": 3}}, "deploy"),
         ({"max_queue_wait_ms": 250}, "deploy"),
         ({"max_queue_wait_ms": None}, None),
-        ({"secret_environment": {"KEY": "x"}}, "deploy"),
+        ({"secret_environment": {"APP_KEY": "x"}}, "deploy"),
         ({"instance_count": 3}, "scale"),
-        ({"instance_count": 1, "environment": {"A": "b"}}, "deploy"),
+        ({"instance_count": 1, "environment": {"APP_A": "b"}}, "deploy"),
         ({"description": "words"}, None),
         ({"request_timeout_ms": 5, "retries": False, "tags": {"a": "b"}}, None),
     ],
@@ -123,7 +123,7 @@ def test_only_what_differs_starts_anew(
     assert answer.json().get("kind") == kind
     shown = api.get(BLUE).json()
     for name, value in changes.items():
-        expected = {"secret_environment": ["KEY"]}.get(name, value)
+        expected = {"secret_environment": ["APP_KEY"]}.get(name, value)
         if isinstance(expected, dict):
             assert expected.items() <= shown[name].items()
         else:
@@ -144,7 +144,7 @@ def test_what_is_left_out_goes_to_its_default(api: APIClient, serving: Simulated
 def test_a_failed_change_goes_back_to_the_count_of_before(
     api: APIClient, serving: SimulatedNode
 ) -> None:
-    answer = put(api, BLUE, {"model": "digits", "instance_count": 5, "environment": {"A": "b"}})
+    answer = put(api, BLUE, {"model": "digits", "instance_count": 5, "environment": {"APP_A": "b"}})
     assert api.get(BLUE).json()["instance_count"] == 5
     api.post(f"/api/v1/operations/{answer.json()['id']}/cancel")
     shown = api.get(BLUE).json()

@@ -214,7 +214,7 @@ def test_lists_take_no_more_queries_when_there_is_more_to_show(
         admin_api.post("/api/v1/instance-types", {"name": name}, format="json")
         api.post("/api/v1/deploy", {"model": name, "instance_count": 2}, format="json")
         api.post("/api/v1/try-loads", {"model": name, "node": name}, format="json")
-        api.post(f"{BLUE}/update", {"environment": {"N": name}}, format="json")
+        api.post(f"{BLUE}/update", {"environment": {"APP_N": name}}, format="json")
         serving.bring_up()
         gateway_confirms()
         events.record(actor="dora", verb="x", subject="x", message="x")

@@ -156,7 +156,11 @@ def test_a_deployment_is_updated_to_another_configuration(
 ) -> None:
     version = ModelVersion.objects.get()
     ConfigRevision.objects.create(
-        model_version=version, number=1, configs={"digits": "max_batch_size: 2"}, author="dora"
+        model_version=version,
+        number=1,
+        configs={"digits": "max_batch_size: 2"},
+        code={"digits": []},
+        author="dora",
     )
     operation = api.post(f"{BLUE}/update", {"config_revision": 1}, format="json").json()
     bring_up_new(serving)
@@ -198,15 +202,15 @@ def test_secrets_reach_the_node_and_nobody_else(api: APIClient, node: SimulatedN
     body = {
         "name": "blue",
         "model": "digits",
-        "environment": {"MODE": "fast"},
-        "secret_environment": {"API_KEY": "s3cret-value"},
+        "environment": {"APP_MODE": "fast"},
+        "secret_environment": {"APP_API_KEY": "s3cret-value"},
     }
     answer = api.post("/api/v1/endpoints/digits/deployments", body, format="json")
     assert answer.status_code == 202, answer.content
     (replica,) = node.desired().replicas
-    assert replica.environment == {"MODE": "fast", "API_KEY": "s3cret-value"}
-    assert shown(api)["secret_environment"] == ["API_KEY"]
-    assert api.get(f"{BLUE}/revisions").json()["items"][0]["secret_environment"] == ["API_KEY"]
+    assert replica.environment == {"APP_MODE": "fast", "APP_API_KEY": "s3cret-value"}
+    assert shown(api)["secret_environment"] == ["APP_API_KEY"]
+    assert api.get(f"{BLUE}/revisions").json()["items"][0]["secret_environment"] == ["APP_API_KEY"]
     everywhere = [
         api.get(BLUE).content,
         api.get(f"{BLUE}/revisions").content,
@@ -216,9 +220,11 @@ def test_secrets_reach_the_node_and_nobody_else(api: APIClient, node: SimulatedN
     assert not any(b"s3cret-value" in text for text in everywhere)
     node.bring_up()
     gateway_confirms()
-    api.post(f"{BLUE}/update", {"secret_environment": {"API_KEY": None, "B": "2"}}, format="json")
+    api.post(
+        f"{BLUE}/update", {"secret_environment": {"APP_API_KEY": None, "APP_B": "2"}}, format="json"
+    )
     wanted = [replica.environment for replica in node.desired().replicas]
-    assert {"MODE": "fast", "B": "2"} in wanted
+    assert {"APP_MODE": "fast", "APP_B": "2"} in wanted
     assert api.post(
         f"{BLUE}/update", {"secret_environment": {"A=B": "x"}}, format="json"
     ).status_code in (400, 409)

@@ -15,7 +15,7 @@ PROBE = {
 }  # fmt: skip
 SETTINGS: dict[str, Any] = {
     "environment": {"TZ": "UTC"},
-    "secret_environment": {"TOKEN": "t0ken"},
+    "secret_environment": {"APP_TOKEN": "t0ken"},
     "request_timeout_ms": 5000,
     "max_concurrent_requests_per_instance": 4,
     "max_queue_wait_ms": 250,
@@ -44,7 +44,10 @@ def test_one_call_sets_all_of_them(api: APIClient) -> None:
     model_register()
     assert deploy(api, **SETTINGS).status_code == 202
     shown = api.get("/api/v1/endpoints/digits/deployments/blue").json()
-    assert {name: shown[name] for name in SETTINGS} == {**SETTINGS, "secret_environment": ["TOKEN"]}
+    assert {name: shown[name] for name in SETTINGS} == {
+        **SETTINGS,
+        "secret_environment": ["APP_TOKEN"],
+    }
 
 
 @database
@@ -116,7 +119,7 @@ def test_what_runs_with_other_settings_is_not_what_was_asked_for(api: APIClient)
     assert up(api, node, environment={"TZ": "CET"}) == "green"
     assert Deployment.objects.get(name="green").environment == {"TZ": "CET"}
     assert Endpoint.objects.get().traffic == {"green": 100}
-    assert up(api, node, secret_environment={"TOKEN": "t"}) == "blue"
+    assert up(api, node, secret_environment={"APP_TOKEN": "t"}) == "blue"
     assert up(api, node, max_queue_wait_ms=250) == "green"
     assert up(api, node, max_queue_wait_ms=250) == "green"
     assert up(api, node, max_queue_wait_ms=None) == "green"  # nothing is asked for
@@ -169,7 +172,7 @@ def test_a_cap_on_waiting_reaches_the_runtimes_with_new_replicas(api: APIClient)
     gateway_confirms()
     same = api.post(f"{blue}/update", {"max_queue_wait_ms": 250}, format="json")
     assert (same.status_code, same.json()["code"]) == (409, "Conflict")
-    other = api.post(f"{blue}/update", {"environment": {"A": "b"}}, format="json")
+    other = api.post(f"{blue}/update", {"environment": {"APP_A": "b"}}, format="json")
     assert other.status_code == 202
     node.bring_up()
     gateway_confirms()

@@ -29,14 +29,14 @@ def serving(api: APIClient) -> SimulatedNode:
 @pytest.fixture
 def changing(api: APIClient, serving: SimulatedNode) -> str:
     """The id of an operation that replaces what serves, and that all else has to wait for."""
-    answer = api.post(f"{BLUE}/update", {"environment": {"A": "1"}}, format="json")
+    answer = api.post(f"{BLUE}/update", {"environment": {"APP_A": "1"}}, format="json")
     return str(answer.json()["id"])
 
 
 CHANGES: list[tuple[str, str, dict[str, Any]]] = [
     ("patch", BLUE, {"instance_count": 3}),
-    ("put", BLUE, {"model": "digits", "environment": {"A": "2"}}),
-    ("post", f"{BLUE}/update", {"environment": {"A": "2"}}),
+    ("put", BLUE, {"model": "digits", "environment": {"APP_A": "2"}}),
+    ("post", f"{BLUE}/update", {"environment": {"APP_A": "2"}}),
     ("post", f"{BLUE}/restart", {}),
     ("post", f"{BLUE}/stop?force=true", {}),
     ("post", f"{DIGITS}/deployments", {"name": "green", "model": "digits", "traffic": 10}),
@@ -70,10 +70,10 @@ def test_a_second_change_waits_or_takes_over(
 
 def test_what_served_serves_on(api: APIClient, serving: SimulatedNode, changing: str) -> None:
     before = {replica.replica_id for replica in serving.desired().replicas}
-    api.post(f"{BLUE}/update?supersede=true", {"environment": {"A": "2"}}, format="json")
+    api.post(f"{BLUE}/update?supersede=true", {"environment": {"APP_A": "2"}}, format="json")
     shown = api.get(BLUE).json()
     assert (shown["provisioning_state"], shown["serving_state"]) == ("Updating", "Healthy")
-    assert shown["environment"] == {"A": "2"}
+    assert shown["environment"] == {"APP_A": "2"}
     after = {replica.replica_id for replica in serving.desired().replicas}
     assert len(before & after) == 1  # the one that answers
     assert len(before - after) == 1  # the one that the first change had begun
@@ -96,11 +96,11 @@ def test_a_first_deployment_that_is_superseded_is_brought_up_afresh(api: APIClie
     first = api.post("/api/v1/deploy", {"model": "digits"}, format="json").json()["id"]
     again = api.post("/api/v1/deploy", {"model": "digits"}, format="json").json()["id"]
     assert again == first  # the same is asked for
-    other = {"model": "digits", "environment": {"A": "1"}}
+    other = {"model": "digits", "environment": {"APP_A": "1"}}
     answer = api.put(f"{BLUE}?supersede=true", other, format="json")
     assert answer.status_code == 202
     assert Operation.objects.get(pk=first).state == "Canceled"
-    assert Deployment.objects.get().environment == {"A": "1"}
+    assert Deployment.objects.get().environment == {"APP_A": "1"}
 
 
 def test_a_deletion_is_not_superseded(api: APIClient, serving: SimulatedNode) -> None:
@@ -132,7 +132,7 @@ def test_traffic_supersedes_what_is_about_to_move_it(
 # --- back to what ran before ---------------------------------------------------------------------
 
 Call = tuple[str, str, dict[str, Any]]
-A1: Call = ("post", f"{BLUE}/update", {"environment": {"A": "1"}})
+A1: Call = ("post", f"{BLUE}/update", {"environment": {"APP_A": "1"}})
 PLAIN: Call = ("post", f"{BLUE}/update", {"environment": {}})
 FIRST: Call = ("post", f"{BLUE}/rollback", {"revision": 1})
 SECOND: Call = ("post", f"{BLUE}/rollback", {"revision": 2})
@@ -262,7 +262,7 @@ def test_copies_supersede_what_is_about_to_give_traffic_to_who_shall_get_them(
 
 ENDINGS = ("failed", "cancelled")
 AGAIN: list[tuple[Call, dict[str, Any]]] = [
-    (A1, {"environment": {"A": "1"}, "instance_count": 1}),
+    (A1, {"environment": {"APP_A": "1"}, "instance_count": 1}),
     (("post", f"{BLUE}/restart", {}), {"environment": {}, "instance_count": 1}),
     (TWO, {"environment": {}, "instance_count": 2}),
 ]
@@ -325,4 +325,4 @@ def test_a_retry_waits_or_takes_over(api: APIClient, serving: SimulatedNode) -> 
     assert Operation.objects.get(pk=other).state == "Canceled"
     settle(serving)
     shown = as_it_is(api)
-    assert (shown["environment"], shown["instance_count"]) == ({"A": "1"}, 1)
+    assert (shown["environment"], shown["instance_count"]) == ({"APP_A": "1"}, 1)
