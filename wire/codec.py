@@ -1,12 +1,22 @@
-"""JSON for ``wire.messages``: strict on what is required, deaf to what is unknown."""
+"""JSON for ``wire.messages``: strict on what is required, deaf to what is unknown.
+
+What passes can be kept and passed on: finite numbers of 64 bits, text that UTF-8 can spell, values
+that are not nested without end. Databases, and readers of other languages, know no others.
+"""
 
 import dataclasses
 import json
+import re
 import types
 import typing
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 T = TypeVar("T")
+LARGEST: Final = 2**63 - 1
+NUMBER: Final = f"a finite number from -{LARGEST} to {LARGEST}"
+DEEPEST: Final = 64  # of values that have no shape of their own
+SHOWN_CHARS: Final = 100  # of a wrong value
+HALF_PAIR: Final = re.compile(rb"\\u[dD][89a-fA-F]")  # maybe the half of a pair, of UTF-16
 
 
 class WireError(ValueError):
@@ -20,9 +30,13 @@ def encode(message: Any) -> bytes:
 
 def decode(kind: type[T], payload: bytes | str) -> T:
     """Parse ``payload`` as one message of ``kind``. Raises WireError."""
+    raw = payload.encode() if isinstance(payload, str) else payload
     try:
-        data = json.loads(payload)
-    except ValueError as error:
+        # why decoded here: json itself lets bytes through that are no UTF-8
+        data = json.loads(raw.decode())
+        if HALF_PAIR.search(raw):  # half a pair can be written as an escape, but not as UTF-8
+            data = json.loads(json.dumps(data, ensure_ascii=False).encode(errors="replace"))
+    except (ValueError, RecursionError) as error:
         raise WireError(f"{kind.__name__}: not JSON: {error}") from error
     return from_data(kind, data)
 
@@ -41,21 +55,38 @@ def _build(kind: Any, data: Any, where: str) -> Any:
     if origin is tuple:
         item = typing.get_args(kind)[0]
         if not isinstance(data, list | tuple):
-            raise WireError(f"{where}: expected a list, got {data!r}")
+            raise WireError(f"{where}: expected a list, got {_shown(data)}")
         return tuple(_build(item, value, f"{where}[{i}]") for i, value in enumerate(data))
     if origin is dict:
         value_kind = typing.get_args(kind)[1]
         if not isinstance(data, dict):
-            raise WireError(f"{where}: expected an object, got {data!r}")
+            raise WireError(f"{where}: expected an object, got {_shown(data)}")
         return {str(k): _build(value_kind, v, f"{where}.{k}") for k, v in data.items()}
     if kind is Any:
-        return data
+        return _bounded(data, where)
     return _build_scalar(kind, data, where)
+
+
+def _bounded(data: Any, where: str) -> Any:
+    level = [data]
+    for _ in range(DEEPEST):
+        for value in level:
+            if isinstance(value, int | float) and not _fits(value):
+                raise WireError(f"{where}: expected {NUMBER}, got {_shown(value)}")
+        level = [
+            inner
+            for value in level
+            if isinstance(value, dict | list)
+            for inner in (value.values() if isinstance(value, dict) else value)
+        ]
+        if not level:
+            return data
+    raise WireError(f"{where}: expected at most {DEEPEST} levels of lists and objects")
 
 
 def _build_dataclass(kind: Any, data: Any, where: str) -> Any:
     if not isinstance(data, dict):
-        raise WireError(f"{where}: expected an object, got {data!r}")
+        raise WireError(f"{where}: expected an object, got {_shown(data)}")
     hints = typing.get_type_hints(kind)
     values = {}
     for item in dataclasses.fields(kind):
@@ -73,9 +104,21 @@ def _build_optional(kind: Any, data: Any, where: str) -> Any:
     return _build(inner, data, where)
 
 
+def _fits(number: float) -> bool:
+    return -LARGEST <= number <= LARGEST  # which is not so for what is no number
+
+
+def _shown(data: Any) -> str:
+    text = repr(data)
+    return text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}…"
+
+
 def _build_scalar(kind: Any, data: Any, where: str) -> Any:
-    if kind is float and isinstance(data, int | float) and not isinstance(data, bool):
+    number = isinstance(data, int | float) and not isinstance(data, bool)
+    if number and kind in (int, float) and not _fits(data):
+        raise WireError(f"{where}: expected {NUMBER}, got {_shown(data)}")
+    if kind is float and number:
         return float(data)
     if isinstance(data, kind) and (kind is bool or not isinstance(data, bool)):
         return data
-    raise WireError(f"{where}: expected {kind.__name__}, got {data!r}")
+    raise WireError(f"{where}: expected {kind.__name__}, got {_shown(data)}")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from wire.addresses import host_address
 from worker_runtime.agent import inherited
 from worker_runtime.agent.bandwidth import parse_rate
 from worker_runtime.agent.strain import LIMIT, WINDOW_S, StrainRule
@@ -82,9 +83,10 @@ def _join_token(home: Path) -> str:
 
 def _address(text: str, control_url: str) -> str:
     """`auto` is the address from which this machine reaches the control plane: loopback where both
-    are one machine. Raises SettingsError where there is no route to it."""
+    are one machine. A name is looked up once, here: gateways take addresses only.
+    Raises SettingsError where there is no route to the control plane, and for no address."""
     if text != AUTO:
-        return text
+        return _looked_up(text)
     parts = urlsplit(control_url)
     try:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
@@ -95,6 +97,18 @@ def _address(text: str, control_url: str) -> str:
         raise SettingsError(
             f"SHOAL_NODE_ADDRESS=auto: no route to {control_url}: {error}. "
             "Set it to the address at which gateways reach this machine."
+        ) from error
+
+
+def _looked_up(text: str) -> str:
+    try:
+        # the first that the system would try itself, by its own preference among families
+        family = socket.getaddrinfo(text, None, type=socket.SOCK_STREAM)
+        return host_address(str(family[0][4][0]))
+    except (OSError, ValueError) as error:
+        raise SettingsError(
+            f"SHOAL_NODE_ADDRESS={text!r}: expected auto, an IP address of this machine, or a name "
+            f"that leads to one: {error}"
         ) from error
 
 

@@ -72,6 +72,68 @@ def test_what_cannot_be_understood_is_named(payload: bytes, expected: str) -> No
         codec.decode(messages.ObservedReplica, payload)
 
 
+@pytest.mark.parametrize(
+    "value",
+    ["NaN", "Infinity", "-Infinity", "1e999", "9223372036854775809", "-9223372036854775809",
+     "1" * 400, "1" * 5000, '"1"', "true", "[1]"],
+)  # fmt: skip
+@pytest.mark.parametrize("name", ["sent_at", "observed_generation"])
+def test_a_number_is_finite_and_fits_64_bits(name: str, value: str) -> None:
+    node = codec.encode(NODE).decode()
+    payload = f'{{"node":{node},"observed_generation":1,"{name}":{value}}}'
+    with pytest.raises(WireError, match=rf"NodeReport(\.{name}: expected|: not JSON)") as told:
+        codec.decode(messages.NodeReport, payload)
+    assert len(str(told.value)) < 300
+
+
+@pytest.mark.parametrize(
+    ("spelled", "read"),
+    [
+        (rb"\ud800", "?"),
+        (rb"a\udfffb", "a?b"),
+        (rb"\ud83d\ude00", "\N{GRINNING FACE}"),
+        (rb"\\ud800", "\\ud800"),
+    ],
+)
+def test_text_can_be_written_as_utf_8(spelled: bytes, read: str) -> None:
+    payload = b'{"code":"A","message":"' + spelled + b'"}'
+    assert codec.decode(messages.Problem, payload).message == read
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [b'{"code":"\xff","message":""}', b'{"code":"\xed\xa0\x80","message":""}',
+     b"[" * 100_000, b'{"a":' * 100_000],
+)  # fmt: skip
+def test_what_is_no_json_is_refused(payload: bytes) -> None:
+    with pytest.raises(WireError, match="Problem: not JSON"):
+        codec.decode(messages.Problem, payload)
+
+
+@pytest.mark.parametrize(("deep", "passes"), [(60, True), (70, False), (900, False)])
+def test_values_without_a_shape_are_not_nested_without_end(deep: int, passes: bool) -> None:
+    payload = f'{{"version":"v","clusters":{{"a":{"[" * deep}{"]" * deep}}}}}'
+    if passes:
+        assert codec.decode(messages.GatewaySnapshot, payload).version == "v"
+        return
+    with pytest.raises(WireError, match=r"clusters\.a: expected at most 64 levels"):
+        codec.decode(messages.GatewaySnapshot, payload)
+
+
+@pytest.mark.parametrize("value", ["NaN", "-1e999", "1" * 30])
+def test_values_without_a_shape_hold_finite_numbers(value: str) -> None:
+    payload = f'{{"version":"v","clusters":{{"a":[{{"b":{value}}}]}}}}'
+    with pytest.raises(WireError, match=r"clusters\.a: expected a finite number"):
+        codec.decode(messages.GatewaySnapshot, payload)
+
+
+def test_a_huge_value_is_named_by_its_beginning() -> None:
+    payload = json.dumps({"code": ["x" * 10_000], "message": ""})
+    with pytest.raises(WireError, match=r"Problem\.code: expected str") as told:
+        codec.decode(messages.Problem, payload)
+    assert len(str(told.value)) < 200
+
+
 def test_whole_numbers_are_accepted_as_times() -> None:
     reply = codec.decode(messages.ReportReply, b'{"desired_generation":1,"poll_interval_s":5}')
     assert reply.poll_interval_s == 5.0

@@ -32,6 +32,41 @@ def test_an_address_that_is_told_is_taken(environment: pytest.MonkeyPatch) -> No
     assert (found.address, found.bind) == ("10.1.2.3", "0.0.0.0")
 
 
+@pytest.mark.parametrize(
+    ("told", "address", "bind"),
+    [
+        ("localhost", "127.0.0.1", "127.0.0.1"),
+        ("gpu-a1.example", "10.9.8.7", "0.0.0.0"),
+    ],
+)
+def test_a_name_is_looked_up_once_when_the_agent_starts(
+    environment: pytest.MonkeyPatch, told: str, address: str, bind: str
+) -> None:
+    """Gateways take addresses only: a name that came through stopped every later change."""
+    known = {"localhost": "127.0.0.1", "gpu-a1.example": "10.9.8.7"}
+
+    def looked_up(name: str, *_: object, **__: object) -> list[object]:
+        return [(2, 1, 6, "", (known[name], 0))]
+
+    environment.setattr(settings.socket, "getaddrinfo", looked_up)
+    environment.setenv("SHOAL_NODE_ADDRESS", told)
+    found = settings.load()
+    assert (found.address, found.bind) == (address, bind)
+
+
+@pytest.mark.parametrize(
+    "told",
+    ["no-such-host.invalid", "not an address", "0.0.0.0", "169.254.169.254", "10.0.0.1:80",
+     "ff02::1", "a" * 300],
+)  # fmt: skip
+def test_what_is_no_address_is_refused_when_the_agent_starts(
+    environment: pytest.MonkeyPatch, told: str
+) -> None:
+    environment.setenv("SHOAL_NODE_ADDRESS", told)
+    with pytest.raises(settings.SettingsError, match=r"SHOAL_NODE_ADDRESS='.*expected auto, an IP"):
+        settings.load()
+
+
 def test_a_control_plane_that_cannot_be_found_is_an_error_that_helps(
     environment: pytest.MonkeyPatch,
 ) -> None:

@@ -1,0 +1,36 @@
+"""Addresses at which machines reach each other, in the one spelling that all parts compare."""
+
+import ipaddress
+from typing import Final
+
+# Where clouds hand out credentials to whoever asks from the inside, besides link-local addresses.
+METADATA: Final = frozenset(("fd00:ec2::254", "100.100.100.200", "168.63.129.16"))
+EXPECTED: Final = "the IPv4 or IPv6 address of one machine"
+
+
+def host_address(text: str) -> str:
+    """``text`` as Envoy spells it, so that equal addresses are equal texts.
+
+    Raises ValueError, which says what was expected, for host names and for all that is not one
+    machine's own: unspecified, multicast, link-local, reserved and metadata addresses, IPv4 inside
+    of IPv6, and addresses with a zone, which mean something on their own machine only.
+    """
+    try:
+        found = ipaddress.ip_address(text)
+    except ValueError:
+        raise ValueError(f"expected {EXPECTED}, and no name") from None
+    if found.is_loopback and getattr(found, "scope_id", None) is None:
+        return str(found)
+    inside = isinstance(found, ipaddress.IPv6Address) and (
+        found.scope_id is not None or found.ipv4_mapped is not None
+    )
+    nobody = isinstance(found, ipaddress.IPv4Address) and found.packed[0] == 0
+    special = found.is_unspecified or found.is_multicast or found.is_link_local or found.is_reserved
+    if inside or nobody or special or str(found) in METADATA:
+        raise ValueError(f"expected {EXPECTED}, not a special one")
+    return str(found)
+
+
+def is_loopback(address: str) -> bool:
+    """Whether each machine finds itself there. ``address`` comes from ``host_address``."""
+    return ipaddress.ip_address(address).is_loopback
