@@ -189,6 +189,7 @@ class ReportReply:
     sample_interval_s: float = 2.0
     poll_interval_s: float = 2.0
     heartbeat_interval_s: float = 5.0
+    refused: tuple[str, ...] = ()  # what of the report was not believed, and what was expected
 
 
 @dataclass(frozen=True, slots=True)

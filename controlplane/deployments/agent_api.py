@@ -18,7 +18,7 @@ from controlplane.deployments.selectors.ownership import Claim, claims_upheld
 from controlplane.metrics.selectors import sample_interval_s
 from controlplane.metrics.services import logs_ingest, samples_ingest
 from controlplane.nodes import slowness
-from controlplane.nodes.auth import NodeDoor, caller, message, reply
+from controlplane.nodes.auth import NodeDoor, caller, message, message_and_complaints, reply
 from controlplane.nodes.models import Node
 from controlplane.nodes.selectors import cadence_now, clock_skew_s
 from controlplane.registry.stores import blob_store
@@ -44,9 +44,11 @@ class DesiredDoor(NodeDoor):
 
 class ReportDoor(NodeDoor):
     def post(self, request: Request) -> HttpResponse:
-        report = message(NodeReport, request)
+        report, complaints = message_and_complaints(NodeReport, request)
         with slowness.reports.running():
-            told = services.node_report(node=caller(request), report=report, now=timezone.now())
+            told = services.node_report(
+                node=caller(request), report=report, now=timezone.now(), complaints=complaints
+            )
         return reply(told)
 
 

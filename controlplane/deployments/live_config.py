@@ -6,6 +6,7 @@ import httpx
 
 from controlplane.core.errors import Conflict, Unavailable
 from controlplane.deployments.models import Deployment, Replica
+from controlplane.deployments.selectors.routing import reachable_at
 from controlplane.deployments.types import Desired, ReplicaState
 
 TIMEOUT_S: Final = 5.0
@@ -15,15 +16,15 @@ LARGEST_ANSWER: Final = 4 * 2**20
 def config_served(deployment: Deployment, model: str, *, client: httpx.Client | None = None) -> Any:
     """What ``/v2/models/<model>/config`` of a ready replica says. Raises Conflict, Unavailable."""
     replica = _ready(deployment)
-    if replica is None:
+    host = reachable_at(replica.observed) if replica is not None else None
+    if replica is None or host is None:
         raise Conflict(
             f"No replica of {deployment} is ready: only one that is can tell.",
             code="ResourceNotReady",
             hints=("Try it: POST /try-loads answers for a version that does not run.",),
         )
-    observed = replica.observed
-    host, port = observed.get("address") or "127.0.0.1", int(observed["http_port"])
-    url = httpx.URL(scheme="http", host=str(host), port=port, path=f"/v2/models/{model}/config")
+    port = int(replica.observed["http_port"])
+    url = httpx.URL(scheme="http", host=host, port=port, path=f"/v2/models/{model}/config")
     try:
         with client or httpx.Client(timeout=TIMEOUT_S, trust_env=False) as session:
             answer = session.get(url)

@@ -9,6 +9,7 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from controlplane.nodes import selectors
+from controlplane.nodes.claims import Complaint, tidied
 from controlplane.nodes.errors import BadMessage
 from controlplane.nodes.models import Node
 from wire import codec
@@ -56,10 +57,19 @@ def caller(request: Request) -> Node:
 
 
 def message(kind: type[MessageT], request: Request) -> MessageT:
-    """The body as one ``kind``. Raises BadMessage."""
+    """The body as one ``kind``, tidied. Raises BadMessage."""
+    return message_and_complaints(kind, request)[0]
+
+
+def message_and_complaints(
+    kind: type[MessageT], request: Request
+) -> tuple[MessageT, list[Complaint]]:
+    """The body as one ``kind``, and what of it was changed (``claims.tidied``).
+
+    Raises BadMessage.
+    """
     try:
-        # why: PostgreSQL keeps no NUL in text, and what models print is up to them
-        return codec.decode(kind, request.body.replace(b"\\u0000", b"\\ufffd"))
+        return tidied(codec.decode(kind, request.body))
     except codec.WireError as error:
         raise BadMessage(str(error)) from error
 

@@ -15,6 +15,13 @@ class NodeNameTaken(Conflict):
     tries = ("Give this machine another name (SHOAL_NODE_NAME), or stop the other one.",)
 
 
+class NodeNameRefused(Invalid):
+    """It could not be part of an address, or of what people type."""
+
+    code = "NodeNameRefused"
+    tries = ("Give this machine another name (SHOAL_NODE_NAME). The join token was not used.",)
+
+
 class JoinTokenNotFound(NotFound):
     code = "JoinTokenNotFound"
     tries = ("`GET /api/v1/join-tokens` lists them.",)

@@ -148,6 +148,15 @@ def node_conditions(node: Node) -> list[Condition]:
             "or remove the setting, and start its agent again."
         )
         found.append(Condition("AddressUnreachable", told))
+    elif expected := node.info.get("address_refused"):
+        told = (
+            f"It says that gateways reach its replicas at {where!r}; expected {expected}. They are "
+            "told of none. Set SHOAL_NODE_ADDRESS there, and start its agent again."
+        )
+        found.append(Condition("AddressUnreachable", told))
+    if refused := node.info.get("refused"):
+        told = f"Not all that it reports is believed: {'; '.join(refused)}."
+        found.append(Condition("ClaimRefused", told))
     return found
 
 

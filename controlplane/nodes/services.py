@@ -1,10 +1,11 @@
 """Writes of nodes: joining, reports heard, silence noticed, the bell."""
 
 import dataclasses
+import re
 import secrets
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 from django.conf import settings
 from django.db import transaction
@@ -14,8 +15,9 @@ from django.utils import timezone
 from controlplane.core import events
 from controlplane.core.jobs import enqueue_on_commit
 from controlplane.core.models import Event
-from controlplane.nodes import selectors
-from controlplane.nodes.errors import JoinTokenRefused, NodeNameTaken
+from controlplane.nodes import claims, selectors
+from controlplane.nodes.claims import MOST_SHOWN, Complaint, complaints_new
+from controlplane.nodes.errors import JoinTokenRefused, NodeNameRefused, NodeNameTaken
 from controlplane.nodes.models import CachedBlob, JoinToken, Node
 from controlplane.nodes.states import (
     DUTIES,
@@ -34,6 +36,9 @@ from controlplane.nodes.types import (
     secret_hash,
 )
 from wire.messages import CacheReport, NodeInfo, RegisterReply, RegisterRequest
+
+MOST_SPOILED: Final = 20  # events of one report
+DIGEST: Final = re.compile("[0-9a-f]{64}")
 
 
 @transaction.atomic
@@ -72,10 +77,12 @@ def join_token_delete(*, token_id: int, actor: str) -> None:
 
 @transaction.atomic
 def node_register(*, request: RegisterRequest, now: datetime) -> RegisterReply:
-    """Let a node in. Raises JoinTokenRefused, NodeNameTaken.
+    """Let a node in. Raises JoinTokenRefused, NodeNameTaken, NodeNameRefused.
 
     A node that joins again under its own name keeps its id and gets a new credential.
     """
+    if expected := claims.name_refused(request.node.name):
+        raise NodeNameRefused(f"node.name={request.node.name!r}: expected {expected}.")
     claimed = JoinToken.objects.filter(
         token_hash=secret_hash(request.token), used_at__isnull=True, expires_at__gt=now
     ).update(used_at=now)
@@ -100,7 +107,8 @@ def node_register(*, request: RegisterRequest, now: datetime) -> RegisterReply:
     node = node or Node(id=secrets.token_hex(8), name=request.node.name)
     credential = credential_new(node.id)
     node.credential_hash = secret_hash(credential)
-    node.info = dataclasses.asdict(request.node)
+    refused = claims.address_refused(node, request.node, now)
+    node.info = {**dataclasses.asdict(request.node), "address_refused": refused}
     node.last_seen_at = node.online_since = now
     node.save()
     NODES.move(node, NodeCause.JOIN)
@@ -137,22 +145,48 @@ def _is_another_agent(node: Node, info: NodeInfo, now: datetime) -> bool:
 
 @transaction.atomic(savepoint=False)
 def node_seen(
-    *, node: Node, info: NodeInfo, observed_generation: int, now: datetime, sent_at: float = 0.0
+    *,
+    node: Node,
+    info: NodeInfo,
+    observed_generation: int,
+    now: datetime,
+    sent_at: float = 0.0,
+    complaints: Iterable[Complaint] = (),
+    address_refused: str = "",
 ) -> None:
-    """A report arrived; ``sent_at`` is the node's own clock, 0 when it did not say."""
+    """A report arrived; ``sent_at`` is the node's own clock, 0 when it did not say.
+
+    ``complaints``: what of it is not believed. ``address_refused``: see ``claims``.
+    """
+    complaints = list(complaints)
+    new, told = complaints_new(node.info.get("told") or {}, complaints, now)
     skew_s = round(sent_at - now.timestamp(), 1) if sent_at else 0.0
     was_silent = selectors.node_state(node, now) == "offline"  # by its age before this report
     since: dict[str, Any] = {"online_since": now} if was_silent else {}
     NODES.write(
         Node.objects.filter(pk=node.pk),
         NodeCause.REPORT,
-        info={**dataclasses.asdict(info), "clock_skew_s": skew_s},
+        info={
+            **dataclasses.asdict(info),
+            "clock_skew_s": skew_s,
+            "address_refused": address_refused,
+            "refused": [str(complaint) for complaint in complaints[:MOST_SHOWN]],
+            "told": told,
+        },
         observed_generation=observed_generation,
         last_seen_at=now,
         **since,
     )
     if node.state == NodeState.OFFLINE:
         _record(node.name, "node.returned", f"Node {node.name} reports again")
+    for complaint in new:
+        _record(
+            node.name,
+            "node.claim_refused",
+            f"Node {node.name} is not believed: {complaint}",
+            Event.Severity.WARNING,
+            {"field": complaint.field, "expected": complaint.expected},
+        )
 
 
 @transaction.atomic
@@ -170,10 +204,12 @@ def cache_seen(*, node: Node, report: CacheReport) -> None:
                 in_use=blob.in_use,
             )
             for blob in named.values()
+            if DIGEST.fullmatch(blob.sha256)
         ],
         batch_size=500,
     )
-    for blob in report.spoiled:
+    # why cut: each is an event, and a node that lies has any number of them
+    for blob in [blob for blob in report.spoiled if DIGEST.fullmatch(blob.sha256)][:MOST_SPOILED]:
         _record(
             node.name,
             "node.blob_spoiled",

@@ -77,11 +77,19 @@ def cadence(nodes: int, answer_s: float = 0.0) -> Cadence:
     )
 
 
+CONDITIONS: Final = (
+    "ClockSkew", "VersionSkew", "DiskPressure", "CacheSpoiled",
+    "AddressUnreachable", "ClaimRefused",
+)  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True)
 class Condition:
     """Something about a node that people should know; it works nevertheless."""
 
-    code: str  # ClockSkew, VersionSkew, DiskPressure, CacheSpoiled, AddressUnreachable
+    code: (
+        str  # ClockSkew, VersionSkew, DiskPressure, CacheSpoiled, AddressUnreachable, ClaimRefused
+    )
     message: str
 
 
@@ -91,13 +99,13 @@ CLOCK_SKEW_S: Final = 5.0
 def out_of_reach(address: str, boot_id: str, our_boot_id: str) -> bool:
     """Whether another machine than ours says that it is found at loopback, where each finds itself.
 
-    Boot ids tell machines apart; an empty one, of a system that has none, says nothing.
+    Boot ids tell machines apart; a system that has none has none for us either.
     """
     try:
         loopback = ipaddress.ip_address(address).is_loopback
     except ValueError:
         loopback = address == "localhost"
-    return loopback and bool(boot_id) and bool(our_boot_id) and boot_id != our_boot_id
+    return loopback and boot_id != our_boot_id
 
 
 JOIN_TOKEN_LIFETIME: Final = timedelta(hours=1)

@@ -43,6 +43,7 @@ class SimulatedNode:
         self.client = APIClient()
         self.replicas: dict[str, ObservedReplica] = {}
         self.generation = 0
+        self.port = 9001 + 10 * Node.objects.count()  # all are on this machine
         token = join_token_create(actor="ada")
         answer = self.post("register", RegisterRequest(token=token, node=self.info))
         assert answer.status_code == 200, answer.content
@@ -94,7 +95,9 @@ class SimulatedNode:
     def say(self, state: str, **changes: Any) -> ReportReply:
         """Every replica is in this state now; one that is ready has ports."""
         if state in ("loading", "warming", "ready"):
-            changes = {"http_port": 9001, "grpc_port": 9002, "metrics_port": 9003, **changes}
+            port = self.port
+            ports = {"http_port": port, "grpc_port": port + 1, "metrics_port": port + 2}
+            changes = {**ports, **changes}
         if state != "downloading" and state != "pending":
             changes.setdefault("downloaded_bytes", 64)
         for key, seen in self.replicas.items():

@@ -107,6 +107,7 @@ class Agent:
         self._fleet = Fleet(settings.folder / "replicas", host)
         self._poll_s = 2.0
         self._heartbeat_s = 5.0
+        self._refused: set[str] = set()
         self._sample_s = 2.0
         self._described_at = float("-inf")
         self._strays_ended = False
@@ -221,6 +222,9 @@ class Agent:
         reply = await self._client.report(report)
         self._fleet.reported(report.replicas)
         self._heed(reply)
+        for complaint in sorted(set(reply.refused) - self._refused):
+            logger.warning("The control plane does not believe this node: %s", complaint)
+        self._refused = set(reply.refused)
         await asyncio.to_thread(self._say_heard)
         await asyncio.sleep(REPORT_GAP_S)
         await _wait(self._changed, self._heartbeat_s)

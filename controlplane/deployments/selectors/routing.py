@@ -3,8 +3,10 @@
 Values only, and nothing of Envoy: the gateway app renders them.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.db.models import Prefetch
 from django.utils import timezone
@@ -18,6 +20,7 @@ from controlplane.deployments.types import (
     EndpointState,
     ReplicaState,
 )
+from wire.addresses import host_address
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +131,17 @@ def _deployment(endpoint: Endpoint, deployment: Deployment) -> RoutedDeployment:
     )
 
 
+def reachable_at(observed: Mapping[str, Any]) -> str | None:
+    """The address of what a node reported, as Envoy spells it; None for what is none.
+
+    Reports are held against their node when they come in; rows may be older than that.
+    """
+    try:
+        return host_address(str(observed.get("address")))
+    except ValueError:
+        return None
+
+
 def _replica(replica: Replica) -> RoutedReplica | None:
     """The replica as gateways should see it; None when it cannot answer.
 
@@ -141,13 +155,14 @@ def _replica(replica: Replica) -> RoutedReplica | None:
         ReplicaState.UNKNOWN,
     ):
         return None
-    if not observed.get("http_port") or not observed.get("grpc_port"):
+    address = reachable_at(observed)
+    if address is None or not observed.get("http_port") or not observed.get("grpc_port"):
         return None
     leaving = replica.desired != Desired.RUNNING or replica.retire_generation is not None
     draining = leaving or replica.state == ReplicaState.DRAINING
     return RoutedReplica(
         replica_id=replica.id,
-        address=str(observed.get("address") or "127.0.0.1"),
+        address=address,
         http_port=int(observed["http_port"]),
         grpc_port=int(observed["grpc_port"]),
         draining=draining,

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from controlplane.deployments.models import Replica
+from controlplane.deployments.selectors.routing import reachable_at
 from controlplane.deployments.types import Desired
 
 
@@ -26,7 +27,7 @@ def scrape_targets() -> list[ScrapeTarget]:
     )
     return [
         ScrapeTarget(
-            address=f"{_host(replica)}:{replica.observed['metrics_port']}",
+            address=f"{f'[{host}]' if ':' in host else host}:{replica.observed['metrics_port']}",
             endpoint=replica.deployment.endpoint.name,
             deployment=replica.deployment.name,
             replica=replica.id,
@@ -34,9 +35,5 @@ def scrape_targets() -> list[ScrapeTarget]:
         )
         for replica in replicas
         if replica.observed.get("metrics_port")
+        if (host := reachable_at(replica.observed)) is not None
     ]
-
-
-def _host(replica: Replica) -> str:
-    host = str(replica.observed.get("address") or "127.0.0.1")
-    return f"[{host}]" if ":" in host else host

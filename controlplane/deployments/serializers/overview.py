@@ -12,6 +12,7 @@ from controlplane.deployments.serializers.endpoints import (
 from controlplane.deployments.serializers.events import EventSerializer
 from controlplane.deployments.serializers.operations import OperationSerializer
 from controlplane.nodes.models import Node
+from controlplane.nodes.types import CONDITIONS
 
 LONGEST_LABEL = 255  # characters, of its name and of its value
 
@@ -97,9 +98,7 @@ class LivenessRuleSerializer(Fields):
 class ConditionSerializer(Fields):
     """Something odd about a node that works nevertheless."""
 
-    code = serializers.ChoiceField(
-        choices=["ClockSkew", "VersionSkew", "DiskPressure", "CacheSpoiled", "AddressUnreachable"]
-    )
+    code = serializers.ChoiceField(choices=CONDITIONS)
     message = serializers.CharField()
 
 

@@ -1,7 +1,7 @@
 """What nodes report, written into replica rows; then whatever waits for it moves on."""
 
 import dataclasses
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -15,29 +15,37 @@ from controlplane.deployments.selectors import operations_active
 from controlplane.deployments.services.advance import operation_advance
 from controlplane.deployments.services.draining import drains_advance
 from controlplane.deployments.services.footprints import footprint_remember
+from controlplane.deployments.services.reach import Reach, unreachable
 from controlplane.deployments.services.replicas import endpoint_generation_raise
 from controlplane.deployments.services.tick import deployment_upkeep
 from controlplane.deployments.services.trials import trials_observe
 from controlplane.deployments.states import REPLICAS, ReplicaCause
 from controlplane.deployments.types import Desired, ReplicaState
 from controlplane.metrics.selectors import sample_interval_s
+from controlplane.nodes.claims import MOST_SHOWN, Complaint, address_refused
 from controlplane.nodes.models import Node
 from controlplane.nodes.selectors import cadence_now, desired_generation, drains_pending
 from controlplane.nodes.services import node_seen
+from wire.addresses import host_address
 from wire.messages import REPLICA_STATES, NodeReport, ObservedReplica, ReportReply
 
 ROUTING = ("address", "http_port", "grpc_port")  # what gateways must hear of
 
 
-def node_report(*, node: Node, report: NodeReport, now: datetime) -> ReportReply:
-    """Take in a heartbeat with observed replicas. The reply tells the node what to look at next."""
+def node_report(
+    *, node: Node, report: NodeReport, now: datetime, complaints: Sequence[Complaint] = ()
+) -> ReportReply:
+    """Take in a heartbeat with observed replicas. The reply tells the node what to look at next.
+
+    ``complaints``: what of the report was changed before, because it cannot be so.
+    """
     pace = cadence_now()
     # why now: it keeps what it is told from here on, and its silence is measured by that
     told_s = max(report.node.heartbeat_interval_s, pace.report_s)
     report = dataclasses.replace(
         report, node=dataclasses.replace(report.node, heartbeat_interval_s=told_s)
     )
-    rows, touched = _observe(node, report, now)
+    rows, touched, complaints = _observe(node, report, now, complaints)
     trials_observe(node, report.replicas, now)
     if touched:
         deployments = Deployment.objects.filter(pk__in=touched).select_related("endpoint")
@@ -53,6 +61,7 @@ def node_report(*, node: Node, report: NodeReport, now: datetime) -> ReportReply
         sample_interval_s=pace.sampling_s(sample_interval_s(running)),
         poll_interval_s=pace.poll_s,
         heartbeat_interval_s=pace.report_s,
+        refused=tuple(str(complaint) for complaint in complaints[:MOST_SHOWN]),
     )
 
 
@@ -63,15 +72,16 @@ def endpoint_advance(*, name: str, now: datetime) -> None:
 
 
 @transaction.atomic
-def _observe(node: Node, report: NodeReport, now: datetime) -> tuple[Collection[Replica], set[int]]:
-    """Write what changed; returns the node's replicas, and the deployments of those that did."""
-    node_seen(
-        node=node,
-        info=report.node,
-        observed_generation=report.observed_generation,
-        now=now,
-        sent_at=report.sent_at,
-    )
+def _observe(
+    node: Node, report: NodeReport, now: datetime, complaints: Sequence[Complaint]
+) -> tuple[Collection[Replica], set[int], list[Complaint]]:
+    """Write what changed; returns the node's replicas, the deployments of those that did, and what
+    of the report is not believed."""
+    complaints = list(complaints)
+    refused = address_refused(node, report.node, now)
+    if refused:
+        complaints.append(Complaint("node.address", report.node.address, refused))
+    reach = Reach(node, "" if refused else host_address(report.node.address))
     rows = {
         row.pk: row
         for row in Replica.objects.filter(node=node).select_related("deployment__endpoint")
@@ -81,8 +91,24 @@ def _observe(node: Node, report: NodeReport, now: datetime) -> tuple[Collection[
     for observed in report.replicas:
         row = rows.get(observed.replica_id)
         mentioned.add(observed.replica_id)
-        if row is not None and _replica_observe(row, observed, now):
+        if row is None or observed.generation != row.generation:
+            continue  # about somebody else
+        if wrong := reach.complaint(row, observed, now):
+            complaints.append(wrong)
+            observed = unreachable(observed, wrong)
+        elif observed.http_port:  # the node's own, also where it spells it otherwise or not at all
+            observed = dataclasses.replace(observed, address=reach.address)
+        if _replica_observe(row, observed, now):
             touched.add(row.deployment_id)
+    node_seen(
+        node=node,
+        info=report.node,
+        observed_generation=report.observed_generation,
+        now=now,
+        sent_at=report.sent_at,
+        complaints=complaints,
+        address_refused=refused,
+    )
     for row in rows.values():
         unmentioned = row.pk not in mentioned and row.state != ReplicaState.STOPPED
         acted = report.observed_generation >= row.node_generation
@@ -94,12 +120,12 @@ def _observe(node: Node, report: NodeReport, now: datetime) -> tuple[Collection[
             _change(row, ReplicaCause.BACK, {"state": ReplicaState.PENDING, "observed": {}}, now)
             touched.add(row.deployment_id)
     Replica.objects.filter(pk__in=[pk for pk in rows if pk in mentioned]).update(last_report_at=now)
-    return rows.values(), touched
+    return rows.values(), touched, complaints
 
 
 def _replica_observe(row: Replica, observed: ObservedReplica, now: datetime) -> bool:
-    """Whether anything changed. A report about an older generation is about somebody else."""
-    if observed.generation != row.generation or observed.state not in REPLICA_STATES:
+    """Whether anything changed."""
+    if observed.state not in REPLICA_STATES:
         return False
     data = dataclasses.asdict(observed)
     if data["error"] is not None:

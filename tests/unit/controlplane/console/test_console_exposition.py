@@ -83,13 +83,15 @@ def test_prometheus_finds_every_runtime(
     node.bring_up()
     first, second = Replica.objects.order_by("ordinal")
     Replica.objects.filter(pk=first.pk).update(
-        observed={"metrics_port": 9002, "address": "fe80::1"}
+        observed={"metrics_port": 9002, "address": "fd00::1"}
     )
-    Replica.objects.filter(pk=second.pk).update(observed={"metrics_port": 9003})
+    Replica.objects.filter(pk=second.pk).update(
+        observed={"metrics_port": 9003, "address": "127.0.0.1"}
+    )
     named = {"endpoint": "digits", "deployment": "blue", "node": first.node.name}
     with django_assert_num_queries(1):
         assert [(one.address, one.replica) for one in scrape_targets()] == [
-            ("[fe80::1]:9002", first.pk),
+            ("[fd00::1]:9002", first.pk),
             ("127.0.0.1:9003", second.pk),
         ]
     found = api.get("/api/v1/metrics/targets")

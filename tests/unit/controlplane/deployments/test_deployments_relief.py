@@ -145,7 +145,7 @@ def come_up(at: SimulatedNode) -> None:
     for state in HEALTHY_WALK:
         for key, seen in at.replicas.items():
             if seen.state != "ready":
-                ports = {"http_port": 9201, "grpc_port": 9202}
+                ports = {"http_port": at.port, "grpc_port": at.port + 1}
                 at.replicas[key] = replace(seen, state=state, error=None, **ports)
         at.report()
 

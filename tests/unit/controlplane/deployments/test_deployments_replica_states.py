@@ -26,7 +26,7 @@ from tests.support.watched_states import Watch, watched
 from wire.messages import REPLICA_STATES, NodeInfo, NodeReport, ObservedReplica
 
 pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
-INFO = NodeInfo(name="a", agent_version="test", boot_id="1")
+INFO = NodeInfo(name="a", agent_version="test", boot_id="1", address="10.0.0.1")
 WORDS = [*REPLICA_STATES, "a word of a later version"]
 
 
@@ -53,7 +53,8 @@ def node_made() -> Node:
 
 def report(node: Node, row: Replica, said: Says) -> None:
     """As its agent would: acted on everything, and says this of the replica."""
-    seen = ObservedReplica(row.pk, row.generation - said.late, said.state)
+    ports = {"http_port": 9001, "grpc_port": 9002}
+    seen = ObservedReplica(row.pk, row.generation - said.late, said.state, **ports)
     node = Node.objects.get(pk=node.pk)
     message = NodeReport(
         node=INFO,

@@ -154,9 +154,10 @@ def test_how_slow_we_are_is_a_mean_that_forgets() -> None:
         ({"address": "localhost", "boot_id": "another"}, ["AddressUnreachable"]),
         ({"address": "::1", "boot_id": "another"}, ["AddressUnreachable"]),
         ({"address": "127.0.0.1", "boot_id": "ours"}, []),
-        ({"address": "127.0.0.1", "boot_id": ""}, []),
+        ({"address": "127.0.0.1", "boot_id": ""}, ["AddressUnreachable"]),
         ({"address": "10.0.0.7", "boot_id": "another"}, []),
-        ({"address": "gpu-a1.example", "boot_id": "another"}, []),
+        ({"address": "x", "address_refused": "an IPv4 or IPv6 address"}, ["AddressUnreachable"]),
+        ({"refused": ["node.cpu_count=-1: expected a number"]}, ["ClaimRefused"]),
     ],
 )
 def test_what_is_odd_about_a_node(

@@ -13,6 +13,7 @@ const CONDITION_WORDS: Record<NodeItem["conditions"][number]["code"], string> = 
   DiskPressure: "Disk nearly full",
   CacheSpoiled: "Files changed on its disk",
   AddressUnreachable: "Address cannot be reached",
+  ClaimRefused: "Not all it reports is believed",
 };
 
 export function NodeStatus({ node }: { node: NodeItem }) {
