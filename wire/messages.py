@@ -305,14 +305,30 @@ class GatewaySampleBatch:
 
 @dataclass(frozen=True, slots=True)
 class GatewaySnapshot:
-    """The files one gateway must have. Apply in this order: endpoints, clusters, (warm), routes;
-    remove in reverse."""
+    """The files one gateway must have. Apply in this order: keys, endpoints, clusters, (warm),
+    routes; remove in reverse."""
 
     version: str  # digest of the content
     endpoints: dict[str, Any] = field(default_factory=dict)  # cluster name -> EDS resource
     clusters: dict[str, Any] = field(default_factory=dict)  # cluster name -> CDS resource
     listeners: dict[str, Any] = field(default_factory=dict)  # listener name -> LDS resource
     routes: dict[str, Any] = field(default_factory=dict)  # route config name -> RDS resource
+    # endpoint -> SHA-256 of a key -> its slot; None: this control plane has them in routes only
+    keys: dict[str, dict[str, str]] | None = None
+    # endpoint -> why it is missing here: leave it as it is
+    unrendered: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A part of a snapshot that Envoy refused: an endpoint stays as it was, a replica gets
+    nothing. Everything else of the snapshot was applied."""
+
+    endpoint: str
+    reason: str
+    deployment: str = ""  # empty: all of the endpoint
+    address: str = ""  # "address:port" of one replica; empty: all of the deployment
+    waits: bool = False  # not refused: Envoy has it, and waits for its replicas
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,3 +339,4 @@ class GatewayReport:
     healthy: bool = True
     error: Problem | None = None
     host_health: dict[str, bool] = field(default_factory=dict)  # "address:port" -> Envoy's view
+    left_out: tuple[LeftOut, ...] = ()  # of the applied version

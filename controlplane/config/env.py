@@ -14,6 +14,8 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
+from wire import secret_files
+
 T = TypeVar("T")
 
 
@@ -99,14 +101,15 @@ def certificate(name: str) -> str:
 
 def secret(name: str, *, file: Path | None = None) -> str:
     """The secret ``name``: from the variable, from ``name_FILE``, or from ``file`` if it exists."""
-    if value := os.environ.get(name):
-        return value
-    path = os.environ.get(f"{name}_FILE")
-    if path:
-        return Path(path).read_text().strip()
-    if file is not None and file.exists():
-        return file.read_text().strip()
-    raise ImproperlyConfigured(f"Set {name} or {name}_FILE, or run `shoal up`, which makes {file}.")
+    try:
+        found = secret_files.secret(name, file)
+    except (secret_files.EmptySecret, OSError) as error:
+        raise ImproperlyConfigured(str(error)) from error
+    if found is None:
+        raise ImproperlyConfigured(
+            f"Set {name} or {name}_FILE, or run `shoal up`, which makes {file}."
+        )
+    return found
 
 
 def database(name: str, default: str) -> dict[str, Any]:

@@ -1,28 +1,50 @@
 """Envoy's admin interface, over its socket: what it took, what it refused, which hosts it likes."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import httpx
 
+from controlplane.gateway.fallback import ROUTE_CONFIG
+from controlplane.gateway.keys import LUA
+
 TIMEOUT_S = 3.0
+# Parts of the names of Envoy's statistics.
+SCOPES = {
+    "keys": f"extension_config_discovery.http_filter.{LUA}",
+    "clusters": "cluster_manager.cds",
+    "routes": f".rds.{ROUTE_CONFIG}",
+}
+STATISTICS = (
+    rf"^(cluster_manager\.cds|cluster\.[^.]+|.*\.rds\.{ROUTE_CONFIG}|extension_config_discovery\..*)"
+    r"\.(version_text|update_attempt)$"
+)
 
 
 class EnvoyUnreachable(RuntimeError):
     """Envoy does not run, or does not answer on its admin socket."""
 
 
+KEYS, CLUSTERS, ROUTES = "keys", "clusters", "routes"  # see EnvoyAdmin.said
+
+
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """Which versions Envoy serves by, and which clusters wait for their first endpoints."""
+    """Which clusters Envoy uses, and which wait for their first endpoints."""
 
-    clusters_version: str  # empty until Envoy was first given a cluster
     clusters: frozenset[str]  # names of those in use
-    routes_version: str
     warming: frozenset[str]
     problems: tuple[str, ...]  # Envoy's words about updates that it refused
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What Envoy says of one file of its configuration."""
+
+    version: str = ""  # by which it serves; empty before the first
+    attempts: int = 0  # how often it has read the file since it started
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +67,12 @@ class EnvoyAdmin:
 
     def taken(self) -> Taken:
         """Raises EnvoyUnreachable."""
-        clusters_version = routes_version = ""
         active: set[str] = set()
         warming: set[str] = set()
         problems: list[str] = []
         for part in self._json("GET", "/config_dump").get("configs", []):
             kind = part.get("@type", "").rsplit(".", 1)[-1]
             if kind == "ClustersConfigDump":
-                clusters_version = part.get("version_info", "")
                 for item in part.get("dynamic_active_clusters", []):
                     active.add(item.get("cluster", {}).get("name", ""))
                 for item in part.get("dynamic_warming_clusters", []):
@@ -60,18 +80,27 @@ class EnvoyAdmin:
                     problems += _refusal(item)
             elif kind == "RoutesConfigDump":
                 for item in part.get("dynamic_route_configs", []):
-                    routes_version = item.get("version_info", "")
                     problems += _refusal(item)
-        return Taken(
-            clusters_version, frozenset(active), routes_version, frozenset(warming), tuple(problems)
-        )
+        return Taken(frozenset(active), frozenset(warming), tuple(problems))
 
-    def refused(self) -> int:
-        """How many updates of clusters, endpoints or routes Envoy has refused since it started.
-        Raises EnvoyUnreachable."""
-        pattern = r"\.update_rejected$"
-        stats = self._json("GET", "/stats", format="json", filter=pattern).get("stats", [])
-        return sum(int(item["value"]) for item in stats if "name" in item)
+    def said(self) -> dict[str, Said]:
+        """Of ``KEYS``, ``CLUSTERS``, ``ROUTES``, and of endpoints by the cluster's name.
+
+        Raises EnvoyUnreachable.
+        """
+        stats = self._json("GET", "/stats", format="json", filter=STATISTICS).get("stats", [])
+        found: dict[str, Said] = {}
+        for item in stats:
+            scope, _, name = str(item.get("name", "")).rpartition(".")
+            what = next((key for key, part in SCOPES.items() if part in scope), "")
+            what = what or scope.removeprefix("cluster.")
+            before = found.get(what, Said())
+            found[what] = (
+                replace(before, version=str(item["value"]))
+                if name == "version_text"
+                else replace(before, attempts=int(item["value"]))
+            )
+        return found
 
     def hosts(self) -> dict[str, dict[str, Host]]:
         """Cluster -> "address:port" -> what Envoy thinks of it. Raises EnvoyUnreachable."""

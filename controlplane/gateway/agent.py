@@ -16,13 +16,14 @@ from pathlib import Path
 from controlplane.gateway import tls
 from controlplane.gateway.access_log import Sampler, Tail, parse
 from controlplane.gateway.admin import EnvoyAdmin, EnvoyUnreachable
-from controlplane.gateway.apply import SnapshotRefused, apply
+from controlplane.gateway.apply import Refusals, SnapshotRefused, apply, keys_confirm
 from controlplane.gateway.bootstrap import XDS, admin_socket, prepare
 from controlplane.gateway.door import Door, DoorClosed
+from controlplane.gateway.keys import key_check, keys_of
 from controlplane.gateway.settings import GatewaySettings, SettingsError, load
 from controlplane.gateway.xds import XdsFolder
 from wire import codec
-from wire.messages import GatewayReport, GatewaySample, GatewaySnapshot, Problem
+from wire.messages import GatewayReport, GatewaySample, GatewaySnapshot, LeftOut, Problem
 
 logger = logging.getLogger("controlplane.gateway.agent")
 
@@ -62,6 +63,7 @@ class Timers:
     """Monotonic seconds at which each duty is due."""
 
     poll: float = 0.0
+    retry: float = 0.0  # of a snapshot that was refused as a whole
     report: float = 0.0
     sample: float = 0.0
     renewal: float = 0.0
@@ -80,6 +82,12 @@ class GatewayAgent:
         # Empty until applied once by this process: applying what is already there changes no file.
         self.applied = ""
         self.error: Problem | None = None
+        self._wanted: GatewaySnapshot | None = None
+        self._accepted = self._read_last_good()
+        self._refusals = Refusals()
+        self._left_out: tuple[LeftOut, ...] = ()
+        self._waits = False  # for replicas of what was applied
+        self._keys_version = ""
         self._unsent: deque[GatewaySample] = deque(maxlen=MAX_UNSENT)
         self._back_off = BackOff()
         self._timers = Timers()
@@ -111,15 +119,18 @@ class GatewayAgent:
         try:
             self._talk(now)
         except DoorClosed as error:
-            if self._back_off.failed(now):
-                logger.warning("%s Serving goes on by the last configuration.", error)
+            self._missed(now, error)
         else:
             if self._back_off.succeeded():
                 logger.info("The control plane answers again.")
 
+    def _missed(self, now: float, error: DoorClosed) -> None:
+        if self._back_off.failed(now):
+            logger.warning("%s Serving goes on by the last configuration.", error)
+
     def _talk(self, now: float) -> None:
         if now >= self._timers.poll:
-            self._timers.poll = now + POLL_INTERVAL_S
+            self._fetch(now)
             self._converge(now)
         if now >= self._timers.report:
             self._timers.report = now + REPORT_INTERVAL_S
@@ -127,9 +138,30 @@ class GatewayAgent:
         if now >= self._timers.sample:
             self._send_samples(now)
 
+    def _fetch(self, now: float) -> None:
+        """What should be. Its keys act at once, whatever else is under way. Raises DoorClosed."""
+        self._timers.poll = now + POLL_INTERVAL_S
+        snapshot = self.door.snapshot(self._wanted.version if self._wanted else "")
+        if snapshot is not None:
+            self._wanted = snapshot
+            self._keys_version = self.xds.write_keys(key_check(keys_of(snapshot)))
+            self._timers.retry = 0.0
+
+    def _pause(self, seconds: float) -> None:
+        """While Envoy is waited for: a key that is renewed meanwhile does not wait too."""
+        time.sleep(seconds)
+        now = time.monotonic()
+        if now < max(self._timers.poll, self._back_off.not_before):
+            return
+        try:
+            self._fetch(now)
+        except DoorClosed as error:
+            self._missed(now, error)
+
     def _converge(self, now: float) -> None:
-        snapshot = self.door.snapshot(self.applied)
-        if snapshot is None:
+        snapshot = self._wanted
+        done = snapshot is None or (snapshot.version == self.applied and not self._waits)
+        if snapshot is None or done or now < self._timers.retry:
             return
         try:
             self._apply(snapshot)
@@ -144,15 +176,27 @@ class GatewayAgent:
                 )
             )
             self._restore()
-            self._timers.poll = now + RETRY_REFUSED_S
+            self._timers.retry = now + RETRY_REFUSED_S
         self._timers.report = now
 
     def _apply(self, snapshot: GatewaySnapshot) -> None:
         began = time.monotonic()
-        apply(snapshot, self.xds, self.admin)
-        self.applied = snapshot.version
+        found = apply(
+            snapshot,
+            self.xds,
+            self.admin,
+            accepted=self._accepted,
+            refusals=self._refusals,
+            sleep=self._pause,
+        )
+        # why of now and not of the snapshot: a newer one may have come meanwhile
+        keys_confirm(self._keys_version, self.admin)
+        self.applied, self._accepted = snapshot.version, found.accepted
+        self._left_out = found.left_out
+        self._waits = any(part.waits for part in found.left_out)
+        self._timers.retry = time.monotonic() + RETRY_REFUSED_S if self._waits else 0.0
         self.error = None
-        self._last_good.with_suffix(".new").write_bytes(codec.encode(snapshot))
+        self._last_good.with_suffix(".new").write_bytes(codec.encode(found.accepted))
         self._last_good.with_suffix(".new").replace(self._last_good)
         logger.info(
             "applied %s: %d clusters, %.0f ms",
@@ -160,15 +204,27 @@ class GatewayAgent:
             len(snapshot.clusters),
             (time.monotonic() - began) * 1000,
         )
+        for part in found.left_out:
+            logger.error("left out of %s: %s", snapshot.version[:12], part)
 
     def _restore(self) -> None:
         """Back to the last accepted files, so that a restarted Envoy does not read refused ones."""
-        if not self._last_good.exists():
+        if self._accepted is None:
             return
         try:
-            apply(codec.decode(GatewaySnapshot, self._last_good.read_bytes()), self.xds, self.admin)
-        except (codec.WireError, SnapshotRefused, EnvoyUnreachable) as error:
+            apply(self._accepted, self.xds, self.admin, sleep=self._pause)
+        except (SnapshotRefused, EnvoyUnreachable) as error:
             logger.error("The last good configuration could not be restored: %s", error)
+
+    def _read_last_good(self) -> GatewaySnapshot | None:
+        """What Envoy served by when the agent before ended; None where that is not known."""
+        if not self._last_good.exists():
+            return None
+        try:
+            return codec.decode(GatewaySnapshot, self._last_good.read_bytes())
+        except codec.WireError as error:
+            logger.error("The last good configuration cannot be read: %s", error)
+            return None
 
     @property
     def _last_good(self) -> Path:
@@ -196,6 +252,7 @@ class GatewayAgent:
                 healthy=self.error is None,
                 error=self.error,
                 host_health=health,
+                left_out=self._left_out,
             )
         )
 

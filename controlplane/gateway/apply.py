@@ -1,20 +1,52 @@
-"""Brings a snapshot into Envoy: make before break, and only believed once Envoy says so."""
+"""Brings a snapshot into Envoy: make before break, and only believed once Envoy says so.
+
+What Envoy refuses is found and left out; everything else is applied.
+"""
 
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from controlplane.gateway.admin import EnvoyAdmin, Taken
+from controlplane.gateway.admin import CLUSTERS, KEYS, ROUTES, EnvoyAdmin, Said
+from controlplane.gateway.fallback import ROUTE_CONFIG
+from controlplane.gateway.halves import NoneAccepted, Tries, refused_of
+from controlplane.gateway.keys import digest
+from controlplane.gateway.names import deployment_of, endpoint_of_cluster
+from controlplane.gateway.parts import Part, merged, parts_of, table_of
 from controlplane.gateway.xds import XdsFolder
-from wire.messages import GatewaySnapshot
+from wire.messages import GatewaySnapshot, LeftOut
 
-WARM_TIMEOUT_S = 20.0
+READ_TIMEOUT_S = 20.0
+WARM_PATIENCE_S = 5.0  # until new clusters have had a first answer from their replicas, or none
 HEALTH_PATIENCE_S = 2.0  # until a cluster's first host has passed its check
 POLL_INTERVAL_S = 0.05
+MOST_TRIES = 64  # questions of one snapshot, each of about a tenth of a second
+SEE_LOG = "Envoy's log has its words"
 
 
 class SnapshotRefused(RuntimeError):
     """Envoy did not take the configuration; it serves on by the one before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What Envoy serves by now, and what of the snapshot is not in it."""
+
+    accepted: GatewaySnapshot
+    left_out: tuple[LeftOut, ...] = ()
+
+
+@dataclass(slots=True)
+class Refusals:
+    """What Envoy refused before, so that it is asked again only when that has changed."""
+
+    known: dict[str, tuple[str, LeftOut]] = field(default_factory=dict)  # key -> digest, and what
+    late: frozenset[str] = frozenset()  # clusters whose replicas have not answered yet
+
+    def find(self, key: str, content: str) -> LeftOut | None:
+        before, what = self.known.get(key, ("", None))
+        return what if before == content else None
 
 
 def apply(
@@ -22,10 +54,12 @@ def apply(
     xds: XdsFolder,
     admin: EnvoyAdmin,
     *,
+    accepted: GatewaySnapshot | None = None,
+    refusals: Refusals | None = None,
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
-) -> None:
-    """Make ``snapshot`` what Envoy serves by.
+) -> Applied:
+    """Make ``snapshot`` what Envoy serves by; its keys are applied apart, see ``keys``.
 
     1. endpoints and clusters, of the new state and of the old, so that no route loses its target
     2. wait until Envoy has taken them, knows their endpoints, and had a first look at new ones
@@ -35,104 +69,334 @@ def apply(
     In the naive order (all at once) some requests hit a route whose cluster does not exist yet.
     What is applied is confirmed, and then replicas are stopped: so endpoints, too, are believed
     only when Envoy itself shows them.
-    Raises SnapshotRefused, EnvoyUnreachable; repeating the call is safe.
+
+    An endpoint that Envoy refuses stays as in ``accepted``, the snapshot before; a replica that it
+    refuses gets nothing. ``refusals`` is what was refused before, and is added to.
+    Raises SnapshotRefused where the fault is with no endpoint, EnvoyUnreachable; repeating the call
+    is safe.
     """
-    wait = _Waiter(admin, admin.refused(), sleep, clock)
-    for name, resource in snapshot.endpoints.items():
-        xds.write_endpoints(name, resource)
-    leaving = {
-        name: resource for name, resource in xds.clusters().items() if name not in snapshot.clusters
-    }
-    both = {**snapshot.clusters, **leaving}
-    wait.for_clusters(both, xds.write_clusters(both.values()))
-    wait.for_endpoints(snapshot.endpoints)
-    for name, resource in snapshot.routes.items():
-        wait.for_routes(xds.write_routes(name, resource))
-    if leaving:
-        wait.for_clusters(snapshot.clusters, xds.write_clusters(snapshot.clusters.values()))
-    for name in xds.endpoint_files() - set(snapshot.endpoints):
-        xds.remove_endpoints(name)
+    run = _Run(
+        snapshot,
+        xds,
+        _Waiter(admin, sleep, clock),
+        refusals if refusals is not None else Refusals(),
+        parts_of(accepted) if accepted is not None else {},
+    )
+    return run.all()
+
+
+def keys_confirm(
+    version: str,
+    admin: EnvoyAdmin,
+    *,
+    sleep: Callable[[float], None] = time.sleep,
+    clock: Callable[[], float] = time.monotonic,
+) -> None:
+    """Wait until Envoy asks for the keys of this version. Raises SnapshotRefused, EnvoyUnreachable.
+
+    They come from our own program: what Envoy refuses there is never one endpoint's fault.
+    """
+    _Waiter(admin, sleep, clock).serves(KEYS, version)
+
+
+class _Run:
+    """One application of one snapshot."""
+
+    def __init__(
+        self,
+        snapshot: GatewaySnapshot,
+        xds: XdsFolder,
+        wait: "_Waiter",
+        refusals: Refusals,
+        before: dict[str, Part],
+    ) -> None:
+        self._snapshot, self._xds, self._wait = snapshot, xds, wait
+        self._refusals = refusals
+        self._before = before
+        self._tries = Tries(MOST_TRIES)
+        self._left_out: dict[str, LeftOut] = {}
+        self._still_known: dict[str, tuple[str, LeftOut]] = {}
+        self._parts = parts_of(snapshot)
+        self._late = refusals.late
+
+    def all(self) -> Applied:
+        for name, reason in self._snapshot.unrendered.items():
+            self._parts[name] = self._before.get(name, Part())
+            self._left_out[name] = LeftOut(name, reason)
+        self._skip_known()
+        said = self._wait.said()
+        written = self._write_endpoints()
+        self._clusters()
+        self._replicas(written, said)
+        self._routes()
+        self._remove()
+        # why replaced: what is no longer in the snapshot need not be known any more
+        self._refusals.known, self._refusals.late = self._still_known, self._late
+        clusters, endpoints = merged(self._parts.values())
+        table = {ROUTE_CONFIG: table_of(self._snapshot, self._parts)}
+        accepted = replace(
+            self._snapshot, clusters=clusters, endpoints=endpoints, routes=table, unrendered={}
+        )
+        return Applied(accepted, tuple(self._left_out[key] for key in sorted(self._left_out)))
+
+    # What was refused before, and has not changed
+
+    def _skip_known(self) -> None:
+        for name, part in list(self._parts.items()):
+            if what := self._refusals.find(name, part.digest()):
+                self._leave(name, part.digest(), what)
+                self._parts[name] = part.held(self._before.get(name, Part()))
+        for cluster, resource in self._resources().items():
+            bad = {}
+            for host in _hosts(resource):
+                if what := self._refusals.find(_host_key(cluster, host), digest(host)):
+                    self._leave(_host_key(cluster, host), digest(host), what)
+                    bad[digest(host)] = host
+            if bad:
+                kept = [host for host in _hosts(resource) if digest(host) not in bad]
+                self._set_hosts(cluster, kept)
+
+    def _leave(self, key: str, content: str, what: LeftOut) -> None:
+        self._left_out[key] = what
+        self._still_known[key] = (content, what)
+
+    # Clusters
+
+    def _clusters(self) -> None:
+        leaving = self._leaving()
+        changed = [name for name, part in self._parts.items() if part != self._old(name)]
+
+        def accepts(chosen: Sequence[str]) -> bool:
+            parts = {
+                name: part if name in chosen or name not in changed else part.held(self._old(name))
+                for name, part in self._parts.items()
+            }
+            clusters = {**merged(parts.values())[0], **leaving}
+            return self._write_clusters(clusters)
+
+        for name in self._refused("clusters", changed, accepts):
+            self._hold(name, "Envoy refuses its clusters", self._parts[name].held(self._old(name)))
+
+    def _write_clusters(self, clusters: Mapping[str, Any]) -> bool:
+        taken = self._wait.takes(
+            CLUSTERS, self._xds, lambda: self._xds.write_clusters(clusters.values())
+        )
+        if not taken:
+            return False
+        # why some are not waited for again: who is silent would hold up every later change
+        self._late = self._wait.warming(self._late)
+        for cluster in self._late:
+            why = "Its replicas have not answered the gateway's first question yet"
+            name, deployment = endpoint_of_cluster(cluster), deployment_of(cluster)
+            self._left_out[f"{name} {deployment}"] = LeftOut(name, why, deployment, waits=True)
+        return True
+
+    def _leaving(self) -> dict[str, Any]:
+        """Clusters that only the state before has."""
+        wanted, _ = merged(self._parts.values())
+        return {n: resource for n, resource in self._xds.clusters().items() if n not in wanted}
+
+    # Endpoints
+
+    def _write_endpoints(self) -> dict[str, str]:
+        """Cluster -> version of its file."""
+        return {
+            name: self._xds.write_endpoints(name, resource)
+            for name, resource in self._resources().items()
+        }
+
+    def _replicas(self, written: Mapping[str, str], said: Mapping[str, Said]) -> None:
+        inplay = {name: written[name] for name in self._resources() if name in written}
+        late = self._wait.endpoints(inplay, said)
+        for cluster, refused in late.items():
+            if refused:
+                self._replicas_of(cluster)
+            else:
+                name = endpoint_of_cluster(cluster)
+                why = f"Envoy has not read its replicas in {WARM_PATIENCE_S:.0f} s"
+                what = LeftOut(name, why, deployment_of(cluster), waits=True)
+                self._left_out[f"{name} {deployment_of(cluster)}"] = what
+        slow = {*late, *self._late}
+        self._wait.health({n: r for n, r in self._resources().items() if n not in slow})
+
+    def _replicas_of(self, cluster: str) -> None:
+        resource = self._resources()[cluster]
+        hosts = _hosts(resource)
+
+        def accepts(chosen: Sequence[int]) -> bool:
+            some = _with_hosts(resource, [hosts[number] for number in sorted(chosen)])
+            return self._wait.takes(
+                cluster, self._xds, lambda: self._xds.write_endpoints(cluster, some)
+            )
+
+        name, deployment = endpoint_of_cluster(cluster), deployment_of(cluster)
+        try:
+            bad = refused_of(range(len(hosts)), accepts, self._tries)
+        except NoneAccepted:
+            why = f"Envoy refuses the cluster {cluster}, whatever its replicas: {SEE_LOG}"
+            self._left_out[cluster] = LeftOut(name, why, deployment)
+            return
+        for number in bad:
+            host = hosts[number]
+            why = f"Envoy refuses the address {_address(host)!r}"
+            what = LeftOut(name, why, deployment, _address(host))
+            self._leave(_host_key(cluster, host), digest(host), what)
+        self._set_hosts(cluster, [h for number, h in enumerate(hosts) if number not in bad])
+
+    def _resources(self) -> dict[str, Any]:
+        return merged(self._parts.values())[1]
+
+    def _set_hosts(self, cluster: str, hosts: list[Any]) -> None:
+        name = endpoint_of_cluster(cluster)
+        part = self._parts[name]
+        changed = {cluster: _with_hosts(part.endpoints[cluster], hosts)}
+        self._parts[name] = replace(part, endpoints={**part.endpoints, **changed})
+
+    # Routes
+
+    def _routes(self) -> None:
+        changed = [name for name, part in self._parts.items() if part != self._old(name)]
+
+        def accepts(chosen: Sequence[str]) -> bool:
+            parts = {
+                name: part
+                if name in chosen or name not in changed
+                else part.with_routes(self._old(name))
+                for name, part in self._parts.items()
+            }
+            table = table_of(self._snapshot, parts)
+            return self._wait.takes(
+                ROUTES, self._xds, lambda: self._xds.write_routes(ROUTE_CONFIG, table)
+            )
+
+        for name in self._refused("routes", changed, accepts):
+            held = self._parts[name].with_routes(self._old(name))
+            self._hold(name, "Envoy refuses its routes", held)
+
+    def _old(self, name: str) -> Part:
+        return self._before.get(name, Part())
+
+    def _refused(
+        self, what: str, changed: list[str], accepts: Callable[[Sequence[str]], bool]
+    ) -> list[str]:
+        if accepts(changed):
+            return []
+        try:
+            return refused_of(changed, accepts, self._tries)
+        except NoneAccepted:
+            words = "; ".join(self._wait.problems()) or SEE_LOG
+            raise SnapshotRefused(f"Envoy refused the {what}: {words}") from None
+
+    def _hold(self, name: str, why: str, held: Part) -> None:
+        words = "; ".join(self._wait.problems()) or SEE_LOG
+        # the digest of what was wanted: it is what the next snapshot will have
+        content = parts_of(self._snapshot)[name].digest()
+        self._leave(name, content, LeftOut(name, f"{why}: {words}"))
+        self._parts[name] = held
+
+    # The end
+
+    def _remove(self) -> None:
+        clusters, endpoints = merged(self._parts.values())
+        if self._leaving() and not self._write_clusters(clusters):
+            raise SnapshotRefused(f"Envoy refused fewer clusters: {SEE_LOG}")
+        for name in self._xds.endpoint_files() - set(endpoints):
+            self._xds.remove_endpoints(name)
 
 
 class _Waiter:
     def __init__(
-        self,
-        admin: EnvoyAdmin,
-        refused_before: int,
-        sleep: Callable[[float], None],
-        clock: Callable[[], float],
+        self, admin: EnvoyAdmin, sleep: Callable[[float], None], clock: Callable[[], float]
     ) -> None:
-        self._admin = admin
-        self._refused_before = refused_before
-        self._sleep = sleep
-        self._clock = clock
+        self._admin, self._sleep, self._clock = admin, sleep, clock
 
-    def for_clusters(self, names: Collection[str], version: str) -> None:
-        def done(taken: Taken) -> bool:
-            # why: an Envoy that never had a cluster names no version for "none".
-            none_wanted = not names and not taken.clusters
-            return not taken.warming and (none_wanted or taken.clusters_version == version)
+    def said(self) -> dict[str, Said]:
+        return self._admin.said()
 
-        self._until(done, "clusters")
+    def problems(self) -> tuple[str, ...]:
+        return self._admin.taken().problems
 
-    def for_routes(self, version: str) -> None:
-        self._until(lambda taken: taken.routes_version == version, "routes")
+    def takes(self, what: str, xds: XdsFolder, write: Callable[[], str]) -> bool:
+        """Whether Envoy serves by what ``write`` writes, once it has read it.
 
-    def for_endpoints(self, resources: Mapping[str, Mapping[str, Any]]) -> None:
-        """Until Envoy holds exactly these hosts; then a while longer for the new ones' health."""
-        wanted = {name: _wanted(resource) for name, resource in resources.items()}
-        deadline = self._clock() + WARM_TIMEOUT_S
-        while (seen := self._drains(wanted)) != wanted:
-            if self._admin.refused() > self._refused_before:
-                reasons = "; ".join(self._admin.taken().problems) or "its log has the reason"
-                raise SnapshotRefused(f"Envoy refused the endpoints: {reasons}")
+        Raises SnapshotRefused when it does not read it.
+        """
+        before, written = self.said().get(what, Said()), xds.writes
+        version = write()
+        if xds.writes == written:
+            return self.serves(what, version)  # maybe it only just starts
+        # why counted: content of before has the version of before, which says nothing
+        self._until(lambda said: said.get(what, Said()).attempts != before.attempts, what)
+        return self.said().get(what, Said()).version == version
+
+    def serves(self, what: str, version: str) -> bool:
+        """True, as soon as it does. Raises SnapshotRefused."""
+        self._until(lambda said: said.get(what, Said()).version == version, what)
+        return True
+
+    def warming(self, late: frozenset[str]) -> frozenset[str]:
+        """The clusters whose replicas have still not answered; ``late`` are not waited for."""
+        deadline = self._clock() + WARM_PATIENCE_S
+        while (found := self._admin.taken().warming) - late and self._clock() < deadline:
+            self._sleep(POLL_INTERVAL_S)
+        return found
+
+    def _until(self, done: Callable[[Mapping[str, Said]], bool], what: str) -> None:
+        deadline = self._clock() + READ_TIMEOUT_S
+        while not done(self.said()):
             if self._clock() > deadline:
-                late = ", ".join(sorted(name for name in wanted if seen.get(name) != wanted[name]))
-                raise SnapshotRefused(f"Envoy took no endpoints in {WARM_TIMEOUT_S:.0f} s: {late}")
-            self._sleep(POLL_INTERVAL_S)
-        # why not for ever: a replica that is dead must not hold up what others need.
-        deadline = self._clock() + HEALTH_PATIENCE_S
-        while self._unproved(wanted) and self._clock() < deadline:
+                raise SnapshotRefused(f"Envoy took no {what} in {READ_TIMEOUT_S:.0f} s: {SEE_LOG}")
             self._sleep(POLL_INTERVAL_S)
 
-    def _drains(self, wanted: Mapping[str, Any]) -> dict[str, dict[str, bool]]:
-        return {
-            name: {address: host.draining for address, host in hosts.items()}
-            for name, hosts in self._admin.hosts().items()
-            if name in wanted
+    def endpoints(self, versions: Mapping[str, str], before: Mapping[str, Said]) -> dict[str, bool]:
+        """Clusters of which Envoy does not serve by this version: whether it refused it."""
+        deadline = self._clock() + WARM_PATIENCE_S
+        while True:
+            said = self.said()
+            behind = {
+                name: said.get(name, Said()).attempts != before.get(name, Said()).attempts
+                for name, version in versions.items()
+                if said.get(name, Said()).version != version
+            }
+            if all(behind.values()) or self._clock() > deadline:
+                return behind
+            self._sleep(POLL_INTERVAL_S)
+
+    def health(self, resources: Mapping[str, Mapping[str, Any]]) -> None:
+        """A while, for the first look at new hosts.
+
+        why not for ever: a replica that is dead must not hold up what others need.
+        """
+        serving = {
+            name
+            for name, resource in resources.items()
+            if any(host.get("health_status") != "DRAINING" for host in _hosts(resource))
         }
+        deadline = self._clock() + HEALTH_PATIENCE_S
+        while self._unproved(serving) and self._clock() < deadline:
+            self._sleep(POLL_INTERVAL_S)
 
-    def _unproved(self, wanted: Mapping[str, Mapping[str, bool]]) -> bool:
+    def _unproved(self, clusters: Collection[str]) -> bool:
         """Some cluster has hosts that should answer, and none that has shown to."""
         hosts = self._admin.hosts()
         return any(
-            not all(drains.values()) and not any(h.healthy for h in hosts.get(name, {}).values())
-            for name, drains in wanted.items()
+            not any(host.healthy for host in hosts.get(name, {}).values()) for name in clusters
         )
 
-    def _until(self, done: Callable[[Taken], bool], what: str) -> None:
-        deadline = self._clock() + WARM_TIMEOUT_S
-        while True:
-            taken = self._admin.taken()
-            if done(taken):
-                return
-            if self._admin.refused() > self._refused_before:
-                reasons = "; ".join(taken.problems) or "its log has the reason"
-                raise SnapshotRefused(f"Envoy refused the {what}: {reasons}")
-            if self._clock() > deadline:
-                waiting = ", ".join(sorted(taken.warming)) or "nothing it names"
-                raise SnapshotRefused(
-                    f"Envoy took no {what} in {WARM_TIMEOUT_S:.0f} s; it waits for {waiting}"
-                )
-            self._sleep(POLL_INTERVAL_S)
+
+def _hosts(resource: Mapping[str, Any]) -> list[Any]:
+    """Of an EDS resource."""
+    return [host for part in resource.get("endpoints", []) for host in part["lb_endpoints"]]
 
 
-def _wanted(resource: Mapping[str, Any]) -> dict[str, bool]:
-    """Of an EDS resource: "address:port" -> whether it drains."""
-    found = {}
-    for part in resource["endpoints"]:
-        for host in part["lb_endpoints"]:
-            address = host["endpoint"]["address"]["socket_address"]
-            drains = host.get("health_status") == "DRAINING"
-            found[f"{address['address']}:{address['port_value']}"] = drains
-    return found
+def _with_hosts(resource: Mapping[str, Any], hosts: list[Any]) -> dict[str, Any]:
+    return {**resource, "endpoints": [{"lb_endpoints": hosts}] if hosts else []}
+
+
+def _address(host: Mapping[str, Any]) -> str:
+    address = host["endpoint"]["address"]["socket_address"]
+    return f"{address['address']}:{address['port_value']}"
+
+
+def _host_key(cluster: str, host: Mapping[str, Any]) -> str:
+    return f"{cluster} {_address(host)}"

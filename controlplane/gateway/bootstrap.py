@@ -14,6 +14,7 @@ import envoy
 
 from controlplane.gateway import tls
 from controlplane.gateway.fallback import ROUTE_CONFIG, route_config
+from controlplane.gateway.keys import key_check, keys_in, without_keys
 from controlplane.gateway.listeners import TYPE, listeners, secret
 from controlplane.gateway.settings import GatewaySettings, SettingsError, load
 from controlplane.gateway.xds import XdsFolder
@@ -113,6 +114,10 @@ def prepare(settings: GatewaySettings) -> GatewaySettings:
         xds.write_clusters([])
     if not xds.has_routes(ROUTE_CONFIG):
         xds.write_routes(ROUTE_CONFIG, route_config([]))
+    if not xds.has_keys():  # routes of before have theirs in them
+        table = xds.routes(ROUTE_CONFIG)
+        xds.write_keys(key_check(keys_in(table)))
+        xds.write_routes(ROUTE_CONFIG, without_keys(table))
     file = settings.folder / "bootstrap.json"
     temporary = file.with_name(".bootstrap.json.new")
     temporary.write_text(json.dumps(bootstrap(settings), indent=1))

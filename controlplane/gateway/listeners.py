@@ -8,10 +8,10 @@ from typing import Any
 
 from controlplane.gateway.fallback import ROUTE_CONFIG
 from controlplane.gateway.filters import after_key_check, before_key_check
+from controlplane.gateway.keys import discovered
 from controlplane.gateway.timing import timing
 
 TYPE = "type.googleapis.com/"
-LUA_FOLDER = Path(__file__).parent / "lua"
 # One line per request; `access_log.py` reads these columns. The path is the client's text: last.
 ACCESS_LOG_COLUMNS = (
     "%START_TIME(%s.%6f)%",
@@ -152,23 +152,9 @@ def _http(name: str, *, access_log: str, xds: str) -> dict[str, Any]:
                 "resource_api_version": "V3",
             },
         },
-        "http_filters": [*before_key_check(), _key_check(), *after_key_check(), _router()],
+        "http_filters": [*before_key_check(), discovered(xds), *after_key_check(), _router()],
         "access_log": [_access_log(access_log)],
         "local_reply_config": local_replies(),
-    }
-
-
-def _key_check() -> dict[str, Any]:
-    hashing, auth, scoring = (
-        (LUA_FOLDER / f"{name}.lua").read_text() for name in ("sha256", "auth", "scoring")
-    )
-    source = f"local sha256 = (function()\n{hashing}\nend)()\n{auth}\n{scoring}"
-    return {
-        "name": "envoy.filters.http.lua",
-        "typed_config": {
-            "@type": TYPE + "envoy.extensions.filters.http.lua.v3.Lua",
-            "default_source_code": {"inline_string": source},
-        },
     }
 
 

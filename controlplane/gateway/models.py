@@ -11,6 +11,7 @@ class Gateway(Stamped):
     healthy = models.BooleanField(default=True)
     error = models.JSONField(null=True, blank=True)
     host_health = models.JSONField(default=dict)
+    left_out = models.JSONField(default=list)  # wire.messages.LeftOut, of the applied version
     last_seen_at = models.DateTimeField(null=True, blank=True)
 
     def __str__(self) -> str:

@@ -13,3 +13,7 @@ def cluster_name(endpoint: str, deployment: str, protocol: str) -> str:
 def deployment_of(cluster: str) -> str:
     """The deployment that a cluster belongs to; empty when there is no cluster."""
     return "" if cluster == NO_CLUSTER else cluster.split(_JOINT)[1]
+
+
+def endpoint_of_cluster(cluster: str) -> str:
+    return cluster.split(_JOINT, maxsplit=1)[0]

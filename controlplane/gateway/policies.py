@@ -9,8 +9,8 @@ from typing import Any
 from controlplane.deployments.selectors import RateLimit, RoutedEndpoint
 from controlplane.deployments.types import RateLimitPer
 from controlplane.gateway.filters import BODY, CORS, FILTERS, RATE
+from controlplane.gateway.keys import LUA
 
-LUA = "envoy.filters.http.lua"
 ALLOWED_METHODS = "GET, POST"
 ALLOWED_HEADERS = (
     "authorization", "content-type", "content-encoding", "accept", "accept-encoding",

@@ -11,6 +11,7 @@ from typing import Any
 from controlplane.deployments.selectors import RoutedDeployment, RoutedEndpoint
 from controlplane.gateway.clusters import GRPC, HTTP
 from controlplane.gateway.fallback import answer
+from controlplane.gateway.keys import LUA
 from controlplane.gateway.names import cluster_name
 from controlplane.gateway.policies import preflights, with_policies
 from controlplane.gateway.timing import timing
@@ -68,10 +69,14 @@ def routes(endpoint: RoutedEndpoint) -> list[dict[str, Any]]:
 
 
 def _metadata(endpoint: RoutedEndpoint) -> dict[str, Any]:
-    """The key check reads the first entry, the access log the second."""
+    """The key check reads the first entry, the access log the second.
+
+    why the keys too, which the snapshot has apart: agents of before find them here.
+    """
+    keys = {key.sha256: key.slot for key in endpoint.keys}
     return {
         "filter_metadata": {
-            "envoy.filters.http.lua": {"keys": {key.sha256: key.slot for key in endpoint.keys}},
+            LUA: {"endpoint": endpoint.name, "keys": keys},
             "shoal": {"endpoint": endpoint.name},
         }
     }

@@ -2,6 +2,7 @@
 
 from datetime import datetime, timedelta
 
+from controlplane.deployments.services import LeftOutPart
 from controlplane.gateway.models import Gateway, Release
 
 # A gateway that is silent for longer no longer holds up operations; it catches up by itself.
@@ -24,3 +25,19 @@ def generations_confirmed(now: datetime) -> dict[str, int]:
         for name, generation in first.items()
         if all(name in other for other in others)
     }
+
+
+def parts_left_out(now: datetime) -> dict[str, list[LeftOutPart]]:
+    """Endpoint name -> what some live gateway does not route of it, and why."""
+    gateways = gateways_alive(now)
+    versions = {gateway.applied_version for gateway in gateways}
+    releases = {row.version: row for row in Release.objects.filter(version__in=versions)}
+    found: dict[str, list[LeftOutPart]] = {}
+    for gateway in gateways:
+        release = releases.get(gateway.applied_version)
+        for part in gateway.left_out if release else []:
+            generation = release.generations.get(part["endpoint"]) if release else None
+            if generation is not None:
+                told = LeftOutPart(gateway=gateway.name, generation=generation, **part)
+                found.setdefault(part["endpoint"], []).append(told)
+    return found

@@ -12,7 +12,7 @@ from controlplane.deployments.selectors import routing_view
 from controlplane.deployments.services import gateway_confirmed
 from controlplane.gateway.models import Gateway, Release
 from controlplane.gateway.render import render
-from controlplane.gateway.selectors import generations_confirmed
+from controlplane.gateway.selectors import generations_confirmed, parts_left_out
 from wire.messages import GatewayReport, GatewaySnapshot
 
 logger = logging.getLogger(__name__)
@@ -42,7 +42,8 @@ def _release_remember(version: str, generations: dict[str, int]) -> None:
 
 
 def gateway_report(report: GatewayReport) -> None:
-    """Keep what a gateway said, and confirm the generations that every live gateway now routes."""
+    """Keep what a gateway said, confirm the generations that every live gateway now routes, and
+    tell endpoints what some gateway does not."""
     now = timezone.now()
     with transaction.atomic():
         before = Gateway.objects.filter(name=report.name).first()
@@ -53,11 +54,14 @@ def gateway_report(report: GatewayReport) -> None:
                 "healthy": report.healthy,
                 "error": dataclasses.asdict(report.error) if report.error else None,
                 "host_health": report.host_health,
+                "left_out": [dataclasses.asdict(part) for part in report.left_out],
                 "last_seen_at": now,
             },
         )
         _record_change(before, report)
-    gateway_confirmed(generation_by_endpoint=generations_confirmed(now))
+    gateway_confirmed(
+        generation_by_endpoint=generations_confirmed(now), left_out=parts_left_out(now)
+    )
 
 
 def _record_change(before: Gateway | None, report: GatewayReport) -> None:

@@ -4,6 +4,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from wire.secret_files import EmptySecret, secret
+
 DEFAULT_CONTROL_URL = "http://127.0.0.1:8080"
 MAX_DEFAULT_CONCURRENCY = 8
 
@@ -63,7 +65,7 @@ def _integer(name: str, default: int, highest: int) -> int:
 
 def _token(default_file: Path) -> str:
     """Empty when there is none yet: preparing the folder needs no token, the agent does."""
-    if value := os.environ.get("SHOAL_GATEWAY_TOKEN"):
-        return value
-    file = Path(os.environ.get("SHOAL_GATEWAY_TOKEN_FILE") or default_file)
-    return file.read_text().strip() if file.exists() else ""
+    try:
+        return secret("SHOAL_GATEWAY_TOKEN", default_file) or ""
+    except EmptySecret as error:
+        raise SettingsError(str(error)) from error

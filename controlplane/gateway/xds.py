@@ -12,6 +12,7 @@ class XdsFolder:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.writes = 0  # of files that changed
 
     def prepare(self) -> None:
         for part in ("eds", "rds"):
@@ -22,6 +23,9 @@ class XdsFolder:
 
     def write_secret(self, resource: dict[str, Any]) -> str:
         return self._write("sds.json", [resource])
+
+    def write_keys(self, resource: dict[str, Any]) -> str:
+        return self._write("keys.json", [resource])
 
     def write_endpoints(self, cluster: str, resource: dict[str, Any]) -> str:
         """why one file per cluster: Envoy finds zero hosts in a file that holds several."""
@@ -37,6 +41,15 @@ class XdsFolder:
         """Name -> resource of the clusters that Envoy was last told of."""
         content = json.loads((self.folder / "cds.json").read_text())
         return {resource["name"]: resource for resource in content["resources"]}
+
+    def has_keys(self) -> bool:
+        return (self.folder / "keys.json").exists()
+
+    def routes(self, name: str) -> dict[str, Any]:
+        """The route table that Envoy was last told of."""
+        found: dict[str, Any] = json.loads((self.folder / "rds" / f"{name}.json").read_text())
+        (resource,) = found["resources"]
+        return dict(resource)
 
     def has_clusters(self) -> bool:
         return (self.folder / "cds.json").exists()
@@ -64,4 +77,5 @@ class XdsFolder:
             temporary = file.with_name(f".{file.name}.new")
             temporary.write_text(content)
             temporary.replace(file)
+            self.writes += 1
         return version

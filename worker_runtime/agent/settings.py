@@ -7,6 +7,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from wire.addresses import host_address
+from wire.secret_files import EmptySecret, secret
 from worker_runtime.agent import inherited
 from worker_runtime.agent.bandwidth import parse_rate
 from worker_runtime.agent.strain import LIMIT, WINDOW_S, StrainRule
@@ -73,12 +74,10 @@ def load() -> AgentSettings:
 
 
 def _join_token(home: Path) -> str:
-    if token := os.environ.get("SHOAL_JOIN_TOKEN"):
-        return token.strip()
-    if path := os.environ.get("SHOAL_JOIN_TOKEN_FILE"):
-        return Path(path).read_text().strip()
-    file = home / "node" / "join-token"
-    return file.read_text().strip() if file.exists() else ""
+    try:
+        return secret("SHOAL_JOIN_TOKEN", home / "node" / "join-token") or ""
+    except EmptySecret as error:
+        raise SettingsError(str(error)) from error
 
 
 def _address(text: str, control_url: str) -> str:

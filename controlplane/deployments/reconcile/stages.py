@@ -147,6 +147,8 @@ def _with_silence(replicas: list[ReplicaFacts], detail: str) -> str:
 def _route(case: Case, stage: Stage) -> Verdict:
     if case.route_generation is None:
         return Verdict(detail="Telling the gateway", actions=(Route(),))
+    if case.refusal is not None and case.kind not in DELETIONS:
+        return Verdict(failure=case.refusal)
     if case.confirmed_generation >= case.route_generation:
         return Verdict(done=True, detail="confirmed by the gateway")
     waited = case.now - (stage.started_at or case.now)

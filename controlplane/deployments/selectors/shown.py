@@ -56,6 +56,10 @@ def endpoint_shown(endpoint: Endpoint, operations: dict[tuple[str, str], str]) -
         "mirror_traffic": endpoint.mirror_traffic,
         **addresses(endpoint.name),
         "routed": endpoint.confirmed_generation >= endpoint.generation,
+        "left_out": [
+            {name: part[name] for name in ("gateway", "deployment", "address", "reason")}
+            for part in endpoint.left_out
+        ],
         "models": [_deployed_model(deployment) for deployment in endpoint.deployments.all()],
         "created_by": endpoint.created_by,
         "created_at": endpoint.created_at,

@@ -127,6 +127,19 @@ class DeployedModelSerializer(Fields):
 
 
 @extend_schema_serializer(component_name="Endpoint")
+class LeftOutSerializer(Fields):
+    """A part of an endpoint that a gateway refused; everything else is routed."""
+
+    gateway = serializers.CharField()
+    deployment = serializers.CharField(
+        allow_blank=True, help_text="empty: all of the endpoint, which is routed as before"
+    )
+    address = serializers.CharField(
+        allow_blank=True, help_text="of one replica; empty: all of the deployment"
+    )
+    reason = serializers.CharField()
+
+
 class EndpointSerializer(Fields):
     name = serializers.CharField()
     description = serializers.CharField(allow_blank=True)
@@ -148,6 +161,7 @@ class EndpointSerializer(Fields):
     routed = serializers.BooleanField(
         help_text="every gateway acts on the newest traffic, keys and settings"
     )
+    left_out = LeftOutSerializer(many=True)
     models = DeployedModelSerializer(many=True)
     created_by = serializers.CharField()
     created_at = serializers.DateTimeField()

@@ -37,7 +37,7 @@ from controlplane.deployments.services.nodes import node_delete
 from controlplane.deployments.services.previews import placement_preview
 from controlplane.deployments.services.putting import Put, deployment_put, endpoint_put
 from controlplane.deployments.services.reports import endpoint_advance, node_report
-from controlplane.deployments.services.routes import gateway_confirmed
+from controlplane.deployments.services.routes import LeftOutPart, gateway_confirmed
 from controlplane.deployments.services.starting import Spec
 from controlplane.deployments.services.superseding import operations_supersede
 from controlplane.deployments.services.tick import operations_tick
@@ -45,6 +45,7 @@ from controlplane.deployments.services.tokens import endpoint_token, endpoint_to
 from controlplane.deployments.services.trials import trial_cancel, trial_start
 
 __all__ = [
+    "LeftOutPart",
     "Put",
     "Spec",
     "deploy",

@@ -56,8 +56,25 @@ def case_load(operation: Operation, now: datetime) -> Case:
         chosen=choose(deployment, replicas, now) if deployment and placing else Chosen(),
         route_generation=operation.parameters.get("route_generation"),
         confirmed_generation=endpoint.confirmed_generation if endpoint else 0,
+        refusal=_refusal(operation, endpoint),
         wave_size=settings.SHOAL_WAVE_REPLICAS,
     )
+
+
+def _refusal(operation: Operation, endpoint: Endpoint | None) -> Failure | None:
+    """What a gateway left out of the generation that the operation waits for, or of a later one."""
+    generation = operation.parameters.get("route_generation")
+    if generation is None or endpoint is None:
+        return None
+    for part in endpoint.left_out:
+        own = part["deployment"] in ("", operation.deployment)
+        if own and part["generation"] >= generation:
+            return Failure(
+                "GatewayRefused",
+                part["text"],
+                hints=("Everything else is routed. It is tried again when this part changes.",),
+            )
+    return None
 
 
 def _deployment(operation: Operation) -> Deployment | None:

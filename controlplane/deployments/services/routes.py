@@ -1,23 +1,95 @@
-"""What gateways confirm: the last step of every operation."""
+"""What gateways confirm, or leave out: the last step of every operation."""
 
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.db import transaction
 from django.utils import timezone
 
+from controlplane.core import events
+from controlplane.core.models import Event
 from controlplane.deployments.models import Endpoint
 from controlplane.deployments.services.replicas import retirements_end
 from controlplane.deployments.services.reports import endpoint_advance
 
 
-def gateway_confirmed(*, generation_by_endpoint: dict[str, int]) -> None:
-    """Every live gateway routes at least these generations (``RoutedEndpoint.generation``).
+@dataclasses.dataclass(frozen=True, slots=True)
+class LeftOutPart:
+    """A part of an endpoint that a gateway does not route; see ``wire.messages.LeftOut``."""
+
+    gateway: str
+    generation: int  # of the endpoint, in what that gateway applied
+    endpoint: str
+    reason: str
+    deployment: str = ""
+    address: str = ""
+    waits: bool = False
+
+    @property
+    def unconfirmed(self) -> bool:
+        """Of a replica everything else is routed, so that others need not wait for it."""
+        return self.waits or not self.deployment
+
+    @property
+    def text(self) -> str:
+        what = f"deployment {self.deployment}" if self.deployment else f"endpoint {self.endpoint}"
+        if self.address:
+            what = f"the replica at {self.address} of {what}"
+        return f"Gateway {self.gateway} leaves out {what}: {self.reason}"
+
+
+def gateway_confirmed(
+    *,
+    generation_by_endpoint: Mapping[str, int],
+    left_out: Mapping[str, Sequence[LeftOutPart]] | None = None,
+) -> None:
+    """Every live gateway routes at least these generations (``RoutedEndpoint.generation``), but
+    for the parts in ``left_out``.
 
     Called with each gateway report; numbers not above those confirmed before change nothing.
     """
     now = timezone.now()
     for endpoint in Endpoint.objects.filter(name__in=generation_by_endpoint):
-        confirmed = min(generation_by_endpoint[endpoint.name], endpoint.generation)
-        moved = Endpoint.objects.filter(pk=endpoint.pk, confirmed_generation__lt=confirmed).update(
-            confirmed_generation=confirmed
-        )
+        parts = list((left_out or {}).get(endpoint.name, []))
+        told = _left_out_set(endpoint, parts)
+        if any(part.unconfirmed for part in parts):
+            moved = 0
+        else:
+            confirmed = min(generation_by_endpoint[endpoint.name], endpoint.generation)
+            moved = Endpoint.objects.filter(
+                pk=endpoint.pk, confirmed_generation__lt=confirmed
+            ).update(confirmed_generation=confirmed)
         if moved:
             retirements_end(now)
+        if moved or told:
             endpoint_advance(name=endpoint.name, now=now)
+
+
+@transaction.atomic
+def _left_out_set(endpoint: Endpoint, parts: Sequence[LeftOutPart]) -> bool:
+    """Whether that is new. An event for each part that was not left out before."""
+    rows: list[dict[str, Any]] = [
+        dataclasses.asdict(part) | {"text": part.text} for part in parts if not part.waits
+    ]
+    if rows == endpoint.left_out:
+        return False
+    Endpoint.objects.filter(pk=endpoint.pk).update(left_out=rows)
+    before = {row["text"] for row in endpoint.left_out}
+    for row in rows:
+        if row["text"] not in before:
+            _record(endpoint, "endpoint.left_out", row["text"], Event.Severity.ERROR)
+    if endpoint.left_out and not rows:
+        words = f"Gateways route all of {endpoint.name} again"
+        _record(endpoint, "endpoint.taken_in", words, Event.Severity.INFO)
+    return True
+
+
+def _record(endpoint: Endpoint, verb: str, message: str, severity: Event.Severity) -> None:
+    events.record(
+        actor="system",
+        verb=verb,
+        subject=f"endpoint/{endpoint.name}",
+        message=message,
+        severity=severity,
+    )

@@ -1,6 +1,12 @@
--- Who may call: the SHA-256 of the bearer token must be one of the hashes in the route's metadata.
--- A route without "keys" (nobody's endpoint) answers by itself. `sha256` is joined in front of this file.
+-- Who may call: the SHA-256 of the bearer token must be one of the endpoint's hashes in `lines`.
+-- A route that names no endpoint (nobody's) answers by itself. `sha256` and `lines` ("endpoint hash
+-- slot", one key each) are joined in front of this file.
 local MAX_TOKEN_BYTES = 1024
+local opened_by = {} -- endpoint -> hash -> slot
+for endpoint, hash, slot in string.gmatch(lines, "(%S+) (%x+) (%S+)\n") do
+  opened_by[endpoint] = opened_by[endpoint] or {}
+  opened_by[endpoint][hash] = slot
+end
 
 -- The reason why the request is refused, or nil; and the slot of the key that opened the endpoint.
 local function check(handle, headers)
@@ -10,8 +16,9 @@ local function check(handle, headers)
     handle:clearRouteCache()
   end
 
-  local keys = handle:metadata():get("keys")
-  if keys == nil then
+  local route = handle:metadata()
+  local endpoint = route:get("endpoint")
+  if endpoint == nil and route:get("keys") == nil then
     return nil
   end
   local authorization = headers:get("authorization")
@@ -22,7 +29,8 @@ local function check(handle, headers)
   if token == nil or string.lower(scheme) ~= "bearer" or #token > MAX_TOKEN_BYTES then
     return "The Authorization header must read 'Bearer <key of this endpoint>'."
   end
-  local slot = keys[sha256(token)]
+  local keys = opened_by[endpoint or ""]
+  local slot = keys and keys[sha256(token)]
   if slot == nil then
     return "This key does not open this endpoint."
   end

@@ -1788,9 +1788,10 @@ export interface components {
          *     * `DiskPressure` - DiskPressure
          *     * `CacheSpoiled` - CacheSpoiled
          *     * `AddressUnreachable` - AddressUnreachable
+         *     * `ClaimRefused` - ClaimRefused
          * @enum {string}
          */
-        CodeEnum: "ClockSkew" | "VersionSkew" | "DiskPressure" | "CacheSpoiled" | "AddressUnreachable";
+        CodeEnum: "ClockSkew" | "VersionSkew" | "DiskPressure" | "CacheSpoiled" | "AddressUnreachable" | "ClaimRefused";
         CodeReason: {
             file: string;
             kind: components["schemas"]["CodeReasonKindEnum"];
@@ -2465,6 +2466,7 @@ export interface components {
             ca_path: string;
             /** @description every gateway acts on the newest traffic, keys and settings */
             routed: boolean;
+            left_out: components["schemas"]["Endpoint"][];
             models: components["schemas"]["DeployedModel"][];
             created_by: string;
             /** Format: date-time */
@@ -3275,6 +3277,7 @@ export interface components {
             ca_path: string;
             /** @description every gateway acts on the newest traffic, keys and settings */
             routed: boolean;
+            left_out: components["schemas"]["Endpoint"][];
             models: components["schemas"]["DeployedModel"][];
             created_by: string;
             /** Format: date-time */
@@ -4165,6 +4168,7 @@ export interface components {
             ca_path: string;
             /** @description every gateway acts on the newest traffic, keys and settings */
             routed: boolean;
+            left_out: components["schemas"]["Endpoint"][];
             models: components["schemas"]["DeployedModel"][];
             created_by: string;
             /** Format: date-time */

@@ -18,8 +18,9 @@ from controlplane.deployments.selectors import (
     RoutingView,
 )
 from controlplane.gateway.admin import EnvoyAdmin, EnvoyUnreachable
-from controlplane.gateway.apply import apply
+from controlplane.gateway.apply import apply, keys_confirm
 from controlplane.gateway.bootstrap import XDS, admin_socket, describe, envoy_argv
+from controlplane.gateway.keys import key_check, keys_of
 from controlplane.gateway.render import render
 from controlplane.gateway.settings import GatewaySettings
 from controlplane.gateway.xds import XdsFolder
@@ -78,7 +79,9 @@ class Gateway:
 
     def apply(self, *endpoints: RoutedEndpoint) -> str:
         snapshot = render(RoutingView(endpoints))
+        keys = self.xds.write_keys(key_check(keys_of(snapshot)))
         apply(snapshot, self.xds, self.admin)
+        keys_confirm(keys, self.admin)
         return snapshot.version
 
     def client(self, key: str | None = KEY) -> httpx.Client:

@@ -1,13 +1,11 @@
 """The agent between a control plane that may be down and a real Envoy that may restart."""
 
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
-from http.server import ThreadingHTTPServer
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from gateway_agent_harness import ControlPlane
 from gateway_harness import (
     KEY,
     Gateway,
@@ -22,82 +20,9 @@ from gateway_harness import (
 from controlplane.deployments.selectors import RoutingView
 from controlplane.gateway.agent import GatewayAgent
 from controlplane.gateway.render import render
-from controlplane.gateway.settings import GatewaySettings
-from tests.support.quiet_handler import QuietHandler
-from wire import codec
-from wire.messages import GatewayReport, GatewaySampleBatch, GatewaySnapshot
 
 Launch = Callable[[str], Upstream]
 DIGITS = "/endpoints/digits/v2/models/m/infer"
-
-
-class ControlPlane:
-    """The three doors of the control plane, over real HTTP."""
-
-    def __init__(self) -> None:
-        self.snapshot: GatewaySnapshot = render(RoutingView(()))
-        self.reports: list[GatewayReport] = []
-        self.batches: list[GatewaySampleBatch] = []
-        self.tokens: set[str | None] = set()
-        self.not_modified = 0
-        owner = self
-
-        class Handler(QuietHandler):
-            def do_GET(self) -> None:
-                owner.tokens.add(self.headers["Authorization"])
-                have = parse_qs(urlsplit(self.path).query).get("version", [""])[0]
-                if have == owner.snapshot.version:
-                    owner.not_modified += 1
-                    self.answer(304, b"")
-                else:
-                    self.answer(200, codec.encode(owner.snapshot))
-
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                if self.path.endswith("/report"):
-                    owner.reports.append(codec.decode(GatewayReport, body))
-                    self.answer(200, b"{}")
-                else:
-                    owner.batches.append(codec.decode(GatewaySampleBatch, body))
-                    self.answer(200, b'{"sample_interval_s": 0.5}')
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True)
-        self._thread.start()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server.server_port}"
-
-    def close(self) -> None:
-        self.server.shutdown()
-        self.server.server_close()
-
-
-@pytest.fixture
-def control_plane() -> Iterator[ControlPlane]:
-    running = ControlPlane()
-    yield running
-    running.close()
-
-
-@pytest.fixture
-def gateway_settings(
-    gateway_settings: GatewaySettings, control_plane: ControlPlane
-) -> GatewaySettings:
-    return replace(gateway_settings, control_url=control_plane.url)
-
-
-@pytest.fixture
-def agent(gateway: Gateway) -> Iterator[GatewayAgent]:
-    running = GatewayAgent(gateway.settings)
-    halt = threading.Event()
-    thread = threading.Thread(target=running.run, args=(halt,))
-    thread.start()
-    yield running
-    halt.set()
-    thread.join(20)
-    assert not thread.is_alive()
 
 
 def test_a_snapshot_is_applied_reported_and_then_asked_for_by_version(
@@ -179,7 +104,7 @@ def test_a_refused_snapshot_leaves_the_old_one_serving_and_is_reported(
     control_plane.snapshot = good
     wait_until(lambda: agent.applied == good.version, "applied")
     routes = {"scoring": {**good.routes["scoring"], "virtual_hosts": [{"name": "", "domains": []}]}}
-    control_plane.snapshot = GatewaySnapshot("bad", good.endpoints, good.clusters, {}, routes)
+    control_plane.snapshot = replace(good, version="bad", routes=routes)
     wait_until(
         lambda: any(
             report.error is not None and report.error.code == "SnapshotRefused"

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.utils import timezone
+from rest_framework.test import APIClient
 
 from controlplane.core.models import Event
 from controlplane.deployments.models import Endpoint
@@ -13,12 +14,15 @@ from controlplane.deployments.services import endpoint_create
 from controlplane.gateway.models import Gateway, Release
 from controlplane.gateway.selectors import generations_confirmed
 from controlplane.metrics.models import GatewaySample as SampleRow
+from tests.support.registered_models import model_register
+from tests.support.simulated_node import SimulatedNode
 from wire import codec
 from wire.messages import (
     GatewayReport,
     GatewaySample,
     GatewaySampleBatch,
     GatewaySnapshot,
+    LeftOut,
     Problem,
 )
 
@@ -98,6 +102,69 @@ def test_the_slowest_live_gateway_decides() -> None:
     assert generations_confirmed(now) == {}
     Gateway.objects.filter(name="b").update(applied_version="new")
     assert generations_confirmed(now) == {"digits": 2, "other": 5}
+
+
+def left_out(**part: Any) -> tuple[LeftOut, ...]:
+    return (LeftOut("digits", "Envoy refuses it", **part),)
+
+
+def verbs_of_digits() -> list[str]:
+    events = Event.objects.filter(subject="endpoint/digits", verb__regex="left_out|taken_in")
+    return list(events.values_list("verb", flat=True))
+
+
+@pytest.mark.parametrize("part", [{}, {"deployment": "blue", "address": "10.0.0.1:9001"}])
+def test_what_a_gateway_leaves_out_is_told_once_and_shown(
+    door: Client, api: APIClient, part: dict[str, str]
+) -> None:
+    endpoint = endpoint_create(name="digits", actor="ada", now=timezone.now())
+    first = fetch(door)
+    assert first is not None
+    for _ in range(3):
+        say(door, first.version, left_out=left_out(**part))
+    endpoint.refresh_from_db()
+    # of one replica: all others are routed, and who waits for them need not
+    assert (endpoint.confirmed_generation == endpoint.generation) == bool(part)
+    (shown,) = api.get("/api/v1/endpoints/digits").json()["left_out"]
+    assert shown == {"gateway": "local", "deployment": "", "address": "",
+                     "reason": "Envoy refuses it", **part}  # fmt: skip
+    assert verbs_of_digits() == ["endpoint.left_out"]
+    say(door, first.version)
+    endpoint.refresh_from_db()
+    assert endpoint.confirmed_generation == endpoint.generation
+    assert api.get("/api/v1/endpoints/digits").json()["left_out"] == []
+    assert verbs_of_digits() == ["endpoint.left_out", "endpoint.taken_in"]
+
+
+@pytest.mark.parametrize(
+    ("part", "state", "confirmed"),
+    [
+        ({}, "Failed", False),
+        ({"deployment": "blue"}, "Failed", True),
+        ({"deployment": "blue", "address": "127.0.0.1:9001"}, "Failed", True),
+        ({"deployment": "green"}, "Succeeded", True),
+        ({"deployment": "blue", "waits": True}, "Running", False),
+    ],
+)
+def test_an_operation_ends_with_what_was_left_out_of_it(
+    door: Client, api: APIClient, part: dict[str, Any], state: str, confirmed: bool
+) -> None:
+    """It waited for a confirmation that never came, until its deadline."""
+    node = SimulatedNode()
+    model_register()
+    deploy = {"model": "digits", "endpoint": "digits", "traffic": 100}
+    operation = api.post("/api/v1/deploy", deploy, format="json").json()["id"]
+    node.bring_up()
+    snapshot = fetch(door)
+    assert snapshot is not None
+    say(door, snapshot.version, left_out=left_out(**part))
+    ended = api.get(f"/api/v1/operations/{operation}").json()
+    assert ended["state"] == state, ended
+    if state == "Failed":
+        assert ended["error"]["code"] == "GatewayRefused"
+        assert "Envoy refuses it" in ended["error"]["message"]
+    endpoint = Endpoint.objects.get(name="digits")
+    assert (endpoint.confirmed_generation > 0) == confirmed
 
 
 def test_trouble_is_recorded_once_when_it_begins_and_when_it_ends(door: Client) -> None:

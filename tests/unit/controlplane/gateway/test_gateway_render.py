@@ -76,7 +76,9 @@ def test_every_route_of_an_endpoint_asks_for_its_keys() -> None:
     for name, keys in (("digits", {"a" * 64: "primary", "b" * 64: "secondary"}), ("empty", {})):
         for route in routes_of(name):
             lua = route["metadata"]["filter_metadata"]["envoy.filters.http.lua"]
-            assert lua == {"keys": keys}, "an empty list of keys must refuse, not allow"
+            assert lua == {"endpoint": name, "keys": keys}, (
+                "an empty list of keys must refuse, not allow"
+            )
 
 
 def test_a_split_takes_the_longest_timeout_and_the_strictest_retries() -> None:
