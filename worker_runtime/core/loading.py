@@ -47,6 +47,7 @@ from worker_runtime.repository.validation import (
     check_configuration,
     check_devices,
     check_model,
+    check_named_files,
     placed,
 )
 from worker_runtime.types.code import EVERYTHING, PYTHON, AllowedCode
@@ -112,19 +113,13 @@ def read_plan(
     override: LoadOverride | None = None,
     namespace: str = "",
 ) -> ModelPlan:
-    """Read and normalise the configuration of a model.
-
-    Raises ConfigInvalid, LoadFailed for code that is not allowed, or OSError.
-    """
-    file = CONFIG_NAME
+    """Read and normalise the configuration of a model. Raises ConfigInvalid or OSError."""
     if override and override.config is not None:
         config, fields = read_json(override.config)
         where = dict[str, Place]()
         given = "max_batch_size" in fields or "maxBatchSize" in fields
     else:
         text = directory.config_text()
-        if directory.config_path is not None:
-            file = directory.config_path.relative_to(directory.path).as_posix()
         config, where = parse(text), places(text)
         given = "max_batch_size" in where
     if not rules.auto_complete and not override and directory.config_path is None:
@@ -133,14 +128,23 @@ def read_plan(
         message = f"failed to open text file for read {path}: No such file or directory"
         raise ConfigInvalid(message, (Problem("ConfigInvalid", message),))
     normalise(config, directory, rules.machine)
-    check_code(directory, config, rules.code, file)
-    _refuse(check_configuration(config, where, contained=rules.code.limited))
+    _refuse(check_configuration(config, where))
     return ModelPlan(directory, config, where, given, namespace)
+
+
+def check_plan(plan: ModelPlan, rules: LoadingRules) -> None:
+    """Whether a model may bring what it brings, and names files of its own only. Reads files.
+
+    Raises LoadFailed for code that is not allowed, ConfigInvalid.
+    """
+    check_code(plan.directory, plan.config, rules.code)
+    _refuse(check_named_files(plan.config, plan.places, contained=rules.code.limited))
 
 
 def load_version(plan: ModelPlan, version: int, rules: LoadingRules, attempt: Attempt) -> Blueprint:
     """Load one version and complete the configuration with what its graph says."""
     started = time.monotonic()
+    check_plan(plan, rules)
     config = type(plan.config)()
     config.CopyFrom(plan.config)
     if is_ensemble(config):

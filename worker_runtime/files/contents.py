@@ -11,7 +11,7 @@ import re
 import stat
 import tarfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -42,11 +42,6 @@ _CLOSED: Final = {
     b"xar!": "a xar archive",
     b"070701": "a cpio archive",
 }
-_COMPRESSED: Final = (
-    (b"\x1f\x8b", "gzip", lambda head: zlib.decompressobj(31).decompress(head, _UNPACKED_BYTES)),
-    (b"BZh", "bzip2", lambda head: bz2.BZ2Decompressor().decompress(head, _UNPACKED_BYTES)),
-    (b"\xfd7zXZ\0", "xz", lambda head: _xz(head)),
-)
 _OBJECTS: Final = re.compile(rb"""['"][|<>=]?O""")
 
 
@@ -116,7 +111,7 @@ def kinds_of_head(name: str, head: bytes) -> Iterator[Told]:
 
 
 def _compressed(head: bytes) -> Iterator[Told]:
-    for magic, format_, unpack in _COMPRESSED:
+    for magic, (format_, unpack) in _COMPRESSED.items():
         if not head.startswith(magic):
             continue
         try:
@@ -138,8 +133,23 @@ def _compressed(head: bytes) -> Iterator[Told]:
             yield PICKLE, WORDS[PICKLE]
 
 
+def _gzip(head: bytes) -> bytes:
+    return zlib.decompressobj(31).decompress(head, _UNPACKED_BYTES)
+
+
+def _bzip2(head: bytes) -> bytes:
+    return bz2.BZ2Decompressor().decompress(head, _UNPACKED_BYTES)
+
+
 def _xz(head: bytes) -> bytes:
     return lzma.LZMADecompressor(memlimit=2**28).decompress(head, _UNPACKED_BYTES)
+
+
+_COMPRESSED: Final[Mapping[bytes, tuple[str, Callable[[bytes], bytes]]]] = {
+    b"\x1f\x8b": ("gzip", _gzip),
+    b"BZh": ("bzip2", _bzip2),
+    b"\xfd7zXZ\0": ("xz", _xz),
+}
 
 
 def _is_windows(head: bytes) -> bool:

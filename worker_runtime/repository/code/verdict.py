@@ -75,9 +75,7 @@ def code_used(directory: ModelDirectory, config: Any, file: str = CONFIG_NAME) -
     return code_in_config(used, directory.name, file)
 
 
-def check_code(
-    directory: ModelDirectory, config: Any, allowed: AllowedCode, file: str = CONFIG_NAME
-) -> None:
+def check_code(directory: ModelDirectory, config: Any, allowed: AllowedCode) -> None:
     """Judge a model before it is loaded: all of its files, and its normalised configuration.
 
     Raises LoadFailed for the first reason of a kind that is not allowed. Nothing is looked at
@@ -85,6 +83,8 @@ def check_code(
     """
     if not allowed.limited:
         return
+    path = directory.config_path
+    file = path.relative_to(directory.path).as_posix() if path is not None else CONFIG_NAME
     for reason in (
         *code_in_config(config, directory.name, file),
         *code_in_folder(directory.path, directory.name),

@@ -20,24 +20,31 @@ from worker_runtime.repository.validation.model import (
     check_identity,
     check_response_cache,
 )
-from worker_runtime.repository.validation.named_files import check_named_files
+from worker_runtime.repository.validation.named_files import leading_out
 from worker_runtime.repository.validation.queueing import check_dynamic_batching
 from worker_runtime.repository.validation.sequence import check_sequence_batching, check_states
 from worker_runtime.repository.validation.tensors import check_tensors
 from worker_runtime.repository.validation.warmup import check_warmup
 from worker_runtime.types.machine import Machine
 
-__all__ = ["check_configuration", "check_devices", "check_model", "placed", "validate"]
+__all__ = [
+    "check_configuration",
+    "check_devices",
+    "check_model",
+    "check_named_files",
+    "placed",
+    "validate",
+]
 
 
-def check_configuration(
-    config: Any, places: dict[str, Place], *, contained: bool = False
-) -> list[Problem]:
-    """What a normalised configuration tells before the model is looked at.
+def check_configuration(config: Any, places: dict[str, Place]) -> list[Problem]:
+    """What a normalised configuration tells before the model is looked at."""
+    return [placed(problem, places) for problem in _before(config)]
 
-    ``contained``: libraries and environments must lie in the model, too.
-    """
-    return [placed(problem, places) for problem in _before(config, contained=contained)]
+
+def check_named_files(config: Any, places: dict[str, Place], *, contained: bool) -> list[Problem]:
+    """Names of files that lead out; ``contained``: of libraries and environments, too."""
+    return [placed(problem, places) for problem in leading_out(config, strict=contained)]
 
 
 def check_devices(config: Any, places: dict[str, Place], machine: Machine) -> list[Problem]:
@@ -55,14 +62,17 @@ def validate(config: Any, places: dict[str, Place], *, complete: bool = True) ->
 
     ``complete``: tensors must be described fully, nothing will fill them in.
     """
-    findings = [*_before(config, contained=True), *_after(config, complete=complete)]
+    findings = [
+        *_before(config),
+        *leading_out(config, strict=True),
+        *_after(config, complete=complete),
+    ]
     return [placed(problem, places) for problem in findings]
 
 
-def _before(config: Any, *, contained: bool) -> Iterator[Problem]:
+def _before(config: Any) -> Iterator[Problem]:
     yield from check_agents(config)
     yield from check_identity(config)
-    yield from check_named_files(config, strict=contained)
     yield from check_dynamic_batching(config)
     yield from check_sequence_batching(config)
     yield from check_schedule(config)

@@ -39,7 +39,7 @@ class NamedFile:
         return leaves(self.value, self.base)
 
 
-def check_named_files(config: Any, *, strict: bool) -> Iterator[Problem]:
+def leading_out(config: Any, *, strict: bool) -> Iterator[Problem]:
     """Findings about names that lead out; ``strict``: of libraries and environments, too."""
     for named in named_files(config):
         if named.leaves and (strict or not named.code):
