@@ -150,6 +150,15 @@ def padded_pickle() -> bytes:
     return pickle.dumps(Runs(), 2)
 
 
+def behind(first: bytes) -> bytes:
+    """An honest archive of arrays after something else, with places counted from the beginning."""
+    data = io.BytesIO(first)
+    with zipfile.ZipFile(data, "a") as made:
+        made.writestr("a.npy", b"")
+    return data.getvalue()
+
+
+PADDED = b"\x80\x02X" + (100_000).to_bytes(4, "little") + b"x" * 100_000 + b"0" + GLOBAL
 AOTI = archive({"m/data/aotinductor/model/w.so": ELF, "m/version": b"1"})
 NPY = io.BytesIO()
 np.save(NPY, np.array([{}], dtype=object), allow_pickle=True)
@@ -497,6 +506,47 @@ HOSTILE: tuple[Upload, ...] = (
         "a SavedModel as text",
         "unknown",
         {"1/model.savedmodel/saved_model.pbtxt": b"saved_model_schema_version: 1"},
+    ),
+    # --- found while the mend was attacked
+    hostile("a pickle with 100 KB before its call", "pickle", {"1/w": PADDED}),
+    hostile(
+        "a tar with arrays behind it", "environment unknown", {"1/w.bin": behind(tar("bin/python"))}
+    ),
+    hostile("a pickle with arrays behind it", "pickle unknown", {"1/w.bin": behind(GLOBAL)}),
+    hostile(
+        "TorchScript with an operator of another package",
+        "files unknown",
+        {"1/model.pt": script("ops.image.read_file('x')")},
+    ),
+    hostile(
+        "torch.export that imports modules",
+        "python",
+        {"1/model.pt2": exported(in_spec='[1, {"context": {"__enum__": true, "fqn": "os:x"}}]')},
+    ),
+    hostile(
+        "a SavedModel of the first kind that saves when it is asked",
+        "files",
+        {
+            "1/model.savedmodel/saved_model.pb": saved_model(
+                graph_def(
+                    node("SaveV2", "save/SaveV2"), node("Identity", "y") + blob(3, b"^save/SaveV2")
+                )
+            )
+        },
+    ),
+    hostile(
+        "a SavedModel whose signature is its saver",
+        "files",
+        {
+            "1/model.savedmodel/saved_model.pb": b"\x08\x01"
+            + blob(
+                2,
+                blob(
+                    5,
+                    blob(1, b"s") + blob(2, blob(2, blob(1, b"y") + blob(2, blob(1, b"save/x:0")))),
+                ),
+            )
+        },
     ),
 )
 

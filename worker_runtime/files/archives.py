@@ -103,6 +103,8 @@ class _Looked:
         plain = all(item.filename.endswith(".npy") for item in self._entries)
         if not known and not plain:
             yield UNKNOWN, "is an archive of a kind that is not known"
+        if min((item.header_offset for item in self._entries), default=0):
+            yield UNKNOWN, "is an archive behind something else"
         roots = {item.filename.partition("/")[0] for item in self._entries}
         if script and (len(roots) != 1 or "model.json" in self._inner):
             yield UNKNOWN, "is a TorchScript archive as PyTorch does not write them"

@@ -84,12 +84,10 @@ def kinds_of(file: BinaryIO, name: str, size: int) -> Iterator[Told]:
     opened = Opened(name, file, size, head, tail_of(file, size))
     if not head:
         return
-    if head.startswith(_MACHINE_CODE) or _is_windows(head):
-        yield LIBRARY, WORDS[LIBRARY]
+    yield from kinds_of_head(name, head)
     if any(end in opened.tail for end in ENDS) or head.startswith(b"PK\x03\x04"):
         yield from zip_kinds(file, opened.tail, kinds_of_head)
         return
-    yield from kinds_of_head(name, head)
     yield from graph_kinds(file, name, size)
 
 

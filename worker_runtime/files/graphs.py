@@ -65,6 +65,8 @@ def _operators(view: memoryview, *, named: bool) -> Iterator[Told]:
 def _saved(view: memoryview, budget: Budget) -> list[Told]:
     found: list[Told] = []
     for meta in parts(view, 2, budget):
+        if any(map(_is_savers, _results(meta, budget))):
+            found.append((FILES, "holds a graph with a signature that saves or restores"))
         for graph in parts(meta, 2, budget):
             found += _frozen(graph, budget, saved=True)
     return found
@@ -75,9 +77,11 @@ def _frozen(graph: memoryview, budget: Budget, *, saved: bool = False) -> list[T
     called: set[str] = set()
     saving: set[str] = set()
     for node in parts(graph, 1, budget):
-        operator, name = text(node, 2, budget), text(node, 1, budget)
-        mine = saved and (name.startswith("save") or operator == "ShardedFilename")
+        operator, mine = text(node, 2, budget), saved and _is_savers(text(node, 1, budget))
         found += _told(operator, saving=mine)
+        # why: a saver's own nodes run by the saver alone, as long as nothing else waits for them.
+        if saved and not mine and any(map(_is_savers, _inputs(node, budget))):
+            found.append((FILES, "holds a graph that saves or restores when it is asked"))
     for library in parts(graph, 2, budget):
         for function in parts(library, 1, budget):
             own = next((text(item, 1, budget) for item in parts(function, 1, budget)), "")
@@ -101,6 +105,23 @@ def _told(operator: str, *, saving: bool) -> list[Told]:
     if _FILES.search(operator):
         return [(FILES, f"holds a graph with {operator[:100]}, which may read or write files")]
     return []
+
+
+def _is_savers(name: str) -> bool:
+    return name.lstrip("^").startswith("save")
+
+
+def _inputs(node: memoryview, budget: Budget) -> list[str]:
+    return [bytes(item).decode("utf-8", "replace") for item in parts(node, 3, budget)]
+
+
+def _results(meta: memoryview, budget: Budget) -> Iterator[str]:
+    """The tensors that the signatures of a graph answer with."""
+    for entry in parts(meta, 5, budget):
+        for signature in parts(entry, 2, budget):
+            for output in parts(signature, 2, budget):
+                for tensor in parts(output, 2, budget):
+                    yield text(tensor, 1, budget)
 
 
 def _functions(node: memoryview, budget: Budget) -> set[str]:

@@ -39,7 +39,7 @@ _PACKED: Final = (f"{_CLASSES}quantized.", f"{_CLASSES}rnn.", f"{_CLASSES}xnnpac
 def is_pickle(head: bytes) -> bool:
     """The bytes begin a pickle: one that is whole, or that calls something before it breaks."""
     depths: list[int] = []  # of the stack at each mark, the lowest first
-    depth, named = 0, False
+    depth, named, count = 0, False, 0
     try:
         for count, (opcode, _, _) in enumerate(pickletools.genops(head)):
             name = opcode.name
@@ -52,8 +52,10 @@ def is_pickle(head: bytes) -> bool:
             if name == "STOP":
                 return count > 1 and depth == 0
     # why so wide: pickletools raises what the bytes make it raise.
-    except Exception:
-        return head[:1] == b"\x80" and head[2:3] == b"\x95"
+    except Exception as error:
+        # one that says its protocol, and goes on beyond these bytes
+        goes_on = count > 0 or "but only" in str(error)
+        return head[:1] == b"\x80" and 2 <= head[1] <= 5 and goes_on
     return False
 
 

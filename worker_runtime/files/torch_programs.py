@@ -15,6 +15,11 @@ _ESCAPE: Final = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|([0-7]{1,3})|(.))", re.DO
 # Classes of C++ that are data: packed weights. Others are stores, sockets, engines, processes.
 _CLASSES: Final = frozenset({"quantized", "rnn", "xnnpack", "mkldnn", "profiler"})
 _CLASS: Final = re.compile(r"classes\s{0,80}\.\s{0,80}([A-Za-z_]\w*)")
+# Operators of PyTorch itself; those of other packages may do anything.
+_SPACES: Final = frozenset(
+    {"prim", "prims", "aten", "quantized", "torchvision", "profiler", "sparse", "mkldnn"}
+)
+_SPACE: Final = re.compile(r"\bops\s{0,80}\.\s{0,80}([A-Za-z_]\w*)")
 _REMOTE: Final = frozenset({"rpc_async", "rpc_sync", "rpc_remote", "dist_rpc", "dist_c10d", "c10d"})
 
 _TARGET: Final = re.compile(
@@ -43,16 +48,25 @@ _PLAIN: Final = re.compile(r"[\w\s+\-*/%(),<>=!&|~.]*\Z")
 _DEEPEST: Final = 200
 
 
+def names_file(word: str) -> bool:
+    """An operator, also of other packages, that has a file for its argument."""
+    return word in FILE_OPERATORS or "file" in word.lower().split("_")
+
+
 def script_kinds(source: bytes) -> Iterator[Told]:
     """Operators of TorchScript that read or write files of the node, or reach other processes."""
     text = source.decode("utf-8", "replace")
     words = set(_WORD.findall(text))
     if "\\" in text:  # getattr takes a name as a string, which may be written in escapes
         words |= set(_WORD.findall(_ESCAPE.sub(_character, text)))
-    found = sorted(words & FILE_OPERATORS)
+    found = sorted(filter(names_file, words))
     if found:
         yield FILES, f"holds TorchScript that calls {found[0]}, which reads or writes files"
-    remote = sorted((words & _REMOTE) | (set(_CLASS.findall(text)) - _CLASSES))
+    remote = sorted(
+        (words & _REMOTE)
+        | (set(_CLASS.findall(text)) - _CLASSES)
+        | (set(_SPACE.findall(text)) - _SPACES)
+    )
     if remote:
         yield UNKNOWN, f"holds TorchScript that uses {remote[0]}, which is not known to be data"
 
@@ -83,6 +97,8 @@ def _walked(value: Any, depth: int) -> Iterator[Told]:
                 yield PYTHON, "holds a torch.export program with an expression that may run Python"
             elif key == "guards_code" and item:
                 yield from _guards(item)
+            elif key in ("in_spec", "out_spec") and _imports(item):
+                yield PYTHON, "holds a torch.export program whose arguments import Python modules"
             elif key == "as_operator":
                 yield from _target(str(item))
             else:
@@ -93,8 +109,13 @@ def _target(name: str) -> Iterator[Told]:
     found = _TARGET.match(name)
     if found is None:
         yield PYTHON, f"holds a torch.export program that calls {name[:200]}"
-    elif found[2] in FILE_OPERATORS:
+    elif found[2] and names_file(found[2]):
         yield FILES, f"holds a torch.export program that calls {name}, which reads or writes files"
+
+
+def _imports(spec: Any) -> bool:
+    """A structure of arguments with members of enumerations, for which modules are imported."""
+    return isinstance(spec, str) and any(mark in spec for mark in ("enum", "fqn", "\\u"))
 
 
 _GUARD: Final = re.compile(

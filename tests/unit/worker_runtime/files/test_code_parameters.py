@@ -19,7 +19,7 @@ from worker_runtime.types.formats import SERVED
 ROOT = Path(str(backends.__file__)).parent
 GIVEN = {"parameters", "given", "spec"}
 # Read from elsewhere than a model's parameters, or texts that are no keys.
-OTHERS = {STUB_TIMEOUT, "true", "false", "input", "output", "0"}
+OTHERS = {STUB_TIMEOUT, "true", "false", "input", "output", "0", "$$TRITON_MODEL_DIRECTORY"}
 
 
 def sources(backend: str) -> list[Path]:
@@ -36,7 +36,7 @@ def is_parameters(node: ast.AST) -> bool:
 
 def is_key(text: str) -> bool:
     """One word, and no field of the configuration, as errors name them."""
-    return re.fullmatch(r"[\w.-]+", text) is not None and not text.startswith(
+    return re.fullmatch(r"[$\w.-]+", text) is not None and not text.startswith(
         ("model_operations.", "optimization.")
     )
 
