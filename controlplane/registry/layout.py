@@ -25,10 +25,11 @@ MODEL_NAMES = {"model.py": "model.py", "xgboost.json": "xgboost.json", "model.tx
 SAVED_MODEL = "saved_model.pb"
 SAVED_MODEL_FOLDER = "model.savedmodel"
 KEEP = ".keep"  # a file for a folder that must be there although nothing is in it
-ENSEMBLE = re.compile(r'^\s*(platform\s*:\s*"ensemble"|ensemble_scheduling\b)', re.MULTILINE)
-NAME_IN_CONFIG = re.compile(r'^\s*name\s*:\s*"([^"\\]+)"', re.MULTILINE)
+ENSEMBLE = re.compile(r'^[ \t]*(platform\s*:\s*"ensemble"|ensemble_scheduling\b)', re.MULTILINE)
+NAME_IN_CONFIG = re.compile(r'^[ \t]*name\s*:\s*"([^"\\]+)"', re.MULTILINE)
 ARCHIVE_SUFFIXES = (".tar.gz", ".tar.bz2", ".tar.xz", ".tgz", ".tbz2", ".txz", ".tar", ".zip")
 MAX_WRAPPERS = 4
+LONGEST_CONFIG = 2**20  # as much of one as is looked at for what it is called
 
 
 def model_name(filename: str) -> str:
@@ -129,10 +130,15 @@ def _lift(wrapper: Path, root: Path) -> None:
     aside.rmdir()
 
 
+def _text(config: Path) -> str:
+    with config.open("rb") as file:
+        return file.read(LONGEST_CONFIG).decode(errors="replace")
+
+
 def _name_of(folder: Path, filename: str) -> str:
     config = folder / CONFIG
     if config.exists():
-        found = NAME_IN_CONFIG.search(config.read_text(errors="replace"))
+        found = NAME_IN_CONFIG.search(_text(config))
         if found and model_name(found[1]) == found[1]:
             return found[1]
     return model_name(filename)
@@ -206,7 +212,7 @@ def _empty_versions(folder: Path) -> list[str]:
     if (
         config.exists()
         and not _versions(folder)
-        and ENSEMBLE.search(config.read_text(errors="replace"))
+        and ENSEMBLE.search(_text(config))
     ):
         (folder / "1").mkdir()
         said.append(f"Created version 1, which an ensemble needs as well: {folder.name}/1/.")

@@ -102,7 +102,7 @@ def _configured_name(text: str) -> str | None:
     """The top-level ``name`` of a config.pbtxt: Triton wants the folder to be called the same."""
     depth = 0
     for line in text.splitlines():
-        bare = re.sub(r'"(\\.|[^"\\])*"', '""', line).split("#")[0]
+        bare = re.sub(r'"(\\.|[^"\\])*"?', '""', line).split("#")[0]
         match = re.match(r'\s*name\s*:\s*"([^"/\\]+)"', line)
         if match and depth == 0:
             return match.group(1)

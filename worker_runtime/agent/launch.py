@@ -56,7 +56,7 @@ def command(
         "--strict-readiness=true",
         f"{READY_FLAG}{folder.ready_file}",
         *replica.runtime_args,
-        # why the last: of two, the last counts
+        # why after those: of several, what all of them allow
         *([] if replica.code is None else [f"--allow-code={','.join(replica.code)}"]),
     ]
 

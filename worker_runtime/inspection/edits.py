@@ -77,7 +77,7 @@ def _offset(text: str, line: int, column: int) -> int:
     return at + column - 1
 
 
-_TOKEN = re.compile(r"""#[^\n]*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|[{}<>\[\]]""")
+_TOKEN = re.compile(r"""#[^\n]*|"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?|[{}<>\[\]]""")
 
 
 def _closed(text: str, start: int) -> int:

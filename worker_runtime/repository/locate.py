@@ -4,9 +4,10 @@ import re
 from bisect import bisect_right
 from typing import NamedTuple
 
+# why quotes need not be closed: else what follows one that is not is read again from each place
 _TOKEN = re.compile(
     r"""(?P<skip>[\s,;]+|\#[^\n]*)
-      | (?P<scalar>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|[^\s,;\#{}<>\[\]:"']+)
+      | (?P<scalar>"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?|[^\s,;\#{}<>\[\]:"']+)
       | (?P<open>[{<])|(?P<close>[}>])|(?P<lopen>\[)|(?P<lclose>\])|(?P<colon>:)
       | (?P<junk>.)""",
     re.VERBOSE,
