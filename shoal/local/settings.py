@@ -19,7 +19,7 @@ class LocalSettings:
     studio_port: int
     gateway_tls_port: int
     gateway_port: int
-    redis_port: int
+    redis_port: int | None  # None: the embedded Redis has a Unix socket only
     redis_url: str
     node_name: str
     inherited: dict[str, str]  # the whole environment, for the children
@@ -37,7 +37,7 @@ def load() -> LocalSettings:
         studio_port=_port("SHOAL_STUDIO_PORT", 8080),
         gateway_tls_port=_port("SHOAL_GATEWAY_TLS_PORT", 8443),
         gateway_port=_port("SHOAL_GATEWAY_PORT", 8090),
-        redis_port=_port("SHOAL_REDIS_PORT", 0),
+        redis_port=_port("SHOAL_REDIS_PORT", 0) if os.environ.get("SHOAL_REDIS_PORT") else None,
         redis_url=os.environ.get("SHOAL_REDIS_URL", ""),
         node_name=os.environ.get("SHOAL_NODE_NAME", "local"),
         inherited=dict(os.environ),

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from shoal.local import closed, preflight, programs, settings, sweep
+from shoal.local import closed, preflight, programs, redis_server, settings, sweep
 from shoal.local.child import StartFailed, describe_exit
 from shoal.local.home import Home, HomeInUse, rotate, tail, write_private
 from shoal.local.preflight import PreflightFailed, WantedPort
@@ -76,8 +76,10 @@ def _wanted(chosen: settings.LocalSettings) -> list[WantedPort]:
         WantedPort("SHOAL_GATEWAY_TLS_PORT", chosen.gateway_tls_port),
         WantedPort("SHOAL_GATEWAY_PORT", chosen.gateway_port),
     ]
-    if not chosen.redis_url:
+    if not chosen.redis_url and chosen.redis_port is not None:
         wanted.append(WantedPort("SHOAL_REDIS_PORT", chosen.redis_port))
+    elif not chosen.redis_url and redis_server.socket_path(chosen.home) is None:
+        wanted.append(WantedPort("SHOAL_REDIS_PORT", 0))
     return wanted
 
 
@@ -129,9 +131,9 @@ def _stop_requests(supervisor: Supervisor) -> asyncio.Event:
 async def _start(plan: Plan, supervisor: Supervisor, screen: Screen) -> None:
     for name in LOGS:
         rotate(plan.home.log(name))
-    if plan.redis_port:
+    if plan.redis is not None:
         screen.step("Starting Redis")
-        await supervisor.start([programs.redis(plan)])
+        await supervisor.start([programs.redis(plan, plan.redis)])
     screen.step("Preparing the database and the gateway")
     installation, gateway = await asyncio.gather(_prepare(plan, screen), _bootstrap_gateway(plan))
     screen.step("Starting the studio, the node and the gateway")

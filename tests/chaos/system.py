@@ -23,7 +23,8 @@ from tests.e2e.product import ROOT, Product
 from tests.support.leash import clean_environment
 
 STOP_S = 30.0
-FAST = {"SHOAL_NODE_LOST_AFTER_S": "30"}  # two minutes for people, less for tests
+# Two minutes for people, less for tests; a broker on TCP, so that cables can be cut.
+FAST = {"SHOAL_NODE_LOST_AFTER_S": "30", "SHOAL_REDIS_PORT": "0"}
 
 
 @dataclass
@@ -139,7 +140,7 @@ class System:
                 **clean_environment(),
                 "SHOAL_HOME": str(home or self.folder / name),
                 "SHOAL_CONTROL_URL": f"http://127.0.0.1:{control.port}",
-                "SHOAL_REDIS_URL": f"redis://:{self._redis_password}@127.0.0.1:{broker.port}/0",
+                "SHOAL_REDIS_URL": self.redis_url(broker.port),
                 "SHOAL_NODE_NAME": name,
                 "SHOAL_JOIN_TOKEN": self.studio.send("POST", "/join-tokens")["token"],
                 "PYTHONUNBUFFERED": "1",
@@ -214,7 +215,10 @@ class System:
         return (self.product.home / "secrets" / "redis_password").read_text().strip()
 
     def redis(self) -> "redis.Redis":
-        return redis.Redis(port=self.redis_port, password=self._redis_password)
+        return redis.Redis.from_url(self.redis_url(self.redis_port))
+
+    def redis_url(self, port: int) -> str:
+        return f"redis://shoal:{self._redis_password}@127.0.0.1:{port}/0"
 
     def load(self, name: str, model: str = "tiny", **how: Any) -> Load:
         """Callers of this endpoint, not yet started."""

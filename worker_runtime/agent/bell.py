@@ -9,6 +9,7 @@ from celery import Celery
 from celery.worker import WorkController, state
 from kombu import Queue
 
+from wire import broker
 from worker_runtime.agent.backoff import Backoff
 
 logger = logging.getLogger(__name__)
@@ -62,7 +63,7 @@ class Bell:
 def _app(broker_url: str, queue: str) -> Celery:
     app = Celery("shoal-node", set_as_current=False)
     app.conf.update(
-        broker_url=broker_url,
+        broker_url=broker.for_celery(broker_url),
         broker_connection_retry=True,
         broker_connection_retry_on_startup=True,
         broker_connection_max_retries=None,

@@ -4,6 +4,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 from celery import current_app
@@ -90,7 +91,7 @@ def test_a_disk_is_as_well_as_its_room(free: int, state: State) -> None:
         (judge.database("Main", DatabaseLook("sqlite", ms=1.0)), State.OK),
         (judge.database("Main", DatabaseLook("sqlite", ms=900.0)), State.WARNING),
         (judge.database("Main", DatabaseLook("sqlite", error="gone")), State.ERROR),
-        (judge.broker(BrokerLook(ms=1.0, version="7")), State.OK),
+        (judge.broker(BrokerLook(ms=1.0, server="Redis 7.4.0")), State.OK),
         (judge.broker(BrokerLook(error="refused")), State.ERROR),
         (judge.web("1", NOW - timedelta(hours=5), NOW), State.OK),
     ],
@@ -188,4 +189,22 @@ def test_the_authority_is_told_by_its_fingerprint(tmp_path: Path) -> None:
 )
 def test_nothing_answers_in_no_time(ms: float, told: str) -> None:
     assert judge.database("Main", DatabaseLook("sqlite", ms=ms)).summary == told
-    assert judge.broker(BrokerLook(ms=ms, version="7")).summary == told
+    assert judge.broker(BrokerLook(ms=ms, server="Redis 7.4.0")).summary == told
+
+
+@pytest.mark.parametrize(
+    ("info", "expected"),
+    [
+        ({"redis_version": "6.2.14"}, "Redis 6.2.14"),
+        ({"redis_version": "7.2.4", "valkey_version": "8.1.1"}, "Valkey 8.1.1"),
+    ],
+)
+def test_which_server_the_broker_is_is_told(
+    monkeypatch: pytest.MonkeyPatch, info: dict[str, str], expected: str
+) -> None:
+    client = MagicMock()
+    client.info.return_value = info
+    client.pipeline.return_value.execute.return_value = [2]
+    monkeypatch.setattr(probes.redis.Redis, "from_url", lambda *_a, **_k: client)
+    part = judge.broker(probes.broker(["control"]))
+    assert ("server", expected) in [(fact.name, fact.value) for fact in part.facts]
