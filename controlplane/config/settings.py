@@ -33,6 +33,15 @@ SHOAL_UPLOAD_DIR = Path(env.text("SHOAL_UPLOAD_DIR", str(SHOAL_HOME / "uploads")
 SHOAL_MAX_UPLOAD_BYTES = env.integer("SHOAL_MAX_UPLOAD_BYTES", 200 * 2**30)
 SHOAL_MAX_UNPACKED_BYTES = env.integer("SHOAL_MAX_UNPACKED_BYTES", 400 * 2**30)
 SHOAL_UPLOAD_TTL_S = env.integer("SHOAL_UPLOAD_TTL_S", 7 * 24 * 3600)
+# Of the uploads' disk nobody gets this, so that the database can go on; None: by the disk's size.
+SHOAL_UPLOAD_RESERVE_BYTES = (
+    env.integer("SHOAL_UPLOAD_RESERVE_BYTES", 0, least=0)
+    if env.text("SHOAL_UPLOAD_RESERVE_BYTES", "")
+    else None
+)
+# Of one person: bytes of uploads that no version came from, and uploads that still grow. 0: any.
+SHOAL_UPLOAD_QUOTA_BYTES = env.integer("SHOAL_UPLOAD_QUOTA_BYTES", 400 * 2**30, least=0)
+SHOAL_UPLOAD_OPEN_LIMIT = env.integer("SHOAL_UPLOAD_OPEN_LIMIT", 100, least=0)
 # The program that reads models; the control plane never imports the runtime.
 SHOAL_INSPECTION_COMMAND = [sys.executable, "-m", "worker_runtime.inspection"]
 SHOAL_INSPECTION_TIMEOUT_S = env.integer("SHOAL_INSPECTION_TIMEOUT_S", 300)

@@ -52,6 +52,7 @@ class Limits:
     max_bytes: int
     max_entries: int
     max_ratio: int
+    room: int  # bytes that the disk has for it
 
 
 @dataclass(frozen=True)
@@ -220,6 +221,12 @@ def _write(content: IO[bytes], place: Path, result: Unpacked, limits: Limits, ce
     with os.fdopen(os.open(place, flags, 0o644), "wb") as file:
         while piece := content.read(PIECE_BYTES):
             result.bytes += len(piece)
+            if result.bytes > limits.room:
+                raise Refused(
+                    "DiskFull",
+                    f"It unpacks to more than the {limits.room} bytes that are left for it.",
+                    hint="Free space on the server, then upload it again.",
+                )
             if result.bytes > limits.max_bytes:
                 raise Refused(
                     "ArchiveBomb",
@@ -241,8 +248,9 @@ def main() -> int:
     parser.add_argument("--max-bytes", type=int, required=True)
     parser.add_argument("--max-entries", type=int, required=True)
     parser.add_argument("--max-ratio", type=int, required=True)
+    parser.add_argument("--room", type=int, required=True)
     arguments = parser.parse_args()
-    limits = Limits(arguments.max_bytes, arguments.max_entries, arguments.max_ratio)
+    limits = Limits(arguments.max_bytes, arguments.max_entries, arguments.max_ratio, arguments.room)
     try:
         done = unpack(arguments.archive, arguments.target, limits)
         answer: dict[str, object] = {

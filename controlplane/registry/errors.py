@@ -40,6 +40,16 @@ class UploadTooLarge(PayloadTooLarge):
     tries = ("Send chunks of at most 16 MiB; SHOAL_MAX_UPLOAD_BYTES limits the whole.",)
 
 
+class UploadQuotaExceeded(PayloadTooLarge):
+    code = "UploadQuotaExceeded"
+    tries = ("Register, finish or delete some of your uploads.",)
+
+
+class TooManyUploads(Conflict):
+    code = "TooManyUploads"
+    tries = ("Finish or delete some of your unfinished uploads.",)
+
+
 class ChecksumMismatch(Invalid):
     code = "ChecksumMismatch"
     tries = ("Send the bytes again.",)

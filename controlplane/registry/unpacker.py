@@ -9,7 +9,7 @@ from django.conf import settings
 
 from controlplane.registry.errors import IngestFailed
 from controlplane.registry.programs import Limits, TimedOut, run_limited
-from controlplane.registry.stores.disk import free_bytes
+from controlplane.registry.stores.disk import room_bytes
 
 TIMEOUT_S = 1800
 ADDRESS_BYTES = 4 * 2**30
@@ -19,15 +19,16 @@ MAX_RATIO = 200
 
 def unpack(archive: Path, folder: Path, *, tick: Callable[[], None]) -> list[str]:
     """Fill ``folder``; returns warnings. Raises IngestFailed saying what is wrong."""
+    room = room_bytes(folder)
     command = [
         sys.executable, "-m", "controlplane.registry.archive", str(archive), str(folder),
-        "--max-bytes", str(settings.SHOAL_MAX_UNPACKED_BYTES),
+        "--max-bytes", str(settings.SHOAL_MAX_UNPACKED_BYTES), "--room", str(room),
         "--max-entries", str(MAX_ENTRIES),
         "--max-ratio", str(MAX_RATIO),
     ]  # fmt: skip
     limits = Limits(
         cpu_s=TIMEOUT_S,
-        file_bytes=min(settings.SHOAL_MAX_UNPACKED_BYTES, free_bytes(folder)),
+        file_bytes=min(settings.SHOAL_MAX_UNPACKED_BYTES, room),
         address_bytes=ADDRESS_BYTES,
     )
     try:

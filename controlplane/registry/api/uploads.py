@@ -74,7 +74,10 @@ class UploadsView(APIView):
     @extend_schema(
         operation_id="uploads_create",
         request=UploadInputSerializer,
-        responses={201: UploadSerializer},
+        responses={
+            201: UploadSerializer,
+            507: OpenApiResponse(description="`DiskFull`: the numbers are in the answer"),
+        },
     )
     def post(self, request: Request) -> Response:
         """Announce a file, or several by path and SHA-256. Then send their bytes with PATCH.

@@ -26,6 +26,7 @@ from controlplane.registry.errors import (
     UploadTooLarge,
 )
 from controlplane.registry.models import Blob, Upload
+from controlplane.registry.services import room
 from controlplane.registry.services.arrivals import (
     announced,
     file_progress,
@@ -34,7 +35,7 @@ from controlplane.registry.services.arrivals import (
     part_name,
     progress_of,
 )
-from controlplane.registry.services.uploads import plain_name, room_check
+from controlplane.registry.services.uploads import plain_name
 from controlplane.registry.stores import blob_store
 from controlplane.registry.types import (
     EMPTY_SHA256,
@@ -47,8 +48,10 @@ from controlplane.registry.types import (
 
 @transaction.atomic
 def file_list_create(*, filename: str, files: Sequence[FileEntry], user: User) -> Upload:
-    """Announce files. A path that ends with a slash is a folder. Raises Invalid, UploadTooLarge,
-    DiskFull."""
+    """Announce files. A path that ends with a slash is a folder.
+
+    Raises Invalid, UploadTooLarge, TooManyUploads, UploadQuotaExceeded, DiskFull.
+    """
     kept = _checked(files)
     sizes = {entry["sha256"]: entry["size"] for entry in kept if not is_folder(entry)}
     total = sum(entry["size"] for entry in kept)
@@ -57,6 +60,7 @@ def file_list_create(*, filename: str, files: Sequence[FileEntry], user: User) -
             f"The files have {total} bytes; {settings.SHOAL_MAX_UNPACKED_BYTES} are allowed.",
             field="files",
         )
+    room.alone()
     # why now: blobs that lay unused must not be collected before this upload uses them
     Blob.objects.filter(pk__in=sizes).update(seen_at=timezone.now())
     upload = Upload(
@@ -69,8 +73,9 @@ def file_list_create(*, filename: str, files: Sequence[FileEntry], user: User) -
         expires_at=timezone.now() + timedelta(seconds=settings.SHOAL_UPLOAD_TTL_S),
     )
     missing = files_missing(upload)
-    room_check(sum(entry["size"] for entry in missing))
-    upload.offset = total - sum(entry["size"] for entry in missing)
+    to_come = sum(entry["size"] for entry in missing)
+    room.upload_check(user=user, size=total, to_come=to_come)
+    upload.offset = total - to_come
     upload.save()
     events.record(
         actor=user.username,
@@ -124,6 +129,7 @@ def file_append(
         raise UploadStateConflict(
             f"The upload is {upload.state}: it takes no more bytes.", extra={"state": upload.state}
         )
+    room.chunk_check()
     with storage.locked_part(part_name(upload_id, sha256)) as file:
         arrived = file_progress(upload_id=upload_id, sha256=sha256)["offset"]
         if offset != arrived:

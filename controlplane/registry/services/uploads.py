@@ -2,7 +2,6 @@
 
 import time
 from datetime import datetime, timedelta
-from pathlib import Path
 from uuid import uuid4
 
 from django.conf import settings
@@ -11,7 +10,7 @@ from django.utils import timezone
 
 from controlplane.accounts.models import User
 from controlplane.core import events
-from controlplane.core.errors import DiskFull, Invalid
+from controlplane.core.errors import Invalid
 from controlplane.core.jobs import enqueue_on_commit
 from controlplane.registry import selectors, storage
 from controlplane.registry.errors import (
@@ -23,9 +22,9 @@ from controlplane.registry.errors import (
     UploadTooLarge,
 )
 from controlplane.registry.models import Upload
+from controlplane.registry.services import room
 from controlplane.registry.services.arrivals import check_all_here
 from controlplane.registry.states import UPLOADS, UploadCause
-from controlplane.registry.stores.disk import free_bytes
 from controlplane.registry.types import MAX_CHUNK_BYTES, steps_new
 
 ORPHAN_AGE_S = 3600
@@ -33,14 +32,18 @@ ORPHAN_AGE_S = 3600
 
 @transaction.atomic
 def upload_create(*, filename: str, size: int, sha256: str, user: User) -> Upload:
-    """Announce a file of ``size`` bytes. Raises UploadTooLarge, DiskFull, Invalid."""
+    """Announce a file of ``size`` bytes.
+
+    Raises UploadTooLarge, TooManyUploads, UploadQuotaExceeded, DiskFull, Invalid.
+    """
     if size > settings.SHOAL_MAX_UPLOAD_BYTES:
         raise UploadTooLarge(
             f"The file has {size} bytes; {settings.SHOAL_MAX_UPLOAD_BYTES} are allowed.",
             field="size",
             hints=("An administrator may raise SHOAL_MAX_UPLOAD_BYTES.",),
         )
-    room_check(size)
+    room.alone()
+    room.upload_check(user=user, size=size, to_come=size)
     upload = Upload.objects.create(
         id=uuid4().hex,
         filename=plain_name(filename),
@@ -59,17 +62,6 @@ def upload_create(*, filename: str, size: int, sha256: str, user: User) -> Uploa
         data={"size": size},
     )
     return upload
-
-
-def room_check(size: int) -> None:
-    """Raises DiskFull when ``size`` more bytes do not fit."""
-    free = free_bytes(Path(settings.SHOAL_UPLOAD_DIR))
-    if size > free:
-        raise DiskFull(
-            f"The file has {size} bytes; the disk of the uploads has {free} bytes left.",
-            hints=("Free space on the server, then try again.",),
-            extra={"free_bytes": free},
-        )
 
 
 def plain_name(filename: str) -> str:
@@ -91,6 +83,7 @@ def chunk_append(
     """
     if _check_growing(selectors.upload_get(upload_id)).files:
         raise Invalid("The bytes of a list of files go to `files/{sha256}` of the upload.")
+    room.chunk_check()
     with storage.locked_part(upload_id) as file:
         upload = _check_growing(selectors.upload_get(upload_id))
         _check_offset(upload, offset)

@@ -6,8 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from django.conf import settings
+
 from controlplane.core.errors import DiskFull
 
+LEAST_RESERVE, MOST_RESERVE = 2**30, 5 * 2**30
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
@@ -31,6 +34,22 @@ def free_bytes(where: Path) -> int:
     while not where.exists():
         where = where.parent
     return shutil.disk_usage(where).free
+
+
+def reserve_bytes(where: Path) -> int:
+    """What uploads leave of that disk, so that the database can go on: SHOAL_UPLOAD_RESERVE_BYTES,
+    or 5 % of the disk, at least 1 GiB and at most 5 GiB."""
+    chosen = settings.SHOAL_UPLOAD_RESERVE_BYTES
+    if chosen is not None:
+        return int(chosen)
+    while not where.exists():
+        where = where.parent
+    return min(max(shutil.disk_usage(where).total // 20, LEAST_RESERVE), MOST_RESERVE)
+
+
+def room_bytes(where: Path) -> int:
+    """What is left on that disk beyond the reserve."""
+    return max(0, free_bytes(where) - reserve_bytes(where))
 
 
 def link_or_copy(source: Path, target: Path) -> None:

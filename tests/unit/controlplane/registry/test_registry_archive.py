@@ -14,7 +14,7 @@ import pytest
 
 from controlplane.registry.archive import Limits, Refused, safe_path, unpack
 
-LIMITS = Limits(max_bytes=64 * 2**20, max_entries=50, max_ratio=200)
+LIMITS = Limits(max_bytes=64 * 2**20, max_entries=50, max_ratio=200, room=2**40)
 
 
 @pytest.fixture
@@ -165,7 +165,9 @@ def test_a_bomb_is_noticed_by_its_ratio(tmp_path: Path, target: Path) -> None:
 def test_a_bomb_in_many_files_is_noticed_by_their_sum(tmp_path: Path, target: Path) -> None:
     members = {f"m/{i}": bytes([i % 251]) * 2**20 for i in range(20)}
     archive = a_zip(tmp_path / "a.zip", members)
-    answer = refusal(archive, target, Limits(max_bytes=5 * 2**20, max_entries=50, max_ratio=10**6))
+    answer = refusal(
+        archive, target, Limits(max_bytes=5 * 2**20, max_entries=50, max_ratio=10**6, room=2**40)
+    )
     assert answer["code"] == "ArchiveBomb"
     assert "over the limit" in str(answer["message"])
 
@@ -235,6 +237,6 @@ def test_a_zip_inside_a_tar_does_not_make_it_a_zip(tmp_path: Path, target: Path)
 def test_the_program_answers_in_json(tmp_path: Path, target: Path) -> None:
     archive = a_zip(tmp_path / "a.zip", {"../evil": b"x"})
     command = [sys.executable, "-m", "controlplane.registry.archive", str(archive), str(target)]
-    limits = ["--max-bytes", "1000", "--max-entries", "5", "--max-ratio", "200"]
+    limits = ["--max-bytes", "1000", "--max-entries", "5", "--max-ratio", "200", "--room", "1000"]
     done = subprocess.run([*command, *limits], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout)["error"]["code"] == "ArchiveUnsafe"

@@ -142,12 +142,27 @@ def test_a_disk_that_fills_up_while_unpacking_is_called_so(
     complete: Send, monkeypatch: pytest.MonkeyPatch, stores: Path
 ) -> None:
     upload = complete("m.zip", a_zip({"m/1/model.onnx": bytes(range(256)) * 100}))
-    # the kernel lets the program write no file larger than what is free
-    monkeypatch.setattr(unpacker, "free_bytes", lambda where: 5_000)
+    # the kernel lets the program write no file larger than what is left
+    monkeypatch.setattr(unpacker, "room_bytes", lambda where: 5_000)
     ingest.ingest_run(upload_id=upload.pk)
     upload.refresh_from_db()
     assert upload.error is not None
     assert upload.error["code"] == "DiskFull"
+    assert leftovers(stores) == []
+
+
+def test_many_files_do_not_take_the_databases_reserve_either(
+    complete: Send, monkeypatch: pytest.MonkeyPatch, stores: Path
+) -> None:
+    files = {f"m/1/{number}.bin": bytes(range(256)) * 10 for number in range(10)}
+    upload = complete("m.zip", a_zip(files))
+    monkeypatch.setattr(unpacker, "room_bytes", lambda where: 5_000)  # each has 2560
+    ingest.ingest_run(upload_id=upload.pk)
+    upload.refresh_from_db()
+    assert upload.error is not None
+    assert (upload.error["code"], "more than the 5000 bytes" in upload.error["message"]) == (
+        "DiskFull", True,
+    )  # fmt: skip
     assert leftovers(stores) == []
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from django.db import connection
@@ -17,10 +18,11 @@ from rest_framework.test import APIClient
 from controlplane.accounts.models import User
 from controlplane.core.errors import DomainError
 from controlplane.registry import storage
-from controlplane.registry.models import Upload
+from controlplane.registry.models import Model, ModelVersion, Upload
 from controlplane.registry.services import uploads
+from controlplane.registry.stores import disk
 from controlplane.registry.stores.disk import free_bytes
-from controlplane.registry.types import MAX_CHUNK_BYTES
+from controlplane.registry.types import MAX_CHUNK_BYTES, manifest_digest
 
 CONTENT = bytes(range(256)) * 40
 RAW = "application/offset+octet-stream"
@@ -147,6 +149,124 @@ def test_a_file_larger_than_the_disk_is_refused_at_once(api: APIClient, stores: 
         pytest.skip("this machine has room for it")
     assert (answer.status_code, answer.json()["code"]) == (507, "DiskFull")
     assert answer.json()["free_bytes"] < 150 * 2**30
+
+
+def disk_of(monkeypatch: pytest.MonkeyPatch, settings: Settings, free: int, reserve: int) -> None:
+    monkeypatch.setattr(disk, "free_bytes", lambda where: free)
+    settings.SHOAL_UPLOAD_RESERVE_BYTES = reserve
+
+
+def announce(api: APIClient, size: int) -> Response:
+    return api.post("/api/v1/uploads", {"filename": "m.onnx", "size": size}, format="json")
+
+
+def test_what_is_promised_to_others_and_the_databases_reserve_are_not_given_away(
+    api: APIClient, monkeypatch: pytest.MonkeyPatch, settings: Settings
+) -> None:
+    disk_of(monkeypatch, settings, free=1000, reserve=300)
+    first = create(api, size=400)
+    Upload.objects.filter(pk=first).update(offset=100)
+    refused = announce(api, 401)
+    assert (refused.status_code, refused.json()["code"]) == (507, "DiskFull")
+    assert refused.json()["detail"].startswith("401 bytes are to come; there is room for 400")
+    told = [refused.json()[name] for name in ("free_bytes", "reserve_bytes", "promised_bytes")]
+    assert told == [1000, 300, 300]
+    assert announce(api, 400).status_code == 201
+
+
+def test_an_upload_that_nobody_goes_on_with_keeps_no_room_from_others(
+    api: APIClient, monkeypatch: pytest.MonkeyPatch, settings: Settings
+) -> None:
+    disk_of(monkeypatch, settings, free=1000, reserve=0)
+    idle = create(api, size=900)
+    assert announce(api, 200).status_code == 507
+    Upload.objects.filter(pk=idle).update(updated_at=timezone.now() - timedelta(hours=2))
+    assert announce(api, 200).status_code == 201
+
+
+def test_chunks_leave_the_databases_reserve_alone(
+    api: APIClient, monkeypatch: pytest.MonkeyPatch, settings: Settings
+) -> None:
+    upload_id = create(api)
+    disk_of(monkeypatch, settings, free=MAX_CHUNK_BYTES + 299, reserve=300)
+    refused = send(api, upload_id, 0, CONTENT)
+    assert (refused.status_code, refused.json()["code"]) == (507, "DiskFull")
+    disk_of(monkeypatch, settings, free=MAX_CHUNK_BYTES + 300, reserve=300)
+    assert send(api, upload_id, 0, CONTENT).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("total", "reserve"), [(2**30, 2**30), (40 * 2**30, 2 * 2**30), (2**40, 5 * 2**30)]
+)
+def test_the_reserve_goes_by_the_disk(
+    monkeypatch: pytest.MonkeyPatch, settings: Settings, stores: Path, total: int, reserve: int
+) -> None:
+    settings.SHOAL_UPLOAD_RESERVE_BYTES = None
+    usage = SimpleNamespace(total=total)
+    monkeypatch.setattr("controlplane.registry.stores.disk.shutil.disk_usage", lambda _: usage)
+    assert disk.reserve_bytes(stores / "not" / "yet") == reserve
+
+
+def test_one_person_has_a_quota_of_unregistered_bytes(api: APIClient, settings: Settings) -> None:
+    settings.SHOAL_UPLOAD_QUOTA_BYTES = 1000
+    first = create(api, size=700)
+    refused = announce(api, 301)
+    assert (refused.status_code, refused.json()["code"]) == (413, "UploadQuotaExceeded")
+    assert "hold 700; 1000 are allowed" in refused.json()["detail"]
+    assert (refused.json()["held_bytes"], refused.json()["quota_bytes"]) == (700, 1000)
+    assert announce(api, 300).status_code == 201
+    # one that is ready counts until a version came from it
+    manifest = [{"path": "1/model.onnx", "size": 700, "sha256": "a" * 64}]
+    Upload.objects.filter(pk=first).update(state=Upload.State.READY, manifest=manifest)
+    assert announce(api, 1).status_code == 413
+    model = Model.objects.create(name="m")
+    ModelVersion.objects.create(
+        model=model, version=1, digest=manifest_digest(manifest), size=700, manifest=manifest
+    )
+    assert announce(api, 700).status_code == 201
+    assert announce(api, 1).status_code == 413
+    settings.SHOAL_UPLOAD_QUOTA_BYTES = 0
+    assert announce(api, 1).status_code == 201
+
+
+def test_the_quota_of_one_is_not_that_of_another(
+    api: APIClient, settings: Settings, admin_api: APIClient
+) -> None:
+    settings.SHOAL_UPLOAD_QUOTA_BYTES = 1000
+    create(api, size=1000)
+    assert announce(api, 1).status_code == 413
+    assert announce(admin_api, 1000).status_code == 201
+
+
+def test_one_person_has_so_many_unfinished_uploads(api: APIClient, settings: Settings) -> None:
+    settings.SHOAL_UPLOAD_OPEN_LIMIT = 2
+    first = create(api)
+    create(api)
+    refused = announce(api, 1)
+    assert (refused.status_code, refused.json()["code"]) == (409, "TooManyUploads")
+    assert refused.json()["detail"] == "You have 2 unfinished uploads; 2 are allowed."
+    assert api.delete(f"/api/v1/uploads/{first}").status_code == 204
+    assert announce(api, 1).status_code == 201
+
+
+@pytest.mark.django_db(transaction=True)
+def test_uploads_that_are_announced_at_once_do_not_all_get_the_same_room(
+    deployer: User, stores: Path, monkeypatch: pytest.MonkeyPatch, settings: Settings
+) -> None:
+    disk_of(monkeypatch, settings, free=1000, reserve=0)
+
+    def one(_: int) -> bool:
+        try:
+            uploads.upload_create(filename="m.onnx", size=300, sha256="", user=deployer)
+        except DomainError as error:
+            assert error.code == "DiskFull", error
+            return False
+        finally:
+            connection.close()
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(one, range(16))) == 3
 
 
 def test_a_file_over_the_limit_is_refused(api: APIClient, settings: Settings) -> None:
