@@ -19,7 +19,8 @@ DOCKERFILE = (ROOT / "deploy" / "Dockerfile").read_text()
 TOP_KEYS = {"name", "services", "volumes"}
 SERVICE_KEYS = {
     *("build", "image", "restart", "init", "environment", "volumes", "depends_on", "command"),
-    *("healthcheck", "ports", "stop_grace_period"),
+    *("healthcheck", "ports", "stop_grace_period", "profiles", "user"),
+    *("cap_drop", "security_opt", "read_only", "tmpfs"),
 }
 HEALTH_KEYS = {"test", "interval", "timeout", "retries", "start_period"}
 
@@ -45,6 +46,38 @@ def test_what_a_service_waits_for_can_be_seen(name: str) -> None:
 def test_every_lasting_service_has_a_health_check_and_restarts(name: str) -> None:
     assert SERVICES[name]["healthcheck"]["test"][0] in {"CMD", "CMD-SHELL"}
     assert SERVICES[name]["restart"] == "unless-stopped"
+
+
+def test_every_published_port_is_known() -> None:
+    """What others than this machine can reach speaks TLS, and asks for a key or a password."""
+    published = {
+        name: port for name, service in SERVICES.items() for port in service.get("ports", [])
+    }
+    assert published == {
+        "web": "127.0.0.1:${SHOAL_STUDIO_PORT:-8080}:8080",
+        "envoy": "${SHOAL_GATEWAY_TLS_PORT:-8443}:8443",
+        "studio-tls": "${SHOAL_STUDIO_TLS_PORT:-8444}:8444",
+    }
+    assert SERVICES["studio-tls"]["profiles"] == ["tls"]
+    assert [name for name, service in SERVICES.items() if service.get("network_mode")] == []
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_no_container_has_rights_that_it_does_not_need(name: str) -> None:
+    service = SERVICES[name]
+    assert service["cap_drop"] == ["ALL"]
+    assert service["security_opt"] == ["no-new-privileges:true"]
+    # models may write where they like in the node's container
+    assert name == "node" or (service["read_only"] and "/tmp" in service["tmpfs"])
+    # the images of our own say who they are; of others the name is in the file
+    assert "build" in service or service["image"].startswith("shoal-") or service["user"]
+    assert service.get("user") not in {"root", "0", 0}
+    assert re.search(r"^USER shoal$", DOCKERFILE, re.MULTILINE)
+
+
+def test_cookies_are_secure_where_people_come_by_https() -> None:
+    url = SERVICES["web"]["environment"]["SHOAL_PUBLIC_URL"]
+    assert url.startswith("${SHOAL_PUBLIC_URL:-")
 
 
 def test_named_volumes_are_declared_and_used() -> None:

