@@ -104,7 +104,7 @@ def test_pages_and_sockets_come_through_tls(front: tuple[int, int], tmp_path: Pa
     page, heard = asyncio.run(asyncio.wait_for(visit(), 60))
     told = dict(line.split(": ", 1) for line in page.splitlines())
     assert told["Host"] == f"127.0.0.1:{port}"
-    # the front adds the address that it saw (for loopback, one of this machine's) to what is claimed
+    # the front adds the address that it saw (for loopback, one of ours) to what is claimed
     claimed, seen = told["X-Forwarded-For"].split(",")
     assert (claimed, seen != claimed) == ("9.9.9.9", True)
     assert told["X-Forwarded-Proto"] == "https"
