@@ -11,6 +11,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
@@ -35,18 +36,21 @@ from worker_runtime.observability.metrics.gpu import GpuFamilies
 from worker_runtime.observability.metrics.host import HostFamilies
 from worker_runtime.observability.metrics.models import ModelFamilies
 from worker_runtime.observability.model_metrics import OwnMetrics
+from worker_runtime.observability.refusals import Refusals
 from worker_runtime.observability.tracing.tracer import Tracer
 from worker_runtime.protocols.grpc.server import GrpcServer
 from worker_runtime.protocols.http.app import HttpApp
 from worker_runtime.protocols.http.metrics_app import MetricsApp
 from worker_runtime.protocols.http.server import HttpServer
+from worker_runtime.protocols.places import Places, raise_file_limit
 from worker_runtime.settings import ControlMode, Listener, Settings
 from worker_runtime.summary import tables
 from worker_runtime.types.code import AllowedCode
 from worker_runtime.types.listening import TlsFiles
 
 logger = logging.getLogger(__name__)
-_GRPC_GRACE_S = 0.5  # for answers that are on their way out
+_GRACE_S = 0.5  # for answers that are on their way out
+_SCRAPERS = 100  # connections of those who read the metrics
 _LAST_LOADS_S = 2.0  # for loads that were given up: to end what they have begun
 
 
@@ -60,6 +64,7 @@ def serve(settings: Settings) -> int:
         return 1
     for warning in settings.warnings:
         logger.warning("%s", warning)
+    raise_file_limit()
     try:
         server = prepared(settings, log)
     except OSError as error:
@@ -148,6 +153,8 @@ class Server:
         logger.info(
             "worker_runtime %s: %d cores, %d GPUs", __version__, machine.cores, machine.gpus
         )
+        self._refusals = Refusals()
+        self._places = Places(settings.patience, self._refusals)
         self._http: list[HttpServer] = []
         self._grpc: GrpcServer | None = None
         self._app: HttpApp | None = None
@@ -216,13 +223,16 @@ class Server:
                 options.restrictions,
                 options.max_body_bytes,
             )
-            ports["http_port"] = await self._open_http(app, "HTTP", settings.http, options.tls)
+            ports["http_port"] = await self._open_http(
+                app, "HTTP", settings.http, self._places, options.tls
+            )
         if settings.grpc.enabled:
             self._grpc = GrpcServer(
                 self._engine,
                 settings.grpc.address,
                 settings.grpc.port,
                 settings.grpc_options,
+                self._places,
                 reuse_port=settings.grpc.reuse_port,
             )
             try:
@@ -237,7 +247,10 @@ class Server:
         if settings.metrics.enabled:
             exposition = self._exposition()
             metrics = MetricsApp(lambda: exposition.text() + self._own_metrics.text())
-            ports["metrics_port"] = await self._open_http(metrics, "metrics", settings.metrics)
+            places = Places(replace(settings.patience, connections=_SCRAPERS), self._refusals)
+            ports["metrics_port"] = await self._open_http(
+                metrics, "metrics", settings.metrics, places
+            )
         if settings.ready_file is not None:
             write_ready_file(settings.ready_file, ports)
 
@@ -247,6 +260,7 @@ class Server:
         sources: list[Source] = [
             ModelFamilies(lambda: self._manager.versions, settings.metrics_config),
             DoorFamilies(self._doors),
+            self._refusals,
             HostFamilies(
                 interval_s,
                 cpu=settings.cpu_metrics,
@@ -268,10 +282,11 @@ class Server:
         app: HttpApp | MetricsApp,
         what: str,
         listener: Listener,
+        places: Places,
         tls: TlsFiles | None = None,
     ) -> int:
         server = HttpServer(
-            app, listener.address, listener.port, reuse_port=listener.reuse_port, tls=tls
+            app, listener.address, listener.port, places, reuse_port=listener.reuse_port, tls=tls
         )
         try:
             await server.start()
@@ -324,16 +339,19 @@ class Server:
 
     async def _stop(self, timeout_s: float) -> None:
         """Refuse new requests (health says so), let running ones end, then close the sockets."""
+        end = time.monotonic() + timeout_s
         self._engine.stopping = True
         if self._polling is not None:
             self._polling.cancel()
         finished = await self._manager.close(timeout_s)
         if not finished:
             logger.warning("requests were still running at the end of the exit timeout")
+        # why never 0: answers that are on their way out need a moment.
+        left_s = max(end - time.monotonic(), _GRACE_S)
+        doors = [server.close(left_s) for server in reversed(self._http)]
         if self._grpc is not None:
-            await self._grpc.close(_GRPC_GRACE_S)
-        for server in reversed(self._http):
-            await server.close()
+            doors.append(self._grpc.close(left_s))
+        await asyncio.gather(*doors)
         self._engine.tracer.close()
 
 

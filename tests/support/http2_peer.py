@@ -6,9 +6,11 @@ import h2.config
 import h2.connection
 import h2.events
 
+from worker_runtime.observability.refusals import Refusals
 from worker_runtime.protocols.grpc.native.call import Call
 from worker_runtime.protocols.grpc.native.connection import Connection
-from worker_runtime.types.listening import CompressionLevel, Keepalive
+from worker_runtime.protocols.places import Places
+from worker_runtime.types.listening import CompressionLevel, GrpcOptions, Keepalive, Patience
 
 HEADERS = [
     (":method", "POST"),
@@ -21,12 +23,31 @@ HEADERS = [
 
 
 class FakeTransport:
+    """``unread``: bytes that wait for the client, of what was written before."""
+
     def __init__(self) -> None:
         self.written: list[bytes] = []
-        self.closed = False
+        self.closed = self.aborted = False
+        self.reading = True
+        self.unread = 0
 
     def write(self, data: bytes) -> None:
         self.written.append(bytes(data))
+
+    def writelines(self, pieces: list[Any]) -> None:
+        self.written.append(b"".join(pieces))
+
+    def get_write_buffer_size(self) -> int:
+        return self.unread
+
+    def pause_reading(self) -> None:
+        self.reading = False
+
+    def resume_reading(self) -> None:
+        self.reading = True
+
+    def abort(self) -> None:
+        self.closed = self.aborted = True
 
     def is_closing(self) -> bool:
         return self.closed
@@ -56,7 +77,7 @@ class EchoHandler:
     def half_close(self) -> None:
         self.half_closed = True
         for message in self.messages:
-            self.call.send(message)
+            self.call.send([message], len(message))
         self.call.finish(0)
 
     def cancel(self) -> None:
@@ -75,10 +96,14 @@ class Owner:
     """A server of one connection; ``handlers`` in the order of the calls."""
 
     def __init__(
-        self, keepalive: Keepalive | None = None, level: CompressionLevel = CompressionLevel.NONE
+        self,
+        keepalive: Keepalive | None = None,
+        level: CompressionLevel = CompressionLevel.NONE,
+        patience: Patience | None = None,
+        **options: Any,
     ) -> None:
-        self.keepalive = keepalive or Keepalive()
-        self.compression = level
+        self.options = GrpcOptions(keepalive=keepalive or Keepalive(), compression=level, **options)
+        self.places = Places(patience or Patience(), Refusals())
         self.compressed = {"/echo"}
         self.service = self
         self.handlers: list[EchoHandler] = []

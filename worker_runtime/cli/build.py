@@ -22,6 +22,7 @@ from worker_runtime.types.listening import (
     GrpcFrontend,
     GrpcOptions,
     Keepalive,
+    Patience,
     TlsFiles,
 )
 
@@ -42,6 +43,11 @@ def parse(arguments: Sequence[str]) -> Settings:
         metrics=take.listener("metrics", http.address),
         http_options=_http_options(take),
         grpc_options=_grpc_options(take),
+        patience=Patience(
+            connections=take.optional_number("max-connections"),
+            unread_s=take.number("unread-timeout-secs"),
+            idle_s=take.number("idle-timeout-secs"),
+        ),
         server_id=take.text("id"),
         control_mode=ControlMode(take.choice("model-control-mode", ControlMode)),
         poll_interval_s=take.number("repository-poll-secs"),
@@ -166,6 +172,10 @@ def _grpc_options(take: Values) -> GrpcOptions:
         restrictions=pairs.restrictions(
             "grpc-restricted-protocol", "protocol", take.many("grpc-restricted-protocol")
         ),
+        max_inflated_bytes=take.number("grpc-max-inflated-size"),
+        max_concurrent_streams=take.number("grpc-max-concurrent-streams"),
+        resets_per_second=take.number("grpc-max-resets-per-second"),
+        control_frames_per_second=take.number("grpc-max-control-frames-per-second"),
     )
 
 

@@ -1,6 +1,7 @@
 """Flags of the gRPC front end."""
 
 from worker_runtime.flags.flag import INT32, PORT, Flag, Group, Kind
+from worker_runtime.types.listening import MAX_INPUT_BYTES
 
 GRPC = Group(
     "GRPC",
@@ -108,6 +109,46 @@ GRPC = Group(
             "grpc-max-connection-age-grace",
             Kind.INTEGER,
             "milliseconds for running calls at the end of a connection's age (default: no limit)",
+        ),
+        Flag(
+            "grpc-max-inflated-size",
+            Kind.INTEGER,
+            "greatest size in bytes to which a compressed request may unpack",
+            str(MAX_INPUT_BYTES),
+            low=1,
+            ours=True,
+        ),
+        Flag(
+            "grpc-max-concurrent-streams",
+            Kind.INTEGER,
+            "calls that a connection may have open at once; further ones are refused in the way "
+            "that clients try again after; 0: any number (native only)",
+            "1000",
+            low=0,
+            ours=True,
+        ),
+        Flag(
+            "grpc-max-resets-per-second",
+            Kind.INTEGER,
+            "calls that a connection may reset within a second of their beginning, or make the "
+            "server reset, and one more for each that is answered; four seconds' worth at once, "
+            "more end the connection; 0: any number (native only)",
+            "500",
+            low=0,
+            high=INT32 // 100,
+            ours=True,
+        ),
+        Flag(
+            "grpc-max-control-frames-per-second",
+            Kind.INTEGER,
+            "frames without a request (SETTINGS, which count ten times, PING, WINDOW_UPDATE, "
+            "PRIORITY, CONTINUATION, empty DATA) that a connection may send, and ten more for each "
+            "answer; ten seconds' worth at once, more end the connection; 0: any number (native "
+            "only)",
+            "1000",
+            low=0,
+            high=INT32 // 100,
+            ours=True,
         ),
         Flag(
             "grpc-restricted-protocol",

@@ -1,6 +1,7 @@
 """Flags of the HTTP front end."""
 
 from worker_runtime.flags.flag import PORT, Flag, Group, Kind
+from worker_runtime.types.listening import MAX_INPUT_BYTES
 
 HTTP = Group(
     "HTTP",
@@ -26,7 +27,7 @@ HTTP = Group(
             "http-max-input-size",
             Kind.INTEGER,
             "greatest size of a request body in bytes",
-            "67108864",
+            str(MAX_INPUT_BYTES),
             low=1,
             high=2**63 - 1,
         ),

@@ -30,6 +30,32 @@ SERVER = Group(
             "true",
         ),
         Flag(
+            "max-connections",
+            Kind.INTEGER,
+            "connections that may be open at once over HTTP and gRPC (native) together; 0: any "
+            "number. By default nine tenths of the files that the process may open, which it "
+            "raises at its start as far as it may",
+            low=0,
+            ours=True,
+        ),
+        Flag(
+            "unread-timeout-secs",
+            Kind.INTEGER,
+            "seconds after which a client that reads nothing of an answer that waits for it is "
+            "let go, and a gRPC call ends for whose answer it makes no room; 0: never",
+            "300",
+            low=0,
+            ours=True,
+        ),
+        Flag(
+            "idle-timeout-secs",
+            Kind.INTEGER,
+            "seconds after which a connection ends on which nothing is asked; 0: never",
+            "7200",
+            low=0,
+            ours=True,
+        ),
+        Flag(
             "ready-file",
             Kind.TEXT,
             "write pid and ports there as JSON once all sockets listen",

@@ -5,6 +5,9 @@ from enum import StrEnum
 
 from worker_runtime.types.restrictions import Restrictions
 
+# What JSON, and what compressed requests unpack to, may have over either protocol, in bytes.
+MAX_INPUT_BYTES = 64 * 1024 * 1024
+
 
 class GrpcFrontend(StrEnum):
     """``native`` is our own HTTP/2, ``grpcio`` gRPC's."""
@@ -45,10 +48,24 @@ class Keepalive:
 
 
 @dataclass(frozen=True, slots=True)
+class Patience:
+    """With clients, over every protocol; 0: without end.
+
+    ``connections`` are all together; None: as many as open files allow. ``unread_s`` is for who
+    reads nothing of what waits for him, ``idle_s`` for who asks nothing.
+    """
+
+    connections: int | None = None
+    unread_s: float = 300.0
+    idle_s: float = 7200.0
+
+
+@dataclass(frozen=True, slots=True)
 class GrpcOptions:
     """``frontend`` carries the calls; ``tls`` None: plain text.
 
-    ``forward_pattern`` "": no metadata become parameters.
+    ``forward_pattern`` "": no metadata become parameters. What a connection may do, 0 for any
+    number: calls at once, and a second streams that are reset and frames that carry no request.
     """
 
     frontend: GrpcFrontend = GrpcFrontend.NATIVE
@@ -57,3 +74,7 @@ class GrpcOptions:
     keepalive: Keepalive = Keepalive()
     forward_pattern: str = ""
     restrictions: Restrictions = field(default_factory=dict)
+    max_inflated_bytes: int = MAX_INPUT_BYTES
+    max_concurrent_streams: int = 1000
+    resets_per_second: int = 500
+    control_frames_per_second: int = 1000

@@ -11,12 +11,11 @@ from worker_runtime.core.model import ModelVersion
 from worker_runtime.errors import InvalidArgument
 from worker_runtime.protocols.grpc.regions import fill
 from worker_runtime.protocols.grpc.requests import Form
+from worker_runtime.protocols.grpc.transport import Parts
 from worker_runtime.protocols.grpc.wire import answer_id, raw_field, streamed_head
 from worker_runtime.types.request import Arrays, InferRequest, ParameterValue
 from worker_runtime.types.strings import write_strings
 from worker_runtime.types.tensor import BY_DTYPE
-
-Parts = list[Any]  # bytes and C-contiguous arrays, to be joined
 
 FINAL = "triton_final_response"
 _LARGEST = 2**31 - 1
@@ -87,19 +86,20 @@ def answer(
     return [reply.SerializeToString(), answer_id(request.id), *raw]
 
 
-def whole(parts: Parts) -> bytes:
-    """One ModelInferResponse. Raises InvalidArgument when it is too large for gRPC."""
-    message = b"".join(parts)
-    _check_size(len(message))
-    return message
-
-
-def streamed(parts: Parts, *, final: bool) -> bytes:
-    """One ModelStreamInferResponse. Raises InvalidArgument when it is too large for gRPC."""
-    parts.append(_FINAL if final else _NOT_FINAL)
+def whole(parts: Parts) -> tuple[Parts, int]:
+    """One ModelInferResponse and its size. Raises InvalidArgument when that is beyond gRPC's."""
     size = sum([len(part) if type(part) is bytes else part.nbytes for part in parts])
     _check_size(size)
-    return b"".join([streamed_head(size), *parts])
+    return parts, size
+
+
+def streamed(parts: Parts, *, final: bool) -> tuple[Parts, int]:
+    """One ModelStreamInferResponse and its size. Raises InvalidArgument as ``whole`` does."""
+    parts.append(_FINAL if final else _NOT_FINAL)
+    _, size = whole(parts)
+    start = streamed_head(size)
+    parts.insert(0, start)
+    return parts, size + len(start)
 
 
 def empty_final(name: str, version: str, request_id: str) -> bytes:

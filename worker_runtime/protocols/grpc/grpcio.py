@@ -11,9 +11,12 @@ from typing import Any
 
 import grpc
 
+from worker_runtime.protocols.grpc.native.messages import MessageFault, unreadable
 from worker_runtime.protocols.grpc.service import MODEL_STREAM_INFER, Service
-from worker_runtime.protocols.grpc.transport import Handler
-from worker_runtime.types.listening import CompressionLevel, GrpcOptions, Keepalive, TlsFiles
+from worker_runtime.protocols.grpc.transport import Handler, Parts
+from worker_runtime.protocols.inflating import InflateFault, inflate
+from worker_runtime.protocols.places import Places
+from worker_runtime.types.listening import CompressionLevel, GrpcOptions, TlsFiles
 
 _MAX_MESSAGE_BYTES = 2**31 - 1
 _NO_LIMIT = 2**31 - 1
@@ -36,6 +39,7 @@ class GrpcioServer:
         address: str,
         port: int,
         options: GrpcOptions,
+        places: Places,  # noqa: ARG002 # grpcio does not tell of its connections
         *,
         reuse_port: bool = False,
     ) -> None:
@@ -48,9 +52,10 @@ class GrpcioServer:
 
     async def start(self) -> None:
         """Listen. Raises OSError when the port is taken or a TLS file cannot be used."""
-        options = channel_options(self._options.keepalive, reuse_port=self._reuse_port)
+        options = channel_options(self._options, reuse_port=self._reuse_port)
         server = grpc.aio.server(options=options)
-        server.add_generic_rpc_handlers((_Router(self._service, self._options.compression),))
+        router = _Router(self._service, self._options.compression, self._options.max_inflated_bytes)
+        server.add_generic_rpc_handlers((router,))
         where = f"{self._address}:{self.port}"
         try:
             if self._options.tls is None:
@@ -71,9 +76,12 @@ class GrpcioServer:
             await self._server.stop(grace_s)
 
 
-def channel_options(keepalive: Keepalive, *, reuse_port: bool) -> list[tuple[str, int]]:
+def channel_options(given: GrpcOptions, *, reuse_port: bool) -> list[tuple[str, int]]:
     """Settings of the listener in gRPC's names."""
+    keepalive = given.keepalive
     options = [
+        # why: gRPC unpacks without any limit; ``_plain`` does it instead.
+        ("grpc.per_message_decompression", 0),
         ("grpc.max_receive_message_length", _MAX_MESSAGE_BYTES),
         ("grpc.max_send_message_length", _MAX_MESSAGE_BYTES),
         # why: gRPC would otherwise drop calls that come faster than Python picks them up.
@@ -116,14 +124,14 @@ def credentials(files: TlsFiles) -> Any:
 class _Router(grpc.GenericRpcHandler):  # type: ignore[misc] # grpcio has no types
     """Finds the method of a call; grpcio refuses unknown ones itself."""
 
-    def __init__(self, service: Service, level: CompressionLevel) -> None:
+    def __init__(self, service: Service, level: CompressionLevel, limit: int) -> None:
         compression = _COMPRESSION.get(level)
-        self._methods = {path: _unary(service, path) for path in service.paths}
+        self._methods = {path: _unary(service, path, limit) for path in service.paths}
         if compression is not None:
             for path in self._methods:
                 if path.endswith("/ModelInfer"):
-                    self._methods[path] = _unary(service, path, compression)
-        self._methods[MODEL_STREAM_INFER] = _stream(service, MODEL_STREAM_INFER, compression)
+                    self._methods[path] = _unary(service, path, limit, compression)
+        self._methods[MODEL_STREAM_INFER] = _stream(service, MODEL_STREAM_INFER, limit, compression)
 
     def service(self, handler_call_details: Any) -> Any:
         return self._methods.get(handler_call_details.method)
@@ -174,8 +182,8 @@ class _UnaryCall(_Call):
     def congested(self) -> bool:
         return False
 
-    def answer(self, message: bytes) -> None:
-        self.reply = message
+    def answer(self, parts: Parts, size: int) -> None:  # noqa: ARG002 # a Call's shape
+        self.reply = b"".join(parts)
         self.finish(0)
 
     send = answer
@@ -195,11 +203,12 @@ class _UnaryCall(_Call):
         return
 
 
-def _unary(service: Service, path: str, compression: Any = None) -> Any:
+def _unary(service: Service, path: str, limit: int, compression: Any = None) -> Any:
     loop = asyncio.get_running_loop()
 
     async def serve(data: bytes, context: Any) -> bytes:
         call = _UnaryCall(path, context)
+        data = await _plain(data, limit, context)
         handler = service.open(call)
         if handler is not None:
             handler.message(data)
@@ -240,15 +249,15 @@ class _StreamCall(_Call):
             return True
         return False
 
-    def answer(self, message: bytes) -> None:
-        self.send(message)
+    def answer(self, parts: Parts, size: int) -> None:
+        self.send(parts, size)
         self.finish(0)
 
-    def send(self, message: bytes) -> None:
+    def send(self, parts: Parts, size: int) -> None:
         if self.finished:
             return
-        self.outgoing.append(message)
-        self.queued += len(message)
+        self.outgoing.append(b"".join(parts))
+        self.queued += size
         self._notify()
 
     def finish(self, status: int, message: str = "", *, late: bool = False) -> None:
@@ -287,7 +296,7 @@ class _StreamCall(_Call):
             self._wake.set_result(None)
 
 
-def _stream(service: Service, path: str, compression: Any = None) -> Any:
+def _stream(service: Service, path: str, limit: int, compression: Any = None) -> Any:
     async def serve(messages: AsyncIterator[bytes], context: Any) -> None:
         if compression is not None:
             context.set_compression(compression)
@@ -296,7 +305,7 @@ def _stream(service: Service, path: str, compression: Any = None) -> Any:
         if handler is None:
             await call.aborted()
             return
-        reader = asyncio.ensure_future(_read(messages, call, handler))
+        reader = asyncio.ensure_future(_read(messages, call, handler, limit))
         try:
             while call.outgoing or not call.finished:
                 await call.something_to_do()
@@ -312,8 +321,59 @@ def _stream(service: Service, path: str, compression: Any = None) -> Any:
     return grpc.stream_stream_rpc_method_handler(serve)
 
 
-async def _read(messages: AsyncIterator[bytes], call: _StreamCall, handler: Handler) -> None:
+async def _read(
+    messages: AsyncIterator[bytes], call: _StreamCall, handler: Handler, limit: int
+) -> None:
     async for data in messages:
-        handler.message(data)
+        try:
+            plain = await _unpacked(data, limit)
+        except MessageFault as fault:
+            call.finish(fault.status, str(fault))
+            handler.cancel()
+            return
+        handler.message(plain)
         await call.may_read()
     handler.half_close()
+
+
+async def _plain(data: bytes, limit: int, context: Any) -> bytes:
+    """The message of a unary call, which ends when it cannot be unpacked."""
+    try:
+        return await _unpacked(data, limit)
+    except MessageFault as fault:
+        await context.abort(_CODES[fault.status], str(fault))
+        raise
+
+
+async def _unpacked(data: bytes, limit: int) -> bytes:
+    """Raises MessageFault."""
+    coding = _coding(data)
+    if not coding:
+        return data
+    plain: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+
+    def failed(fault: InflateFault) -> None:
+        if not plain.done():
+            plain.set_exception(unreadable(fault, coding, limit))
+
+    def done(found: bytes) -> None:
+        if not plain.done():
+            plain.set_result(found)
+
+    working = inflate(data, coding, limit, done, failed)
+    try:
+        return await plain
+    finally:
+        if working is not None:
+            working.cancel()
+
+
+def _coding(data: bytes) -> str:
+    """How a message is compressed, which grpcio knows and does not tell; "" for not at all.
+
+    No message of ours begins so: their first byte names a field, and there are none of number 3
+    with a wire type of 7, nor of number 15.
+    """
+    if data[:2] == b"\x1f\x8b":
+        return "gzip"
+    return "deflate" if data[:1] == b"\x78" and int.from_bytes(data[:2]) % 31 == 0 else ""

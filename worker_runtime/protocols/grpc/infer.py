@@ -2,10 +2,10 @@
 
 from worker_runtime.core.engine import Engine
 from worker_runtime.errors import Internal, ShuttingDown, Unsupported
-from worker_runtime.protocols.grpc.answers import Parts, aligned, answer, whole
+from worker_runtime.protocols.grpc.answers import aligned, answer, whole
 from worker_runtime.protocols.grpc.requests import Decoder, incoming
 from worker_runtime.protocols.grpc.status import as_fault, only_busy, status_of
-from worker_runtime.protocols.grpc.transport import Call
+from worker_runtime.protocols.grpc.transport import Call, Parts
 from worker_runtime.types.request import Arrays, InferRequest, Response
 
 STOPPING = "GRPC server is shutting down and has stopped accepting new requests."
@@ -93,10 +93,10 @@ class UnaryInfer:
     # --- ends ------------------------------------------------------------------------------------
 
     def _answer(self, parts: Parts) -> None:
-        message = whole(parts)
+        parts, size = whole(parts)
         call, self._call, self._request = self._call, None, None
         if call is not None:
-            call.answer(message)
+            call.answer(parts, size)
 
     def _finish(self, error: Exception) -> None:
         call, self._call, self._request = self._call, None, None

@@ -4,10 +4,12 @@ from pathlib import Path
 
 from worker_runtime.core.engine import Engine
 from worker_runtime.observability.metrics.doors import Load
+from worker_runtime.observability.refusals import Refusals
 from worker_runtime.protocols.grpc.grpcio import GrpcioServer
 from worker_runtime.protocols.grpc.native.server import NativeServer
 from worker_runtime.protocols.grpc.service import Service
-from worker_runtime.types.listening import GrpcFrontend, GrpcOptions, TlsFiles
+from worker_runtime.protocols.places import Places
+from worker_runtime.types.listening import GrpcFrontend, GrpcOptions, Patience, TlsFiles
 
 _DEFAULTS = GrpcOptions()
 
@@ -21,6 +23,7 @@ class GrpcServer:
         address: str,
         port: int,
         options: GrpcOptions = _DEFAULTS,
+        places: Places | None = None,
         *,
         reuse_port: bool = False,
     ) -> None:
@@ -29,7 +32,8 @@ class GrpcServer:
             engine, restrictions=options.restrictions, forward_pattern=options.forward_pattern
         )
         transport = NativeServer if options.frontend is GrpcFrontend.NATIVE else GrpcioServer
-        self._transport = transport(service, address, port, options, reuse_port=reuse_port)
+        places = places or Places(Patience(), Refusals())
+        self._transport = transport(service, address, port, options, places, reuse_port=reuse_port)
 
     @property
     def port(self) -> int:

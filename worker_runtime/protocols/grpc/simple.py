@@ -70,7 +70,8 @@ class QueryHandler:
 
     def _reply(self, reply: Any) -> None:
         if self._call is not None:
-            self._call.answer(reply.SerializeToString())
+            data = reply.SerializeToString()
+            self._call.answer([data], len(data))
 
     def _fail(self, error: BaseException) -> None:
         fault = as_fault(error) if isinstance(error, Exception) else error

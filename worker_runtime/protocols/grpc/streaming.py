@@ -18,7 +18,7 @@ from worker_runtime.protocols.grpc.answers import (
 from worker_runtime.protocols.grpc.infer import STOPPING
 from worker_runtime.protocols.grpc.requests import Decoder, Form, Incoming, incoming
 from worker_runtime.protocols.grpc.status import as_fault, only_busy, status_of
-from worker_runtime.protocols.grpc.transport import Call
+from worker_runtime.protocols.grpc.transport import Call, Parts
 from worker_runtime.types.request import Arrays, InferRequest, Response
 
 _STRICT = ("triton_grpc_error", "true")
@@ -69,15 +69,15 @@ class StreamInfer:
 
     # --- for its requests ------------------------------------------------------------------------
 
-    def write(self, request: "StreamedRequest", data: bytes) -> None:
+    def write(self, request: "StreamedRequest", parts: Parts, size: int) -> None:
         """Send an answer: at once from a decoupled model, else when it is its turn."""
         if self._call is None:
             return
         if request.ordered:
-            request.answers.append(data)
+            request.answers.append((parts, size))
             self._send_in_order()
         else:
-            self._call.send(data)
+            self._call.send(parts, size)
 
     def done(self, request: "StreamedRequest") -> None:
         """A request has had its last answer."""
@@ -99,7 +99,8 @@ class StreamInfer:
             if not request.ordered or request is self._order[0]:
                 self._end(error)
             return
-        self.write(request, request.failure(error, final=final))
+        data = request.failure(error, final=final)
+        self.write(request, [data], len(data))
 
     # --- inside ----------------------------------------------------------------------------------
 
@@ -124,8 +125,8 @@ class StreamInfer:
         order, call = self._order, self._call
         while order and call is not None:
             first = order[0]
-            for data in first.answers:
-                call.send(data)
+            for parts, size in first.answers:
+                call.send(parts, size)
             first.answers.clear()
             if first.fault is not None:
                 self._end(first.fault)
@@ -183,19 +184,21 @@ class StreamedRequest:
         self._stream = stream
         self._id, self._name, self._version = message.id, message.name, message.version
         self.ordered = True
-        self.answers: list[bytes] = []  # those of an ordinary model that are not sent yet
+        self.answers: list[
+            tuple[Parts, int]
+        ] = []  # those of an ordinary model that are not sent yet
         self.complete = False
         self.fault: Exception | None = None  # the stream ends with it
         self.request: InferRequest | None = None
 
     def deliver(self, request: InferRequest, outputs: Arrays) -> None:
         try:
-            data = streamed(aligned(request, outputs), final=True)
+            parts, size = streamed(aligned(request, outputs), final=True)
         except Exception as error:  # why so wide: every request gets an answer
             self.fail(request, as_fault(error))
             return
         self.request = None
-        self._stream.write(self, data)
+        self._stream.write(self, parts, size)
         self._stream.done(self)
 
     def fail(self, request: InferRequest, error: Exception) -> None:  # noqa: ARG002 # a Sink's shape
@@ -212,7 +215,7 @@ class StreamedRequest:
                 if response.error is not None:
                     raise response.error
                 parts = answer(request, response.names, response.arrays, response.parameters)
-                stream.write(self, streamed(parts, final=final))
+                stream.write(self, *streamed(parts, final=final))
             except Exception as error:  # why so wide: every request gets an answer
                 stream.failed(self, as_fault(error), final=final)
         elif self.ordered:
@@ -222,14 +225,16 @@ class StreamedRequest:
         elif final:
             form: Form = request.form
             if form.parameters.empty_final:
-                stream.write(self, empty_final(self._name, self._version, self._id))
+                data = empty_final(self._name, self._version, self._id)
+                stream.write(self, [data], len(data))
         if final:
             stream.done(self)
 
     def refuse(self, error: RuntimeFault) -> None:
         """The request was never taken in."""
         self.request = None
-        self._stream.write(self, failure(str(error), self._id))
+        data = failure(str(error), self._id)
+        self._stream.write(self, [data], len(data))
         self._stream.done(self)
 
     def failure(self, error: Exception, *, final: bool) -> bytes:

@@ -5,7 +5,9 @@ feeds that. Nothing here or in the services knows which transport it is. Message
 """
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
+
+Parts = list[Any]  # of a message: bytes and C-contiguous arrays, which nobody changes any more
 
 
 class CallHead(Protocol):
@@ -29,12 +31,12 @@ class Call(Protocol):
         """The client reads slower than it is answered; ``Handler.drained`` tells of the end."""
         ...
 
-    def answer(self, message: bytes) -> None:
-        """The one answer of a unary call, and its good end."""
+    def answer(self, parts: Parts, size: int) -> None:
+        """The one answer of a unary call, of ``size`` bytes in all, and its good end."""
         ...
 
-    def send(self, message: bytes) -> None:
-        """One answer of a streaming call."""
+    def send(self, parts: Parts, size: int) -> None:
+        """One answer of a streaming call, of ``size`` bytes in all."""
         ...
 
     def finish(self, status: int, message: str = "", *, late: bool = False) -> None:

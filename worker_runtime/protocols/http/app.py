@@ -6,6 +6,8 @@ from collections.abc import Callable
 from time import monotonic_ns
 from typing import Any
 
+import msgspec
+
 from worker_runtime.core.engine import Engine
 from worker_runtime.core.model import ModelVersion
 from worker_runtime.core.parameters import HeaderForward, joined
@@ -23,6 +25,8 @@ from worker_runtime.protocols.http.limits import check_document, check_size
 from worker_runtime.protocols.http.restrictions import check
 from worker_runtime.protocols.http.routes import Route, match
 from worker_runtime.protocols.http.streamed import StreamedInfer
+from worker_runtime.protocols.members import Members
+from worker_runtime.types.listening import MAX_INPUT_BYTES
 from worker_runtime.types.request import InferRequest, Sink
 from worker_runtime.types.restrictions import Restrictions
 
@@ -42,13 +46,13 @@ class HttpApp:
     def __init__(
         self,
         engine: Engine,
-        max_input_bytes: int = 64 * 1024 * 1024,
+        max_input_bytes: int = MAX_INPUT_BYTES,
         forward_pattern: str = "",
         restrictions: Restrictions | None = None,
         max_body_bytes: int = 2**31 - 1,
     ) -> None:
         self.heads = HeadCache()
-        self.connections: set[Connection] = set()
+        self.connections: Members[Connection] = Members()
         # why not methods: one call less for each answer
         self.encode = encode
         self.encode_any = encode_any
@@ -121,9 +125,10 @@ class HttpApp:
         self._infer(connection, head, self._engine.only_model(), body)
 
     def _infer(self, connection: Connection, head: Head, model: ModelVersion, body: Any) -> None:
-        engine = self._engine
         if head.content_encoding and head.content_encoding != "identity":
-            body = decompress(body, head.content_encoding, self._limit)
+            self._unpack(connection, head, body)
+            return
+        engine = self._engine
         sink: Sink = StreamedInfer(connection, model, head) if model.decoupled else connection
         request = decode(engine, model, head, body, sink, self._limit)
         if self._forward is not None:
@@ -136,6 +141,16 @@ class HttpApp:
         except RuntimeFault:
             connection.request = None
             raise
+
+    def _unpack(self, connection: Connection, head: Head, body: Any) -> None:
+        """Handle the request again when its body is plain, if its client is still there."""
+        plain_head = msgspec.structs.replace(head, content_encoding="")
+
+        def unpacked(plain: bytes) -> None:
+            if not connection.closed:
+                self.handle(connection, plain_head, plain)
+
+        decompress(body, head.content_encoding, self._limit, unpacked, connection.fail_with)
 
     def _generate(self, connection: Connection, head: Head, route: Route, body: Any) -> None:
         model = self._engine.resolve(route.name, route.version)

@@ -3,37 +3,45 @@
 import gzip
 import re
 import zlib
+from collections.abc import Callable
 
 from worker_runtime.errors import InvalidArgument
 from worker_runtime.protocols.http.errors import HttpRefusal
+from worker_runtime.protocols.inflating import CODINGS, InflateFault, Packed, inflate
 
-_WINDOW = {"gzip": 16 + zlib.MAX_WBITS, "deflate": zlib.MAX_WBITS}
 _ACCEPT = b"Accept-Encoding: gzip, deflate\r\n"
-_CODINGS = frozenset({"gzip", "deflate", "identity"})
+_ACCEPTED = CODINGS | {"identity"}
 _QUALITY = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)")
 
 
-def decompress(data: bytes | bytearray | memoryview, coding: str, limit: int) -> bytes:
-    """The plain body. Raises HttpRefusal for unknown codings, InvalidArgument for bad data."""
-    window = _WINDOW.get(coding)
-    if window is None:
+def decompress(
+    data: Packed,
+    coding: str,
+    limit: int,
+    done: Callable[[bytes], None],
+    failed: Callable[[Exception], None],
+) -> None:
+    """Call ``done`` with the plain body or ``failed`` with an InvalidArgument, at once or later.
+
+    Raises HttpRefusal for unknown codings, InvalidArgument for no data.
+    """
+    if coding not in CODINGS:
         raise HttpRefusal(501, "Unsupported compression type", headers=_ACCEPT)
     if not data:
         raise InvalidArgument("nothing to be decompressed")
-    engine = zlib.decompressobj(window)
-    try:
-        plain = engine.decompress(bytes(data), limit)
-        if engine.unconsumed_tail:
-            raise InvalidArgument(
-                f"Decompressed request size exceeds the maximum allowed value of {limit} bytes. "
-                "Use --http-max-input-size to increase the limit."
+
+    def told(fault: InflateFault) -> None:
+        if fault.too_large:
+            failed(
+                InvalidArgument(
+                    f"Decompressed request size exceeds the maximum allowed value of {limit} "
+                    "bytes. Use --http-max-input-size to increase the limit."
+                )
             )
-        plain += engine.flush()
-    except zlib.error as error:
-        raise InvalidArgument(f"request body is not valid {coding}: {error}") from error
-    if not engine.eof:
-        raise InvalidArgument(f"request body is not valid {coding}: it ends too early")
-    return plain
+        else:
+            failed(InvalidArgument(f"request body is not valid {coding}: {fault}"))
+
+    inflate(data, coding, limit, done, told)
 
 
 def compress(data: bytes, coding: str) -> bytes:
@@ -54,6 +62,6 @@ def best_coding(accept: str) -> str:
             if number is None:
                 continue
             quality = float(number[1])
-        if name in _CODINGS and quality > best_quality:
+        if name in _ACCEPTED and quality > best_quality:
             best, best_quality = name, quality
     return "" if best == "identity" else best

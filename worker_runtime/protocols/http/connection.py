@@ -23,6 +23,9 @@ from worker_runtime.protocols.http.errors import (
     status_of,
 )
 from worker_runtime.protocols.http.heads import MAX_HEAD_BYTES, Head, HeadCache
+from worker_runtime.protocols.members import Members
+from worker_runtime.protocols.sweeping import SWEEP_S
+from worker_runtime.types.listening import Patience
 from worker_runtime.types.request import Arrays, InferRequest, ParameterValue, Response
 
 Body = bytes | bytearray | memoryview
@@ -47,7 +50,7 @@ class App(Protocol):
     """What a connection serves. ``handle`` answers through the connection, now or later."""
 
     heads: HeadCache
-    connections: "set[Connection]"
+    connections: "Members[Connection]"
 
     def body_limit(self, head: Head) -> int:
         """The most bytes that the body of this head may have."""
@@ -81,13 +84,16 @@ class Connection(asyncio.Protocol):
         "_ending",
         "_feeding",
         "_head",
+        "_heard",
+        "_late",
         "_paused",
         "_rest",
+        "_resumed",
+        "_sent",
         "_transport",
         "_write_paused",
         "progress",
         "request",
-        "seen_progress",
     )
 
     def __init__(self, app: App) -> None:
@@ -106,7 +112,10 @@ class Connection(asyncio.Protocol):
         self._write_paused = False
         self.request: InferRequest | None = None
         self.progress = 0
-        self.seen_progress = -1
+        self._heard = (-1, False, 0.0)  # progress and whether busy, unchanged since
+        self._late = 0  # bytes of a stream written since the socket is full
+        self._resumed = 0  # how often it was not full any more
+        self._sent = (0, 0, 0.0)  # bytes that wait without those, resumed, unchanged since
 
     # --- transport callbacks ---------------------------------------------------------------
 
@@ -141,7 +150,29 @@ class Connection(asyncio.Protocol):
 
     def resume_writing(self) -> None:
         self._write_paused = False
+        self._late = 0
+        self._resumed += 1
         self._go_on()
+
+    def overdue(self, now: float, patience: Patience) -> str:
+        """Why this connection is let go: it has stood still for too long. "" when it has not."""
+        if self._transport is None:
+            return ""
+        waiting = self._transport.get_write_buffer_size()
+        before, resumed, since = self._sent
+        if not waiting or waiting - self._late < before or resumed != self._resumed:
+            since = now
+        self._sent = (waiting - self._late, self._resumed, since)
+        if waiting:
+            late = patience.unread_s and now - since >= patience.unread_s
+            return "answers are not read" if late else ""
+        if self._heard[:2] != (self.progress, self._busy):
+            self._heard = (self.progress, self._busy, now)
+        quiet_s = now - self._heard[2]
+        if self.stalled:
+            return "a request is not completed" if quiet_s >= SWEEP_S else ""
+        idle = not self._busy and patience.idle_s and quiet_s >= patience.idle_s
+        return "nothing is asked" if idle else ""
 
     @property
     def stalled(self) -> bool:
@@ -154,6 +185,10 @@ class Connection(asyncio.Protocol):
     @property
     def idle(self) -> bool:
         return not self._busy
+
+    @property
+    def closed(self) -> bool:
+        return self._transport is None
 
     # --- reading ---------------------------------------------------------------------------
 
@@ -379,6 +414,7 @@ class Connection(asyncio.Protocol):
         if self._write_paused and transport and transport.get_write_buffer_size() > _MAX_UNREAD:
             transport.abort()
             return
+        self._late += len(data) if self._write_paused else 0
         self._write(data if self._head.old_http else b"%x\r\n%s\r\n" % (len(data), data))
 
     def end(self) -> None:
@@ -410,6 +446,11 @@ class Connection(asyncio.Protocol):
             self._transport.write(data)
 
     def close(self) -> None:
-        """End the connection; an answer in the works is lost."""
+        """End the connection once what was written is read; an answer in the works is lost."""
         if self._transport is not None:
             self._transport.close()
+
+    def abort(self) -> None:
+        """End the connection now."""
+        if self._transport is not None:
+            self._transport.abort()

@@ -124,6 +124,9 @@ def _read_headers(head: Head, headers: list[tuple[bytes, bytes]]) -> None:
         elif name == b"transfer-encoding":
             if value.strip().lower() != b"chunked":
                 raise HttpRefusal(501, "only chunked transfer encoding is supported", close=True)
+            if head.old_http:
+                # why: a proxy that speaks HTTP/1.0 may have passed it on without understanding it.
+                raise HttpRefusal(400, "HTTP/1.0 has no chunked transfer encoding", close=True)
             head.chunked = True
         elif name == b"inference-header-content-length":
             head.json_text = value.decode("latin-1")

@@ -6,6 +6,7 @@ from typing import Any
 from worker_runtime.protocols.http.connection import Connection
 from worker_runtime.protocols.http.encode import Answer
 from worker_runtime.protocols.http.heads import Head, HeadCache
+from worker_runtime.protocols.members import Members
 from worker_runtime.types.request import Arrays, InferRequest, ParameterValue
 
 _TEXT = b"text/plain; charset=utf-8"
@@ -17,7 +18,7 @@ class MetricsApp:
 
     def __init__(self, scrape: Callable[[], bytes]) -> None:
         self.heads = HeadCache()
-        self.connections: set[Connection] = set()
+        self.connections: Members[Connection] = Members()
         self._scrape = scrape
 
     def body_limit(self, head: Head) -> int:  # noqa: ARG002

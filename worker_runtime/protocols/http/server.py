@@ -3,12 +3,20 @@
 import asyncio
 import socket
 
+from worker_runtime.protocols.http import replies
 from worker_runtime.protocols.http.connection import App, Connection
+from worker_runtime.protocols.http.errors import HttpRefusal, error_body
+from worker_runtime.protocols.places import Places
+from worker_runtime.protocols.sweeping import Sweeper
 from worker_runtime.protocols.tls import server_context
 from worker_runtime.types.listening import TlsFiles
 
 _BACKLOG = 1024
-_SWEEP_S = 30.0
+_FULL = error_body(HttpRefusal(503, "too many connections"))
+_FULL = (
+    replies.whole(503, None, b"application/json", b"Retry-After: 1\r\n", len(_FULL), close=True)
+    + _FULL
+)
 
 
 class HttpServer:
@@ -19,6 +27,7 @@ class HttpServer:
         app: App,
         address: str,
         port: int,
+        places: Places,
         *,
         reuse_port: bool = False,
         tls: TlsFiles | None = None,
@@ -29,14 +38,17 @@ class HttpServer:
         self._reuse_port = reuse_port
         self._tls = tls
         self._server: asyncio.Server | None = None
-        self._sweeper: asyncio.TimerHandle | None = None
+        self._places = places
+        self._sweeper = Sweeper(app.connections, self._look)
+        places.watch(app.connections)
 
     async def start(self) -> None:
         """Listen. Raises OSError when the port is taken or a TLS file cannot be used."""
         context = server_context(self._tls, "http/1.1", "http") if self._tls is not None else None
         loop = asyncio.get_running_loop()
+        app = self._app
         self._server = await loop.create_server(
-            lambda: Connection(self._app),
+            lambda: self._places.admit("http", lambda: Connection(app), _FULL),
             self._address,
             self.port,
             backlog=_BACKLOG,
@@ -45,24 +57,24 @@ class HttpServer:
         )
         listening: socket.socket = self._server.sockets[0]
         self.port = listening.getsockname()[1]
-        self._sweeper = loop.call_later(_SWEEP_S, self._sweep)
+        self._sweeper.start()
 
     def stop_accepting(self) -> None:
         if self._server is not None:
             self._server.close()
 
-    async def close(self) -> None:
-        """End the listener and every connection."""
+    async def close(self, grace_s: float = 0.0) -> None:
+        """End the listener and every connection; answers have ``grace_s`` seconds to be read."""
         self.stop_accepting()
-        if self._sweeper is not None:
-            self._sweeper.cancel()
+        self._sweeper.stop()
         for connection in list(self._app.connections):
             connection.close()
-
-    def _sweep(self) -> None:
-        """Close connections whose request made no progress for a whole sweep."""
+        await self._app.connections.emptied(grace_s)
         for connection in list(self._app.connections):
-            if connection.stalled and connection.progress == connection.seen_progress:
-                connection.close()
-            connection.seen_progress = connection.progress
-        self._sweeper = asyncio.get_running_loop().call_later(_SWEEP_S, self._sweep)
+            connection.abort()
+
+    def _look(self, connection: Connection, now: float) -> None:
+        reason = connection.overdue(now, self._places.patience)
+        if reason:
+            self._places.refusals.count("http", reason)
+            connection.abort()

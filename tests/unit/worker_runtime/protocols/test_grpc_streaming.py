@@ -40,7 +40,9 @@ class FakeCall:
     def congested(self) -> bool:
         return self.full
 
-    def send(self, message: bytes) -> None:
+    def send(self, parts: list[Any], size: int) -> None:
+        message = b"".join(parts)
+        assert len(message) == size
         assert self.status is None
         self.sent.append(pb.ModelStreamInferResponse.FromString(message))
 

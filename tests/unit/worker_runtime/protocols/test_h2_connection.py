@@ -12,8 +12,13 @@ import pytest
 from tests.support.http2_peer import HEADERS, Owner, Peer
 from worker_runtime.protocols.grpc.native import frames as f
 from worker_runtime.protocols.grpc.native.frames import ErrorCode
-from worker_runtime.protocols.grpc.native.messages import framed
+from worker_runtime.protocols.grpc.native import messages
 from worker_runtime.types.listening import CompressionLevel, Keepalive
+
+
+def framed(message: bytes) -> bytes:
+    return b"".join(messages.framed([message], len(message)))
+
 
 Step = Callable[[Peer], None]
 
@@ -125,7 +130,7 @@ def test_a_slow_reader_is_noticed_and_its_handler_told_when_it_catches_up() -> N
         peer = Peer()
         stream = peer.call(framed(b"x"), "/silent", end=False)
         handler = peer.owner.handlers[0]
-        handler.call.send(b"y" * 5_000_000)
+        handler.call.send([b"y" * 5_000_000], 5_000_000)
         assert handler.call.congested
         while peer.exchange() or len(peer.data(stream)) < 5_000_005:
             peer.client.increment_flow_control_window(10**6)
@@ -145,8 +150,8 @@ def test_a_reset_cancels_and_later_answers_are_dropped() -> None:
         peer.client.reset_stream(stream, h2.errors.ErrorCodes.CANCEL)
         peer.exchange()
         assert handler.cancelled == 1
-        handler.call.answer(b"late")
-        handler.call.send(b"later")
+        handler.call.answer([b"late"], 4)
+        handler.call.send([b"later"], 5)
         handler.call.finish(0)
         assert peer.transport.taken() == b""
 
@@ -362,7 +367,7 @@ def test_a_server_that_leaves_lets_running_calls_end_and_refuses_new_ones() -> N
             peer.transport.written
         )
         assert not peer.transport.closed
-        peer.owner.handlers[0].call.answer(b"done")
+        peer.owner.handlers[0].call.answer([b"done"], 4)
         assert peer.transport.closed
 
     in_loop(step)

@@ -8,19 +8,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from worker_runtime.protocols.grpc.native.inbox import Inbox
 from worker_runtime.protocols.grpc.native.messages import (
     Assembler,
     MessageFault,
     encoding_for,
     framed,
+    packed,
 )
 from worker_runtime.types.listening import CompressionLevel
+
+LIMIT = 100_000  # small enough to be unpacked at once
 
 
 @given(st.lists(st.binary(max_size=60), max_size=8), st.lists(st.integers(1, 25), max_size=60))
 def test_messages_survive_any_cut(messages: list[bytes], cuts: list[int]) -> None:
-    stream = b"".join(framed(message) for message in messages)
-    assembler, found, at = Assembler("identity"), [], 0
+    stream = b"".join(b"".join(framed([message], len(message))) for message in messages)
+    assembler, found, at = Assembler("identity", LIMIT), [], 0
     for size in [*cuts, len(stream) or 1]:
         piece = stream[at : at + size]
         at += size
@@ -34,10 +38,22 @@ def test_messages_survive_any_cut(messages: list[bytes], cuts: list[int]) -> Non
 @pytest.mark.parametrize("level", ["low", "medium", "high"])
 def test_compressed_both_ways(encoding: str, level: str) -> None:
     message = b"abc" * 1000
-    packed = framed(message, encoding, CompressionLevel(level))
-    assert packed[0] == 1
-    assert len(packed) < 200
-    assert Assembler(encoding).feed(packed) == [message]
+    data = packed(message, encoding, CompressionLevel(level))
+    assert data[0] == 1
+    assert len(data) < 200
+    assert read(encoding, data) == [message]
+
+
+def read(encoding: str, data: bytes) -> list[bytes]:
+    """What a handler gets of it. Raises MessageFault."""
+    found: list[bytes] = []
+    faults: list[MessageFault] = []
+    inbox = Inbox(encoding, LIMIT, found.append, lambda: None, faults.append)
+    for message in Assembler(encoding, LIMIT).feed(data):
+        inbox.put(message)
+    if faults:
+        raise faults[0]
+    return found
 
 
 def flagged(flag: int, payload: bytes) -> bytes:
@@ -53,11 +69,14 @@ def flagged(flag: int, payload: bytes) -> bytes:
         ("gzip", flagged(1, gzip.compress(b"hello", mtime=0)[:-4]), 13),
         ("deflate", flagged(1, zlib.compress(b"hello")[:-2]), 13),
         ("identity", struct.pack(">BI", 0, 2**31) + b"x", 8),
+        ("gzip", struct.pack(">BI", 1, 2 * LIMIT), 8),
+        ("gzip", flagged(1, gzip.compress(bytes(LIMIT + 1), mtime=0)), 8),
+        ("deflate", flagged(1, zlib.compress(bytes(LIMIT + 1))), 8),
     ],
 )
 def test_what_cannot_be_read_has_a_status(encoding: str, data: bytes, status: int) -> None:
     with pytest.raises(MessageFault) as caught:
-        Assembler(encoding).feed(data)
+        read(encoding, data)
     assert caught.value.status == status
 
 

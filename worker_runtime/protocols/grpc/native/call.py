@@ -21,15 +21,26 @@ from worker_runtime.protocols.grpc.native.header_blocks import (
     response_headers,
     trailers,
 )
-from worker_runtime.protocols.grpc.native.messages import PREFIX, Assembler, encoding_for, framed
-from worker_runtime.protocols.grpc.transport import Handler
+from worker_runtime.protocols.grpc.native.inbox import Inbox
+from worker_runtime.protocols.grpc.native.messages import (
+    PREFIX,
+    Assembler,
+    MessageFault,
+    encoding_for,
+    framed,
+    packed,
+)
+from worker_runtime.protocols.grpc.transport import Handler, Parts
 from worker_runtime.types.listening import CompressionLevel
 
 _DEADLINE_EXCEEDED = 4
 # Everything in front of a unary answer's message, and everything behind it.
 _START = Struct(f">HBBBI{len(RESPONSE)}sHBBBIBI")
 _END = Struct(f">HBBBI{len(OK_TRAILERS)}s")
+_FRAME = Struct(">HBBBIBI")  # the head of a DATA frame, and the prefix of the message in it
 _QUEUE_BYTES = 4 * 1024 * 1024  # answers kept for a slow reader before its handler is told
+_JOIN_BELOW = 64 * 1024  # smaller answers leave in one piece
+_AT_ONCE = 1024 * 1024  # bytes that are handed to the socket before it is asked whether it is full
 
 
 class Link(Protocol):
@@ -39,9 +50,14 @@ class Link(Protocol):
     writes_paused: bool
     send_window: int
     peer_max_frame: int
+    inflated_limit: int
+    answered: int  # calls with a good end
+    data_frames: int  # that were sent, besides those of unary calls
     blocked: "dict[int, Call]"  # calls that wait for a window, or for the socket
 
     def write(self, data: bytes) -> None: ...
+
+    def write_all(self, pieces: Parts) -> None: ...
 
     def refill(self, call: "Call") -> None: ...
 
@@ -57,10 +73,13 @@ class Call:
         "_assembler",
         "_connection",
         "_encoding",
+        "_inbox",
         "_outgoing",
         "_queued",
+        "_seen",
         "_started",
         "_timer",
+        "_trailer",
         "deadline_ns",
         "finished",
         "handler",
@@ -91,8 +110,11 @@ class Call:
         self._connection = connection
         self._assembler: Assembler | None = None
         self._encoding = ""
-        self._outgoing: deque[tuple[bytes, bool]] | None = None
+        self._inbox: Inbox | None = None
+        self._outgoing: deque[memoryview] | None = None
         self._queued = 0
+        self._trailer: bytes | None = None  # leaves behind what is queued
+        self._seen = (0, 0.0)  # so much was queued, since then
         self._started = False
         self._timer: asyncio.TimerHandle | None = None
 
@@ -111,9 +133,9 @@ class Call:
             return True
         return False
 
-    def answer(self, message: bytes) -> None:
+    def answer(self, parts: Parts, size: int) -> None:
         """The one answer of a unary call, and its good end."""
-        size = len(message) + 5
+        size += 5
         connection = self._connection
         if (
             self._outgoing is not None
@@ -122,14 +144,17 @@ class Call:
             or size > self.send_window
             or size > connection.send_window
             or size > connection.peer_max_frame
+            or size > _JOIN_BELOW
+            or connection.writes_paused
         ):
-            self.send(message)
+            self.send(parts, size - 5)
             self.finish(0)
             return
         if self.finished:
             return
         self.send_window -= size
         connection.send_window -= size
+        connection.answered += 1
         stream = self.id
         start = _START.pack(
             0, len(RESPONSE), HEADERS, END_HEADERS, stream, RESPONSE,
@@ -137,29 +162,42 @@ class Call:
             0, size - 5,
         )  # fmt: skip
         end = _END.pack(0, len(OK_TRAILERS), HEADERS, END_HEADERS | END_STREAM, stream, OK_TRAILERS)
-        connection.write(b"".join((start, message, end)))
+        connection.write(b"".join((start, *parts, end)))
         self._end()
 
-    def send(self, message: bytes) -> None:
+    def send(self, parts: Parts, size: int) -> None:
         """One message of a streaming answer."""
         if self.finished:
             return
         self._start()
-        self._enqueue(
-            framed(message, self._encoding, self.level),
-            last=False,
-        )
+        connection = self._connection
+        if self._encoding:
+            data = packed(b"".join(parts), self._encoding, self.level)
+            self._enqueue([data], len(data))
+            return
+        room = min(self.send_window, connection.send_window, connection.peer_max_frame, _JOIN_BELOW)
+        if self._queued or size + 5 > room or connection.writes_paused:
+            self._enqueue(framed(parts, size), size + 5)
+            return
+        size += 5
+        self.send_window -= size
+        connection.send_window -= size
+        connection.data_frames += 1
+        start = _FRAME.pack(size >> 8, size & 0xFF, DATA, 0, self.id, 0, size - 5)
+        connection.write(b"".join((start, *parts)))
 
     def finish(self, status: int, message: str = "", *, late: bool = False) -> None:
         """End the call with gRPC's ``status``; queued messages leave first."""
         if self.finished:
             return
+        if not status:
+            self._connection.answered += 1
         if late:
             self._start()
         frame = self._trailer_frame(status, message)
-        if self._outgoing:
+        if self._queued:
             self.finished = True
-            self._outgoing.append((frame, True))
+            self._trailer = frame
             self._cancel_timer()
             return
         self._connection.write(frame)
@@ -168,10 +206,15 @@ class Call:
     def pause(self) -> None:
         """Let the client wait: its window is not refilled until ``resume``."""
         self.paused = True
+        if self._inbox is not None:
+            self._inbox.held = True
 
     def resume(self) -> None:
         self.paused = False
-        if self.unacknowledged:
+        if self._inbox is not None:
+            self._inbox.held = False
+            self._inbox.go_on()
+        if self.unacknowledged and not self.behind:
             self._connection.refill(self)
 
     # --- for the connection --------------------------------------------------------------------
@@ -180,6 +223,11 @@ class Call:
         timeout = self.head.timeout_ns
         self.deadline_ns = monotonic_ns() + timeout
         self._timer = loop.call_later(timeout / 1e9, self._expire)
+
+    @property
+    def behind(self) -> bool:
+        """Messages have arrived that its handler has not seen: it wants none for now, or soon."""
+        return self.paused or (self._inbox is not None and self._inbox.behind)
 
     def feed(self, data: bytes) -> None:
         """Raises MessageFault."""
@@ -191,55 +239,96 @@ class Call:
             if not compressed and size == len(data) - 5:
                 handler.message(data[5:])  # the usual case: one message, one frame
                 return
-            self._assembler = Assembler(self.head.encoding)
+            encoding, limit = self.head.encoding, self._connection.inflated_limit
+            self._assembler = Assembler(encoding, limit)
+            if encoding != "identity":
+                self._inbox = Inbox(encoding, limit, self._deliver, self._caught_up, self.break_off)
+        inbox = self._inbox
+        deliver = handler.message if inbox is None else inbox.put
         for message in self._assembler.feed(data):
-            handler.message(message)
+            deliver(message)
+
+    def _deliver(self, message: bytes) -> None:
+        if self.handler is not None:
+            self.handler.message(message)
+
+    def _caught_up(self) -> None:
+        if self.remote_closed:
+            self.end_of_input()
+        elif not self.paused and self.unacknowledged:
+            self._connection.refill(self)
+
+    def break_off(self, fault: MessageFault) -> None:
+        """End the call because of what the client sent."""
+        handler = self.handler
+        self.finish(fault.status, str(fault))
+        if handler is not None:
+            handler.cancel()
 
     def end_of_input(self) -> None:
         self.remote_closed = True
         if self.handler is None or self.finished:
             return
         if self._assembler is not None and not self._assembler.empty:
-            self.finish(13, "the last message is cut off")
+            self.break_off(MessageFault(13, "the last message is cut off"))
             return
+        if self._inbox is not None and self._inbox.behind:
+            return  # ``_caught_up`` comes back
         self.handler.half_close()
 
     def dropped(self) -> None:
         """The stream is gone: tell the handler, keep nothing."""
         was_finished, self.finished = self.finished, True
-        self._outgoing = None
-        self._queued = 0
+        self._forget()
         self._cancel_timer()
         handler, self.handler = self.handler, None
         if handler is not None and not was_finished:
             handler.cancel()
 
     def flush(self) -> bool:
-        """Send what the windows allow; True when nothing is left to send."""
-        connection, outgoing = self._connection, self._outgoing
-        while outgoing:
-            data, trailer = outgoing[0]
-            if trailer:
-                outgoing.popleft()
-                connection.write(data)
-                self._end()
-                return True
-            room = min(self.send_window, connection.send_window, connection.peer_max_frame)
+        """Send what the windows and the socket allow; True when nothing is left to send."""
+        connection = self._connection
+        while self._queued:
+            room = min(self.send_window, connection.send_window, self._queued, _AT_ONCE)
             if room <= 0 or connection.writes_paused:
                 return False
-            piece = data[:room]
-            if len(piece) == len(data):
-                outgoing.popleft()
-            else:
-                outgoing[0] = (data[room:], False)
-            self.send_window -= len(piece)
-            connection.send_window -= len(piece)
-            self._queued -= len(piece)
-            connection.write(head(len(piece), DATA, 0, self.id) + piece)
-        if self.told_congested and self.handler is not None:
+            self.send_window -= room
+            connection.send_window -= room
+            self._queued -= room
+            connection.write_all(self._frames(room))
+        if self._trailer is not None:
+            connection.write(self._trailer)
+            self._end()
+        elif self.told_congested and self.handler is not None:
             self.told_congested = False
             self.handler.drained()
         return True
+
+    def _frames(self, room: int) -> Parts:
+        """The next ``room`` queued bytes as DATA frames; views of them, no copies."""
+        connection, outgoing, found = self._connection, self._outgoing, []
+        assert outgoing is not None  # noqa: S101
+        while room:
+            size = left = min(room, connection.peer_max_frame)
+            room -= size
+            found.append(head(size, DATA, 0, self.id))
+            connection.data_frames += 1
+            while left:
+                view = outgoing[0]
+                if len(view) <= left:
+                    outgoing.popleft()
+                else:
+                    outgoing[0] = view[left:]
+                    view = view[:left]
+                left -= len(view)
+                found.append(view)
+        return found
+
+    def unread(self, now: float) -> float:
+        """Seconds for which nothing of what waits here has left."""
+        if not self._queued or self._queued != self._seen[0]:
+            self._seen = (self._queued, now)
+        return now - self._seen[1]
 
     def _start(self) -> None:
         if self._started:
@@ -249,13 +338,22 @@ class Call:
         block = response_headers(self._encoding)
         self._connection.write(head(len(block), HEADERS, END_HEADERS, self.id) + block)
 
-    def _enqueue(self, data: bytes, *, last: bool) -> None:
+    def _enqueue(self, parts: Parts, size: int) -> None:
         if self._outgoing is None:
             self._outgoing = deque()
-        self._outgoing.append((data, last))
-        self._queued += len(data)
-        if len(self._outgoing) > 1 or not self.flush():
+        waited = self._queued
+        self._queued += size
+        # why not all of them: memory without a byte in it cannot be cast.
+        self._outgoing.extend([view.cast("B") for view in map(memoryview, parts) if view.nbytes])
+        if waited or not self.flush():
             self._connection.blocked[self.id] = self
+
+    def _forget(self) -> None:
+        """Drop what is neither sent nor read yet."""
+        self._outgoing = self._trailer = None
+        self._queued = 0
+        if self._inbox is not None:
+            self._inbox.drop()
 
     def _trailer_frame(self, status: int, message: str) -> bytes:
         block = OK_TRAILERS if not status else trailers(status, message)
@@ -266,6 +364,8 @@ class Call:
     def _end(self) -> None:
         self.finished = True
         self.handler = None
+        if self._inbox is not None:
+            self._inbox.drop()
         if self._timer is not None:
             self._cancel_timer()
         self._connection.ended(self)
@@ -273,7 +373,7 @@ class Call:
     def _expire(self) -> None:
         self._timer = None
         handler = self.handler
-        self._outgoing = None
+        self._forget()
         self.finish(_DEADLINE_EXCEEDED, "Deadline Exceeded")
         if handler is not None:
             handler.cancel()

@@ -7,6 +7,7 @@ PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 HEAD = Struct(">HBBBI")  # length (high 16 and low 8 bits), type, flags, stream
 HEAD_BYTES = 9
 _SETTING = Struct(">HI")
+_MAX_SETTINGS = 64  # in one frame; seven are known, and clients make up a few
 _NUMBER = Struct(">I")
 _PAIR = Struct(">II")
 
@@ -74,6 +75,8 @@ def read_settings(payload: bytes) -> list[tuple[int, int]]:
     """Identifier and value pairs, checked. Raises ConnectionFault."""
     if len(payload) % _SETTING.size:
         raise ConnectionFault(ErrorCode.FRAME_SIZE_ERROR, "SETTINGS of a broken length")
+    if len(payload) > _MAX_SETTINGS * _SETTING.size:
+        raise ConnectionFault(ErrorCode.ENHANCE_YOUR_CALM, "too many settings in a frame")
     found = list(_SETTING.iter_unpack(payload))
     for key, value in found:
         if key == ENABLE_PUSH and value > 1:

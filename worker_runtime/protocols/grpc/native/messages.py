@@ -3,8 +3,13 @@
 import gzip
 import zlib
 from struct import Struct
+from typing import NamedTuple
 
+from worker_runtime.protocols.grpc.transport import Parts
+from worker_runtime.protocols.inflating import InflateFault
 from worker_runtime.types.listening import CompressionLevel
+
+INTERNAL, RESOURCE_EXHAUSTED = 13, 8
 
 PREFIX = Struct(">BI")
 PREFIX_BYTES = 5
@@ -13,6 +18,7 @@ _LEVELS = {CompressionLevel.LOW: 1, CompressionLevel.MEDIUM: 6, CompressionLevel
 # As in gRPC: the quicker levels take the first of its ranking, the others a later one.
 _RANKING = {CompressionLevel.LOW: ("gzip", "deflate")}
 _LATER = ("deflate", "gzip")
+_SMALL_PIECE = 1024
 ENCODINGS = ("identity", "deflate", "gzip")
 
 
@@ -24,99 +30,108 @@ class MessageFault(Exception):
         self.status = status
 
 
+class Packed(NamedTuple):
+    """A message that is compressed as the call's ``grpc-encoding`` says."""
+
+    data: bytes
+
+
 class Assembler:
-    """Turns the DATA of one stream into messages."""
+    """Turns the DATA of one stream into messages. ``limit``: of what they may unpack to."""
 
-    __slots__ = ("_encoding", "_have", "_parts", "_want")
+    __slots__ = ("_encoding", "_have", "_limit", "_packed", "_parts", "_prefix", "_want")
 
-    def __init__(self, encoding: str) -> None:
+    def __init__(self, encoding: str, limit: int) -> None:
         self._encoding = encoding
-        self._parts: list[bytes] = []
+        self._limit = limit
+        self._prefix = b""
+        self._parts: list[bytes | bytearray] = []
         self._have = 0
-        self._want = -1  # bytes of prefix and message, once the prefix is there
+        self._want = -1  # bytes of the message, once its prefix is there
+        self._packed = False
 
     @property
     def empty(self) -> bool:
         """Nothing of a further message has arrived."""
-        return not self._have
+        return self._want < 0 and not self._prefix
 
-    def feed(self, data: bytes) -> list[bytes]:
+    def feed(self, data: bytes) -> list[bytes | Packed]:
         """The messages that ``data`` completes. Raises MessageFault."""
-        if not self._have and len(data) >= PREFIX_BYTES:
-            compressed, size = PREFIX.unpack_from(data)
-            if len(data) == PREFIX_BYTES + size and not compressed:
-                return [data[PREFIX_BYTES:]]
-        self._parts.append(data)
-        self._have += len(data)
-        if self._want < 0 and self._have >= PREFIX_BYTES:
-            self._look()
-        if self._want < 0 or self._have < self._want:
-            return []
-        return self._cut()
+        found: list[bytes | Packed] = []
+        at = 0
+        while True:
+            if self._want < 0:
+                at = self._look(data, at)
+                if self._want < 0:
+                    return found
+            stop = at + self._want - self._have
+            piece = data[at:stop]
+            self._have += len(piece)
+            if self._have < self._want:
+                self._keep(piece)
+                return found
+            message = b"".join((*self._parts, piece)) if self._parts else piece
+            found.append(Packed(message) if self._packed else message)
+            self._parts = []
+            self._have, self._want, at = 0, -1, stop
 
-    def _look(self) -> None:
-        data = self._parts[0] if len(self._parts[0]) >= PREFIX_BYTES else b"".join(self._parts)
-        compressed, size = PREFIX.unpack_from(data)
+    def _look(self, data: bytes, at: int) -> int:
+        """Read a prefix at ``at``, as far as it is there; where the message begins."""
+        taken = at + PREFIX_BYTES - len(self._prefix)
+        prefix = self._prefix + data[at:taken]
+        if len(prefix) < PREFIX_BYTES:
+            self._prefix = prefix
+            return len(data)
+        self._prefix = b""
+        compressed, size = PREFIX.unpack(prefix)
         if compressed > 1:
-            raise MessageFault(13, f"the message has the unknown flag {compressed}")
-        if size > MAX_MESSAGE_BYTES:
+            raise MessageFault(INTERNAL, f"the message has the unknown flag {compressed}")
+        if compressed and self._encoding == "identity":
+            raise MessageFault(INTERNAL, "a compressed message, but no grpc-encoding says how")
+        # why a little more: what cannot be compressed grows by a few bytes in each 16 KiB.
+        most = self._limit + self._limit // 1024 + 64 if compressed else MAX_MESSAGE_BYTES
+        if size > most:
             raise MessageFault(
-                8, f"Received message larger than max ({size} vs. {MAX_MESSAGE_BYTES})"
+                RESOURCE_EXHAUSTED, f"Received message larger than max ({size} vs. {most})"
             )
-        self._want = PREFIX_BYTES + size
+        self._want, self._packed = size, bool(compressed)
+        return taken
 
-    def _cut(self) -> list[bytes]:
-        data = b"".join(self._parts) if len(self._parts) > 1 else self._parts[0]
-        found: list[bytes] = []
-        start = 0
-        self._parts = []
-        self._have = 0
-        self._want = -1
-        while len(data) - start >= PREFIX_BYTES:
-            compressed, size = PREFIX.unpack_from(data, start)
-            stop = start + PREFIX_BYTES + size
-            if stop > len(data):
-                break
-            message = data[start + PREFIX_BYTES : stop]
-            found.append(decompressed(message, self._encoding) if compressed else message)
-            start = stop
-        if start < len(data):
-            self._parts = [data[start:]]
-            self._have = len(data) - start
-            if self._have >= PREFIX_BYTES:
-                self._look()
-        return found
+    def _keep(self, piece: bytes) -> None:
+        """Hold a piece; small ones together, as an object of its own is larger than they are."""
+        if len(piece) >= _SMALL_PIECE:
+            self._parts.append(piece)
+        elif self._parts and isinstance(tail := self._parts[-1], bytearray):
+            tail += piece
+        else:
+            self._parts.append(bytearray(piece))
 
 
-def decompressed(message: bytes, encoding: str) -> bytes:
-    """Raises MessageFault for broken data, or data that unpacks to more than is allowed."""
-    if encoding == "identity":
-        raise MessageFault(13, "a compressed message, but no grpc-encoding says how")
-    reader = zlib.decompressobj(31 if encoding == "gzip" else 15)
-    try:
-        data = reader.decompress(message, MAX_MESSAGE_BYTES)
-    except zlib.error as error:
-        raise MessageFault(13, f"the {encoding} message cannot be read: {error}") from error
-    if reader.unconsumed_tail:
-        raise MessageFault(8, f"Received message larger than max ({MAX_MESSAGE_BYTES})")
-    if not reader.eof:
-        raise MessageFault(13, f"the {encoding} message is cut off")
-    return data
+def unreadable(fault: InflateFault, encoding: str, limit: int) -> MessageFault:
+    """What a call ends with whose message could not be unpacked."""
+    if fault.too_large:
+        return MessageFault(
+            RESOURCE_EXHAUSTED,
+            f"Received message after decompression larger than max ({limit}). "
+            "Use --grpc-max-inflated-size to increase the limit.",
+        )
+    return MessageFault(INTERNAL, f"the {encoding} message cannot be read: {fault}")
 
 
-def framed(
-    message: bytes, encoding: str = "", level: CompressionLevel = CompressionLevel.NONE
-) -> bytes:
-    """``message`` behind its prefix, compressed where ``encoding`` says so."""
-    if not encoding:
-        return PREFIX.pack(0, len(message)) + message
+def framed(parts: Parts, size: int) -> Parts:
+    """A plain message of ``size`` bytes behind its prefix."""
+    return [PREFIX.pack(0, size), *parts]
+
+
+def packed(message: bytes, encoding: str, level: CompressionLevel) -> bytes:
+    """A compressed message behind its prefix."""
     number = _LEVELS.get(level, 6)
-    packed = (
+    data = (
         gzip.compress(message, number, mtime=0)
         if encoding == "gzip"
         else zlib.compress(message, number)
     )
-    return PREFIX.pack(1, len(packed)) + packed
+    return PREFIX.pack(1, len(data)) + data
 
 
 def encoding_for(level: CompressionLevel, accepted: str) -> str:

@@ -36,6 +36,10 @@ class FrameHandler(Protocol):
 
     def on_window(self, flags: int, stream: int, payload: bytes) -> None: ...
 
+    def on_idle_frame(self) -> None:
+        """A frame that changes nothing."""
+        ...
+
     def reset_stream(self, fault: StreamFault) -> None: ...
 
 
@@ -44,7 +48,7 @@ class FrameReader:
 
     def __init__(self, handler: FrameHandler) -> None:
         self._handler = handler
-        self._rest = b""
+        self.rest = bytearray()  # of a frame that is not whole yet, or of the preface
         self._greeted = False
         self._settled = False  # the client's first SETTINGS frame is there
         self._plain = False  # any frame may come: settled, and no header block is open
@@ -64,18 +68,11 @@ class FrameReader:
 
     def feed(self, data: bytes) -> None:
         """Act on every whole frame. Raises ConnectionFault."""
-        if self._rest:
-            data = self._rest + data
-            self._rest = b""
         at, end = 0, len(data)
         if not self._greeted:
-            if not h2.PREFACE.startswith(data[: len(h2.PREFACE)]):
-                raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, "not an HTTP/2 preface")
-            if end < len(h2.PREFACE):
-                self._rest = data
-                return
-            self._greeted = True
-            at = len(h2.PREFACE)
+            data, at, end = self._greet(data)
+        elif self.rest:
+            at = self._complete(data)
         unpack, by_kind = h2.HEAD.unpack_from, self._by_kind
         while end - at >= h2.HEAD_BYTES and not self._handler.closed:
             high, low, kind, flags, stream = unpack(data, at)
@@ -95,7 +92,49 @@ class FrameReader:
             except StreamFault as fault:
                 self._handler.reset_stream(fault)
         if at < end:
-            self._rest = data[at:]
+            self.rest = bytearray(memoryview(data)[at:])
+
+    def _greet(self, data: bytes) -> tuple[bytes, int, int]:
+        """What has come, where the frames in it begin, and where they end: nowhere yet, at first.
+
+        Raises ConnectionFault when it is not HTTP/2.
+        """
+        if self.rest:
+            data = bytes(self.rest + data)
+            self.rest = bytearray()
+        size = len(h2.PREFACE)
+        if not h2.PREFACE.startswith(data[:size]):
+            raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, "not an HTTP/2 preface")
+        self._greeted = len(data) >= size
+        if not self._greeted:
+            self.rest = bytearray(data)
+            return data, len(data), len(data)
+        return data, size, len(data)
+
+    def _complete(self, data: bytes) -> int:
+        """Add to the frame that is held, and act on it when it is whole; where the next begins.
+
+        What is held is never copied again, however small the pieces are.
+        """
+        rest = self.rest
+        at = max(0, min(h2.HEAD_BYTES - len(rest), len(data)))
+        rest += memoryview(data)[:at]
+        if len(rest) < h2.HEAD_BYTES:
+            return at
+        high, low, kind, flags, stream = h2.HEAD.unpack_from(rest)
+        length = high << 8 | low
+        if length > MAX_FRAME:
+            raise ConnectionFault(ErrorCode.FRAME_SIZE_ERROR, f"a frame of {length} bytes")
+        stop = min(at + h2.HEAD_BYTES + length - len(rest), len(data))
+        rest += memoryview(data)[at:stop]
+        if len(rest) == h2.HEAD_BYTES + length:
+            self.rest = bytearray()
+            payload = bytes(memoryview(rest)[h2.HEAD_BYTES :])
+            try:
+                self._frame(kind, flags, stream & MAX_WINDOW, payload)
+            except StreamFault as fault:
+                self._handler.reset_stream(fault)
+        return stop
 
     def _frame(self, kind: int, flags: int, stream: int, payload: bytes) -> None:
         """Frames that come first, between HEADERS and CONTINUATION, or of a kind unknown."""
@@ -107,6 +146,8 @@ class FrameReader:
             self._settled = self._plain = True
         if kind < _KINDS:  # unknown kinds are ignored, as the RFC wants
             self._by_kind[kind](flags, stream, payload)
+        else:
+            self._handler.on_idle_frame()
 
     def _on_headers(self, flags: int, stream: int, payload: bytes) -> None:
         if flags & (h2.PADDED | h2.WITH_PRIORITY):
@@ -122,6 +163,7 @@ class FrameReader:
     def _on_continuation(self, flags: int, stream: int, payload: bytes) -> None:
         if self._block is None or self._block[0] != stream:
             raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, "CONTINUATION without HEADERS")
+        self._handler.on_idle_frame()
         _, first_flags, parts = self._block
         parts.append(payload)
         if sum(map(len, parts)) > MAX_HEADER_BYTES or len(parts) > _MAX_BLOCK_PARTS:
@@ -136,6 +178,7 @@ class FrameReader:
             raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, "PRIORITY on stream 0")
         if len(payload) != 5:
             raise StreamFault(stream, ErrorCode.FRAME_SIZE_ERROR)
+        self._handler.on_idle_frame()
 
     def _on_push(self, _flags: int, _stream: int, _payload: bytes) -> None:
         raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, "a client cannot push")
@@ -144,3 +187,4 @@ class FrameReader:
         if stream or len(payload) < 8:
             raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, "a broken GOAWAY")
         # The client opens no more streams; the running ones end as ever.
+        self._handler.on_idle_frame()

@@ -1,15 +1,20 @@
 """The listener of the native front end, with or without TLS."""
 
 import asyncio
-import contextlib
 
 from worker_runtime.observability.metrics.doors import Load
-from worker_runtime.protocols.grpc.native.connection import Connection, Service
+from worker_runtime.protocols.grpc.native.connection import Connection, Service, hello
+from worker_runtime.protocols.grpc.native.frames import ErrorCode, goaway
 from worker_runtime.protocols.grpc.service import MODEL_INFER, MODEL_STREAM_INFER
+from worker_runtime.protocols.members import Members
+from worker_runtime.protocols.places import Places
+from worker_runtime.protocols.sweeping import Sweeper
 from worker_runtime.protocols.tls import server_context
 from worker_runtime.types.listening import GrpcOptions
 
 _BACKLOG = 1024
+_GRACE_S = 0.5  # for calls that wait for nothing but their client
+_FULL = hello(0) + goaway(0, ErrorCode.ENHANCE_YOUR_CALM, "too many connections")
 _BYE = "the server is shutting down"
 
 
@@ -24,25 +29,27 @@ class NativeServer:
         address: str,
         port: int,
         options: GrpcOptions,
+        places: Places,
         *,
         reuse_port: bool = False,
     ) -> None:
         self.service = service
-        self.keepalive = options.keepalive
-        self.compression = options.compression
+        self.options = options
+        self.places = places
         self.port = port
         self._address = address
-        self._tls = options.tls
         self._reuse_port = reuse_port
-        self._connections: set[Connection] = set()
-        self._empty = asyncio.Event()
+        self._connections: Members[Connection] = Members()
         self._server: asyncio.Server | None = None
+        self._sweeper = Sweeper(self._connections, Connection.sweep)
+        places.watch(self._connections)
 
     async def start(self) -> None:
         """Listen. Raises OSError when the port is taken or the TLS files cannot be read."""
-        context = server_context(self._tls, "h2", "grpc") if self._tls is not None else None
+        tls = self.options.tls
+        context = server_context(tls, "h2", "grpc") if tls is not None else None
         self._server = await asyncio.get_running_loop().create_server(
-            lambda: Connection(self),
+            lambda: self.places.admit("grpc", lambda: Connection(self), _FULL),
             self._address,
             self.port,
             backlog=_BACKLOG,
@@ -50,6 +57,7 @@ class NativeServer:
             reuse_port=self._reuse_port or None,
         )
         self.port = self._server.sockets[0].getsockname()[1]
+        self._sweeper.start()
 
     @property
     def load(self) -> Load:
@@ -58,24 +66,22 @@ class NativeServer:
 
     def joined(self, connection: Connection) -> None:
         self._connections.add(connection)
-        self._empty.clear()
 
     def left(self, connection: Connection) -> None:
         self._connections.discard(connection)
-        if not self._connections:
-            self._empty.set()
 
     async def close(self, grace_s: float) -> None:
-        """Refuse new calls, let running ones end within ``grace_s`` seconds."""
+        """Refuse new calls, end running ones; answers have ``grace_s`` seconds to be read."""
         if self._server is None:
             return
         self._server.close()
+        self._sweeper.stop()
         for connection in list(self._connections):
             connection.leave(_BYE)
-        if self._connections:
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._empty.wait(), grace_s)
+        await self._connections.emptied(min(grace_s, _GRACE_S))
         for connection in list(self._connections):
             connection.abort_calls(_BYE)
-            connection.close()
+        await self._connections.emptied(grace_s - _GRACE_S)
+        for connection in list(self._connections):
+            connection.abort()
         await self._server.wait_closed()

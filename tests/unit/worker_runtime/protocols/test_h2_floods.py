@@ -1,0 +1,519 @@
+"""Clients that cost a server more than they pay, and those that only look like it (RFC 9113, 10.5).
+
+Every attack is counted in frames and bytes, never in seconds.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from itertools import count
+from typing import Any
+
+import h2.errors
+import h2.events
+import h2.settings
+import hpack
+import pytest
+
+from tests.support.http2_peer import HEADERS, Owner, Peer
+from worker_runtime.protocols.grpc.native import allowance
+from worker_runtime.protocols.grpc.native import frames as f
+from worker_runtime.protocols.grpc.native.frames import ErrorCode
+from worker_runtime.types.listening import Keepalive, Patience
+
+GREETING = f.PREFACE + f.settings({})
+MESSAGE = b"\0\0\0\0\5hello"
+
+
+class Raw:
+    """A client that sends what it likes. ``said`` is all that the server answered."""
+
+    def __init__(self, owner: Owner | None = None, **options: Any) -> None:
+        self.peer = Peer(owner or Owner(**options), greet=False)
+        self.owner, self.transport = self.peer.owner, self.peer.transport
+        self.connection = self.peer.connection
+        self.said = b""
+        self._encoder = hpack.Encoder()
+        self._streams = count(1, 2)
+        self.send(GREETING)
+
+    def send(self, data: bytes) -> None:
+        self.connection.data_received(data)
+        self.said += self.transport.taken()
+
+    def headers(self, path: str = "/silent", flags: int = f.END_HEADERS) -> tuple[int, bytes]:
+        stream = next(self._streams)
+        block = self._encoder.encode([(k, path if k == ":path" else v) for k, v in HEADERS])
+        return stream, f.head(len(block), f.HEADERS, flags, stream) + block
+
+    def frames(self) -> Iterator[tuple[int, int, bytes]]:
+        """Kind, stream and payload of what was answered."""
+        at = 0
+        while at < len(self.said):
+            high, low, kind, _, stream = f.HEAD.unpack_from(self.said, at)
+            stop = at + f.HEAD_BYTES + (high << 8 | low)
+            yield kind, stream, self.said[at + f.HEAD_BYTES : stop]
+            at = stop
+
+    @property
+    def bye(self) -> tuple[int, bytes] | None:
+        """Code and text of the GOAWAY."""
+        found = [p for kind, _, p in self.frames() if kind == f.GOAWAY]
+        return (int.from_bytes(found[-1][4:8], "big"), found[-1][8:]) if found else None
+
+    def sent(self, kind: int) -> int:
+        return sum(found == kind for found, _, _ in self.frames())
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[float], None]]:
+    """Time stands still, so that counts are exact; a call lets so many seconds pass."""
+    now = [1000.0]
+    monkeypatch.setattr(allowance, "monotonic", lambda: now[0])
+
+    def later(seconds: float) -> None:
+        now[0] += seconds
+
+    yield later
+
+
+# --- calls at once -----------------------------------------------------------------------------
+
+
+async def test_calls_at_once_are_told_and_enforced() -> None:
+    raw = Raw(max_concurrent_streams=100)
+    assert f.settings({f.MAX_CONCURRENT_STREAMS: 100})[9:] in raw.said
+    for _ in range(100):
+        raw.send(raw.headers()[1])
+    assert raw.connection.calls == 100
+    extra, data = raw.headers()
+    raw.send(data)
+    assert f.rst_stream(extra, ErrorCode.REFUSED_STREAM) in raw.said
+    assert len(raw.owner.handlers) == raw.connection.calls == 100
+    assert raw.owner.places.refusals.counts.total() == 1
+    raw.owner.handlers[0].call.finish(0)
+    raw.send(raw.headers()[1])
+    assert len(raw.owner.handlers) == 101
+
+
+async def test_twenty_thousand_open_calls_are_not_kept() -> None:
+    raw = Raw()
+    for _ in range(20_000):
+        if not raw.transport.closed:
+            raw.send(raw.headers()[1])
+    assert raw.connection.calls == 1000
+    assert raw.bye == (ErrorCode.ENHANCE_YOUR_CALM, b"too many streams are reset")
+
+
+async def test_refused_calls_leave_the_headers_of_the_next_readable() -> None:
+    raw = Raw(max_concurrent_streams=1)
+    raw.send(raw.headers()[1])
+    raw.send(raw.headers("/a-name-that-enters-the-table")[1])
+    raw.owner.handlers[0].call.finish(0)
+    raw.send(raw.headers("/a-name-that-enters-the-table")[1])
+    assert b"Method not found: /a-name-that-enters-the-table" in raw.said
+
+
+# --- resets ------------------------------------------------------------------------------------
+
+
+def resets(raw: Raw, most: int, each: Callable[[int], bytes]) -> int:
+    """How many streams were opened and thrown away before the server had enough."""
+    for number in range(most):
+        raw.send(each(number))
+        if raw.transport.closed:
+            return number
+    return most
+
+
+async def test_rapid_resets_end_the_connection() -> None:
+    raw = Raw()
+
+    def one(_: int) -> bytes:
+        stream, data = raw.headers()
+        return data + f.rst_stream(stream, ErrorCode.CANCEL)
+
+    assert resets(raw, 25_000, one) == 2000
+    assert raw.bye == (ErrorCode.ENHANCE_YOUR_CALM, b"too many streams are reset")
+    assert [handler.cancelled for handler in raw.owner.handlers] == [1] * 2001
+    assert raw.owner.places.refusals.counts["grpc", "too many streams are reset"] == 1
+
+
+@pytest.mark.parametrize("refused", ["/nope", "not gRPC"])
+async def test_a_refused_call_forgives_nothing(refused: str) -> None:
+    raw = Raw()
+
+    def one(number: int) -> bytes:
+        stream, data = raw.headers()
+        data += f.rst_stream(stream, ErrorCode.CANCEL)
+        if number % 10 == 0 and refused == "/nope":
+            data += raw.headers(refused, f.END_HEADERS | f.END_STREAM)[1]
+        elif number % 10 == 0:
+            block = hpack.Encoder().encode([(":method", "GET"), (":path", "/")])
+            flags = f.END_HEADERS | f.END_STREAM
+            data += f.head(len(block), f.HEADERS, flags, raw.headers()[0]) + block
+        return data
+
+    assert resets(raw, 25_000, one) == 2000
+
+
+MADE: list[tuple[str, Callable[[int], bytes]]] = [
+    ("a window update of 0", lambda s: f.window_update(s, 0)),
+    ("a window that overflows", lambda s: f.window_update(s, f.MAX_WINDOW)),
+    ("PRIORITY of a broken length", lambda s: f.head(1, f.PRIORITY, 0, s) + b"x"),
+    (
+        "DATA behind the end",
+        lambda s: f.head(0, f.DATA, f.END_STREAM, s) + f.head(1, f.DATA, 0, s) + b"x",
+    ),
+    ("HEADERS behind the end", lambda s: f.head(0, f.DATA, f.END_STREAM, s) + trailers(s)),
+    ("trailers that do not end", lambda s: trailers(s)),
+]
+
+
+def trailers(stream: int) -> bytes:
+    block = b"\x00\x01a\x01b"
+    return f.head(len(block), f.HEADERS, f.END_HEADERS, stream) + block
+
+
+@pytest.mark.parametrize(("name", "fault"), MADE, ids=[name for name, _ in MADE])
+async def test_resets_that_a_client_makes_us_send_count(
+    name: str, fault: Callable[[int], bytes]
+) -> None:
+    raw = Raw()
+
+    def one(_: int) -> bytes:
+        stream, data = raw.headers()
+        return data + fault(stream)
+
+    assert resets(raw, 15_000, one) == 2000, name
+    assert raw.bye == (ErrorCode.ENHANCE_YOUR_CALM, b"too many streams are reset")
+    assert raw.connection.calls == 0
+
+
+async def test_frames_on_streams_that_are_closed_count() -> None:
+    raw = Raw()
+    stream, data = raw.headers()
+    raw.send(data + f.rst_stream(stream, ErrorCode.CANCEL))
+    assert resets(raw, 15_000, lambda _: trailers(stream)) == 1999
+
+
+async def test_an_impatient_client_may_give_up_hundreds_of_calls_at_once(
+    clock: Callable[[float], None],
+) -> None:
+    """As Envoy does when its clients' time-outs pass, or somebody stops a notebook."""
+    raw = Raw()
+    for _ in range(60):
+        streams = []
+        for _ in range(1000):
+            stream, data = raw.headers()
+            streams.append(stream)
+            raw.send(data)
+        clock(2.0)
+        raw.send(b"".join(f.rst_stream(stream, ErrorCode.CANCEL) for stream in streams))
+        assert raw.connection.calls == 0
+    assert not raw.transport.closed
+    assert all(handler.cancelled == 1 for handler in raw.owner.handlers)
+    stream, data = raw.headers("/echo")
+    raw.send(data + f.head(len(MESSAGE), f.DATA, f.END_STREAM, stream) + MESSAGE)
+    assert MESSAGE in raw.said
+
+
+async def test_calls_that_last_are_given_up_at_any_rate(clock: Callable[[float], None]) -> None:
+    """A model that hangs behind a gateway with a time-out of a second, for two minutes."""
+    raw = Raw()
+    open_now: list[int] = []
+    for _ in range(240):
+        clock(0.5)
+        for stream in open_now[:500] if len(open_now) >= 1000 else []:
+            raw.send(f.rst_stream(stream, ErrorCode.CANCEL))
+        open_now = open_now[500:] if len(open_now) >= 1000 else open_now
+        for _ in range(500):
+            stream, data = raw.headers()
+            open_now.append(stream)
+            raw.send(data)
+        assert not raw.transport.closed
+
+
+async def test_answers_earn_resets() -> None:
+    """One call in two is given up at once: two copies of each, and the slower one loses."""
+    raw = Raw()
+    for _ in range(10_000):
+        lost, first = raw.headers()
+        won, second = raw.headers("/echo")
+        data = f.head(len(MESSAGE), f.DATA, f.END_STREAM, won) + MESSAGE
+        data += f.window_update(0, len(MESSAGE))
+        raw.send(first + second + data + f.rst_stream(lost, ErrorCode.CANCEL))
+        raw.said = b""
+    assert not raw.transport.closed
+
+
+async def test_no_limits_when_they_are_turned_off() -> None:
+    raw = Raw(max_concurrent_streams=0, resets_per_second=0, control_frames_per_second=0)
+    for _ in range(3000):
+        raw.send(raw.headers()[1] + f.settings({}) + f.window_update(0, 1))
+    for _ in range(3000):
+        stream, data = raw.headers()
+        raw.send(data + f.rst_stream(stream, ErrorCode.CANCEL))
+    assert raw.connection.calls == 3000
+    assert not raw.transport.closed
+
+
+# --- frames that carry nothing -------------------------------------------------------------------
+
+CONTINUED = hpack.Encoder().encode(HEADERS)
+NOTHING: list[tuple[str, Callable[[Raw], bytes], int]] = [
+    ("SETTINGS", lambda _: f.settings({}), 1000),
+    ("SETTINGS ACK", lambda _: f.SETTINGS_ACK, 10_000),
+    ("PING", lambda _: f.ping(b"12345678"), 10_000),
+    ("PING ACK", lambda _: f.ping(b"12345678", ack=True), 10_000),
+    ("PRIORITY", lambda _: f.head(5, f.PRIORITY, 0, 1) + bytes(5), 10_000),
+    ("an unknown kind", lambda _: f.head(3, 77, 0, 1) + b"abc", 10_000),
+    ("WINDOW_UPDATE", lambda _: f.window_update(0, 1), 10_000),
+    ("WINDOW_UPDATE of a call", lambda _: f.window_update(1, 1), 10_000),
+    ("empty DATA", lambda _: f.head(0, f.DATA, 0, 1), 10_000),
+    ("DATA of padding", lambda _: f.head(4, f.DATA, f.PADDED, 1) + b"\3abc", 10_000),
+    ("RST_STREAM of a closed call", lambda _: f.rst_stream(3, ErrorCode.CANCEL), 10_000),
+    ("GOAWAY", lambda _: f.goaway(0, ErrorCode.NO_ERROR), 10_000),
+]
+
+
+@pytest.mark.parametrize(("name", "frame", "most"), NOTHING, ids=[name for name, _, _ in NOTHING])
+async def test_floods_of_frames_that_carry_nothing_end_the_connection(
+    name: str, frame: Callable[[Raw], bytes], most: int
+) -> None:
+    raw = Raw(keepalive=Keepalive(max_ping_strikes=0))  # which leaves pings to this limit
+    raw.send(raw.headers()[1])
+    stream, data = raw.headers()
+    raw.send(data + f.rst_stream(stream, ErrorCode.CANCEL))
+    raw.said = b""
+    seen = resets(raw, 100_000, lambda _: frame(raw))
+    assert most * 0.99 <= seen <= most, name
+    assert raw.bye == (ErrorCode.ENHANCE_YOUR_CALM, b"too many control frames")
+    assert len(raw.said) <= most * 17 + 100
+
+
+async def test_calls_in_many_pieces_of_headers_count_as_control_frames() -> None:
+    raw = Raw()
+
+    def one(_: int) -> bytes:
+        stream, _ = raw.headers()
+        start = f.head(len(CONTINUED), f.HEADERS, f.END_STREAM, stream) + CONTINUED
+        pieces = f.head(0, f.CONTINUATION, 0, stream) * 60
+        return start + pieces + f.head(0, f.CONTINUATION, f.END_HEADERS, stream)
+
+    # why not calls that are answered: /echo would earn ten for each.
+    assert resets(raw, 2000, one) < 200
+    assert raw.bye == (ErrorCode.ENHANCE_YOUR_CALM, b"too many control frames")
+
+
+async def test_a_frame_with_thousands_of_settings_is_refused() -> None:
+    raw = Raw()
+    entry = f.settings({f.INITIAL_WINDOW_SIZE: 1})[9:]
+    raw.send(f.head(len(entry) * 170_000, f.SETTINGS, 0, 0) + entry * 170_000)
+    assert raw.bye is not None
+    assert raw.bye[0] == ErrorCode.ENHANCE_YOUR_CALM
+
+
+async def test_what_calls_bring_along_is_no_flood() -> None:
+    """gRPC's clients send window updates, and pings of their own, with almost every answer."""
+    raw = Raw()
+    for number in range(30_000):
+        stream, data = raw.headers("/echo")
+        data += f.head(len(MESSAGE), f.DATA, f.END_STREAM, stream) + MESSAGE
+        raw.send(data + f.window_update(0, len(MESSAGE)) * 2 + f.ping(b"12345678"))
+        if number % 1000 == 0:
+            raw.send(f.settings({f.INITIAL_WINDOW_SIZE: 65_535 + number}))
+        raw.said = b""
+    assert not raw.transport.closed
+
+
+async def test_a_stream_of_answers_earns_its_window_updates() -> None:
+    raw = Raw()
+    stream, data = raw.headers()
+    raw.send(data)
+    call = raw.owner.handlers[0].call
+    for _ in range(50_000):
+        call.send([b"x" * 100], 100)
+        raw.send(f.window_update(0, 105) + f.window_update(stream, 105))
+        raw.said = b""
+    assert not raw.transport.closed
+
+
+async def test_a_day_of_slow_control_frames_is_no_flood(clock: Callable[[float], None]) -> None:
+    raw = Raw(keepalive=Keepalive(max_ping_strikes=0))
+    for _ in range(100_000):
+        clock(0.5)
+        raw.send(f.ping(b"12345678") + f.settings({}))
+        raw.said = b""
+    assert not raw.transport.closed
+
+
+async def test_settings_do_not_excuse_pings() -> None:
+    raw = Raw()
+    for _ in range(4):
+        raw.send(f.ping(b"12345678") + f.settings({}))
+    assert raw.bye == (ErrorCode.ENHANCE_YOUR_CALM, b"too_many_pings")
+
+
+# --- clients that do not read --------------------------------------------------------------------
+
+
+async def test_who_does_not_read_is_not_read_from() -> None:
+    raw = Raw()
+    raw.connection.pause_writing()
+    assert not raw.transport.reading
+    raw.connection.resume_writing()
+    assert raw.transport.reading
+
+
+async def test_unread_answers_to_control_frames_are_bounded() -> None:
+    raw = Raw(control_frames_per_second=0)
+    raw.connection.pause_writing()
+    raw.said = b""
+    assert resets(raw, 100_000, lambda _: f.settings({}) * 100) < 100
+    assert raw.transport.aborted
+    assert len(raw.said) <= 64 * 1024 + 9
+    assert raw.owner.places.refusals.counts.total() == 1
+
+
+async def test_no_answer_is_written_while_the_socket_is_full() -> None:
+    raw = Raw()
+    streams = [raw.headers() for _ in range(200)]
+    raw.send(b"".join(data for _, data in streams))
+    raw.connection.pause_writing()
+    raw.said = b""
+    for handler in raw.owner.handlers:
+        handler.call.answer([b"z" * 1000], 1000)
+    raw.said += raw.transport.taken()
+    assert len(raw.said) < 200 * 200  # heads only
+    assert raw.connection.calls == 200
+    raw.connection.resume_writing()
+    raw.said += raw.transport.taken()
+    assert raw.said.count(b"z" * 1000) == 65  # the window of the connection
+    raw.send(f.window_update(0, 1_000_000))
+    assert raw.said.replace(b"gzip", b"").count(b"z") == 200_000
+    assert raw.connection.calls == 0
+
+
+async def test_whoever_broke_the_rules_and_does_not_read_is_hung_up_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from worker_runtime.protocols.grpc.native import connection
+
+    monkeypatch.setattr(connection, "_LINGER_S", 0.0)
+    raw = Raw()
+    raw.send(f.head(0, f.DATA, 0, 0))
+    assert not raw.transport.aborted
+    for _ in range(3):
+        await asyncio.sleep(0)
+    assert raw.transport.aborted
+
+
+SLOW = Patience(unread_s=300.0, idle_s=7200.0)
+
+
+async def test_a_client_that_never_reads_is_let_go() -> None:
+    raw = Raw(patience=SLOW)
+    raw.transport.unread = 70_000
+    raw.connection.pause_writing()
+    for now in range(0, 300, 30):
+        raw.connection.sweep(float(now))
+    raw.transport.unread = 80_000  # more is no progress
+    raw.connection.sweep(299.0)
+    assert not raw.transport.aborted
+    raw.connection.sweep(300.0)
+    assert raw.transport.aborted
+
+
+async def test_a_client_that_reads_slowly_is_kept() -> None:
+    raw = Raw(patience=SLOW)
+    raw.transport.unread = 10_000_000
+    for now in range(0, 100_000, 30):
+        raw.transport.unread -= 1
+        raw.connection.sweep(float(now))
+    assert not raw.transport.aborted
+
+
+async def test_a_call_without_room_for_its_answer_ends_and_others_go_on() -> None:
+    raw = Raw(patience=SLOW)
+    stuck, first = raw.headers()
+    _, second = raw.headers()
+    raw.send(first + second)
+    raw.owner.handlers[0].call.answer([b"z" * 100_000], 100_000)
+    for now in range(0, 301, 30):
+        raw.connection.sweep(float(now))
+    raw.said += raw.transport.taken()
+    assert f.rst_stream(stuck, ErrorCode.ENHANCE_YOUR_CALM) in raw.said
+    assert raw.connection.calls == 1
+    assert not raw.transport.closed
+
+
+async def test_a_stream_that_is_read_now_and_then_goes_on() -> None:
+    raw = Raw(patience=SLOW)
+    stream, data = raw.headers()
+    raw.send(data)
+    raw.owner.handlers[0].call.send([b"z" * 10_000_000], 10_000_000)
+    for now in range(0, 20_000, 250):
+        raw.connection.sweep(float(now))
+        raw.send(f.window_update(0, 100) + f.window_update(stream, 100))
+    assert raw.connection.calls == 1
+
+
+async def test_a_frame_that_is_never_completed_ends_the_connection() -> None:
+    raw = Raw(patience=SLOW)
+    raw.send(f.head(1000, f.DATA, 0, 1) + b"x" * 10)
+    raw.connection.sweep(0.0)
+    raw.send(b"x")
+    raw.connection.sweep(30.0)
+    assert not raw.transport.aborted
+    raw.connection.sweep(60.0)
+    assert raw.transport.aborted
+
+
+async def test_who_asks_nothing_for_hours_is_told_to_come_again() -> None:
+    raw = Raw(patience=SLOW)
+    raw.send(raw.headers()[1])
+    for now in (0.0, 7200.0, 14_400.0):
+        raw.connection.sweep(now)
+    assert not raw.transport.closed  # a call that lasts is not idle
+    raw.owner.handlers[0].call.finish(0)
+    for now in (14_430.0, 21_600.0):
+        raw.connection.sweep(now)
+    assert not raw.transport.closed
+    raw.connection.sweep(21_630.0)
+    raw.said += raw.transport.taken()
+    assert raw.bye == (ErrorCode.NO_ERROR, b"max_idle")
+    assert raw.transport.closed
+
+
+# --- pieces --------------------------------------------------------------------------------------
+
+
+async def test_a_frame_in_tiny_pieces_is_not_joined_again_and_again() -> None:
+    raw = Raw()
+    stream, data = raw.headers("/echo")
+    raw.send(data)
+    body = b"\0" + (1_000_000).to_bytes(4, "big") + bytes(range(250)) * 4000
+    frame = f.head(len(body), f.DATA, f.END_STREAM, stream) + body
+    raw.send(frame[:20])
+    held = raw.connection._reader.rest
+    for at in range(20, len(frame) - 1):
+        raw.connection.data_received(frame[at : at + 1])
+    assert raw.connection._reader.rest is held  # grown, never made anew
+    assert len(held) == len(frame) - 1
+    raw.send(frame[-1:])
+    assert raw.owner.handlers[0].messages == [body[5:]]
+
+
+async def test_a_large_answer_leaves_as_views_of_itself() -> None:
+    """Nothing of it is copied, into however many frames it is cut."""
+    raw = Raw()
+    stream, data = raw.headers()
+    raw.send(data + f.window_update(0, 2**30) + f.window_update(stream, 2**30))
+    message = bytes(16_000_000)
+    pieces: list[Any] = []
+    raw.transport.writelines = pieces.extend  # type: ignore[method-assign] # a probe
+    raw.owner.handlers[0].call.answer([b"head", message], len(message) + 4)
+    views = [piece for piece in pieces if isinstance(piece, memoryview)]
+    assert sum(view.nbytes for view in views if view.obj is message) == len(message)
+    assert sum(len(piece) for piece in pieces if not isinstance(piece, memoryview)) < 10_000
+    assert len(pieces) < 2.1 * (len(message) / 16_384)

@@ -1,0 +1,62 @@
+"""How many connections there may be, and what is told to those that are too many."""
+
+import asyncio
+import resource
+from collections.abc import Callable, Collection
+from contextlib import suppress
+
+from worker_runtime.observability.refusals import Refusals
+from worker_runtime.types.listening import Patience
+
+_MOST_FILES = 1024 * 1024  # why: programs that models start may walk over all numbers
+_RESERVE = 256  # files for models, their processes, logs and the metrics listener
+
+
+def raise_file_limit() -> None:
+    """Let this process have as many open files as the system lets it; it often starts with 1024."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+
+
+def most_connections() -> int:
+    """How many fit into the files that this process may open, with enough left for the rest."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    files = _MOST_FILES if soft == resource.RLIM_INFINITY else soft
+    return max(files - max(_RESERVE, files // 10), files // 2)
+
+
+class Places:
+    """The places of all listeners together, and how patient they are."""
+
+    def __init__(self, patience: Patience, refusals: Refusals) -> None:
+        self.patience = patience
+        self.refusals = refusals
+        most = patience.connections
+        self._most = most_connections() if most is None else most
+        self._taken: list[Collection[object]] = []
+
+    def watch(self, connections: Collection[object]) -> None:
+        """These count."""
+        self._taken.append(connections)
+
+    def admit(
+        self, protocol: str, connection: Callable[[], asyncio.Protocol], farewell: bytes
+    ) -> asyncio.Protocol:
+        """What a new connection talks to: ``farewell`` alone when there is no place for it."""
+        if self._most and sum(map(len, self._taken)) >= self._most:
+            self.refusals.count(protocol, "too many connections")
+            return _TurnedAway(farewell)
+        return connection()
+
+
+class _TurnedAway(asyncio.Protocol):
+    def __init__(self, farewell: bytes) -> None:
+        self._farewell = farewell
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.WriteTransport)  # noqa: S101
+        transport.write(self._farewell)
+        transport.close()
