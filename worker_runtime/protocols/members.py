@@ -12,7 +12,7 @@ class Members(set[Member]):
         super().__init__()
         self._left: asyncio.Event | None = None
 
-    def discard(self, member: Member) -> None:
+    def discard(self, member: object) -> None:
         super().discard(member)
         if not self and self._left is not None:
             self._left.set()

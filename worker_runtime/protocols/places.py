@@ -4,6 +4,7 @@ import asyncio
 import resource
 from collections.abc import Callable, Collection
 from contextlib import suppress
+from typing import Any
 
 from worker_runtime.observability.refusals import Refusals
 from worker_runtime.types.listening import Patience
@@ -56,7 +57,6 @@ class _TurnedAway(asyncio.Protocol):
     def __init__(self, farewell: bytes) -> None:
         self._farewell = farewell
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.WriteTransport)  # noqa: S101
+    def connection_made(self, transport: Any) -> None:
         transport.write(self._farewell)
         transport.close()

@@ -17,6 +17,8 @@ from worker_runtime.types.request import Arrays, InferRequest, ParameterValue
 from worker_runtime.types.strings import write_strings
 from worker_runtime.types.tensor import BY_DTYPE
 
+Message = tuple[Parts, int]  # and the size of all of them in bytes
+
 FINAL = "triton_final_response"
 _LARGEST = 2**31 - 1
 _INT64 = 1 << 63
@@ -33,8 +35,11 @@ _FINAL = _final_parameter(final=True)
 _NOT_FINAL = _final_parameter(final=False)
 
 
-def aligned(request: InferRequest, outputs: Arrays) -> Parts:
-    """The one answer of a usual model. Raises a RuntimeFault when an output cannot be written."""
+def aligned(request: InferRequest, outputs: Arrays) -> Message:
+    """The one answer of a usual model: a ModelInferResponse.
+
+    Raises a RuntimeFault when an output cannot be written, or all are too large for gRPC.
+    """
     form: Form = request.form
     if form.outputs:
         return answer(request, request.plan.outputs, outputs)
@@ -47,12 +52,16 @@ def aligned(request: InferRequest, outputs: Arrays) -> Parts:
         if len(form.heads) >= _MAX_HEADS:
             form.heads.clear()
         form.heads[shapes] = known
-    start, fields = known
-    parts: Parts = [start, answer_id(request.id)] if request.id else [start]
+    start, fields, size = known
+    parts: Parts = [start]
+    if request.id:
+        request_id = answer_id(request.id)
+        parts.append(request_id)
+        size += len(request_id)
     for field, array in zip(fields, outputs, strict=True):
         parts.append(field)
         parts.append(array)
-    return parts
+    return parts, size
 
 
 def answer(
@@ -60,8 +69,8 @@ def answer(
     names: Sequence[str],
     arrays: Sequence["np.ndarray[Any, Any]"],
     parameters: "dict[str, ParameterValue] | None" = None,
-) -> Parts:
-    """An answer that names its outputs. Raises a RuntimeFault when one cannot be written."""
+) -> Message:
+    """An answer that names its outputs. Raises a RuntimeFault as ``aligned`` does."""
     reply = _reply(request)
     form: Form = request.form
     raw: Parts = []
@@ -83,23 +92,22 @@ def answer(
         raw.append(data)
     if parameters:
         _set_parameters(reply, parameters)
-    return [reply.SerializeToString(), answer_id(request.id), *raw]
+    parts: Parts = [reply.SerializeToString(), answer_id(request.id), *raw]
+    return parts, _checked(_size(parts))
 
 
-def whole(parts: Parts) -> tuple[Parts, int]:
-    """One ModelInferResponse and its size. Raises InvalidArgument when that is beyond gRPC's."""
-    size = sum([len(part) if type(part) is bytes else part.nbytes for part in parts])
-    _check_size(size)
-    return parts, size
+def _size(parts: Parts) -> int:
+    return sum([len(part) if type(part) is bytes else part.nbytes for part in parts])
 
 
-def streamed(parts: Parts, *, final: bool) -> tuple[Parts, int]:
-    """One ModelStreamInferResponse and its size. Raises InvalidArgument as ``whole`` does."""
+def streamed(message: Message, *, final: bool) -> Message:
+    """One ModelStreamInferResponse. Raises InvalidArgument when it is too large for gRPC."""
+    parts, size = message
     parts.append(_FINAL if final else _NOT_FINAL)
-    _, size = whole(parts)
+    size += len(parts[-1])
     start = streamed_head(size)
     parts.insert(0, start)
-    return parts, size + len(start)
+    return parts, _checked(size + len(start))
 
 
 def empty_final(name: str, version: str, request_id: str) -> bytes:
@@ -122,8 +130,11 @@ def failure(
     return bytes(message.SerializeToString())
 
 
-def _heads(request: InferRequest, outputs: Arrays) -> tuple[bytes, list[bytes]] | None:
-    """What is the same in every answer of these shapes; None when sizes differ (BYTES)."""
+def _heads(request: InferRequest, outputs: Arrays) -> tuple[bytes, list[bytes], int] | None:
+    """What is the same in every answer of these shapes, and the size of all but its id.
+
+    None when sizes differ (BYTES). Raises InvalidArgument when the answer is too large.
+    """
     reply, fields = _reply(request), []
     for name, array in zip(request.plan.outputs, outputs, strict=True):
         if array.dtype.hasobject:
@@ -131,7 +142,11 @@ def _heads(request: InferRequest, outputs: Arrays) -> tuple[bytes, list[bytes]] 
         datatype = _datatype(request.model, name, array)
         reply.outputs.add(name=name, datatype=datatype, shape=array.shape)
         fields.append(raw_field(array.nbytes))
-    return reply.SerializeToString(), fields
+    start = bytes(reply.SerializeToString())
+    # why with room for an id: whether this is too large is asked here only.
+    size = _size([start, *fields, *outputs])
+    _checked(size + len(answer_id(request.id)))
+    return start, fields, size
 
 
 def _reply(request: InferRequest) -> Any:
@@ -148,11 +163,12 @@ def _datatype(model: ModelVersion, name: str, array: "np.ndarray[Any, Any]") -> 
     return "BYTES" if array.dtype.kind in "OSU" else BY_DTYPE[array.dtype].name
 
 
-def _check_size(size: int) -> None:
+def _checked(size: int) -> int:
     if size > _LARGEST:
         raise InvalidArgument(
             f"Response has byte size {size} which exceeds gRPC's byte size limit {_LARGEST}."
         )
+    return size
 
 
 def _set_parameters(reply: Any, parameters: "dict[str, ParameterValue]") -> None:

@@ -2,7 +2,7 @@
 
 from worker_runtime.core.engine import Engine
 from worker_runtime.errors import Internal, ShuttingDown, Unsupported
-from worker_runtime.protocols.grpc.answers import aligned, answer, whole
+from worker_runtime.protocols.grpc.answers import aligned, answer
 from worker_runtime.protocols.grpc.requests import Decoder, incoming
 from worker_runtime.protocols.grpc.status import as_fault, only_busy, status_of
 from worker_runtime.protocols.grpc.transport import Call, Parts
@@ -63,7 +63,7 @@ class UnaryInfer:
         if self._call is None:
             return  # the client has gone
         try:
-            self._answer(aligned(request, outputs))
+            self._answer(*aligned(request, outputs))
         except Exception as error:  # why so wide: a call must end, whatever happened
             self._finish(as_fault(error))
 
@@ -86,14 +86,13 @@ class UnaryInfer:
                 raise Internal("received an unexpected null response")
             if response.error is not None:
                 raise response.error
-            self._answer(answer(request, response.names, response.arrays, response.parameters))
+            self._answer(*answer(request, response.names, response.arrays, response.parameters))
         except Exception as error:  # why so wide: a call must end, whatever happened
             self._finish(as_fault(error))
 
     # --- ends ------------------------------------------------------------------------------------
 
-    def _answer(self, parts: Parts) -> None:
-        parts, size = whole(parts)
+    def _answer(self, parts: Parts, size: int) -> None:
         call, self._call, self._request = self._call, None, None
         if call is not None:
             call.answer(parts, size)

@@ -214,8 +214,8 @@ class StreamedRequest:
             try:
                 if response.error is not None:
                     raise response.error
-                parts = answer(request, response.names, response.arrays, response.parameters)
-                stream.write(self, *streamed(parts, final=final))
+                message = answer(request, response.names, response.arrays, response.parameters)
+                stream.write(self, *streamed(message, final=final))
             except Exception as error:  # why so wide: every request gets an answer
                 stream.failed(self, as_fault(error), final=final)
         elif self.ordered:

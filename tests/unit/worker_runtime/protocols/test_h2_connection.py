@@ -11,8 +11,8 @@ import pytest
 
 from tests.support.http2_peer import HEADERS, Owner, Peer
 from worker_runtime.protocols.grpc.native import frames as f
-from worker_runtime.protocols.grpc.native.frames import ErrorCode
 from worker_runtime.protocols.grpc.native import messages
+from worker_runtime.protocols.grpc.native.frames import ErrorCode
 from worker_runtime.types.listening import CompressionLevel, Keepalive
 
 

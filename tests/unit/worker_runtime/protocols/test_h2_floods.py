@@ -8,9 +8,6 @@ from collections.abc import Callable, Iterator
 from itertools import count
 from typing import Any
 
-import h2.errors
-import h2.events
-import h2.settings
 import hpack
 import pytest
 

@@ -4,6 +4,8 @@ from typing import Any
 
 from worker_runtime.protocols.http.connection import Connection
 from worker_runtime.protocols.http.heads import Head, HeadCache
+from worker_runtime.protocols.members import Members
+from worker_runtime.types.listening import Patience
 
 GET = b"GET /%s HTTP/1.1\r\nHost: x\r\n\r\n"
 
@@ -41,7 +43,7 @@ class Later:
 
     def __init__(self) -> None:
         self.heads = HeadCache()
-        self.connections: set[Connection] = set()
+        self.connections: Members[Connection] = Members()
         self.seen: list[str] = []
 
     def body_limit(self, head: Head) -> int:
@@ -86,6 +88,64 @@ def test_a_client_that_never_reads_its_stream_is_let_go() -> None:
     connection.piece(b"two")
     assert notes.aborted
     assert notes.written[1:] == [b"3\r\none\r\n"]
+
+
+PATIENCE = Patience(unread_s=300.0, idle_s=7200.0)
+
+
+def overdue(connection: Connection, *times: float) -> list[str]:
+    return [connection.overdue(now, PATIENCE) for now in times]
+
+
+def test_a_client_that_does_not_read_its_answer_is_let_go() -> None:
+    connection, notes, _ = made()
+    connection.data_received(GET % b"a")
+    connection.pause_writing()
+    connection.reply(200, b"x" * 1000)
+    notes.unread = 1000
+    assert overdue(connection, 0.0, 299.0) == ["", ""]
+    connection.data_received(b"GET ")  # to ask for more is not to read
+    assert overdue(connection, 300.0) == ["answers are not read"]
+
+
+def test_a_client_that_reads_slowly_is_kept_though_its_stream_is_faster() -> None:
+    connection, notes, _ = made()
+    connection.data_received(GET % b"a")
+    connection.begin(200, b"text/event-stream")
+    connection.pause_writing()
+    notes.unread = 100_000
+    for now in range(0, 3000, 100):
+        connection.piece(b"x" * 1000)
+        notes.unread += 999  # one byte was read
+        assert overdue(connection, float(now)) == [""]
+    assert overdue(connection, 3300.0) == ["answers are not read"]
+
+
+def test_what_is_not_full_any_more_was_read() -> None:
+    connection, notes, _ = made()
+    for now in range(0, 3000, 200):
+        connection.pause_writing()
+        notes.unread = 70_000
+        assert overdue(connection, float(now)) == [""]
+        connection.resume_writing()
+
+
+def test_an_idle_connection_ends_one_with_a_long_request_does_not() -> None:
+    connection, _, _ = made()
+    assert overdue(connection, 0.0, 7199.0, 7200.0) == ["", "", "nothing is asked"]
+    connection.data_received(GET % b"a")
+    assert overdue(connection, 8000.0, 100_000.0) == ["", ""]
+    connection.reply(200)
+    assert overdue(connection, 100_001.0, 107_200.0) == ["", ""]
+    assert overdue(connection, 107_201.0) == ["nothing is asked"]
+
+
+def test_a_request_that_stands_still_ends_the_connection() -> None:
+    connection, _, _ = made()
+    connection.data_received(b"GET /a HT")
+    assert overdue(connection, 0.0, 29.0) == ["", ""]
+    connection.data_received(b"TP")
+    assert overdue(connection, 30.0, 60.0) == ["", "a request is not completed"]
 
 
 def test_a_body_may_come_in_any_pieces_with_the_next_request_behind_it() -> None:

@@ -26,6 +26,7 @@ from worker_runtime.protocols.grpc.native.messages import (
     PREFIX,
     Assembler,
     MessageFault,
+    Packed,
     encoding_for,
     framed,
     packed,
@@ -39,7 +40,6 @@ _START = Struct(f">HBBBI{len(RESPONSE)}sHBBBIBI")
 _END = Struct(f">HBBBI{len(OK_TRAILERS)}s")
 _FRAME = Struct(">HBBBIBI")  # the head of a DATA frame, and the prefix of the message in it
 _QUEUE_BYTES = 4 * 1024 * 1024  # answers kept for a slow reader before its handler is told
-_JOIN_BELOW = 64 * 1024  # smaller answers leave in one piece
 _AT_ONCE = 1024 * 1024  # bytes that are handed to the socket before it is asked whether it is full
 
 
@@ -50,6 +50,7 @@ class Link(Protocol):
     writes_paused: bool
     send_window: int
     peer_max_frame: int
+    largest_joined: int  # the largest answer that leaves in one piece
     inflated_limit: int
     answered: int  # calls with a good end
     data_frames: int  # that were sent, besides those of unary calls
@@ -143,8 +144,7 @@ class Call:
             or self.level is not CompressionLevel.NONE
             or size > self.send_window
             or size > connection.send_window
-            or size > connection.peer_max_frame
-            or size > _JOIN_BELOW
+            or size > connection.largest_joined
             or connection.writes_paused
         ):
             self.send(parts, size - 5)
@@ -175,7 +175,7 @@ class Call:
             data = packed(b"".join(parts), self._encoding, self.level)
             self._enqueue([data], len(data))
             return
-        room = min(self.send_window, connection.send_window, connection.peer_max_frame, _JOIN_BELOW)
+        room = min(self.send_window, connection.send_window, connection.largest_joined)
         if self._queued or size + 5 > room or connection.writes_paused:
             self._enqueue(framed(parts, size), size + 5)
             return
@@ -244,9 +244,11 @@ class Call:
             if encoding != "identity":
                 self._inbox = Inbox(encoding, limit, self._deliver, self._caught_up, self.break_off)
         inbox = self._inbox
-        deliver = handler.message if inbox is None else inbox.put
         for message in self._assembler.feed(data):
-            deliver(message)
+            if inbox is not None:
+                inbox.put(message)
+            elif not isinstance(message, Packed):  # which only come where there is an inbox
+                handler.message(message)
 
     def _deliver(self, message: bytes) -> None:
         if self.handler is not None:
@@ -306,7 +308,8 @@ class Call:
 
     def _frames(self, room: int) -> Parts:
         """The next ``room`` queued bytes as DATA frames; views of them, no copies."""
-        connection, outgoing, found = self._connection, self._outgoing, []
+        connection, outgoing = self._connection, self._outgoing
+        found: Parts = []
         assert outgoing is not None  # noqa: S101
         while room:
             size = left = min(room, connection.peer_max_frame)
@@ -344,7 +347,8 @@ class Call:
         waited = self._queued
         self._queued += size
         # why not all of them: memory without a byte in it cannot be cast.
-        self._outgoing.extend([view.cast("B") for view in map(memoryview, parts) if view.nbytes])
+        views = [memoryview(part) for part in parts]
+        self._outgoing.extend([view.cast("B") for view in views if view.nbytes])
         if waited or not self.flush():
             self._connection.blocked[self.id] = self
 

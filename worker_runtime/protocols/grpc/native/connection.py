@@ -35,6 +35,7 @@ _REFILL_STREAM = _STREAM_WINDOW // 2
 _REFILL_CONNECTION = 2**30
 # Seconds' worth of resets and control frames that may come at once, and what an answer earns.
 _RESETS_AT_ONCE_S, _CONTROL_AT_ONCE_S, _CONTROL_PER_ANSWER = 4, 10, 10
+_JOIN_BELOW = 64 * 1024  # smaller answers leave in one piece
 _SETTINGS_COST = 10  # control frames: they touch every open call
 _MAX_UNREAD = 64 * 1024  # bytes of answers to control frames for who does not read them
 _LINGER_S = 5.0  # for the client to read why it is hung up on
@@ -106,7 +107,7 @@ class Connection(asyncio.Protocol):
         self._pings = Pings(options.keepalive, self)
         self.inflated_limit = options.max_inflated_bytes
         self.answered = self.data_frames = 0
-        self.peer_max_frame = h2.SMALLEST_MAX_FRAME
+        self.peer_max_frame = self.largest_joined = h2.SMALLEST_MAX_FRAME
         self.send_window = h2.DEFAULT_WINDOW
         self.blocked: dict[int, Call] = {}
         self.writes_paused = False
@@ -269,8 +270,9 @@ class Connection(asyncio.Protocol):
     def on_window(self, _flags: int, stream: int, payload: bytes) -> None:
         if len(payload) != 4:
             raise ConnectionFault(ErrorCode.FRAME_SIZE_ERROR, "WINDOW_UPDATE of a broken length")
-        self._control_frames.left -= 1
-        if self._control_frames.left < 0:
+        control = self._control_frames
+        control.left -= 1
+        if control.left < 0:
             self._weigh_control_frames()
         increment = h2.number(payload)
         if not stream:
@@ -315,6 +317,7 @@ class Connection(asyncio.Protocol):
                         raise ConnectionFault(ErrorCode.FLOW_CONTROL_ERROR, "a window is too large")
             elif key == h2.MAX_FRAME_SIZE:
                 self.peer_max_frame = value
+                self.largest_joined = min(value, _JOIN_BELOW)
         self._control(h2.SETTINGS_ACK)
         self._flush()
 

@@ -122,7 +122,7 @@ class FrameReader:
         if len(rest) < h2.HEAD_BYTES:
             return at
         high, low, kind, flags, stream = h2.HEAD.unpack_from(rest)
-        length = high << 8 | low
+        length: int = high << 8 | low
         if length > MAX_FRAME:
             raise ConnectionFault(ErrorCode.FRAME_SIZE_ERROR, f"a frame of {length} bytes")
         stop = min(at + h2.HEAD_BYTES + length - len(rest), len(data))
