@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tests.security import headers, listeners, modes, roles
+from tests.security import doors, headers, listeners, modes, roles, uploads
 from tests.security.ground import Ground
 from tests.security.tries import Try, table
 
@@ -22,6 +22,8 @@ PARTS: dict[str, Callable[[Ground], Iterator[Try]]] = {
     roles.PART: roles.tries,
     listeners.PART: listeners.tries,
     modes.PART: modes.tries,
+    doors.PART: doors.tries,
+    uploads.PART: uploads.tries,
 }
 
 

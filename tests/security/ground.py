@@ -1,12 +1,18 @@
 """The ground that is attacked: a product as ``make up`` starts it, and somebody of each role."""
 
+import io
 import os
+import tempfile
+import zipfile
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 import httpx
 
+from shoal.client import Client
+from tests.e2e import tiny_model
 from tests.e2e.product import Product
 
 ROLES = ("viewer", "invoker", "deployer", "operator", "admin")
@@ -41,6 +47,30 @@ class Ground:
     def client(self, token: str = "") -> httpx.Client:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         return httpx.Client(base_url=f"{self.product.url}/api/v1", headers=headers, timeout=60)
+
+    def shoal(self, role: str) -> Client:
+        """The product's own client, as somebody of this role."""
+        self.as_role(role).close()
+        return Client(self.product.url, self.tokens[role])
+
+    def upload(self, client: Client, name: str, files: Mapping[str, bytes]) -> str:
+        """The id of an upload that was inspected. Raises Problem: it was refused."""
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w") as archive:
+            for path, content in files.items():
+                archive.writestr(path, content)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / f"{name}.zip"
+            path.write_bytes(packed.getvalue())
+            return str(client.upload(path)["id"])
+
+    @cached_property
+    def plain_model(self) -> str:
+        """The name of a registered model without any code."""
+        with self.shoal("deployer") as client, tempfile.TemporaryDirectory() as folder:
+            graph = tiny_model.write(Path(folder) / "plain.onnx").read_bytes()
+            upload = self.upload(client, "plain", {"plain/1/model.onnx": graph})
+            return client.register_model("plain", upload)["model"]
 
     def _token(self, role: str) -> str:
         made = self.admin.post("/users", json={"username": f"s-{role}", "role": role})
