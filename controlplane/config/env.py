@@ -63,6 +63,15 @@ def integer(name: str, default: int, *, least: int | None = None) -> int:
     return number
 
 
+def https(name: str) -> str:
+    """The URL of ``name``, which must be https; empty when it is unset."""
+    value = os.environ.get(name, "")
+    parts = urlsplit(value)
+    if value and (parts.scheme != "https" or not parts.hostname):
+        raise ImproperlyConfigured(f"{name}={value!r}: expected https://host/path")
+    return value
+
+
 def networks(name: str) -> tuple[str, ...]:
     """Addresses and networks of ``name``, comma-separated; none when it is unset."""
     found = []

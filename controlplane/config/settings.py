@@ -63,6 +63,11 @@ SHOAL_NODE_LOST_AFTER_S = env.integer("SHOAL_NODE_LOST_AFTER_S", 120)
 SHOAL_WAVE_REPLICAS = env.integer("SHOAL_WAVE_REPLICAS", 50, least=0)
 
 ALLOWED_HOSTS = env.text("SHOAL_ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]").split(",")
+# Where the ends of the event log's chain are noted, and a URL that is told of each.
+SHOAL_AUDIT_ANCHORS = Path(
+    env.text("SHOAL_AUDIT_ANCHORS", str(SHOAL_HOME / "audit" / "anchors.jsonl"))
+)
+SHOAL_AUDIT_WEBHOOK = env.https("SHOAL_AUDIT_WEBHOOK")
 # Whose X-Forwarded-For and X-Forwarded-Proto are believed; nobody's unless named.
 SHOAL_TRUSTED_PROXIES = env.networks("SHOAL_TRUSTED_PROXIES")
 CSRF_TRUSTED_ORIGINS = [SHOAL_PUBLIC_URL]

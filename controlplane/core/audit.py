@@ -1,40 +1,45 @@
-"""The chain over the event log: every sealed event carries a keyed hash of itself and of the one
-before, so that none can be changed, removed or slipped in unseen.
+"""The chain over the event log: every event carries a keyed hash from the moment it is written, and
+once sealed one of itself and of the one before, so that none can be changed, removed or slipped in
+unseen.
 
 Sealing comes after the fact, in one place, in the order of ``link``. A chain extended inside each
 transaction would make all of them wait for each other, and be a way to deadlock.
 """
 
-import csv
-import hashlib
-import hmac
-import io
-import json
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any, Final
+from datetime import timedelta
+from pathlib import Path
+from typing import Final
 
+from django.conf import settings
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Count, Max, Min
+from django.utils import timezone
 
-from controlplane.core import events, vault
+from controlplane.core import anchors, events, seals
+from controlplane.core.anchors import Anchors
 from controlplane.core.models import AuditHead, Event
 
-PURPOSE: Final = "shoal audit chain"
-HEAD_PURPOSE: Final = "shoal audit head"
 BROKEN: Final = "audit.broken"  # the verb of the mark that a forged end leaves in the chain
+RESTORED: Final = "audit.restored"
+CHANGED, REMOVED, FORGED, REWOUND = "changed", "removed", "forged", "rewound"
 BATCH: Final = 500
 START: Final = "0" * 64  # what the first link hangs on
-COLUMNS: Final = (
-    "seq", "at", "actor", "verb", "subject", "severity", "message", "data", "link", "digest",
-)  # fmt: skip
+ONLY: Final = 1  # the key of the one head
+LARGEST: Final = 2**62  # of links; who writes a larger one wants us to run out of numbers
+ANCHOR_EVERY: Final = timedelta(minutes=1)
+ANCHOR_EVENTS: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Break:
-    """Where the chain does not hold."""
+    """Where the chain does not hold, and what that looks like.
 
+    ``kind``: an event was *changed*; events, or the end, were *removed*; one was *forged*, that is
+    not written by Shoal; the log was *rewound* to an older state.
+    """
+
+    kind: str
     link: int
     seq: int | None
     reason: str
@@ -46,33 +51,9 @@ class Verification:
     sealed: int
     unsealed: int
     head: str
+    anchors: int
+    restores: int
     broken: Break | None
-
-
-def digest_of(before: str, link: int, event: Event) -> str:
-    """The keyed hash of one event at one place of the chain; hexadecimal."""
-    parts = {
-        "before": before,
-        "link": link,
-        "seq": event.seq,
-        "at": event.at.astimezone(UTC).isoformat(),
-        "actor": event.actor,
-        "verb": event.verb,
-        "subject": event.subject,
-        "severity": str(event.severity),
-        "message": event.message,
-        "data": event.data,
-    }
-    text = json.dumps(parts, sort_keys=True, separators=(",", ":"))
-    # why keyed: who can write to the database alone cannot make the chain fit again
-    return hmac.new(vault.derived(PURPOSE), text.encode(), hashlib.sha256).hexdigest()
-
-
-def mac_of(link: int, digest: str) -> str:
-    """The keyed hash that the end of the chain carries; hexadecimal."""
-    # why: a log that was cut short, with an end that says so, would hold otherwise
-    text = f"{link} {digest}"
-    return hmac.new(vault.derived(HEAD_PURPOSE), text.encode(), hashlib.sha256).hexdigest()
 
 
 def seal() -> int:
@@ -80,6 +61,7 @@ def seal() -> int:
     sealed = 0
     while count := _seal_batch():
         sealed += count
+    _anchor()
     return sealed
 
 
@@ -87,103 +69,195 @@ def seal() -> int:
 def _seal_batch() -> int:
     head = _head()
     rows = list(Event.objects.filter(link=None).order_by("seq")[:BATCH])
+    if not rows:
+        return 0
     for event in rows:
         head.link += 1
-        head.digest = digest_of(head.digest, head.link, event)
+        head.digest = seals.digest_of(head.digest, head.link, event)
         event.link, event.digest = head.link, head.digest
     Event.objects.bulk_update(rows, ["link", "digest"])
-    head.mac = mac_of(head.link, head.digest)
-    head.save()
+    _save(head)
     return len(rows)
+
+
+@transaction.atomic
+def _anchor() -> None:
+    head = AuditHead.objects.select_for_update().get(pk=ONLY)
+    now = timezone.now()
+    fresh = head.anchored_at is not None and now - head.anchored_at < ANCHOR_EVERY
+    new = head.link - head.anchored
+    if new <= 0 or (fresh and new < ANCHOR_EVENTS) or not anchors.append(head.link, head.digest):
+        return
+    head.anchored, head.anchored_at = head.link, now
+    _save(head)
+
+
+def _save(head: AuditHead) -> None:
+    head.mac = seals.head_mac(head)
+    head.save()
+
+
+def begin() -> AuditHead:
+    """The end of a chain that has no events yet."""
+    head = AuditHead(pk=ONLY, digest=START)
+    _save(head)
+    return head
 
 
 def _head() -> AuditHead:
     """The end of the chain, locked. One that is not ours leaves a mark in the log."""
-    start = {"digest": START, "mac": mac_of(0, START)}
-    AuditHead.objects.get_or_create(pk=1, defaults=start)
     # why locked: two workers at once must not fork the chain
-    head = AuditHead.objects.select_for_update().get(pk=1)
-    last = Event.objects.exclude(link=None).order_by("-link").first()
-    last_link = last.link or 0 if last else 0
-    ours = hmac.compare_digest(head.mac, mac_of(head.link, head.digest))
-    if ours and head.link >= last_link:
+    head = AuditHead.objects.select_for_update().filter(pk=ONLY).first()
+    if head is None:
+        head, kind = begin(), REMOVED
+        told = "The end of the event log's chain was removed."
+        _go_to_last(head)
+    elif not seals.same(head.mac, seals.head_mac(head)):
+        kind = CHANGED
+        told = f"The end of the event log's chain, link {head.link}, was changed by somebody else."
+        _go_to_last(head)
+    elif Event.objects.filter(link__gt=head.link).exists():
+        kind = REWOUND
+        told = f"The end of the event log's chain, link {head.link}, is older than the chain."
+        _go_on(head)
+    else:
         return head
-    told = f"The end of the event log's chain, link {head.link}, was changed by somebody else."
     events.record(
-        actor="system", verb=BROKEN, subject="events", message=told, severity=Event.Severity.ERROR
+        actor="system",
+        verb=BROKEN,
+        subject="events",
+        message=told,
+        severity=Event.Severity.ERROR,
+        data={"kind": kind},
     )
-    if last is not None and last_link > head.link:
-        head.link, head.digest = last_link, last.digest
     return head
 
 
-def verify() -> Verification:
-    """Walk the whole chain, after sealing what is new. The first break ends the walk."""
-    seal()
-    digest, link, broken = START, 0, None
-    for event in Event.objects.exclude(link=None).order_by("link").iterator(BATCH):
-        broken = _break_at(event, link + 1, digest)
-        if broken is not None:
+def _go_to_last(head: AuditHead) -> None:
+    """The chain goes on behind its last event, whether it holds or not: verifying tells."""
+    Event.objects.filter(link__gt=LARGEST).update(link=None)
+    head.link, head.digest = 0, START
+    if last := Event.objects.exclude(link=None).order_by("-link").first():
+        head.link, head.digest = last.link or 0, last.digest
+    # Sealed ones that have no keyed hash of their own are from before there were any.
+    first = Event.objects.exclude(mac="").aggregate(first=Min("link"))["first"]
+    head.boundary = head.link if first is None else first - 1
+
+
+def _go_on(head: AuditHead) -> None:
+    """Past what was sealed behind an older end; what only claims to be is sealed as it is found."""
+    for event in Event.objects.filter(link__gt=head.link).order_by("link").iterator(BATCH):
+        digest = seals.digest_of(head.digest, head.link + 1, event)
+        if event.link != head.link + 1 or not seals.same(event.digest, digest):
             break
-        digest, link = event.digest, link + 1
-    head = AuditHead.objects.get(pk=1)
-    if broken is None and (head.link, head.digest) != (link, digest):
-        broken = Break(link + 1, None, f"The events from link {link + 1} to {head.link} are gone.")
+        head.link, head.digest = event.link, digest
+    Event.objects.filter(link__gt=head.link).update(link=None)
+
+
+@transaction.atomic
+def restored(reason: str) -> None:
+    """Note that an older database was put back on purpose: anchors that it does not know of count
+    no more. Raises OSError."""
+    outside = anchors.read(settings.SHOAL_AUDIT_ANCHORS).by_link
+    known = (
+        link
+        for link in sorted(outside, reverse=True)
+        if Event.objects.filter(link=link, digest=outside[link].digest).exists()
+    )
+    kept = next(known, 0)
+    events.record(
+        actor="system",
+        verb=RESTORED,
+        subject="events",
+        message=f"The event log was put back to an earlier state: {reason}",
+        severity=Event.Severity.WARNING,
+    )
+    while _seal_batch():
+        pass
+    head = AuditHead.objects.select_for_update().get(pk=ONLY)
+    if anchors.append(head.link, head.digest, restored=reason, kept=kept):
+        head.anchored, head.anchored_at = head.link, timezone.now()
+        _save(head)
+
+
+def verify(kept: Path | None = None) -> Verification:
+    """Walk the whole chain, after sealing what is new. The first break ends the walk.
+
+    ``kept`` is a copy of the anchors, which is then asked instead of our own.
+    """
+    seal()
+    head = AuditHead.objects.get(pk=ONLY)
+    path = kept or settings.SHOAL_AUDIT_ANCHORS
+    try:
+        outside = anchors.read(path)
+    except OSError as error:
+        outside = Anchors({}, 0, None)
+        broken = Break(REMOVED, head.link, None, f"The anchors in {path} cannot be read: {error}.")
+    else:
+        broken = None
+    broken = _walk(head, outside) or broken or _end(head, outside)
     return Verification(
         ok=broken is None,
         sealed=head.link,
         unsealed=Event.objects.filter(link=None).count(),
         head=head.digest,
+        anchors=len(outside.by_link),
+        restores=outside.restores,
         broken=broken,
     )
 
 
-def _break_at(event: Event, expected: int, before: str) -> Break | None:
-    if event.link != expected:
-        return Break(expected, None, f"No event holds link {expected}: it was removed.")
-    if not hmac.compare_digest(event.digest, digest_of(before, expected, event)):
-        reason = f"Event {event.seq} is not what was sealed: it, or the one before, was changed."
-        return Break(expected, event.seq, reason)
-    if event.verb == BROKEN:
-        return Break(expected, event.seq, event.message)
+def _walk(head: AuditHead, outside: Anchors) -> Break | None:
+    before, link = START, 0
+    for event in Event.objects.filter(link__lte=head.link).order_by("link").iterator(BATCH):
+        link += 1
+        if found := _break_at(event, link, before, head.boundary):
+            return found
+        anchor = outside.by_link.get(link)
+        if anchor is not None and not seals.same(anchor.digest, event.digest):
+            reason = f"Event {event.seq} is not what link {link} was anchored as at {anchor.at}."
+            return Break(REWOUND, link, event.seq, f"{reason} An older log was put back.")
+        before = event.digest
+    if (head.link, head.digest) != (link, before):
+        reason = f"The events from link {link + 1} to {head.link} are gone."
+        return Break(REMOVED, link + 1, None, reason)
     return None
 
 
-def export_rows(events: QuerySet[Event]) -> Iterator[dict[str, Any]]:
-    """Events as they are exported, in order of their numbers."""
-    for event in events.order_by("seq").iterator(BATCH):
-        row = {name: getattr(event, name) for name in COLUMNS}
-        yield row | {"at": event.at.astimezone(UTC).isoformat(), "severity": str(event.severity)}
+def _break_at(event: Event, expected: int, before: str, boundary: int) -> Break | None:
+    if event.link is None or event.link > expected:
+        return Break(REMOVED, expected, None, f"No event holds link {expected}: it was removed.")
+    if event.link < expected:
+        reason = f"Event {event.seq} claims link {event.link}, where another is."
+        return Break(FORGED, expected, event.seq, reason)
+    if not seals.same(event.digest, seals.digest_of(before, expected, event)):
+        reason = f"Event {event.seq} is not what was sealed: it, or the one before, was changed."
+        return Break(CHANGED, expected, event.seq, reason)
+    if expected > boundary and not seals.event_fits(event):
+        reason = f"Event {event.seq} is not what Shoal wrote: slipped in, or changed at once."
+        return Break(FORGED, expected, event.seq, reason)
+    if event.verb == BROKEN:
+        return Break(str(event.data.get("kind", REWOUND)), expected, event.seq, event.message)
+    return None
 
 
-def export_ndjson(events: QuerySet[Event]) -> Iterator[str]:
-    for row in export_rows(events):
-        yield json.dumps(row, ensure_ascii=False) + "\n"
-
-
-def export_csv(events: QuerySet[Event]) -> Iterator[str]:
-    """With a head line; ``data`` is JSON in its cell."""
-    yield _line(COLUMNS)
-    for row in export_rows(events):
-        row["data"] = json.dumps(row["data"], ensure_ascii=False, sort_keys=True)
-        yield _line([_cell(row[name]) for name in COLUMNS])
-
-
-def _cell(value: Any) -> str:
-    """Text that no spreadsheet takes for a formula."""
-    text = "" if value is None else str(value)
-    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
-
-
-def _line(cells: Iterable[str]) -> str:
-    stream = io.StringIO()
-    csv.writer(stream).writerow(cells)
-    return stream.getvalue()
-
-
-def between(since: datetime | None, until: datetime | None) -> QuerySet[Event]:
-    """``since`` counts, ``until`` does not."""
-    rows = Event.objects.all()
-    if since is not None:
-        rows = rows.filter(at__gte=since)
-    return rows if until is None else rows.filter(at__lt=until)
+def _end(head: AuditHead, outside: Anchors) -> Break | None:
+    """What the walk itself does not see."""
+    if AuditHead.objects.exclude(pk=ONLY).exists():
+        return Break(FORGED, head.link, None, "The chain has a second end.")
+    copied = Event.objects.exclude(mac="").values("mac").annotate(rows=Count("seq"), seq=Max("seq"))
+    if twice := copied.filter(rows__gt=1).order_by("seq").first():
+        link = Event.objects.values_list("link", flat=True).get(seq=twice["seq"])
+        reason = f"Event {twice['seq']} is a copy of an earlier one."
+        return Break(FORGED, link or head.link, twice["seq"], reason)
+    if outside.forged_line is not None:
+        reason = f"Line {outside.forged_line} of the anchors is not what Shoal wrote."
+        return Break(FORGED, head.link, None, reason)
+    last = outside.last
+    if last is not None and last.link > head.link:
+        reason = f"Link {last.link} was anchored at {last.at}, the log ends at {head.link}."
+        return Break(REWOUND, head.link + 1, None, f"{reason} An older log was put back.")
+    if head.anchored and (last is None or last.link < head.anchored):
+        reason = f"The anchors end before link {head.anchored}: the file was cut, or removed."
+        return Break(REMOVED, head.anchored, None, reason)
+    return None

@@ -8,6 +8,7 @@ from asgiref.sync import async_to_sync
 from channels.layers import get_channel_layer
 from django.db import transaction
 
+from controlplane.core import seals
 from controlplane.core.breaker import Breaker
 from controlplane.core.models import Event
 
@@ -38,7 +39,7 @@ def record(
         told["before"] = before
     if after is not None:
         told["after"] = after
-    event = Event.objects.create(
+    event = Event(
         actor=actor,
         verb=verb,
         subject=subject,
@@ -46,6 +47,8 @@ def record(
         severity=severity,
         data=told,
     )
+    event.mac = seals.event_mac(event)
+    event.save(force_insert=True)
     transaction.on_commit(lambda: _announce(event.seq, subject))
     return event
 

@@ -1,6 +1,7 @@
 """Rows that every app shares: timestamps, and the one log of what happened."""
 
 from django.db import models
+from django.utils import timezone
 
 
 class Stamped(models.Model):
@@ -23,13 +24,15 @@ class Event(models.Model):
         ERROR = "error"
 
     seq = models.BigAutoField(primary_key=True)
-    at = models.DateTimeField(auto_now_add=True, db_index=True)
+    # why no auto_now_add: its keyed hash is made before the row, of the moment that the row has
+    at = models.DateTimeField(default=timezone.now, editable=False, db_index=True)
     actor = models.CharField(max_length=150)  # user name, "node/<name>" or "system"
     verb = models.CharField(max_length=64)  # past tense: "endpoint.created", "replica.failed"
     subject = models.CharField(max_length=255, db_index=True)  # "endpoint/digits", "node/local"
     severity = models.CharField(max_length=8, choices=Severity, default=Severity.INFO)
     message = models.TextField()
     data = models.JSONField(default=dict)
+    mac = models.CharField(max_length=80, blank=True)  # of ``core.seals``; none before there were
     # Filled in once by ``core.audit``: the place in the chain, and the hash that holds it.
     link = models.BigIntegerField(null=True, blank=True, unique=True)
     digest = models.CharField(max_length=64, blank=True)
@@ -46,7 +49,10 @@ class AuditHead(models.Model):
 
     link = models.BigIntegerField(default=0)
     digest = models.CharField(max_length=64)
-    mac = models.CharField(max_length=64, blank=True)  # keyed, over the two above
+    boundary = models.BigIntegerField(default=0)  # events to this link have no keyed hash of theirs
+    anchored = models.BigIntegerField(default=0)  # the last link that was noted outside
+    anchored_at = models.DateTimeField(null=True, blank=True)
+    mac = models.CharField(max_length=64, blank=True)  # keyed, over all of these
 
     def __str__(self) -> str:
         return f"link {self.link}"

@@ -1,6 +1,7 @@
 """Sealing what must be readable again: keys, secrets. One key per purpose, from one secret."""
 
 import base64
+from functools import lru_cache
 
 from cryptography.fernet import Fernet, InvalidToken
 from cryptography.hazmat.primitives import hashes
@@ -12,8 +13,13 @@ __all__ = ["InvalidToken", "derived", "seal", "unseal"]
 
 def derived(purpose: str) -> bytes:
     """32 bytes that only this installation and this purpose have."""
+    return _derived(settings.SECRET_KEY, purpose)
+
+
+@lru_cache(maxsize=64)
+def _derived(secret: str, purpose: str) -> bytes:
     derive = HKDF(algorithm=hashes.SHA256(), length=32, salt=None, info=purpose.encode())
-    return derive.derive(settings.SECRET_KEY.encode())
+    return derive.derive(secret.encode())
 
 
 def _vault(purpose: str) -> Fernet:

@@ -25,7 +25,9 @@ def verify(output: str) -> None:
         "Chain": "holds" if found["ok"] else "BROKEN",
         "Events": str(found["sealed"]),
         "Head": found["head"],
-        **({"Where": broken["reason"]} if broken else {}),
+        "Anchors": str(found["anchors"]),
+        "Restores": str(found["restores"]),
+        **({"Looks like": broken["kind"], "Where": broken["reason"]} if broken else {}),
     }
     emit(found, output, lambda: print_fields(shown))
     if not found["ok"]:

@@ -24,7 +24,8 @@ from typing import IO, Any
 FORMAT = 1
 DATABASE = "db/main.db"
 MANIFEST = "MANIFEST.json"
-KEPT_FOLDERS = ("secrets", "tls")
+KEPT_FOLDERS = ("secrets", "tls", "audit")
+RESTORED = "audit/restored.json"  # read by `manage.py setup_installation` at the next start
 KEPT_FILES = ("node/credential.json",)
 PRIVATE = 0o600
 _CHUNK = 1 << 20
@@ -90,10 +91,20 @@ def restore(archive: Path, home: Path, progress: Progress) -> Summary:
         staged = Path(folder) / "home"
         staged.mkdir(mode=0o700)
         summary = _unpack(archive, staged, progress)
+        _note(summary, staged)
         if home.exists():
             home.rmdir()
         staged.replace(home)
     return summary
+
+
+def _note(summary: Summary, staged: Path) -> None:
+    """So that the event log tells this restore from somebody's older database."""
+    path = staged / RESTORED
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    reason = f"backup {summary.archive.name} of {summary.created}"
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE), "w") as file:
+        json.dump({"reason": reason}, file)
 
 
 def _snapshot(database: Path, target: Path) -> list[str]:

@@ -9,6 +9,8 @@ from typing import Any
 from django.apps import apps
 from django.db.models.signals import post_migrate
 
+from controlplane.core import audit
+
 
 def come_back() -> None:
     """From now on a flushed database has them again."""
@@ -20,3 +22,5 @@ def _seed(*, using: str, **_: Any) -> None:
         importlib.import_module(
             "controlplane.deployments.migrations.0007_first_instance_types"
         ).add(apps, None)
+    if using == "default" and not apps.get_model("core", "AuditHead").objects.exists():
+        audit.begin()

@@ -14,7 +14,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from controlplane.accounts.policy import Permission
-from controlplane.core import audit, events
+from controlplane.core import audit, events, exports
 from controlplane.core.models import Event
 from controlplane.core.pagination import page_of
 from controlplane.core.requests import read_query
@@ -30,8 +30,8 @@ from controlplane.deployments.serializers.events import (
 EventPageSerializer = page_of(EventSerializer)
 Lines = Callable[[QuerySet[Event]], Iterator[str]]
 FORMATS: dict[str, tuple[str, Lines]] = {
-    "csv": ("text/csv; charset=utf-8", audit.export_csv),
-    "ndjson": ("application/x-ndjson", audit.export_ndjson),
+    "csv": ("text/csv; charset=utf-8", exports.export_csv),
+    "ndjson": ("application/x-ndjson", exports.export_ndjson),
 }
 LINES_PER_PIECE = 500
 

@@ -6,7 +6,6 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
-from controlplane.core.audit import between
 from controlplane.core.models import Event
 from controlplane.deployments.models import Operation, Replica
 from controlplane.deployments.selectors.rows import endpoint_list, operation_list
@@ -181,7 +180,11 @@ class EventFilter:
     until: datetime | None = None  # not included
 
     def rows(self) -> QuerySet[Event]:
-        rows = between(self.since, self.until)
+        rows = Event.objects.all()
+        if self.since is not None:
+            rows = rows.filter(at__gte=self.since)
+        if self.until is not None:
+            rows = rows.filter(at__lt=self.until)
         if self.subject:
             rows = rows.filter(subject=self.subject)
         if self.kind:

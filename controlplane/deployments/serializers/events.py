@@ -5,6 +5,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
 
+from controlplane.core import audit
 from controlplane.core.models import Event
 
 Fields = serializers.Serializer[Any]
@@ -70,6 +71,10 @@ class EventsExportQuery(EventFilters):
 
 
 class AuditBreakSerializer(Fields):
+    kind = serializers.ChoiceField(
+        choices=[audit.CHANGED, audit.REMOVED, audit.FORGED, audit.REWOUND],
+        help_text="`forged`: not written by Shoal; `rewound`: an older log was put back",
+    )
     link = serializers.IntegerField()
     seq = serializers.IntegerField(allow_null=True)
     reason = serializers.CharField()
@@ -80,4 +85,6 @@ class AuditVerificationSerializer(Fields):
     sealed = serializers.IntegerField()
     unsealed = serializers.IntegerField(help_text="events that came while it was checked")
     head = serializers.CharField(help_text="the last event's hash; keep it elsewhere to compare")
+    anchors = serializers.IntegerField(help_text="that were compared, from outside the database")
+    restores = serializers.IntegerField(help_text="of backups, that are on record there")
     broken = AuditBreakSerializer(allow_null=True)

@@ -13,7 +13,11 @@ Capture = pytest.CaptureFixture[str]
     ("broken", "code", "says"),
     [
         (None, 0, "holds"),
-        ({"link": 2, "seq": 7, "reason": "Event 7 is not what was sealed."}, 1, "Event 7 is not"),
+        (
+            {"kind": "changed", "link": 2, "seq": 7, "reason": "Event 7 is not what was sealed."},
+            1,
+            "changed",
+        ),
     ],
 )
 def test_the_exit_code_says_whether_the_chain_holds(
@@ -23,7 +27,15 @@ def test_the_exit_code_says_whether_the_chain_holds(
     code: int,
     says: str,
 ) -> None:
-    body = {"ok": broken is None, "sealed": 9, "unsealed": 0, "head": "f" * 64, "broken": broken}
+    body = {
+        "ok": broken is None,
+        "sealed": 9,
+        "unsealed": 0,
+        "head": "f" * 64,
+        "anchors": 3,
+        "restores": 0,
+        "broken": broken,
+    }
     installed.fail_next("GET /events/verify", lambda _: httpx.Response(200, json=body))
     assert main(["audit", "verify"]) == code
     assert says in capsys.readouterr().out

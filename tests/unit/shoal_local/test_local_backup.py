@@ -68,7 +68,11 @@ def test_what_is_restored_is_what_was_backed_up(home: Path, tmp_path: Path) -> N
     new = tmp_path / "deep" / "new"
     assert restore(written.archive, new, ignored) == written
     kept = {name: data for name, data in contents(home).items() if _is_kept(name)}
-    assert contents(new) == kept
+    restored = contents(new)
+    note = restored.pop("audit/restored.json")
+    assert b"backup shoal.tar of " in note
+    assert restored == kept
+    assert stat.S_IMODE((new / "audit").stat().st_mode) == 0o700
     assert stat.S_IMODE((new / "secrets" / "secret_key").stat().st_mode) == 0o600
     with closing(sqlite3.connect(new / "db" / "main.db")) as database:
         assert database.execute("SELECT count(*) FROM registry_blob").fetchone() == (2,)

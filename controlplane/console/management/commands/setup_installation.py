@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 from django.db import transaction
 
 from controlplane.accounts import services as accounts
 from controlplane.accounts.selectors import setup_user
+from controlplane.core import audit
 from controlplane.nodes import services as nodes
 
 LOCAL_TOKEN_NAME = "this machine"  # noqa: S105 - a label
@@ -32,6 +34,7 @@ class Command(BaseCommand):
     def handle(
         self, *_args: Any, output: Path, username: str, join_token: bool, **_options: Any
     ) -> None:
+        _note_restore(settings.SHOAL_HOME / "audit" / "restored.json")
         # why one transaction around the file: a password that was not written down is lost.
         with transaction.atomic():
             user, password = accounts.administrator_ensure(username=username)
@@ -49,6 +52,13 @@ class Command(BaseCommand):
                 answer["join_token"] = nodes.join_token_create(actor="system")
             write_private(output, json.dumps(answer, indent=1) + "\n")
         self.stderr.write(f"Wrote {output}")
+
+
+def _note_restore(note: Path) -> None:
+    """`shoal restore` leaves it where this database was put back."""
+    if note.exists():
+        audit.restored(str(json.loads(note.read_text())["reason"]))
+        note.unlink()
 
 
 def write_private(path: Path, text: str) -> None:

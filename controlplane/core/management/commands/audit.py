@@ -1,32 +1,49 @@
-"""``manage.py audit verify`` and ``manage.py audit export``: the event log as evidence."""
+"""``manage.py audit``: the event log as evidence."""
 
 from argparse import ArgumentParser
+from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from controlplane.core import audit
+from controlplane.core import audit, exports
+from controlplane.core.models import Event
 
-FORMATS = {"csv": audit.export_csv, "ndjson": audit.export_ndjson}
+FORMATS = {"csv": exports.export_csv, "ndjson": exports.export_ndjson}
 
 
 class Command(BaseCommand):
-    help = "Check the chain over the event log, or write the log out."
+    help = "Check the chain over the event log, write the log out, or note that it was put back."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         verbs = parser.add_subparsers(dest="verb", required=True)
-        verbs.add_parser("verify", help="walk the chain; the exit code is 1 when it is broken")
+        verify = verbs.add_parser("verify", help="walk the chain; exit code 1 when it is broken")
+        verify.add_argument(
+            "--anchors", type=Path, help="compare with this copy of the anchors instead of our own"
+        )
         export = verbs.add_parser("export", help="write every event to standard output")
         export.add_argument("--format", choices=sorted(FORMATS), default="ndjson")
+        restored = verbs.add_parser("restored", help="note that an older database was put back")
+        restored.add_argument("reason", help="which, and why; it becomes an event")
 
     def handle(self, *args: Any, **options: Any) -> None:
         del args
-        if options["verb"] == "export":
-            audit.seal()
-            for line in FORMATS[options["format"]](audit.between(None, None)):
-                self.stdout.write(line, ending="")
-            return
-        found = audit.verify()
-        if found.broken is not None:
-            raise CommandError(f"The event log is broken. {found.broken.reason}")
-        self.stdout.write(f"The chain holds: {found.sealed} events, head {found.head}")
+        match options["verb"]:
+            case "export":
+                audit.seal()
+                for line in FORMATS[options["format"]](Event.objects.all()):
+                    self.stdout.write(line, ending="")
+            case "restored":
+                audit.restored(options["reason"])
+                self.stdout.write("Noted in the event log and in the anchors.")
+            case _:
+                self._verify(options["anchors"])
+
+    def _verify(self, anchors: Path | None) -> None:
+        found = audit.verify(anchors)
+        if (broken := found.broken) is not None:
+            raise CommandError(f"The event log is broken ({broken.kind}). {broken.reason}")
+        self.stdout.write(
+            f"The chain holds: {found.sealed} events, head {found.head}, "
+            f"{found.anchors} anchors, restored {found.restores} times"
+        )
