@@ -23,6 +23,9 @@ class Permission(StrEnum):
     ADMINISTER = "administer"  # people, storage, the installation
 
 
+# Who may read people: their names, where they sign in from, the events about them.
+PEOPLE: Final = Permission.ADMINISTER
+
 STAIR: Final[tuple[tuple[Role, frozenset[Permission]], ...]] = (
     (Role.VIEWER, frozenset({Permission.READ, Permission.ACCOUNT})),
     (Role.INVOKER, frozenset({Permission.INVOKE})),

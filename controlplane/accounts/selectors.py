@@ -1,6 +1,7 @@
 """Reads of accounts."""
 
 from datetime import datetime
+from typing import Final
 
 from django.contrib.sessions.models import Session
 from django.db.models import Count, Max, Q, QuerySet
@@ -9,6 +10,9 @@ from django.utils import timezone
 from controlplane.accounts.errors import UserNotFound
 from controlplane.accounts.models import ApiToken, BrowserSession, SignInLane, User
 from controlplane.accounts.types import KNOWN_FOR, token_hash
+from controlplane.core.models import Event
+
+ABOUT_PEOPLE: Final = "user/"  # how the subjects of all events of this app begin
 
 
 def setup_user() -> User | None:
@@ -62,6 +66,15 @@ def user_of_session(user_id: int, session_key: str | None, now: datetime) -> Use
     """Who a socket speaks for by now: None once the session or the account has ended."""
     alive = Session.objects.filter(session_key=session_key or "", expire_date__gt=now).exists()
     return User.objects.filter(pk=user_id, is_active=True).first() if alive else None
+
+
+def events_shown(*, people: bool) -> QuerySet[Event]:
+    """The event log for a reader: what is about people only for who may read people.
+
+    That is whom it is about and from which addresses they came; names of actors remain.
+    """
+    rows = Event.objects.all()
+    return rows if people else rows.exclude(subject__startswith=ABOUT_PEOPLE)
 
 
 def is_known(*, username: str, network: str, now: datetime) -> bool:

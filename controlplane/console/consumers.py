@@ -6,9 +6,10 @@ import logging
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 
-from controlplane.accounts.policy import Permission
+from controlplane.accounts.policy import PEOPLE, Permission
 from controlplane.console import frames
 from controlplane.console.bench import Bench
+from controlplane.console.feeds import tells_of_people
 from controlplane.console.hub import hub
 from controlplane.console.outbox import Outbox
 from controlplane.console.watch import Watch
@@ -55,7 +56,8 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]
                 if len(self.topics) >= MAX_TOPICS and topic not in self.topics:
                     raise frames.BadRequest("TooManyTopics", f"At most {MAX_TOPICS}.", topic)
                 try:
-                    await hub().follow(self.outbox, request)
+                    people = tells_of_people(topic) and await self.watch.hold(PEOPLE)
+                    await hub().follow(self.outbox, request, people=people)
                 except NotFound as gone:
                     raise frames.BadRequest(gone.code, gone.message, topic) from gone
                 except Exception as error:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Count, Max
+from django.db.models import Count
 from django.http import HttpResponse
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
@@ -23,8 +23,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from controlplane.console import hub
-from controlplane.core.models import Event
+from controlplane.console import hub, reads
 from controlplane.deployments import selectors as deployments
 from controlplane.deployments.models import Operation, Replica
 from controlplane.deployments.types import Desired
@@ -49,7 +48,7 @@ class ControlPlane(Collector):
         replicas = Replica.objects.filter(desired=Desired.RUNNING).values_list("state")
         yield _counted("shoal_replicas", "Replicas that shall run", replicas)
         yield _counted("shoal_operations", "Operations", Operation.objects.values_list("state"))
-        newest = Event.objects.aggregate(newest=Max("seq"))["newest"] or 0
+        newest = reads.events_newest(people=False)  # anybody may scrape
         yield CounterMetricFamily("shoal_events", "Number of the newest event", value=newest)
         yield from _live()
         for name, at in freshness().items():

@@ -23,9 +23,11 @@ class Feed(ABC):
     """Followers and what they are told. ``beat`` runs every ``interval_s``, or when hinted at."""
 
     interval_s: ClassVar[float] = 1.0
+    tells_of_people: ClassVar[bool] = False
 
-    def __init__(self, topic: str) -> None:
+    def __init__(self, topic: str, *, people: bool = False) -> None:
         self.topic = topic
+        self.people = people  # whether its followers may read people; all of one feed alike
         self.name = topic.partition(":")[2]
         self.followers: dict[Outbox, frames.Subscribe] = {}
         self.lock = asyncio.Lock()  # greeting and beating take turns: no frame falls between
@@ -58,8 +60,8 @@ class EndpointFeed(Feed):
 
     interval_s = 0.5
 
-    def __init__(self, topic: str) -> None:
-        super().__init__(topic)
+    def __init__(self, topic: str, *, people: bool = False) -> None:
+        super().__init__(topic, people=people)
         # What the columns of each follower's snapshot are: a tick has no names, only their order.
         self._columns: WeakKeyDictionary[Outbox, list[str]] = WeakKeyDictionary()
         self._state = ""
@@ -111,8 +113,8 @@ class OperationFeed(Feed):
 
     interval_s = 0.5
 
-    def __init__(self, topic: str) -> None:
-        super().__init__(topic)
+    def __init__(self, topic: str, *, people: bool = False) -> None:
+        super().__init__(topic, people=people)
         self._state = ""
 
     def concerns(self, subject: str) -> bool:
@@ -132,15 +134,19 @@ class OperationFeed(Feed):
 class EventsFeed(Feed):
     """Every event once, from where the follower left off."""
 
-    def __init__(self, topic: str) -> None:
-        super().__init__(topic)
+    tells_of_people = True
+
+    def __init__(self, topic: str, *, people: bool = False) -> None:
+        super().__init__(topic, people=people)
         self._newest: int | None = None
         self._told: set[int] = set()  # numbers near the newest that followers know
 
     async def greet(self, outbox: Outbox, request: frames.Subscribe) -> None:
         newest, complete = await self._start(), True
         if request.after_seq is not None:
-            missed, complete = await database_sync_to_async(reads.events_missed)(request.after_seq)
+            missed, complete = await database_sync_to_async(reads.events_missed)(
+                request.after_seq, people=self.people
+            )
             for event in missed:
                 # why not all: what no follower was told yet comes to this one, too, with the
                 # next beat
@@ -154,7 +160,7 @@ class EventsFeed(Feed):
         newest = await self._start()
         # why look back: a transaction that took its number earlier may commit later.
         since = max(0, newest - reads.EVENTS_OVERLAP)
-        for event in await database_sync_to_async(reads.events_after)(since):
+        for event in await database_sync_to_async(reads.events_after)(since, people=self.people):
             if event["seq"] not in self._told:
                 self._told.add(event["seq"])
                 newest = max(newest, event["seq"])
@@ -164,9 +170,9 @@ class EventsFeed(Feed):
 
     async def _start(self) -> int:
         if self._newest is None:
-            self._newest = await database_sync_to_async(reads.events_newest)()
+            self._newest = await database_sync_to_async(reads.events_newest)(people=self.people)
             since = max(0, self._newest - reads.EVENTS_OVERLAP)
-            known = await database_sync_to_async(reads.events_after)(since)
+            known = await database_sync_to_async(reads.events_after)(since, people=self.people)
             self._told = {event["seq"] for event in known}
             self._newest = max(self._told, default=self._newest)
         return self._newest
@@ -179,13 +185,18 @@ class OverviewFeed(Feed):
     """The whole overview, also unchanged: its followers take silence for a dead line."""
 
     interval_s = 2.0
+    tells_of_people = True
 
     async def greet(self, outbox: Outbox, request: frames.Subscribe) -> None:
         del request  # there is nothing to choose
-        outbox.put(self.state(await database_sync_to_async(reads.overview_state)()))
+        outbox.put(await self._now())
 
     async def beat(self) -> None:
-        self.tell(self.state(await database_sync_to_async(reads.overview_state)()))
+        self.tell(await self._now())
+
+    async def _now(self) -> str:
+        read = database_sync_to_async(reads.overview_state)
+        return self.state(await read(people=self.people))
 
 
 FEEDS: dict[str, type[Feed]] = {
@@ -196,5 +207,9 @@ FEEDS: dict[str, type[Feed]] = {
 }
 
 
-def feed_for(topic: str) -> Feed:
-    return FEEDS[topic.partition(":")[0]](topic)
+def tells_of_people(topic: str) -> bool:
+    return FEEDS[topic.partition(":")[0]].tells_of_people
+
+
+def feed_for(topic: str, *, people: bool) -> Feed:
+    return FEEDS[topic.partition(":")[0]](topic, people=people)

@@ -19,37 +19,47 @@ HINT_RETRY_S = 5.0
 FAILED_BEAT_PAUSE_S = 2.0
 
 
+Key = tuple[str, bool]  # the topic, and whether its followers may read people
+
+
 class Hub:
     def __init__(self) -> None:
-        self._feeds: dict[str, Feed] = {}
-        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._feeds: dict[Key, Feed] = {}
+        self._tasks: dict[Key, asyncio.Task[None]] = {}
         self._hints: asyncio.Task[None] | None = None
 
-    async def follow(self, outbox: Outbox, request: frames.Subscribe) -> None:
-        """Start or join a topic. Raises NotFound."""
-        topic = request.topic
-        feed = self._feeds.setdefault(topic, feed_for(topic))
+    async def follow(
+        self, outbox: Outbox, request: frames.Subscribe, *, people: bool = False
+    ) -> None:
+        """Start or join a topic, whose feed tells of people only if so. Raises NotFound."""
+        key = (request.topic, people)
+        feed = self._feeds.setdefault(key, feed_for(request.topic, people=people))
         try:
             async with feed.lock:
                 await feed.greet(outbox, request)
                 feed.followers[outbox] = request
         finally:
             if not feed.followers:
-                self._drop(topic)
+                self._drop(key)
+        self._leave(outbox, (request.topic, not people))  # its role is another now
         # why set again: its last follower may have left while we were being greeted
-        self._feeds[topic] = feed
-        if topic not in self._tasks:
-            self._tasks[topic] = asyncio.create_task(self._run(feed))
+        self._feeds[key] = feed
+        if key not in self._tasks:
+            self._tasks[key] = asyncio.create_task(self._run(feed))
         if self._hints is None:
             self._hints = asyncio.create_task(self._listen())
 
     def leave(self, outbox: Outbox, topic: str) -> None:
-        feed = self._feeds.get(topic)
+        for people in (False, True):
+            self._leave(outbox, (topic, people))
+
+    def _leave(self, outbox: Outbox, key: Key) -> None:
+        feed = self._feeds.get(key)
         if feed is None:
             return
         feed.followers.pop(outbox, None)
         if not feed.followers:
-            self._drop(topic)
+            self._drop(key)
 
     def load(self) -> tuple[int, int]:
         """How many topics are followed, and by how many sockets, each topic counted."""
@@ -57,12 +67,12 @@ class Hub:
         return len(feeds), sum(len(feed.followers) for feed in feeds)
 
     def leave_all(self, outbox: Outbox) -> None:
-        for topic in list(self._feeds):
+        for topic, _ in list(self._feeds):
             self.leave(outbox, topic)
 
-    def _drop(self, topic: str) -> None:
-        self._feeds.pop(topic, None)
-        task = self._tasks.pop(topic, None)
+    def _drop(self, key: Key) -> None:
+        self._feeds.pop(key, None)
+        task = self._tasks.pop(key, None)
         if task is not None and task is not asyncio.current_task():
             task.cancel()
         if not self._feeds and self._hints is not None:
@@ -86,7 +96,7 @@ class Hub:
                     await feed.beat()
             except NotFound as gone:
                 feed.tell(frames.error(gone.code, gone.message, feed.topic))
-                self._drop(feed.topic)
+                self._drop((feed.topic, feed.people))
                 return
             except Exception:
                 # why any: one bad minute of the database must not end a live view for good

@@ -7,6 +7,7 @@ from typing import Any
 from django.db.models import Max
 from django.utils import timezone
 
+from controlplane.accounts.selectors import events_shown
 from controlplane.core.models import Event
 from controlplane.deployments import selectors as deployments
 from controlplane.deployments.selectors.overview import overview
@@ -50,23 +51,24 @@ def operation_state(operation_id: str) -> dict[str, Any]:
     return dict(OperationSerializer(shown).data)
 
 
-def events_newest() -> int:
-    """Number of the newest event, 0 when there is none."""
-    return Event.objects.aggregate(newest=Max("seq"))["newest"] or 0
+def events_newest(*, people: bool) -> int:
+    """Number of the newest event that a reader may see, 0 when there is none."""
+    return events_shown(people=people).aggregate(newest=Max("seq"))["newest"] or 0
 
 
-def events_after(seq: int) -> list[dict[str, Any]]:
+def events_after(seq: int, *, people: bool) -> list[dict[str, Any]]:
     """The events next behind ``seq``, oldest first, at most EVENTS_LIMIT."""
-    return _shown(Event.objects.filter(seq__gt=seq).order_by("seq")[:EVENTS_LIMIT])
+    return _shown(events_shown(people=people).filter(seq__gt=seq).order_by("seq")[:EVENTS_LIMIT])
 
 
-def events_missed(seq: int) -> tuple[list[dict[str, Any]], bool]:
+def events_missed(seq: int, *, people: bool) -> tuple[list[dict[str, Any]], bool]:
     """All events behind ``seq``, and True; the newest EVENTS_LIMIT and False when there are more.
 
     A number beyond the newest is from another database: nothing that its holder knows continues.
     """
-    known = seq <= events_newest()
-    rows = Event.objects.filter(seq__gt=seq if known else 0).order_by("-seq")[: EVENTS_LIMIT + 1]
+    known = seq <= events_newest(people=people)
+    behind = events_shown(people=people).filter(seq__gt=seq if known else 0)
+    rows = behind.order_by("-seq")[: EVENTS_LIMIT + 1]
     newest = list(rows)[:EVENTS_LIMIT]
     return _shown(reversed(newest)), known and len(rows) <= EVENTS_LIMIT
 
@@ -75,6 +77,6 @@ def _shown(rows: Iterable[Event]) -> list[dict[str, Any]]:
     return [EventSerializer().to_representation(row) for row in rows]
 
 
-def overview_state() -> dict[str, Any]:
+def overview_state(*, people: bool) -> dict[str, Any]:
     """The REST object."""
-    return dict(OverviewSerializer(overview(timezone.now())).data)
+    return dict(OverviewSerializer(overview(timezone.now(), people=people)).data)

@@ -28,13 +28,22 @@ class Watch:
         self._scope = scope
         self._close = close
         self._every_s = every_s
+        self._needed: set[Permission] = set()
         self._task: asyncio.Task[None] | None = None
 
     async def begin(self, needed: Permission) -> bool:
         """Whether the socket may stay open; if not, it has been closed."""
-        if not await self._passes(needed):
+        self._needed.add(needed)
+        if not await self._passes():
             return False
-        self._task = asyncio.create_task(self._look(needed))
+        self._task = asyncio.create_task(self._look())
+        return True
+
+    async def hold(self, permission: Permission) -> bool:
+        """Whether it is allowed; if so, the socket is closed once it is not any more."""
+        if not await self.allows(permission):
+            return False
+        self._needed.add(permission)
         return True
 
     def end(self) -> None:
@@ -45,17 +54,17 @@ class Watch:
         """Asked anew each time: a role that was taken away counts from the next request on."""
         return allows(await self._user(), permission)
 
-    async def _look(self, needed: Permission) -> None:
+    async def _look(self) -> None:
         may_stay = True
         while may_stay:
             await asyncio.sleep(self._every_s)
-            may_stay = await self._passes(needed)
+            may_stay = await self._passes()
 
-    async def _passes(self, needed: Permission) -> bool:
+    async def _passes(self) -> bool:
         user = await self._user()
         if user is None:
             await self._close(UNAUTHENTICATED)
-        elif not allows(user, needed):
+        elif not all(allows(user, permission) for permission in self._needed):
             await self._close(FORBIDDEN)
         else:
             return True

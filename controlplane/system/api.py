@@ -9,6 +9,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from controlplane.accounts.permissions import may
+from controlplane.accounts.policy import PEOPLE
 from controlplane.system import selectors
 from controlplane.system.serializers import SystemSerializer
 from controlplane.system.types import worst
@@ -18,10 +20,9 @@ class SystemView(APIView):
     @extend_schema(operation_id="system_get", responses=SystemSerializer)
     def get(self, request: Request) -> Response:
         """How each part does: web, databases, broker, beat, workers, gateways, agents, disks."""
-        del request
         now = timezone.now()
         parts = selectors.system_parts(now)
-        newest = selectors.newest_event()
+        newest = selectors.newest_event(people=may(request, PEOPLE))
         body = {
             "state": worst([part.state for part in parts]),
             "version": settings.SHOAL_VERSION,

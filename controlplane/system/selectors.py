@@ -6,6 +6,7 @@ from django.conf import settings
 from django.db import DatabaseError
 from django.utils import timezone
 
+from controlplane.accounts.selectors import events_shown
 from controlplane.core.models import Event
 from controlplane.gateway.models import Gateway
 from controlplane.gateway.selectors import ALIVE_FOR
@@ -51,10 +52,10 @@ def system_parts(now: datetime) -> list[Part]:
     return parts
 
 
-def newest_event() -> Event | None:
-    """None on an empty log, and while the database does not answer."""
+def newest_event(*, people: bool) -> Event | None:
+    """That a reader may see. None on an empty log, and while the database does not answer."""
     try:
-        return Event.objects.order_by("-seq").first()
+        return events_shown(people=people).order_by("-seq").first()
     except DatabaseError:
         return None
 

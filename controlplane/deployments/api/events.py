@@ -13,7 +13,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from controlplane.accounts.policy import Permission
+from controlplane.accounts.permissions import may
+from controlplane.accounts.policy import PEOPLE, Permission
 from controlplane.core import audit, events, exports
 from controlplane.core.models import Event
 from controlplane.core.pagination import page_of
@@ -47,7 +48,7 @@ class EventsView(APIView):
         limit, after_seq = query.pop("limit"), query.pop("after_seq")
         before_seq = query.pop("cursor")
         items = events_list(
-            _filter(query), after_seq=after_seq, before_seq=before_seq, limit=limit + 1
+            _filter(query, request), after_seq=after_seq, before_seq=before_seq, limit=limit + 1
         )
         more = len(items) > limit and after_seq is None
         body = {
@@ -57,8 +58,9 @@ class EventsView(APIView):
         return Response(EventPageSerializer(body).data)
 
 
-def _filter(query: dict[str, Any]) -> EventFilter:
-    return EventFilter(**{**query, "severity": frozenset(query["severity"])})
+def _filter(query: dict[str, Any], request: Request) -> EventFilter:
+    severity = frozenset(query.pop("severity"))
+    return EventFilter(people=may(request, PEOPLE), severity=severity, **query)
 
 
 class EventsExportView(APIView):
@@ -73,7 +75,8 @@ class EventsExportView(APIView):
         },
     )
     def get(self, request: Request) -> HttpResponseBase:
-        """All of it, oldest first, with each event's place in the chain. Being audited itself."""
+        """All that one may read, oldest first, with each event's place in the chain. Being audited
+        itself."""
         query = read_query(EventsExportQuery, request)
         kind = query.pop("file_format")
         content_type, lines = FORMATS[kind]
@@ -86,7 +89,7 @@ class EventsExportView(APIView):
             message=f"{actor(request)} exported the event log",
             data={"format": kind},
         )
-        rows = _filter(query).rows().filter(seq__lte=last)
+        rows = _filter(query, request).rows().filter(seq__lte=last)
         response = StreamingHttpResponse(_pieces(lines(rows)), content_type=content_type)
         response["Content-Disposition"] = f'attachment; filename="shoal-events.{kind}"'
         return response

@@ -10,7 +10,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from controlplane.accounts.policy import Permission
+from controlplane.accounts.permissions import may
+from controlplane.accounts.policy import PEOPLE, Permission
 from controlplane.core.etags import IF_MATCH, etag_of, if_match
 from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
 from controlplane.core.requests import flag, read_body, read_only, read_query
@@ -188,5 +189,5 @@ def _drain(request: Request, names: list[str], values: dict[str, Any]) -> Respon
 class OverviewView(APIView):
     @extend_schema(operation_id="overview_get", responses=OverviewSerializer)
     def get(self, request: Request) -> Response:
-        del request
-        return Response(OverviewSerializer(overview(timezone.now())).data)
+        shown = overview(timezone.now(), people=may(request, PEOPLE))
+        return Response(OverviewSerializer(shown).data)

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
+from controlplane.accounts.selectors import events_shown
 from controlplane.core.models import Event
 from controlplane.deployments.models import Operation, Replica
 from controlplane.deployments.selectors.rows import endpoint_list, operation_list
@@ -76,7 +77,7 @@ def _node(node: Node, replicas: list[Shown], now: datetime) -> Shown:
     }
 
 
-def overview(now: datetime) -> Shown:
+def overview(now: datetime, *, people: bool) -> Shown:
     endpoints = endpoints_shown(endpoint_list())
     nodes = nodes_shown(list(node_list()), now)
     operations = list(operation_list()[:RECENT])
@@ -106,7 +107,7 @@ def overview(now: datetime) -> Shown:
         "endpoints": [endpoint | {"live": live[endpoint["name"]]} for endpoint in endpoints],
         "nodes": nodes,
         "recent_operations": [operation_shown(operation) for operation in operations],
-        "recent_events": events_recent(),
+        "recent_events": events_recent(people=people),
     }
 
 
@@ -162,14 +163,15 @@ def _item(severity: str, title: str, detail: str, link: str) -> Shown:
     return {"severity": severity, "title": title, "detail": detail, "link": link}
 
 
-def events_recent() -> list[Event]:
-    return list(Event.objects.order_by("-seq")[:RECENT])
+def events_recent(*, people: bool) -> list[Event]:
+    return list(events_shown(people=people).order_by("-seq")[:RECENT])
 
 
 @dataclass(frozen=True, slots=True)
 class EventFilter:
-    """Empty fields let everything through."""
+    """Empty fields let everything through, but for what is about ``people``."""
 
+    people: bool
     subject: str = ""
     kind: str = ""
     actor: str = ""
@@ -180,7 +182,7 @@ class EventFilter:
     until: datetime | None = None  # not included
 
     def rows(self) -> QuerySet[Event]:
-        rows = Event.objects.all()
+        rows = events_shown(people=self.people)
         if self.since is not None:
             rows = rows.filter(at__gte=self.since)
         if self.until is not None:

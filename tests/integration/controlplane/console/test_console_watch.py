@@ -10,7 +10,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.test import Client
 
 from controlplane.accounts.models import User
-from controlplane.accounts.policy import Permission
+from controlplane.accounts.policy import PEOPLE, Permission
 from controlplane.accounts.services import session_revoke, sessions_end_all, user_update
 from controlplane.console.watch import FORBIDDEN, UNAUTHENTICATED, Watch
 
@@ -66,6 +66,21 @@ async def test_a_socket_ends_when_the_role_no_longer_allows_it(transactional_db:
     assert await socket.watch.allows(Permission.DEPLOY)
     await database_sync_to_async(user_update)(username=person.username, role="viewer", actor="ada")
     assert not await socket.watch.allows(Permission.DEPLOY)
+    assert await socket.code() == FORBIDDEN
+
+
+async def test_a_socket_that_tells_of_people_ends_when_its_user_may_not_read_them_any_more(
+    transactional_db: None,
+) -> None:
+    person, session = await database_sync_to_async(signed_in)()
+    socket = Socket(person, session)
+    assert await socket.watch.begin(Permission.READ)
+    assert not await socket.watch.hold(PEOPLE)
+    person.role = User.Role.ADMIN
+    await database_sync_to_async(person.save)()
+    assert await socket.watch.hold(PEOPLE)
+    person.role = User.Role.OPERATOR
+    await database_sync_to_async(person.save)()
     assert await socket.code() == FORBIDDEN
 
 

@@ -18,6 +18,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.test import Client
 from socket_harness import Browser
 
+from controlplane.accounts.models import User
 from controlplane.core import events
 from controlplane.core.models import Event
 from controlplane.deployments.models import Endpoint, Operation
@@ -239,6 +240,33 @@ async def test_the_overview_is_sent(transactional_db: None) -> None:
     state = await browser.ask({"op": "sub", "topic": "overview"})
     assert state["data"]["counts"]["endpoints"] == 1
     await browser.leave()
+
+
+async def about_people() -> None:
+    await database_sync_to_async(
+        lambda: events.record(actor="x", verb="session.opened", subject="user/x", message="x in")
+    )()
+
+
+async def test_only_who_may_read_people_hears_of_them(transactional_db: None) -> None:
+    await about_people()
+    admin = await database_sync_to_async(user)(User.Role.ADMIN)
+    browsers = [await live(), await Browser.open("/ws/v1", admin)]
+    for browser in browsers:
+        await browser.say({"op": "sub", "topic": "events", "after_seq": 0})
+    positions = [(await browser.hear_type("position"))["seq"] for browser in browsers]
+    assert positions[0] == 0 < positions[1]
+    await about_people()
+    await record(1)
+    told = [await browser.hear_type("event") for browser in browsers]
+    assert told[0]["data"]["message"] == "number 1"
+    assert told[1]["data"]["subject"] == "user/x"
+    for browser in browsers:
+        await browser.say({"op": "sub", "topic": "overview"})
+    shown = [(await browser.hear_type("state"))["data"] for browser in browsers]
+    assert ["user/x" in str(state["recent_events"]) for state in shown] == [False, True]
+    for browser in browsers:
+        await browser.leave()
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
+from types import SimpleNamespace
 
 import pytest
 from django.contrib.auth.hashers import check_password, make_password
@@ -15,7 +16,7 @@ from pytest_django import Settings
 from controlplane.accounts.errors import BadCredentials, SignInBusy, TooManyAttempts
 from controlplane.accounts.hashing import STRANGERS, Turns
 from controlplane.accounts.models import SignInLane, User
-from controlplane.accounts.services import lanes_prune, session_open
+from controlplane.accounts.services import lanes_prune, patience, session_open
 from controlplane.accounts.services.patience import (
     attempt_begin,
     attempt_begin_apart,
@@ -27,6 +28,13 @@ from controlplane.core.models import Event
 
 PASSWORD = "correct horse battery"
 HOME = "192.0.2.7"
+
+
+@pytest.fixture(autouse=True)
+def a_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Time stands still: on a busy machine a wait would pass between two attempts."""
+    now = timezone.now()
+    monkeypatch.setattr(patience, "timezone", SimpleNamespace(now=lambda: now))
 
 
 def heard(username: str, address: str, password: str = "wrong") -> str:

@@ -12,6 +12,7 @@ from django.utils import timezone
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
+from controlplane.core import events
 from controlplane.gateway import tls
 from controlplane.gateway.models import Gateway
 from controlplane.nodes.models import Node
@@ -161,7 +162,9 @@ def test_the_page_shows_every_part(viewer_api: APIClient, settings: Settings) ->
     assert parts["agent", "gpu-a1"]["summary"].startswith("2 changes behind")
     assert parts["database", "Main database"]["state"] == "ok"
     assert parts["database", "Metrics database"]["facts"][0]["name"] == "engine"
-    assert body["newest_event_seq"] > 0
+    assert body["newest_event_seq"] == 0
+    seen = events.record(actor="x", verb="node.seen", subject="node/gpu-a1", message="m")
+    assert viewer_api.get("/api/v1/system").json()["newest_event_seq"] == seen.seq
 
 
 def test_the_authority_is_told_by_its_fingerprint(tmp_path: Path) -> None:
