@@ -1,11 +1,9 @@
 """Every route: the REST API, the agents' doors, health, and the studio for all else."""
 
 from django.urls import URLPattern, include, path, re_path
-from drf_spectacular.views import SpectacularJSONAPIView
-from rest_framework.permissions import AllowAny
 
 from controlplane.accounts import urls as accounts
-from controlplane.config import spa
+from controlplane.config import document, spa
 from controlplane.console import urls as console
 from controlplane.core import health, http
 from controlplane.deployments import urls as deployments
@@ -24,12 +22,10 @@ def routes(name: str) -> list[URLPattern]:
     return [route for app in APPS for route in getattr(app, name, [])]
 
 
-openapi = SpectacularJSONAPIView.as_view(permission_classes=[AllowAny], authentication_classes=[])
-
 urlpatterns = [
     path("healthz", health.healthz),
     path("readyz", health.readyz),
-    path("api/v1/openapi.json", openapi),
+    path("api/v1/openapi.json", document.openapi),
     path("api/v1/", include((routes("urlpatterns"), "api"))),
     path("agent/v1/", include((routes("agent_urlpatterns"), "agent"))),
     # why: a missing API route or asset must be a 404, never the studio's page.
