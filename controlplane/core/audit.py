@@ -188,14 +188,13 @@ def verify(kept: Path | None = None) -> Verification:
     seal()
     head = AuditHead.objects.get(pk=ONLY)
     path = kept or settings.SHOAL_AUDIT_ANCHORS
+    unread: Break | None = None
     try:
         outside = anchors.read(path)
     except OSError as error:
         outside = Anchors({}, 0, None)
-        broken = Break(REMOVED, head.link, None, f"The anchors in {path} cannot be read: {error}.")
-    else:
-        broken = None
-    broken = _walk(head, outside) or broken or _end(head, outside)
+        unread = Break(REMOVED, head.link, None, f"The anchors in {path} cannot be read: {error}.")
+    broken = _walk(head, outside) or unread or _end(head, outside)
     return Verification(
         ok=broken is None,
         sealed=head.link,

@@ -72,6 +72,7 @@ class SessionView(APIView):
             200: SessionSerializer,
             401: OpenApiResponse(description="`BadCredentials`"),
             429: OpenApiResponse(description="`TooManyAttempts`; see `Retry-After`"),
+            503: OpenApiResponse(description="`SignInBusy`; see `Retry-After`"),
         },
     )
     def post(self, request: Request) -> Response:

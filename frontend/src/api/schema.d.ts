@@ -571,7 +571,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description All of it, oldest first, with each event's place in the chain. Being audited itself. */
+        /**
+         * @description All that one may read, oldest first, with each event's place in the chain. Being audited
+         *     itself.
+         */
         get: operations["events_export"];
         put?: never;
         post?: never;
@@ -1688,10 +1691,27 @@ export interface components {
             link: string;
         };
         AuditBreak: {
+            /**
+             * @description `forged`: not written by Shoal; `rewound`: an older log was put back
+             *
+             *     * `changed` - changed
+             *     * `removed` - removed
+             *     * `forged` - forged
+             *     * `rewound` - rewound
+             */
+            kind: components["schemas"]["AuditBreakKindEnum"];
             link: number;
             seq: number | null;
             reason: string;
         };
+        /**
+         * @description * `changed` - changed
+         *     * `removed` - removed
+         *     * `forged` - forged
+         *     * `rewound` - rewound
+         * @enum {string}
+         */
+        AuditBreakKindEnum: "changed" | "removed" | "forged" | "rewound";
         AuditVerification: {
             ok: boolean;
             sealed: number;
@@ -1699,6 +1719,10 @@ export interface components {
             unsealed: number;
             /** @description the last event's hash; keep it elsewhere to compare */
             head: string;
+            /** @description that were compared, from outside the database */
+            anchors: number;
+            /** @description of backups, that are on record there */
+            restores: number;
             broken: components["schemas"]["AuditBreak"] | null;
         };
         /**
@@ -14636,7 +14660,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description a neighbour cannot be reached now; nothing was changed */
+            /** @description `SignInBusy`; see `Retry-After` */
             503: {
                 headers: {
                     [name: string]: unknown;

@@ -69,6 +69,7 @@ export function ActivityPage() {
   const search = useSearch({ from: "/app/activity" });
   const navigate = useNavigate({ from: "/activity" });
   const queryClient = useQueryClient();
+  const mayReadPeople = useRefusal("administer") === undefined;
   const { event: chosen, when, ...filter } = search;
   // why not at each render: "the last hour" would be another question each time.
   const bounds = useMemo(() => whenBounds(when), [when]);
@@ -116,7 +117,7 @@ export function ActivityPage() {
           placeholder="About anything"
           w={160}
           clearable
-          data={KINDS}
+          data={mayReadPeople ? KINDS : KINDS.filter((kind) => kind !== "user")}
           value={filter.kind ?? null}
           onChange={(kind) => set({ kind: kind ?? "" })}
         />
