@@ -25,7 +25,7 @@ SIDE_BY_SIDE := -j 2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=targe
 .PHONY: help up install studio test check lint types layers migrations frontend-check test-unit \
 	ui-budgets test-integration test-load chaos test-chaos fuzz api-fuzz test-postgres e2e screenshots \
 	examples bench compatibility \
-	openapi cli-docs state-docs notebooks azure-oracle seeds lock fmt clean
+	openapi cli-docs state-docs sbom audit notebooks azure-oracle seeds lock fmt clean
 
 help: ## list the commands
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -147,6 +147,12 @@ cli-docs: $(STAMPS)/dev install ## regenerate the reference in docs/cli.md
 state-docs: $(STAMPS)/dev install ## regenerate the tables in docs/states.md
 	@$(BIN)/python -m controlplane.config.state_tables docs/states.md
 
+sbom: $(STAMPS)/audit install ## bills of materials (CycloneDX) into .build/sbom
+	@.venv-audit/bin/python deploy/sbom.py .build/sbom
+
+audit: $(STAMPS)/audit install ## ask the advisories about every package: docs/audits.md (needs the network)
+	@.venv-audit/bin/python deploy/audits.py docs/audits.md
+
 azure-oracle: ## ask the real azure-ai-ml anew: tests/support/azure_yaml, and its names
 	@$(PYTHON) -m venv .venv-azure
 	@deploy/install-packages .venv-azure/bin/python requirements-azure.lock
@@ -155,6 +161,11 @@ azure-oracle: ## ask the real azure-ai-ml anew: tests/support/azure_yaml, and it
 
 seeds: $(STAMPS)/dev install studio ## the first seed's tabs, as users of Azure ML write them
 	@$(BIN)/python -m tests.seeds
+
+$(STAMPS)/audit: requirements-audit.txt $(STAMPS)/requirements
+	@$(PYTHON) -m venv .venv-audit
+	@deploy/install-packages .venv-audit/bin/python requirements-audit.lock
+	@touch $@
 
 clean: ## remove what was built; data in .shoal stays
 	rm -rf frontend/dist frontend/node_modules .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 OLDEST_PYTHON = "3.11"
 # Lists that do not share an environment with requirements.txt, or stand on their own.
-ALONE = ("requirements-node", "requirements-azure")
+ALONE = ("requirements-node", "requirements-azure", "requirements-audit")
 
 # torch for CPUs, from PyTorch's own index; Linux on x86-64, CPython 3.11, 3.12, 3.13. PyPI has the
 # one for CUDA. Two locks, since pip prefers a file whose hash the index tells to one on a disk.

@@ -4,14 +4,16 @@ from dataclasses import asdict
 
 from django.conf import settings
 from django.utils import timezone
+from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from controlplane.accounts.permissions import may
-from controlplane.accounts.policy import PEOPLE
+from controlplane.accounts.policy import PEOPLE, Permission
 from controlplane.system import selectors
+from controlplane.system.sbom import bill_of_materials
 from controlplane.system.serializers import SystemSerializer
 from controlplane.system.types import worst
 
@@ -32,3 +34,13 @@ class SystemView(APIView):
             "parts": [asdict(part) for part in parts],
         }
         return Response(SystemSerializer(body).data)
+
+
+class SbomView(APIView):
+    read_permission = Permission.ADMINISTER
+
+    @extend_schema(operation_id="system_sbom", responses=OpenApiTypes.OBJECT)
+    def get(self, request: Request) -> Response:
+        """The Python packages of the installation that answers, as CycloneDX 1.6."""
+        del request
+        return Response(bill_of_materials(settings.SHOAL_VERSION, timezone.now()))

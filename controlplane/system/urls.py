@@ -4,4 +4,7 @@ from django.urls import path
 
 from controlplane.system import api
 
-urlpatterns = [path("system", api.SystemView.as_view())]
+urlpatterns = [
+    path("system", api.SystemView.as_view()),
+    path("system/sbom", api.SbomView.as_view()),
+]

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import MagicMock
 
+import django
 import pytest
 from celery import current_app
 from django.utils import timezone
@@ -211,3 +212,19 @@ def test_which_server_the_broker_is_is_told(
     monkeypatch.setattr(probes.redis.Redis, "from_url", lambda *_a, **_k: client)
     part = judge.broker(probes.broker(["control"]))
     assert ("server", expected) in [(fact.name, fact.value) for fact in part.facts]
+
+
+@ALL_DATABASES
+def test_the_bill_of_materials_lists_what_is_installed(
+    admin_api: APIClient, viewer_api: APIClient
+) -> None:
+    path = "/api/v1/system/sbom"
+    assert viewer_api.get(path).status_code == 403
+    bill = admin_api.get(path).json()
+    assert (bill["bomFormat"], bill["specVersion"], bill["version"]) == ("CycloneDX", "1.6", 1)
+    assert bill["metadata"]["component"]["name"] == "shoal"
+    packages = {one["name"].lower(): one for one in bill["components"]}
+    assert packages["django"]["version"] == django.__version__
+    assert packages["django"]["purl"] == f"pkg:pypi/django@{django.__version__}"
+    assert len({one["bom-ref"] for one in bill["components"]}) == len(bill["components"])
+    assert "shoal" not in packages
