@@ -75,6 +75,7 @@ class DesiredReplica:
     liveness: ProbeRule | None = None  # None: the agent's own, quicker rule
     readiness: ProbeRule | None = None
     trial: bool = False  # only to see whether it loads: not routed, not sampled, not restarted
+    signatures: tuple[str, ...] = ()  # .minisig files over the statement of files and inline_files
 
 
 @dataclass(frozen=True, slots=True)

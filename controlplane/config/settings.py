@@ -49,6 +49,8 @@ SHOAL_INSPECTION_TIMEOUT_S = env.integer("SHOAL_INSPECTION_TIMEOUT_S", 300)
 SHOAL_CODE_POLICY = env.choice("SHOAL_CODE_POLICY", "approved", ("off", "approved", "on"))
 # Variables of deployments, beside the usual ones, that whoever may deploy can set: NAME, PREFIX_*.
 SHOAL_ALLOWED_VARIABLES = env.parsed("SHOAL_ALLOWED_VARIABLES", "", rules_read)
+# Whether versions must be signed to be deployed or tried; see docs/security.md.
+SHOAL_SIGNATURE_POLICY = env.choice("SHOAL_SIGNATURE_POLICY", "off", ("off", "require"))
 # One request body: an upload's chunk of 16 MiB and some room. Held in memory, not on disk.
 SHOAL_MAX_BODY_BYTES = 17 * 2**20
 FILE_UPLOAD_MAX_MEMORY_SIZE = SHOAL_MAX_BODY_BYTES

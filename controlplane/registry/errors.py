@@ -107,6 +107,28 @@ class CodeNotApproved(Conflict):
     tries = ("Ask somebody who may approve code; `needed_role` says who.",)
 
 
+class SignatureRequired(Conflict):
+    """This installation runs signed files only, and no key that it trusts signed these."""
+
+    code = "SignatureRequired"
+    tries = ("Sign it with `shoal model sign`; an administrator says which keys are trusted.",)
+
+
+class SignatureInvalid(Invalid):
+    code = "SignatureInvalid"
+    tries = ("Send the whole text of the .minisig file that `minisign -S` wrote.",)
+
+
+class SigningKeyInvalid(Invalid):
+    code = "SigningKeyInvalid"
+    tries = ("Send the text of the .pub file that `minisign -G` wrote.",)
+
+
+class SigningKeyNotFound(NotFound):
+    code = "SigningKeyNotFound"
+    tries = ("`GET /api/v1/signing-keys` lists those that are trusted.",)
+
+
 class AliasInvalid(Invalid):
     code = "AliasInvalid"
     tries = ("Begin with a letter; `latest` and numbers stand for themselves.",)

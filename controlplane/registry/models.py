@@ -126,6 +126,35 @@ class CodeApproval(Stamped):
         return f"{self.digest[:12]} by {self.approved_by}"
 
 
+class SigningKey(Stamped):
+    """A public key of minisign whose signatures count here. The secret one is never seen."""
+
+    key_id = models.CharField(max_length=16, unique=True)  # as minisign prints it
+    public = models.CharField(max_length=56)  # the second line of its .pub file
+    comment = models.CharField(max_length=128)
+    added_by = models.CharField(max_length=150)
+
+    def __str__(self) -> str:
+        return f"{self.key_id} ({self.comment})"
+
+
+class ModelSignature(Stamped):
+    """A signature of files by their digest, under whatever name; kept when its key is removed."""
+
+    digest = models.CharField(max_length=64)  # of all that would run: see wire.statement
+    key_id = models.CharField(max_length=16)
+    text = models.TextField()  # the .minisig file
+    uploaded_by = models.CharField(max_length=150)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["digest", "key_id"], name="one_signature_per_key")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.digest[:12]} by {self.key_id}"
+
+
 class RepoModel(models.Model):
     """A Triton model inside a version: what clients name in their URLs."""
 

@@ -1,10 +1,11 @@
 """Values of the registry: limits, the steps of ingest, and what an inspection says."""
 
-import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NotRequired, TypedDict
 
 from controlplane.registry.code import CodeReason
+from wire.statement import files_digest
 
 CHUNK_BYTES: Final = 8 * 2**20  # what we suggest
 MAX_CHUNK_BYTES: Final = 16 * 2**20  # what we accept
@@ -97,9 +98,12 @@ def steps_new() -> list[Step]:
     ]
 
 
-def manifest_digest(manifest: list[FileEntry]) -> str:
-    """SHA-256 over path, size and hash of every file in order of their paths."""
-    digest = hashlib.sha256()
-    for entry in sorted(manifest, key=lambda entry: entry["path"]):
-        digest.update(f"{entry['path']}\0{entry['size']}\0{entry['sha256']}\n".encode())
-    return digest.hexdigest()
+def config_files(configs: Mapping[str, str]) -> dict[str, str]:
+    """Path -> text of edited configurations: the files of a repository that they stand for."""
+    return {f"{model}/config.pbtxt": str(text) for model, text in configs.items()}
+
+
+def manifest_digest(manifest: list[FileEntry], texts: Mapping[str, str] | None = None) -> str:
+    """SHA-256 over path, size and hash of every file; ``texts`` (path -> text) stand over files."""
+    files = ((entry["path"], entry["size"], entry["sha256"]) for entry in manifest)
+    return files_digest(files, texts)

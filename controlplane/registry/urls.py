@@ -2,7 +2,15 @@
 
 from django.urls import path
 
-from controlplane.registry.api import configs, contents, models, revisions, upload_files, uploads
+from controlplane.registry.api import (
+    configs,
+    contents,
+    models,
+    revisions,
+    signatures,
+    upload_files,
+    uploads,
+)
 
 urlpatterns = [
     path("uploads", uploads.UploadsView.as_view()),
@@ -28,6 +36,12 @@ urlpatterns = [
         "models/<str:name>/versions/<str:version>/approve",
         models.ModelVersionApproveView.as_view(),
     ),
+    path(
+        "models/<str:name>/versions/<str:version>/signatures",
+        signatures.SignaturesView.as_view(),
+    ),
+    path("signing-keys", signatures.SigningKeysView.as_view()),
+    path("signing-keys/<str:key_id>", signatures.SigningKeyView.as_view()),
     path("models/<str:name>/aliases/<str:alias>", contents.AliasView.as_view()),
     path("models/<str:name>/versions/<str:version>/usage", contents.UsageView.as_view()),
     path("models/<str:name>/versions/<str:version>/files", contents.FilesView.as_view()),

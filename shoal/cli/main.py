@@ -25,6 +25,7 @@ from shoal.cli.online_deployment import online_deployment
 from shoal.cli.online_endpoint import online_endpoint
 from shoal.cli.operation import op, operation
 from shoal.cli.proxy import proxy
+from shoal.cli.signing_key import signing_key
 from shoal.cli.traffic import traffic
 from shoal.cli.up import up
 from shoal.cli.user import user
@@ -55,7 +56,7 @@ def cli() -> None:
 COMMANDS = (
     *(up, deploy, endpoint, traffic, logs, proxy, model, online_endpoint, online_deployment),
     *(apply, diff, export, config, operation, op, node, audit, login, logout),
-    *(instance_type, user, backup, restore, doctor, completion, version),
+    *(instance_type, user, signing_key, backup, restore, doctor, completion, version),
 )
 for command in COMMANDS:
     cli.add_command(command)

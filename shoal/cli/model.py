@@ -15,6 +15,7 @@ from shoal.cli.options import (
     tags_option,
 )
 from shoal.cli.output import emit, output_option, print_fields, print_rows
+from shoal.cli.signing import sign, signature
 from shoal.cli.try_load import try_load
 from shoal.display.units import byte_count, moment
 
@@ -349,4 +350,5 @@ def _print(item: Any) -> None:
         print_rows(rows, columns, "  no tensors")
 
 
-model.add_command(try_load)
+for command in (sign, signature, try_load):
+    model.add_command(command)

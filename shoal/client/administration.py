@@ -5,7 +5,7 @@ from typing import Any, cast
 from urllib.parse import quote
 
 from shoal.client.transport import Transport
-from shoal.client.types import InstanceType, Node, User
+from shoal.client.types import InstanceType, Node, SigningKey, User
 
 
 class Administration:
@@ -89,6 +89,19 @@ class Administration:
         path = f"/users/{quoted(username)}/password"
         answer = self._transport.json("POST", path, json={"password": password})
         return cast("str | None", answer["password"])
+
+    def list_signing_keys(self) -> list[SigningKey]:
+        """The public keys whose signatures of models count."""
+        return cast(list[SigningKey], self._get("/signing-keys")["items"])
+
+    def add_signing_key(self, public_key: str, comment: str) -> SigningKey:
+        """``public_key`` is the text of minisign's .pub file; needs the role admin."""
+        body = {"public_key": public_key, "comment": comment}
+        return cast(SigningKey, self._transport.json("POST", "/signing-keys", json=body))
+
+    def remove_signing_key(self, key_id: str) -> None:
+        """Its signatures count no more; what they let run runs on."""
+        self._transport.json("DELETE", f"/signing-keys/{quoted(key_id)}")
 
     def list_instance_types(self) -> list[InstanceType]:
         return list(self._items("/instance-types"))

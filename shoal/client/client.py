@@ -23,6 +23,7 @@ from shoal.client.types import (
     ModelVersion,
     Operation,
     SessionInfo,
+    Signatures,
     TryLoad,
     Upload,
     VersionSummary,
@@ -147,6 +148,23 @@ class Client(Administration, Deployments):
         """Take the approval back; needs ``code:upload``. What runs the code runs on."""
         path = f"/models/{quoted(name)}/versions/{version}/approve"
         return cast(ModelVersion, self._transport.json("DELETE", path))
+
+    def get_signatures(
+        self, name: str, version: int | str, config_revision: int | None = None
+    ) -> Signatures:
+        """The statement of what a version runs, and who signed it. ``config_revision``: default
+        the newest, 0 the files alone."""
+        path = f"/models/{quoted(name)}/versions/{quoted(str(version))}/signatures"
+        params = {} if config_revision is None else {"config_revision": config_revision}
+        return cast(Signatures, self._transport.json("GET", path, params=params))
+
+    def add_signature(
+        self, name: str, version: int | str, signature: str, *, config_revision: int | None = None
+    ) -> Signatures:
+        """``signature`` is the text of a .minisig file over the statement's bytes."""
+        path = f"/models/{quoted(name)}/versions/{quoted(str(version))}/signatures"
+        body = {"signature": signature, "config_revision": config_revision}
+        return cast(Signatures, self._transport.json("POST", path, json=body))
 
     def download_model(
         self, name: str, version: int | str, target: Path, *, on_bytes: OnBytes | None = None

@@ -82,6 +82,27 @@ class ModelVersion(VersionSummary):
     manifest: list[dict[str, Any]]  # {path, size, sha256}
 
 
+class Signatures(TypedDict):
+    """Of what would run: the files of a version with the texts of one configuration revision."""
+
+    model: str
+    version: int
+    config_revision: int  # 0: the files as they were registered
+    digest: str
+    statement: str
+    required: bool
+    signed: bool  # by a key that is trusted now
+    items: list[dict[str, Any]]  # {key_id, counts, comment, trusted_comment, signature, ...}
+
+
+class SigningKey(TypedDict):
+    key_id: str
+    public_key: str
+    comment: str
+    added_by: str
+    created_at: str
+
+
 class Model(TypedDict):
     name: str
     description: str

@@ -32,6 +32,9 @@ MATRIX: dict[str, dict[str, str]] = {
     "models/<str:name>/versions/<str:version>/archive": {"POST": D},
     "models/<str:name>/versions/<str:version>/restore": {"POST": D},
     "models/<str:name>/versions/<str:version>/approve": {"POST": C, "DELETE": C},
+    "models/<str:name>/versions/<str:version>/signatures": {"GET": R, "POST": D},
+    "signing-keys": {"GET": R, "POST": X},
+    "signing-keys/<str:key_id>": {"DELETE": X},
     "models/<str:name>/aliases/<str:alias>": {"PUT": D, "DELETE": D},
     "models/<str:name>/versions/<str:version>/usage": {"GET": R},
     "models/<str:name>/versions/<str:version>/files": {"GET": R},
@@ -109,6 +112,7 @@ MATRIX: dict[str, dict[str, str]] = {
     "metrics/query": {"GET": R},
     "overview": {"GET": R},
     "system": {"GET": R},
+    "system/sbom": {"GET": X},
 }
 MAY: dict[str, set[str]] = {
     "viewer": {R, A},

@@ -1,5 +1,6 @@
 """What one node must run, as its agent is told, and which blobs it may therefore fetch."""
 
+import dataclasses
 import logging
 from collections.abc import Iterable
 
@@ -19,11 +20,13 @@ from controlplane.metrics.selectors import sample_interval_s
 from controlplane.nodes.models import Node
 from controlplane.nodes.selectors import cadence_now
 from controlplane.registry.code import KINDS
+from controlplane.registry.signature_state import signatures_kept
+from controlplane.registry.types import config_files
 from wire.messages import DesiredReplica, DesiredState, FileRef
+from wire.statement import files_digest
 
 logger = logging.getLogger(__name__)
 
-CONFIG_FILE = "config.pbtxt"
 LOAD_TIMEOUT_S = 300.0
 SECRETS = "shoal secret environment"
 Spec = Deployment | DeploymentRevision
@@ -46,15 +49,29 @@ def desired_state(node: Node) -> DesiredState:
     """``node`` must have been read before: its generation then is at most that of the replicas."""
     replicas = desired_replicas(node)
     pace = cadence_now()
+    wanted = [_desired(replica) for replica in replicas]
+    wanted += [_trial(row) for row in trials_active(node)]
     return DesiredState(
         node_id=node.id,
         generation=node.desired_generation,
-        replicas=(
-            *(_desired(replica) for replica in replicas),
-            *(_trial(row) for row in trials_active(node)),
-        ),
+        replicas=_with_signatures(wanted),
         poll_interval_s=pace.poll_s,
         sample_interval_s=pace.sampling_s(sample_interval_s(_endpoints(replicas))),
+    )
+
+
+def _with_signatures(replicas: list[DesiredReplica]) -> tuple[DesiredReplica, ...]:
+    """Whoever made them: which keys count there is said by the node."""
+    digests = [
+        files_digest(
+            ((file.path, file.size, file.sha256) for file in replica.files), replica.inline_files
+        )
+        for replica in replicas
+    ]
+    kept = signatures_kept(digests) if digests else {}
+    return tuple(
+        dataclasses.replace(replica, signatures=kept.get(digest, ()))
+        for replica, digest in zip(replicas, digests, strict=True)
     )
 
 
@@ -120,8 +137,7 @@ def _environment(spec: Spec) -> dict[str, str]:
 
 def _trial(row: TryLoad) -> DesiredReplica:
     revised = dict(row.config_revision.configs) if row.config_revision else {}
-    texts = {**revised, **row.configs}
-    inline = {f"{model}/{CONFIG_FILE}": str(text) for model, text in texts.items()}
+    inline = config_files({**revised, **row.configs})
     return DesiredReplica(
         replica_id=row.pk,
         generation=1,
@@ -146,7 +162,7 @@ def inline_files(deployment: Spec) -> dict[str, str]:
     revision = deployment.config_revision
     if revision is None:
         return {}
-    return {f"{model}/{CONFIG_FILE}": str(text) for model, text in revision.configs.items()}
+    return config_files(revision.configs)
 
 
 def node_may_read(node: Node, sha256: str) -> bool:

@@ -47,6 +47,7 @@ from controlplane.deployments.types import (
 from controlplane.registry.models import ConfigRevision, ModelVersion
 from controlplane.registry.selectors import version_get
 from controlplane.registry.services.approvals import version_code_check
+from controlplane.registry.services.signatures import version_signature_check
 
 BROKEN = (DeploymentState.FAILED, DeploymentState.CANCELED)
 
@@ -105,19 +106,23 @@ def resolve(spec: Spec) -> tuple[ModelVersion, ConfigRevision | None]:
 def resolve_to_run(spec: Spec) -> tuple[ModelVersion, ConfigRevision | None, list[str]]:
     """The same, for what will be started, and the kinds of code that it may run.
 
-    Raises CodeNotAllowed, CodeNotApproved besides.
+    Raises CodeNotAllowed, CodeNotApproved, SignatureRequired besides.
     """
     version, revision = resolve(spec)
-    return version, revision, version_code_check(version, revision)
+    allowed = version_code_check(version, revision)
+    version_signature_check(version, revision)
+    return version, revision, allowed
 
 
 def runnable_check(version: ModelVersion, revision: ConfigRevision | None) -> list[str]:
     """The kinds of code that what ran, or was to run, before may run when it is started again now.
 
-    Raises ModelNotDeployable, CodeNotAllowed, CodeNotApproved.
+    Raises ModelNotDeployable, CodeNotAllowed, CodeNotApproved, SignatureRequired.
     """
     _not_archived(version, field=None)
-    return version_code_check(version, revision)
+    allowed = version_code_check(version, revision)
+    version_signature_check(version, revision)
+    return allowed
 
 
 def _not_archived(version: ModelVersion, *, field: str | None) -> None:

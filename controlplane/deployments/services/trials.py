@@ -29,6 +29,10 @@ from controlplane.nodes.models import Node
 from controlplane.nodes.selectors import node_get
 from controlplane.nodes.services import node_generation_raise
 from controlplane.registry.services.approvals import upload_code_check, version_code_check
+from controlplane.registry.services.signatures import (
+    upload_signature_check,
+    version_signature_check,
+)
 from wire.messages import ObservedReplica
 
 MOST_PER_NODE: Final = 4
@@ -53,7 +57,8 @@ def trial_start(
 
     ``may_run_code``: the actor may have code run that nobody approved yet.
     Raises ModelNotFound, UploadNotFound, ModelNotDeployable, NodeNotFound, InstanceTypeUnknown,
-    TrialImpossible (no node can), TooManyTrials, Invalid, CodeNotAllowed, CodeNotApproved.
+    TrialImpossible (no node can), TooManyTrials, Invalid, CodeNotAllowed, CodeNotApproved,
+    SignatureRequired.
     """
     # names first: nothing is parsed for what does not exist
     subject = subject_of(model, version, upload_id, config_revision)
@@ -63,6 +68,7 @@ def trial_start(
         node_get(node)
     kind = instance_type_wanted(instance_type) if instance_type else None
     allowed = _code_check(subject, configs or {}, may_run_code)
+    _signature_check(subject, configs or {})
     with transaction.atomic():
         chosen, gpus = _place(subject, kind, node, now)
         row = TryLoad.objects.create(
@@ -89,6 +95,15 @@ def _code_check(subject: Subject, texts: dict[str, str], may_run_code: bool) -> 
         return upload_code_check(subject.upload, texts, may_run_code=may_run_code)
     assert subject.version is not None  # noqa: S101 - it is one or the other
     return version_code_check(subject.version, subject.revision, texts, may_run_code=may_run_code)
+
+
+def _signature_check(subject: Subject, texts: dict[str, str]) -> None:
+    """It runs files as a deployment does, texts that are not saved included. Raises
+    SignatureRequired."""
+    if subject.upload is not None:
+        upload_signature_check(subject.upload, texts)
+    elif subject.version is not None:
+        version_signature_check(subject.version, subject.revision, texts)
 
 
 def _place(
