@@ -103,6 +103,7 @@ class Agent:
             changed=self._note_change,
             runtime=runtime,
             strain=settings.strain,
+            signed_only=settings.signed_only,
         )
         self._fleet = Fleet(settings.folder / "replicas", host)
         self._poll_s = 2.0

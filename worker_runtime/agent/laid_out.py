@@ -23,6 +23,7 @@ class LaidOut:
         self._replica = replica
         self._repository = repository
         self._cache = cache
+        self.laid_out = False  # by this agent
 
     async def lay_out(self, progress: Callable[[int, int], None] = _unseen) -> None:
         """All of it anew, from blobs that are fetched where they are missing."""
@@ -35,6 +36,7 @@ class LaidOut:
                     blob=self._cache.path,
                     repository=self._repository,
                 )
+                self.laid_out = True
                 return
             except FileNotFoundError:  # put aside, or evicted, between the two
                 if last:

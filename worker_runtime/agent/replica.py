@@ -24,6 +24,7 @@ from worker_runtime.agent.logs import last_lines, masked
 from worker_runtime.agent.probe import Ports, RuntimeProbe, listening, read_ports, write_ports
 from worker_runtime.agent.process import ProcessIdentity
 from worker_runtime.agent.reasons import may_pass
+from worker_runtime.agent.signed import SignedOnly
 from worker_runtime.agent.strain import Strain, StrainRule
 from worker_runtime.types.gpu_memory import gpu_bytes_wanted
 
@@ -55,6 +56,7 @@ class Host:
     runtime: tuple[str, ...] = RUNTIME
     crash_delay_s: float = 0.5
     strain: StrainRule = field(default_factory=StrainRule)
+    signed_only: SignedOnly | None = None  # None: whatever the control plane says
     # replica id -> its state: what it has yet to take of a GPU cannot be told from the others'
     states: dict[str, str] = field(default_factory=dict)
 
@@ -234,6 +236,7 @@ class ReplicaRunner:
     async def _provide(self) -> None:
         """Blobs and repository."""
         replica = self.replica
+        self._signature_check()
         total = sum({file.sha256: file.size for file in replica.files}.values())
         self._set(state="downloading", total_bytes=total, downloaded_bytes=0, cached_bytes=0)
         self._journal()
@@ -258,7 +261,7 @@ class ReplicaRunner:
         while True:
             try:
                 if self._process is None:
-                    if not self.folder.repository.exists():  # deleted since
+                    if self._unseen_repository() or not self.folder.repository.exists():
                         await self._files.lay_out()
                     await self._look_at_gpus()
                     self._start()
@@ -298,8 +301,19 @@ class ReplicaRunner:
         free = 0 if self._others_come_up() else self._gpu_free
         return max(gpu_bytes_wanted(problem.detail), free + 1 if free else 0)
 
+    def _unseen_repository(self) -> bool:
+        """Laid out by an agent before this one, which may have had no keys."""
+        return self._host.signed_only is not None and not self._files.laid_out
+
+    def _signature_check(self) -> None:
+        """Before bytes are fetched, and before each start: one that was adopted may be older than
+        the node's keys. Raises ReplicaFailed."""
+        if self._host.signed_only is not None:
+            self._host.signed_only.check(self.replica)
+
     def _start(self) -> None:
         folder, replica = self.folder, self.replica
+        self._signature_check()
         folder.ready_file.unlink(missing_ok=True)
         self._warm = False
         self._strain = Strain(self._host.strain, fresh=True)

@@ -10,6 +10,7 @@ from wire.addresses import host_address
 from wire.secret_files import EmptySecret, secret
 from worker_runtime.agent import inherited
 from worker_runtime.agent.bandwidth import parse_rate
+from worker_runtime.agent.signed import SignedOnly, keys_in
 from worker_runtime.agent.strain import LIMIT, WINDOW_S, StrainRule
 
 DEFAULT_URL = "http://127.0.0.1:8080"
@@ -39,6 +40,7 @@ class AgentSettings:
     recheck_interval_s: int  # between two hashings of the whole cache; 0: never
     recheck_rate: int  # bytes per second that it reads; 0: no limit
     strain: StrainRule
+    signed_only: SignedOnly | None  # None: it runs what the control plane says
     inherited: dict[str, str]  # what replicas may see of the environment
 
     @property
@@ -69,6 +71,7 @@ def load() -> AgentSettings:
             limit=_whole("SHOAL_GPU_OOM_LIMIT", LIMIT),
             window_s=_whole("SHOAL_GPU_OOM_WINDOW_S", int(WINDOW_S), least=1),
         ),
+        signed_only=_signed_only(),
         inherited=inherited.passed_on(os.environ, _names(inherited.SETTING)),
     )
 
@@ -78,6 +81,24 @@ def _join_token(home: Path) -> str:
         return secret("SHOAL_JOIN_TOKEN", home / "node" / "join-token") or ""
     except EmptySecret as error:
         raise SettingsError(str(error)) from error
+
+
+def _signed_only() -> SignedOnly | None:
+    file = os.environ.get("SHOAL_NODE_TRUSTED_KEYS", "")
+    variables = _names("SHOAL_NODE_TRUSTED_VARIABLES")
+    if not file:
+        if variables:
+            raise SettingsError(
+                "SHOAL_NODE_TRUSTED_VARIABLES is set without SHOAL_NODE_TRUSTED_KEYS: expected both"
+            )
+        return None
+    try:
+        return SignedOnly(keys_in(Path(file)), frozenset(variables))
+    except (OSError, ValueError) as error:
+        raise SettingsError(
+            f"SHOAL_NODE_TRUSTED_KEYS={file!r}: {error}; expected a file with public keys of "
+            "minisign, one below the other"
+        ) from error
 
 
 def _address(text: str, control_url: str) -> str:

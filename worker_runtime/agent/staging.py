@@ -31,7 +31,7 @@ def stage(replica: DesiredReplica, *, blob: Callable[[str], Path], repository: P
                 _link(blob(file.sha256), _inside(building, file.path))
         for path, text in replica.inline_files.items():
             target = _inside(building, path)
-            target.write_text(text)
+            target.write_bytes(text.encode())  # as signed, whatever the locale
             target.chmod(0o644)
         for folder, _, _ in os.walk(building):
             Path(folder).chmod(0o755)

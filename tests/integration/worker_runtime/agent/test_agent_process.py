@@ -21,10 +21,11 @@ from celery import Celery
 from onnx import TensorProto, helper
 
 from shoal.local import ports
-from tests.support import leash
+from tests.support import leash, minisign_files
 from tests.support.control_door import TOKEN, ControlDoor
 from tests.support.leash import leashed
 from wire.messages import DesiredReplica, ObservedReplica
+from wire.statement import files_digest
 from worker_runtime.agent import logs, process
 from worker_runtime.agent.journal import ReplicaFolder
 
@@ -87,7 +88,7 @@ class Node:
     def __init__(self, home: Path, door: ControlDoor, broker_url: str, **more: str) -> None:
         self.home = home
         self.door = door
-        self._environment = {
+        self.environment = {
             **os.environ,
             "SHOAL_HOME": str(home),
             "SHOAL_CONTROL_URL": door.url,
@@ -103,7 +104,7 @@ class Node:
         with (self.home / "agent.log").open("ab") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "worker_runtime.agent"],
-                env=self._environment,
+                env=self.environment,
                 stdout=log,
                 stderr=log,
             )
@@ -334,6 +335,33 @@ def test_a_model_that_cannot_be_loaded_says_why(node: Node, door: ControlDoor) -
     assert seen.error.code == "ModelLoadFailed"
     assert "double" in seen.error.message
     assert seen.error.detail
+    node.end(signal.SIGINT)
+
+
+def test_a_node_with_keys_of_its_own_runs_what_they_signed(
+    tmp_path: Path, door: ControlDoor, node: Node
+) -> None:
+    keys = tmp_path / "trusted.pub"
+    keys.write_text(minisign_files.text("plain.pub"))
+    node.environment["SHOAL_NODE_TRUSTED_KEYS"] = str(keys)
+    unsigned = replica(door)
+    files = ((file.path, file.size, file.sha256) for file in unsigned.files)
+    signature = minisign_files.signed(files_digest(files))
+    code = door.file("double/1/model.py", b"import os")
+    door.desire(
+        unsigned,
+        dataclasses.replace(unsigned, replica_id="r2", signatures=(signature,)),
+        dataclasses.replace(
+            unsigned, replica_id="r3", signatures=(signature,), files=(*unsigned.files, code)
+        ),
+    )
+    node.start()
+    assert double(node.ready("r2")) == [3.0, 8.0]
+    for replica_id, told in (("r1", "nobody has signed them"), ("r3", "signed other files")):
+        seen = node.wait_for(replica_id, lambda seen: seen.state == "failed")
+        assert seen.error is not None
+        assert (seen.error.code, told in seen.error.message) == ("SignatureInvalid", True)
+        assert not node.folder(replica_id).repository.exists()
     node.end(signal.SIGINT)
 
 

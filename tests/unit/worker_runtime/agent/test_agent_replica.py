@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.minisign_files import text
 from wire.messages import (
     DesiredReplica,
     FileRef,
@@ -24,12 +25,14 @@ from wire.messages import (
     ObservedReplica,
     ProbeRule,
 )
+from wire.minisign import public_keys
 from worker_runtime.agent import gpus, process, replica, staging
 from worker_runtime.agent.bandwidth import Throttle
 from worker_runtime.agent.cache import BlobCache
 from worker_runtime.agent.client import BlobStream
 from worker_runtime.agent.journal import ReplicaFolder
 from worker_runtime.agent.replica import Host, ReplicaRunner
+from worker_runtime.agent.signed import SignedOnly
 
 FAKE = Path(__file__).parents[3] / "support" / "fake_runtime.py"
 CONTENT = b"weights"
@@ -68,6 +71,7 @@ class Stage:
         self.runners: list[ReplicaRunner] = []
         self.runtime: tuple[str, ...] = (sys.executable, str(FAKE))
         self.cache = BlobCache(root / "cache", OneBlob())
+        self.signed_only: SignedOnly | None = None
 
     def run(self, wanted: DesiredReplica, *, adopt: bool = False) -> ReplicaRunner:
         host = Host(
@@ -79,6 +83,7 @@ class Stage:
             runtime=self.runtime,
             crash_delay_s=0.01,
             states=self.states,
+            signed_only=self.signed_only,
         )
         entry = self.folder.read() if adopt else None
         runner = ReplicaRunner(wanted, self.folder, host, adopt=entry)
@@ -284,6 +289,48 @@ async def test_the_next_agent_adopts_the_running_process(stage: Stage) -> None:
     assert set(stage.history) <= {"ready"}
     os.kill(pid, signal.SIGKILL)
     await until(second, lambda seen: seen.state == "ready" and seen.pid not in {0, pid})
+
+
+ADA_ONLY = SignedOnly(public_keys(text("plain.pub")))  # she signed what desired() names
+
+
+async def test_a_node_with_keys_fetches_and_starts_nothing_unsigned(stage: Stage) -> None:
+    stage.signed_only = ADA_ONLY
+    seen = await until(stage.run(desired()), is_state("failed"))
+    assert seen.error is not None
+    assert (seen.error.code, seen.pid, seen.downloaded_bytes) == ("SignatureInvalid", 0, 0)
+    assert not stage.folder.repository.exists()
+    assert stage.cache.contents() == ()
+    signed = dataclasses.replace(desired(), signatures=(text("digits.statement.minisig"),))
+    await until(stage.run(signed), is_state("ready"))
+
+
+async def test_what_ran_before_the_node_had_keys_is_not_started_anew(stage: Stage) -> None:
+    first = stage.run(desired())
+    pid = (await until(first, is_state("ready"))).pid
+    await first.leave()
+    stage.runners.clear()
+    stage.signed_only = ADA_ONLY
+    second = stage.run(desired(), adopt=True)
+    assert (second.observed.state, second.observed.pid) == ("ready", pid)
+    os.kill(pid, signal.SIGKILL)
+    seen = await until(second, is_state("failed"))
+    assert seen.error is not None and seen.error.code == "SignatureInvalid"
+
+
+async def test_files_that_an_agent_without_keys_laid_out_are_laid_out_anew(stage: Stage) -> None:
+    signed = dataclasses.replace(desired(), signatures=(text("digits.statement.minisig"),))
+    first = stage.run(signed)
+    pid = (await until(first, is_state("ready"))).pid
+    await first.leave()
+    stage.runners.clear()
+    planted = stage.folder.repository / "digits/1/model.py"
+    planted.write_text("import os")
+    stage.signed_only = ADA_ONLY
+    second = stage.run(signed, adopt=True)
+    os.kill(pid, signal.SIGKILL)
+    await until(second, lambda seen: seen.state == "ready" and seen.pid not in {0, pid})
+    assert not planted.exists()
 
 
 async def test_a_file_that_rotted_under_a_replica_that_serves_is_right_again(stage: Stage) -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.minisign_files import text
 from worker_runtime.agent import machine, settings
 
 
@@ -97,6 +98,47 @@ def test_a_bad_value_is_named_with_what_is_expected(
 ) -> None:
     environment.setenv(name, value)
     with pytest.raises(settings.SettingsError, match=f"{name}='{value}': .*{expected}"):
+        settings.load()
+
+
+def test_a_node_runs_whatever_it_is_told_unless_it_was_given_keys(
+    environment: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert settings.load().signed_only is None
+    file = tmp_path / "trusted.pub"
+    file.write_text(f"# ours\n{text('plain.pub')}{text('password.pub')}")
+    environment.setenv("SHOAL_NODE_TRUSTED_KEYS", str(file))
+    environment.setenv("SHOAL_NODE_TRUSTED_VARIABLES", "MODE, TOKENIZERS_PARALLELISM")
+    found = settings.load().signed_only
+    assert found is not None
+    assert [key.name for key in found.keys] == ["11BA528D52290C3C", "15AA4AFC311BB6F5"]
+    assert found.variables == {"MODE", "TOKENIZERS_PARALLELISM"}
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (None, "No such file"),
+        (b"", "no public key"),
+        (b"\xff\xfe", "decode"),
+        (text("plain.key").encode(), "expected 42"),
+    ],
+)
+def test_keys_that_cannot_be_read_end_the_agent(
+    environment: pytest.MonkeyPatch, tmp_path: Path, content: bytes | None, told: str
+) -> None:
+    """Not the check: a node that was given keys must never run without them."""
+    file = tmp_path / "trusted.pub"
+    if content is not None:
+        file.write_bytes(content)
+    environment.setenv("SHOAL_NODE_TRUSTED_KEYS", str(file))
+    with pytest.raises(settings.SettingsError, match=f"SHOAL_NODE_TRUSTED_KEYS=.*{told}"):
+        settings.load()
+
+
+def test_trusted_variables_without_keys_are_a_mistake(environment: pytest.MonkeyPatch) -> None:
+    environment.setenv("SHOAL_NODE_TRUSTED_VARIABLES", "MODE")
+    with pytest.raises(settings.SettingsError, match="expected both"):
         settings.load()
 
 

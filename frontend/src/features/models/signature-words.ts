@@ -1,0 +1,26 @@
+/** What is said of a version's signatures: who signed, or that nobody did and what follows here. */
+import type { Signatures } from "@/api/types";
+
+export interface SignatureWords {
+  tone: "ok" | "idle" | "warn";
+  title: string;
+  text: string;
+  /** The command that signs it; none where it is signed. */
+  command: string | null;
+}
+
+export function signatureWords(found: Signatures): SignatureWords {
+  const { model, version, config_revision: revision } = found;
+  const what = revision > 0 ? `Its files with configuration revision ${revision}` : "Its files";
+  if (found.signed) {
+    return { tone: "ok", title: "Signed", text: `${what} are signed by a key that this installation trusts.`, command: null };
+  }
+  return {
+    tone: found.required ? "warn" : "idle",
+    title: "Not signed",
+    text: found.required
+      ? `${what} cannot be deployed or tried: this installation asks for a signature by a trusted key.`
+      : `${what} are not signed by a trusted key. This installation does not ask for it.`,
+    command: `shoal model sign ${model} --version ${version} --config-revision ${revision} --key FILE`,
+  };
+}
