@@ -167,6 +167,9 @@ function modelRoute(method: string, path: string[], query: URLSearchParams): Moc
     const wanted = known.find((one) => number === "latest" || String(one.version) === number);
     if (!wanted) return missing(`Version ${number}`);
     if (path[3] === "usage") return list(wanted.used_by.map((endpoint) => ({ endpoint, deployment: "blue", current: true, config_revision: null, revisions: [1] })));
+    if (path[3] === "signatures") {
+      return ok({ model: name, version: wanted.version, config_revision: Number(query.get("config_revision") ?? 0), digest: wanted.digest, statement: "", required: false, signed: false, items: [] });
+    }
     if (path[3] === "repo-models") return repoModelConfig(wanted.repo_models.find((one) => one.name === path[4]), query);
     return ok(wanted);
   }

@@ -11,6 +11,7 @@ import type {
   ModelVersion,
   ModelVersionSummary,
   RepoModelConfig,
+  Signatures,
   Usage,
   ValidateRequest,
 } from "./types";
@@ -92,6 +93,17 @@ export const usageQuery = (name: string, version: number) =>
     queryKey: [...keys.models.version(name, version), "usage"],
     queryFn: ({ signal }) =>
       getAll<Usage>(apiPath("models", name, "versions", version, "usage"), { signal }),
+  });
+
+/** Who signed what revision `revision` would run; 0 stands for the files. */
+export const signaturesQuery = (name: string, version: number, revision: number) =>
+  queryOptions({
+    queryKey: [...keys.models.version(name, version), "signatures", revision],
+    queryFn: ({ signal }) =>
+      get<Signatures>(apiPath("models", name, "versions", version, "signatures"), {
+        query: { config_revision: revision },
+        signal,
+      }),
   });
 
 /** What the checks say about one configuration, and the text as JSON; revision 0 is the file. */

@@ -55,6 +55,7 @@ export type ModelVersionSummary = Schemas["ModelVersionSummary"];
 /** Whether it brings code that nodes would run, and whether that may run here. */
 export type Code = Schemas["Code"];
 export type ModelPage = Schemas["ModelPage"];
+export type Signatures = Schemas["Signatures"];
 export type Usage = Schemas["Usage"];
 export type RepoModelConfig = Omit<Schemas["RepoModelConfig"], "problems"> & { problems: ConfigProblem[] };
 export type ModelCreate = Schemas["ModelInputRequest"];

@@ -12,6 +12,7 @@ import { bytes, counted } from "@/components/format";
 import { Time } from "@/components/time";
 import { ChecksCard } from "../components/checks-card";
 import { EnsembleCard } from "../components/ensemble-card";
+import { SignaturesCard } from "../components/signatures-card";
 import { TensorTable } from "../components/tensor-table";
 import { WordsCard } from "../components/words-card";
 import { useVersion } from "../hooks";
@@ -138,6 +139,7 @@ export function OverviewTab() {
           warnings={version.warnings}
         />
         <Facts version={version} />
+        <SignaturesCard name={name} version={version.version} revision={revision} />
         <WordsCard
           key={`version ${version.version}`}
           title="Description of this version"
