@@ -111,7 +111,7 @@ def certificate(name: str) -> str:
 def secret(name: str, *, file: Path | None = None) -> str:
     """The secret ``name``: from the variable, from ``name_FILE``, or from ``file`` if it exists."""
     try:
-        found = secret_files.secret(name, file)
+        found = secret_files.secret(os.environ, name, file)
     except (secret_files.EmptySecret, OSError) as error:
         raise ImproperlyConfigured(str(error)) from error
     if found is None:

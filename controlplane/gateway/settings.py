@@ -66,6 +66,6 @@ def _integer(name: str, default: int, highest: int) -> int:
 def _token(default_file: Path) -> str:
     """Empty when there is none yet: preparing the folder needs no token, the agent does."""
     try:
-        return secret("SHOAL_GATEWAY_TOKEN", default_file) or ""
+        return secret(os.environ, "SHOAL_GATEWAY_TOKEN", default_file) or ""
     except EmptySecret as error:
         raise SettingsError(str(error)) from error

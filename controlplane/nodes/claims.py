@@ -20,6 +20,7 @@ from wire.messages import NodeInfo
 T = TypeVar("T")
 NAME_CHARS: Final = 256
 STREAM_CHARS: Final = 32
+NODE_NAME_CHARS: Final = 100
 TEXT_CHARS: Final = 65_536
 # Texts of several lines, by the field that holds them; all others are names of something.
 TEXTS: Final = {"message": 4096, "hints": 1024, "detail": TEXT_CHARS, "log": TEXT_CHARS,
@@ -143,7 +144,7 @@ def name_refused(name: str) -> str:
     """
     marred = not name.isprintable() or "\ufffd" in name  # what ``tidied`` leaves of the former
     odd = name != name.strip() or name in (".", "..") or "/" in name
-    if odd or marred or not 0 < len(name) <= Node._meta.get_field("name").max_length:
+    if odd or marred or not 0 < len(name) <= NODE_NAME_CHARS:
         return "1 to 100 printable characters without '/', not blank at either end"
     return ""
 

@@ -78,7 +78,7 @@ def load() -> AgentSettings:
 
 def _join_token(home: Path) -> str:
     try:
-        return secret("SHOAL_JOIN_TOKEN", home / "node" / "join-token") or ""
+        return secret(os.environ, "SHOAL_JOIN_TOKEN", home / "node" / "join-token") or ""
     except EmptySecret as error:
         raise SettingsError(str(error)) from error
 

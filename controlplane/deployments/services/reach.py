@@ -78,7 +78,9 @@ def unreachable(observed: ObservedReplica, wrong: Complaint) -> ObservedReplica:
         observed,
         state="failed",
         address="",
-        **dict.fromkeys(PORTS, 0),
+        http_port=0,
+        grpc_port=0,
+        metrics_port=0,
         error=Problem(
             code="ClaimRefused",
             message=f"Its node is not believed: {wrong}.",

@@ -1,5 +1,6 @@
 """A secret that is empty is none: every program says so when it starts."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -48,18 +49,18 @@ def test_an_empty_file_is_refused_at_the_start(
 def test_a_blank_variable_is_refused(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHOAL_GATEWAY_TOKEN", value)
     with pytest.raises(EmptySecret, match="SHOAL_GATEWAY_TOKEN is blank"):
-        secret("SHOAL_GATEWAY_TOKEN")
+        secret(os.environ, "SHOAL_GATEWAY_TOKEN")
 
 
 def test_the_variable_comes_before_files_and_the_default_file_last(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     named, default = tmp_path / "named", tmp_path / "default"
-    assert secret("SHOAL_JOIN_TOKEN", default) is None
+    assert secret(os.environ, "SHOAL_JOIN_TOKEN", default) is None
     default.write_text("from the default\n")
-    assert secret("SHOAL_JOIN_TOKEN", default) == "from the default"
+    assert secret(os.environ, "SHOAL_JOIN_TOKEN", default) == "from the default"
     named.write_text("from the file\n")
     monkeypatch.setenv("SHOAL_JOIN_TOKEN_FILE", str(named))
-    assert secret("SHOAL_JOIN_TOKEN", default) == "from the file"
+    assert secret(os.environ, "SHOAL_JOIN_TOKEN", default) == "from the file"
     monkeypatch.setenv("SHOAL_JOIN_TOKEN", "from the variable")
-    assert secret("SHOAL_JOIN_TOKEN", default) == "from the variable"
+    assert secret(os.environ, "SHOAL_JOIN_TOKEN", default) == "from the variable"

@@ -11,6 +11,7 @@ from cryptography import x509
 
 from controlplane.gateway import tls
 from controlplane.gateway.bootstrap import admin_socket, describe, prepare
+from controlplane.gateway.fallback import answer, route_config
 from controlplane.gateway.settings import GatewaySettings, SettingsError, load
 from controlplane.gateway.xds import XdsFolder
 from tests.support.gateway_folder import settings_in
@@ -77,6 +78,32 @@ def test_preparing_keeps_the_last_routes_and_finds_free_ports(
     answer = describe(ready)
     assert answer["argv"][0].endswith("envoy")
     assert json.loads(Path(answer["bootstrap"]).read_text())["node"]["id"] == "test"
+
+
+def test_keys_in_routes_of_before_become_a_file_of_their_own(
+    gateway_settings: GatewaySettings,
+) -> None:
+    """Envoy starts from these files, maybe long before the control plane answers."""
+    xds = XdsFolder(gateway_settings.folder / "xds")
+    xds.prepare()
+    told = {"envoy.filters.http.lua": {"keys": {"a" * 64: "primary"}}}
+    mine = {"shoal": {"endpoint": "digits"}, **told}
+    routes = [
+        answer({"prefix": "/a"}, 200, "", metadata={"filter_metadata": mine}),
+        answer({"prefix": "/b"}, 200, "", metadata={"filter_metadata": told}),  # a preflight's
+    ]
+    xds.write_routes("scoring", route_config(routes))
+    prepare(gateway_settings)
+    lines = f"digits {'a' * 64} primary"
+    assert lines in (gateway_settings.folder / "xds" / "keys.json").read_text()
+    named, nameless, *_ = xds.routes("scoring")["virtual_hosts"][0]["routes"]
+    lua = "envoy.filters.http.lua"
+    assert named["metadata"]["filter_metadata"][lua] == {"endpoint": "digits", "keys": {}}
+    # of whom nobody knows whose it is: no key opens it, rather than every one
+    assert nameless["metadata"]["filter_metadata"][lua] == {"endpoint": "", "keys": {}}
+    before = (gateway_settings.folder / "xds" / "keys.json").read_text()
+    prepare(gateway_settings)
+    assert (gateway_settings.folder / "xds" / "keys.json").read_text() == before
 
 
 def test_a_deep_home_gets_a_short_admin_socket(gateway_settings: GatewaySettings) -> None:
