@@ -133,7 +133,7 @@ GRPC = Group(
             "calls that a connection may reset within a second of their beginning, or make the "
             "server reset, and one more for each that is answered; four seconds' worth at once, "
             "more end the connection; 0: any number (native only)",
-            "500",
+            "1000",
             low=0,
             high=INT32 // 100,
             ours=True,

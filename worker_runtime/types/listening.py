@@ -76,5 +76,5 @@ class GrpcOptions:
     restrictions: Restrictions = field(default_factory=dict)
     max_inflated_bytes: int = MAX_INPUT_BYTES
     max_concurrent_streams: int = 1000
-    resets_per_second: int = 500
+    resets_per_second: int = 1000
     control_frames_per_second: int = 1000

@@ -27,8 +27,11 @@ class UnaryInfer:
 
     def message(self, data: bytes) -> None:
         call = self._call
-        if call is None or self._request is not None:
-            return  # a unary call has one message; a further one means nothing
+        if call is None:
+            return
+        if self._request is not None:
+            call.pause()  # a unary call has one message; a further one means nothing
+            return
         engine, decoder = self._engine, self._decoder
         try:
             if engine.stopping:

@@ -34,7 +34,9 @@ class QueryHandler:
 
     def message(self, data: bytes) -> None:
         if self._seen:
-            return  # a unary call has one message; a further one means nothing
+            if self._call is not None:
+                self._call.pause()  # a unary call has one message; a further one means nothing
+            return
         self._seen = True
         try:
             reply = self._query.answer(parsed(self._query.kind, data))

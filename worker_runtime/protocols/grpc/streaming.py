@@ -23,6 +23,7 @@ from worker_runtime.types.request import Arrays, InferRequest, Response
 
 _STRICT = ("triton_grpc_error", "true")
 _MAX_AHEAD = 1024  # requests of one stream that may be in the works
+_MAX_AHEAD_BYTES = 256 * 1024 * 1024  # of them, unpacked; a larger one may be alone
 
 
 class StreamInfer:
@@ -35,6 +36,7 @@ class StreamInfer:
         self._strict = _STRICT in call.head.metadata
         self._order: deque[StreamedRequest] = deque()  # ordinary requests that are not answered
         self._open: set[StreamedRequest] = set()
+        self._ahead = 0  # bytes of those that are open
         self._half_closed = False
         self._paused = False
 
@@ -49,10 +51,11 @@ class StreamInfer:
         except RuntimeFault as error:
             self._end(Internal(str(error)))
             return
-        streamed_request = StreamedRequest(self, request)
+        streamed_request = StreamedRequest(self, request, len(data))
         self._open.add(streamed_request)
+        self._ahead += len(data)
         self._submit(streamed_request, request, call)
-        if self._call is not None and (len(self._open) >= _MAX_AHEAD or call.congested):
+        if self._call is not None and (self._full or call.congested):
             self._paused = True
             call.pause()
 
@@ -82,6 +85,7 @@ class StreamInfer:
     def done(self, request: "StreamedRequest") -> None:
         """A request has had its last answer."""
         self._open.discard(request)
+        self._ahead -= request.size
         if self._call is None:
             return
         if request.ordered:
@@ -135,14 +139,13 @@ class StreamInfer:
                 return
             order.popleft()
 
+    @property
+    def _full(self) -> bool:
+        return len(self._open) >= _MAX_AHEAD or self._ahead >= _MAX_AHEAD_BYTES
+
     def _read_on(self) -> None:
         call = self._call
-        if (
-            self._paused
-            and call is not None
-            and len(self._open) < _MAX_AHEAD
-            and not call.congested
-        ):
+        if self._paused and call is not None and not self._full and not call.congested:
             self._paused = False
             call.resume()
 
@@ -178,10 +181,12 @@ class StreamedRequest:
         "fault",
         "ordered",
         "request",
+        "size",
     )
 
-    def __init__(self, stream: StreamInfer, message: Incoming) -> None:
+    def __init__(self, stream: StreamInfer, message: Incoming, size: int) -> None:
         self._stream = stream
+        self.size = size  # in bytes, as it came
         self._id, self._name, self._version = message.id, message.name, message.version
         self.ordered = True
         self.answers: list[

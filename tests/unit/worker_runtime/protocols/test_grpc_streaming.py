@@ -11,6 +11,7 @@ from tritonclient.grpc import service_pb2 as pb
 from worker_runtime.core.parameters import NOTHING, RequestParameters
 from worker_runtime.core.shared_memory import SharedMemory
 from worker_runtime.errors import BackendFailed, NotFound, QueueFull
+from worker_runtime.protocols.grpc import streaming
 from worker_runtime.protocols.grpc.requests import Form
 from worker_runtime.protocols.grpc.service import (
     HEALTH_CHECK,
@@ -256,6 +257,19 @@ def test_a_stream_has_only_so_many_requests_in_the_works() -> None:
         stream.ask(str(count))
         count += 1
     assert count == 1024
+    stream.engine.answer("0")
+    assert not stream.call.paused
+
+
+def test_a_stream_has_only_so_many_bytes_in_the_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it sends may be small: compressed messages count as what they unpack to."""
+    monkeypatch.setattr(streaming, "_MAX_AHEAD_BYTES", 1000)
+    stream = Stream()
+    count = 0
+    while not stream.call.paused:
+        stream.ask(str(count))
+        count += 1
+    assert 3 < count < 60
     stream.engine.answer("0")
     assert not stream.call.paused
 

@@ -129,9 +129,9 @@ async def test_rapid_resets_end_the_connection() -> None:
         stream, data = raw.headers()
         return data + f.rst_stream(stream, ErrorCode.CANCEL)
 
-    assert resets(raw, 25_000, one) == 2000
+    assert resets(raw, 25_000, one) == 4000
     assert raw.bye == (ErrorCode.ENHANCE_YOUR_CALM, b"too many streams are reset")
-    assert [handler.cancelled for handler in raw.owner.handlers] == [1] * 2001
+    assert [handler.cancelled for handler in raw.owner.handlers] == [1] * 4001
     assert raw.owner.places.refusals.counts["grpc", "too many streams are reset"] == 1
 
 
@@ -150,7 +150,7 @@ async def test_a_refused_call_forgives_nothing(refused: str) -> None:
             data += f.head(len(block), f.HEADERS, flags, raw.headers()[0]) + block
         return data
 
-    assert resets(raw, 25_000, one) == 2000
+    assert resets(raw, 25_000, one) == 4000
 
 
 MADE: list[tuple[str, Callable[[int], bytes]]] = [
@@ -181,7 +181,7 @@ async def test_resets_that_a_client_makes_us_send_count(
         stream, data = raw.headers()
         return data + fault(stream)
 
-    assert resets(raw, 15_000, one) == 2000, name
+    assert resets(raw, 15_000, one) == 4000, name
     assert raw.bye == (ErrorCode.ENHANCE_YOUR_CALM, b"too many streams are reset")
     assert raw.connection.calls == 0
 
@@ -190,7 +190,7 @@ async def test_frames_on_streams_that_are_closed_count() -> None:
     raw = Raw()
     stream, data = raw.headers()
     raw.send(data + f.rst_stream(stream, ErrorCode.CANCEL))
-    assert resets(raw, 15_000, lambda _: trailers(stream)) == 1999
+    assert resets(raw, 15_000, lambda _: trailers(stream)) == 3999
 
 
 async def test_an_impatient_client_may_give_up_hundreds_of_calls_at_once(
@@ -308,6 +308,18 @@ async def test_a_frame_with_thousands_of_settings_is_refused() -> None:
     raw.send(f.head(len(entry) * 170_000, f.SETTINGS, 0, 0) + entry * 170_000)
     assert raw.bye is not None
     assert raw.bye[0] == ErrorCode.ENHANCE_YOUR_CALM
+
+
+async def test_settings_cost_more_with_many_calls() -> None:
+    """Each moves the window of every call; of what is said 64 times only the last counts."""
+    raw = Raw()
+    for _ in range(1000):
+        raw.send(raw.headers()[1])
+    entries = f.settings({f.INITIAL_WINDOW_SIZE: 1})[9:] * 63
+    entries += f.settings({f.INITIAL_WINDOW_SIZE: 2})[9:]
+    frame = f.head(len(entries), f.SETTINGS, 0, 0) + entries
+    assert resets(raw, 10_000, lambda _: frame) == 90
+    assert {handler.call.send_window for handler in raw.owner.handlers} == {2}
 
 
 async def test_what_calls_bring_along_is_no_flood() -> None:

@@ -8,12 +8,15 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from tritonclient.grpc import service_pb2 as pb
 
 from tests.support.http2_peer import Owner, Peer
 from worker_runtime.protocols import inflating
 from worker_runtime.protocols.grpc.native.messages import framed, packed
+from worker_runtime.protocols.grpc.simple import Query, QueryHandler
 from worker_runtime.protocols.inflating import InflateFault, inflate, inflated
 from worker_runtime.types.listening import CompressionLevel
+from worker_runtime.types.restrictions import Category
 
 MIB = 1024 * 1024
 GZIP = [("grpc-encoding", "gzip")]
@@ -178,3 +181,33 @@ async def test_a_compressed_size_that_cannot_be_true_is_refused_at_once() -> Non
     stream = peer.call(b"\1" + (2 * MIB).to_bytes(4, "big"), "/silent", GZIP, end=False)
     peer.exchange()
     assert peer.trailers(stream)["grpc-status"] == "8"
+
+
+async def test_a_unary_call_has_one_message_and_no_other_is_unpacked(threads: list[int]) -> None:
+    """Else 16 MB of bombs on one call would be unpacked to 16 GB, one after another."""
+    calls: list[Any] = []
+
+    def open_query(call: Any) -> QueryHandler:
+        calls.append(call)
+        never = asyncio.get_running_loop().create_future
+        return QueryHandler(
+            Query(pb.ServerLiveRequest, Category.HEALTH, lambda _: wait(never())), call
+        )
+
+    async def wait(future: asyncio.Future[Any]) -> Any:
+        return await future
+
+    owner = Owner()
+    owner.open = open_query  # type: ignore[assignment,method-assign] # what a service does
+    peer = Peer(owner)
+    stream = peer.call(gzipped(b""), "/live", GZIP, end=False)
+    peer.exchange()
+    for _ in range(20):
+        peer.send(stream, gzipped(bytes(500_000)), end=False)
+    async with asyncio.timeout(30):
+        while not calls[0].paused:
+            await asyncio.sleep(0)
+    for _ in range(3):
+        await asyncio.sleep(0)
+    assert len(threads) == 1
+    peer.connection.connection_lost(None)

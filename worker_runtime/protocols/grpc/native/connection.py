@@ -32,11 +32,11 @@ from worker_runtime.types.listening import CompressionLevel, GrpcOptions
 
 _STREAM_WINDOW = 16 * 1024 * 1024
 _REFILL_STREAM = _STREAM_WINDOW // 2
-_REFILL_CONNECTION = 2**30
+_LOW_CONNECTION = MAX_WINDOW - 2**30
 # Seconds' worth of resets and control frames that may come at once, and what an answer earns.
 _RESETS_AT_ONCE_S, _CONTROL_AT_ONCE_S, _CONTROL_PER_ANSWER = 4, 10, 10
 _JOIN_BELOW = 64 * 1024  # smaller answers leave in one piece
-_SETTINGS_COST = 10  # control frames: they touch every open call
+_SETTINGS_COST = 10  # control frames, and one more for each ten calls: they touch every one
 _MAX_UNREAD = 64 * 1024  # bytes of answers to control frames for who does not read them
 _LINGER_S = 5.0  # for the client to read why it is hung up on
 _INTERNAL, _UNIMPLEMENTED, _RESOURCE_EXHAUSTED = 13, 12, 8
@@ -216,7 +216,9 @@ class Connection(asyncio.Protocol):
 
     def on_data(self, flags: int, stream: int, payload: bytes) -> None:
         size = len(payload)
-        self._take_from_window(size)
+        self._recv_window -= size
+        if self._recv_window <= _LOW_CONNECTION:
+            self._refill_connection()
         call = self._calls.get(stream)
         if call is None:
             if not stream % 2 or stream > self._last_stream:
@@ -246,13 +248,11 @@ class Connection(asyncio.Protocol):
         if call.unacknowledged >= _REFILL_STREAM and not call.behind:
             self.refill(call)
 
-    def _take_from_window(self, size: int) -> None:
-        self._recv_window -= size
+    def _refill_connection(self) -> None:
         if self._recv_window < 0:
             raise ConnectionFault(ErrorCode.FLOW_CONTROL_ERROR, "more DATA than the window allows")
-        if MAX_WINDOW - self._recv_window >= _REFILL_CONNECTION:
-            self.write(h2.window_update(0, MAX_WINDOW - self._recv_window))
-            self._recv_window = MAX_WINDOW
+        self.write(h2.window_update(0, MAX_WINDOW - self._recv_window))
+        self._recv_window = MAX_WINDOW
 
     def _feed(self, call: Call, payload: bytes) -> None:
         try:
@@ -307,8 +307,9 @@ class Connection(asyncio.Protocol):
                 raise ConnectionFault(ErrorCode.FRAME_SIZE_ERROR, "SETTINGS ACK with a payload")
             self.on_idle_frame()
             return
-        self.on_idle_frame(_SETTINGS_COST)
-        for key, value in h2.read_settings(payload):
+        self.on_idle_frame(_SETTINGS_COST + len(self._calls) // 10)
+        # why a dict: of what is said twice the last counts, and each may touch every call.
+        for key, value in dict(h2.read_settings(payload)).items():
             if key == h2.INITIAL_WINDOW_SIZE:
                 change, self._peer_window = value - self._peer_window, value
                 for call in self._calls.values():
