@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from worker_runtime.protocols.grpc.native.assembler import Assembler
 from worker_runtime.protocols.grpc.native.inbox import Inbox
 from worker_runtime.protocols.grpc.native.messages import (
-    Assembler,
     MessageFault,
     encoding_for,
     framed,

@@ -6,6 +6,7 @@ from struct import Struct
 from time import monotonic_ns
 from typing import Protocol
 
+from worker_runtime.protocols.grpc.native.assembler import Assembler
 from worker_runtime.protocols.grpc.native.frames import (
     DATA,
     END_HEADERS,
@@ -24,7 +25,6 @@ from worker_runtime.protocols.grpc.native.header_blocks import (
 from worker_runtime.protocols.grpc.native.inbox import Inbox
 from worker_runtime.protocols.grpc.native.messages import (
     PREFIX,
-    Assembler,
     MessageFault,
     Packed,
     encoding_for,
@@ -74,13 +74,10 @@ class Call:
         "_assembler",
         "_connection",
         "_encoding",
-        "_inbox",
         "_outgoing",
         "_queued",
-        "_seen",
         "_started",
         "_timer",
-        "_trailer",
         "deadline_ns",
         "finished",
         "handler",
@@ -111,11 +108,8 @@ class Call:
         self._connection = connection
         self._assembler: Assembler | None = None
         self._encoding = ""
-        self._inbox: Inbox | None = None
-        self._outgoing: deque[memoryview] | None = None
+        self._outgoing: deque[memoryview | bytes] | None = None  # messages, trailers last
         self._queued = 0
-        self._trailer: bytes | None = None  # leaves behind what is queued
-        self._seen = (0, 0.0)  # so much was queued, since then
         self._started = False
         self._timer: asyncio.TimerHandle | None = None
 
@@ -195,9 +189,9 @@ class Call:
         if late:
             self._start()
         frame = self._trailer_frame(status, message)
-        if self._queued:
+        if self._queued and self._outgoing is not None:
             self.finished = True
-            self._trailer = frame
+            self._outgoing.append(frame)
             self._cancel_timer()
             return
         self._connection.write(frame)
@@ -206,14 +200,14 @@ class Call:
     def pause(self) -> None:
         """Let the client wait: its window is not refilled until ``resume``."""
         self.paused = True
-        if self._inbox is not None:
-            self._inbox.held = True
+        if (inbox := self._inbox) is not None:
+            inbox.held = True
 
     def resume(self) -> None:
         self.paused = False
-        if self._inbox is not None:
-            self._inbox.held = False
-            self._inbox.go_on()
+        if (inbox := self._inbox) is not None:
+            inbox.held = False
+            inbox.go_on()
         if self.unacknowledged and not self.behind:
             self._connection.refill(self)
 
@@ -227,7 +221,12 @@ class Call:
     @property
     def behind(self) -> bool:
         """Messages have arrived that its handler has not seen: it wants none for now, or soon."""
-        return self.paused or (self._inbox is not None and self._inbox.behind)
+        inbox = self._inbox
+        return self.paused or (inbox is not None and inbox.behind)
+
+    @property
+    def _inbox(self) -> Inbox | None:
+        return self._assembler.inbox if self._assembler is not None else None
 
     def feed(self, data: bytes) -> None:
         """Raises MessageFault."""
@@ -242,7 +241,9 @@ class Call:
             encoding, limit = self.head.encoding, self._connection.inflated_limit
             self._assembler = Assembler(encoding, limit)
             if encoding != "identity":
-                self._inbox = Inbox(encoding, limit, self._deliver, self._caught_up, self.break_off)
+                self._assembler.inbox = Inbox(
+                    encoding, limit, self._deliver, self._caught_up, self.break_off
+                )
         inbox = self._inbox
         for message in self._assembler.feed(data):
             if inbox is not None:
@@ -274,7 +275,7 @@ class Call:
         if self._assembler is not None and not self._assembler.empty:
             self.break_off(MessageFault(13, "the last message is cut off"))
             return
-        if self._inbox is not None and self._inbox.behind:
+        if (inbox := self._inbox) is not None and inbox.behind:
             return  # ``_caught_up`` comes back
         self.handler.half_close()
 
@@ -298,8 +299,8 @@ class Call:
             connection.send_window -= room
             self._queued -= room
             connection.write_all(self._frames(room))
-        if self._trailer is not None:
-            connection.write(self._trailer)
+        if self._outgoing:
+            connection.write(bytes(self._outgoing.popleft()))
             self._end()
         elif self.told_congested and self.handler is not None:
             self.told_congested = False
@@ -327,11 +328,10 @@ class Call:
                 found.append(view)
         return found
 
-    def unread(self, now: float) -> float:
-        """Seconds for which nothing of what waits here has left."""
-        if not self._queued or self._queued != self._seen[0]:
-            self._seen = (self._queued, now)
-        return now - self._seen[1]
+    @property
+    def queued(self) -> int:
+        """Bytes that wait for a window, or for the socket."""
+        return self._queued
 
     def _start(self) -> None:
         if self._started:
@@ -354,10 +354,10 @@ class Call:
 
     def _forget(self) -> None:
         """Drop what is neither sent nor read yet."""
-        self._outgoing = self._trailer = None
+        self._outgoing = None
         self._queued = 0
-        if self._inbox is not None:
-            self._inbox.drop()
+        if (inbox := self._inbox) is not None:
+            inbox.drop()
 
     def _trailer_frame(self, status: int, message: str) -> bytes:
         block = OK_TRAILERS if not status else trailers(status, message)
@@ -368,8 +368,8 @@ class Call:
     def _end(self) -> None:
         self.finished = True
         self.handler = None
-        if self._inbox is not None:
-            self._inbox.drop()
+        if self._assembler is not None and self._assembler.inbox is not None:
+            self._assembler.inbox.drop()
         if self._timer is not None:
             self._cancel_timer()
         self._connection.ended(self)

@@ -9,7 +9,9 @@ from worker_runtime.protocols.grpc.native import frames as h2
 from worker_runtime.protocols.grpc.native.allowance import Allowance, Youth
 from worker_runtime.protocols.grpc.native.call import Call
 from worker_runtime.protocols.grpc.native.frames import (
+    END_STREAM,
     MAX_WINDOW,
+    PADDED,
     ConnectionFault,
     ErrorCode,
     StreamFault,
@@ -100,6 +102,7 @@ class Connection(asyncio.Protocol):
         self._unread = 0  # bytes of answers to control frames since the socket is full
         self._full_at = 0.0  # when the socket was last full
         self._sent: tuple[int, float, float] = (0, 0.0, 0.0)  # waits, full at, unchanged since
+        self._blocked_seen: dict[int, tuple[int, float]] = {}  # what waits of calls, since when
         self._heard: tuple[Any, ...] = ()  # a frame's beginning, its size, last call, since
         self._closing: asyncio.TimerHandle | None = None
         self._leaving = False
@@ -176,7 +179,7 @@ class Connection(asyncio.Protocol):
             call.level = self._level
         self._calls[stream] = call
         self._open(call, head)
-        if flags & h2.END_STREAM:
+        if flags & END_STREAM:
             call.end_of_input()
 
     def _open(self, call: Call, head: CallHead) -> None:
@@ -201,7 +204,7 @@ class Connection(asyncio.Protocol):
         call = self._calls.get(stream)
         if call is None:
             raise StreamFault(stream, ErrorCode.STREAM_CLOSED)
-        if call.remote_closed or not flags & h2.END_STREAM:
+        if call.remote_closed or not flags & END_STREAM:
             raise StreamFault(stream, ErrorCode.PROTOCOL_ERROR)
         call.end_of_input()
 
@@ -231,9 +234,9 @@ class Connection(asyncio.Protocol):
         call.recv_window -= size
         if call.recv_window < 0:
             raise StreamFault(stream, ErrorCode.FLOW_CONTROL_ERROR)
-        if flags & h2.PADDED:
-            payload = h2.unpadded(payload, flags & h2.PADDED)
-        if flags & h2.END_STREAM:
+        if flags & PADDED:
+            payload = h2.unpadded(payload, flags & PADDED)
+        if flags & END_STREAM:
             # why first: an answer that is given at once need not tell the client to stop sending.
             call.remote_closed = True
             if payload:
@@ -500,8 +503,13 @@ class Connection(asyncio.Protocol):
 
     def _end_unread(self, now: float, most_s: float) -> None:
         """End the calls whose answers wait for a window for too long; others go on."""
+        seen, self._blocked_seen = self._blocked_seen, {}
         for call in list(self.blocked.values()):
-            if call.unread(now) >= most_s:
+            queued, since = seen.get(call.id, (0, now))
+            if not call.queued or call.queued != queued:
+                since = now
+            self._blocked_seen[call.id] = (call.queued, since)
+            if now - since >= most_s:
                 self._owner.places.refusals.count("grpc", "an answer is not read")
                 self.reset(call, ErrorCode.ENHANCE_YOUR_CALM)
 
