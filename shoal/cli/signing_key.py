@@ -18,14 +18,14 @@ _password_stdin = click.option(
 )
 
 
-@click.group("signing-key")
+@click.group("signing-key", short_help="Keys that sign models, and which count here.")
 def signing_key() -> None:
-    """Keys that sign models, in minisign's files; and which of them count here.
+    """Keys that sign models, and which of them count here. Their files are those of minisign.
 
     \b
-      shoal signing-key create ada                        ada.key and ada.pub, here
-      shoal signing-key add ada.pub --comment "Ada"       its signatures count from now on
-      shoal model sign digits --version 3 --key ada.key   signs on this machine
+      shoal signing-key create ada                       makes ada.key and ada.pub
+      shoal signing-key add ada.pub --comment Ada        its signatures count
+      shoal model sign digits --version 3 --key ada.key  signs, on this machine
     """
 
 
