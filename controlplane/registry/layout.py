@@ -209,11 +209,7 @@ def _empty_versions(folder: Path) -> list[str]:
     """Folders without files would be lost, and an ensemble needs a version that holds none."""
     config = folder / CONFIG
     said = []
-    if (
-        config.exists()
-        and not _versions(folder)
-        and ENSEMBLE.search(_text(config))
-    ):
+    if config.exists() and not _versions(folder) and ENSEMBLE.search(_text(config)):
         (folder / "1").mkdir()
         said.append(f"Created version 1, which an ensemble needs as well: {folder.name}/1/.")
     for version in _versions(folder):

@@ -57,6 +57,7 @@ def _unused(match: Match[str]) -> str:
     return f"Tensor '{match['tensor']}' is never used."
 
 
+_LONGEST = 1_000  # characters of a message that is looked at
 _CACHE = "Response cache does not work with sequence batching or decoupled models."
 _TENSORRT = "Only for TensorRT models."
 _NO_CACHE = _write("response_cache[0].enable", "false", "Switch the cache off")
@@ -231,6 +232,8 @@ def told(problem: Problem, text: str = "") -> Problem:
             plain=f"The model needs {missing['file']}. Drop it here too.",
             hints=("An ONNX graph with external data is several files: drop them together.",),
         )
+    if len(problem.message) > _LONGEST:
+        return problem  # why: names in it may be of any length, and rules read on to its end
     for rule in RULES:
         match = rule.pattern.search(problem.message)
         if match is None:
