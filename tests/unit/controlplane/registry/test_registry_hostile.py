@@ -159,7 +159,7 @@ EDITS = [
     'backend: "py" # c\n "thon"\n',
     'backend: "\\u0070ython"\n',
     'backend: "onnxruntime"\ndefault_model_filename: "lib.so"\n',
-    'backend: "onnxruntime"\nparameters { key: "EXECUTION_ENV_" "PATH" value { string_value: "/e" } }\n',
+    'parameters { key: "EXECUTION_ENV_" "PATH" value { string_value: "/e" } }\n',
 ]
 
 
