@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from re import _constants as names
 from re import _parser as parser
@@ -21,10 +22,11 @@ TREES: Final = ("controlplane", "worker_runtime", "shoal", "wire")
 SEARCHES: Final = frozenset({"search", "finditer", "findall", "sub", "subn", "split", "scanner"})
 METHODS: Final = SEARCHES | {"match", "fullmatch"}
 FIELDS: Final = frozenset({"RegexField", "RegexValidator", "re_path"})  # the last argument of these
-MANY: Final = 4_000
-MOST: Final = 50_000
-QUICK_S: Final = 0.004
-SLOW_S: Final = 0.25  # of the processor, for MOST characters: linear takes some milliseconds
+TRIES: Final = 100
+MANY: Final = 3_000
+MOST: Final = 16_000
+QUICK_S: Final = 0.003
+SLOW_S: Final = 0.08  # of the processor, for MOST characters: linear takes some milliseconds
 CATEGORIES: Final = {
     names.CATEGORY_DIGIT: "0", names.CATEGORY_SPACE: " \n", names.CATEGORY_WORD: "a_",
     names.CATEGORY_NOT_DIGIT: "a", names.CATEGORY_NOT_SPACE: "a", names.CATEGORY_NOT_WORD: "-",
@@ -54,11 +56,11 @@ class Module:
         self.tree = ast.parse(path.read_text())
         self.constants: dict[str, ast.expr] = {}
         for node in self.tree.body:
-            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-                self.constants[node.targets[0].id] = node.value
-            elif isinstance(node, ast.AnnAssign) and node.value is not None:
-                if isinstance(node.target, ast.Name):
-                    self.constants[node.target.id] = node.value
+            target = node.targets[0] if isinstance(node, ast.Assign) else None
+            target = node.target if isinstance(node, ast.AnnAssign) else target
+            value = getattr(node, "value", None)
+            if isinstance(target, ast.Name) and isinstance(value, ast.expr):
+                self.constants[target.id] = value
 
     def calls(self) -> Iterator[tuple[ast.Call, str, str, str]]:
         """(call, function, name that its value is given, what is called of it at once)."""
@@ -137,7 +139,7 @@ def expressions(makers: dict[str, tuple[str, str]]) -> tuple[list[Found], list[s
                 searched = method in SEARCHES
             try:
                 text = module.value(pattern)
-                flags = next((int(module.value(f)) for f in _flags(call, method)), 0)
+                flags = next((int(module.value(f)) for f in _flags(call, function)), 0)
             except Unreadable:
                 unread.append(f"{module.path}:{ast.unparse(call)}")
             else:
@@ -145,11 +147,10 @@ def expressions(makers: dict[str, tuple[str, str]]) -> tuple[list[Found], list[s
     return found, sorted(unread)
 
 
-def _flags(call: ast.Call, method: str) -> Iterator[ast.expr]:
+def _flags(call: ast.Call, function: str) -> Iterator[ast.expr]:
     """``re.compile(pattern, flags)``; of the others only by its name."""
-    if method == "compile" and len(call.args) > 1 and "flags" not in ast.unparse(call.args[1]):
-        if "re." in ast.unparse(call.args[1]):
-            yield call.args[1]
+    if function == "re.compile":
+        yield from call.args[1:2]
     yield from (word.value for word in call.keywords if word.arg == "flags")
 
 
@@ -256,8 +257,8 @@ def slowest(found: Found, most: int = MOST) -> tuple[float, str]:
     """Seconds of the processor that the worst text of up to ``most`` characters takes, and it."""
     compiled = re.compile(found.pattern, found.flags)
     worst = 0.0, ""
-    for lead, body, end in pumped(found.pattern, found.flags):
-        for length in (20, 26, 40, 70, 150, 400, 1_200, min(MANY, most)):
+    for lead, body, end in islice(pumped(found.pattern, found.flags), TRIES):
+        for length in (20, 26, 40, 70, 150, 400, min(MANY, most)):
             took = _took(compiled, found.searched, lead, body, end, length)
             if took > QUICK_S:
                 break
