@@ -64,7 +64,7 @@ def removed(text: str, path: str) -> str:
     start = _offset(text, place.line, place.column)
     end = _closed(text, place.start) if place.value in "{<[" else place.end
     line = text.rfind("\n", 0, start) + 1
-    after = re.compile(r"[ \t]*[,;]?[ \t]*(\n|$)").match(text, end)
+    after = re.compile(r"[ \t]*(?:[,;][ \t]*)?(\n|$)").match(text, end)
     if not text[line:start].strip() and after is not None:
         return text[:line] + text[after.end() :]
     return text[:start].rstrip(" \t") + text[end:]

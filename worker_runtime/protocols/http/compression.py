@@ -11,7 +11,7 @@ from worker_runtime.protocols.inflating import CODINGS, InflateFault, Packed, in
 
 _ACCEPT = b"Accept-Encoding: gzip, deflate\r\n"
 _ACCEPTED = CODINGS | {"identity"}
-_QUALITY = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)")
+_QUALITY = re.compile(r"\s*([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)")
 
 
 def decompress(
