@@ -74,7 +74,8 @@ class AnnouncedFilesField(serializers.ListField):
     def run_child_validation(self, data: list[Any]) -> list[Any]:
         if len(data) > LIMIT_FILES:
             self.fail("max_length", max_length=LIMIT_FILES)
-        files, errors = [], {}
+        files: list[Any] = []
+        errors: dict[int, Any] = {}
         for index, item in enumerate(data):
             try:
                 files.append(self.child.run_validation(item))
@@ -83,7 +84,7 @@ class AnnouncedFilesField(serializers.ListField):
                 if len(errors) == MOST_WRONG:
                     break
         if errors:
-            raise serializers.ValidationError(errors)
+            raise serializers.ValidationError(errors)  # type: ignore[arg-type] # as DRF's own list
         return files
 
 
