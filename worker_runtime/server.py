@@ -234,6 +234,7 @@ class Server:
                 settings.grpc_options,
                 self._places,
                 reuse_port=settings.grpc.reuse_port,
+                descriptor=settings.grpc.descriptor,
             )
             try:
                 await self._grpc.start()
@@ -286,7 +287,10 @@ class Server:
         tls: TlsFiles | None = None,
     ) -> int:
         server = HttpServer(
-            app, listener.address, listener.port, places, reuse_port=listener.reuse_port, tls=tls
+            *(app, listener.address, listener.port, places),
+            reuse_port=listener.reuse_port,
+            descriptor=listener.descriptor,
+            tls=tls,
         )
         try:
             await server.start()

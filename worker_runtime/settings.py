@@ -31,12 +31,13 @@ class ControlMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """Where to listen; port 0 picks a free one."""
+    """Where to listen; port 0 picks a free one. A ``descriptor`` is of a socket bound already."""
 
     address: str
     port: int
     enabled: bool = True
     reuse_port: bool = False
+    descriptor: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

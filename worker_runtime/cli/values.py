@@ -62,6 +62,7 @@ class Values:
             self.number(f"{kind}-port"),
             self.flag(f"allow-{kind}"),
             reuse in BY_NAME and self.flag(reuse),
+            self.optional_number(f"{kind}-fd"),
         )
 
 

@@ -10,6 +10,13 @@ GRPC = Group(
         Flag("grpc-address", Kind.TEXT, "address to listen on", "0.0.0.0"),  # noqa: S104
         Flag("grpc-port", Kind.INTEGER, "port; 0 picks a free one", "8001", low=0, high=PORT),
         Flag(
+            "grpc-fd",
+            Kind.INTEGER,
+            "descriptor of a TCP socket that the parent has bound; instead of address and port",
+            low=0,
+            ours=True,
+        ),
+        Flag(
             "reuse-grpc-port",
             Kind.BOOLEAN,
             "let several servers listen on the same port, when all have this flag",

@@ -33,6 +33,13 @@ METRICS = Group(
         Flag("metrics-address", Kind.TEXT, "address to listen on (default: that of HTTP)"),
         Flag("metrics-port", Kind.INTEGER, "port; 0 picks a free one", "8002", low=0, high=PORT),
         Flag(
+            "metrics-fd",
+            Kind.INTEGER,
+            "descriptor of a TCP socket that the parent has bound; instead of address and port",
+            low=0,
+            ours=True,
+        ),
+        Flag(
             "metrics-interval-ms",
             Kind.INTEGER,
             "how old polled values (CPU, GPU) may be, in milliseconds",

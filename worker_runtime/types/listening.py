@@ -1,5 +1,6 @@
 """How the gRPC listener is to behave: TLS, compression, keepalive, who may call what."""
 
+import socket
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -78,3 +79,17 @@ class GrpcOptions:
     max_concurrent_streams: int = 1000
     resets_per_second: int = 1000
     control_frames_per_second: int = 1000
+
+
+def inherited(descriptor: int | None) -> socket.socket | None:
+    """The TCP socket that the parent has bound for us; None where there is none.
+
+    Raises OSError for a descriptor that is no such socket.
+    """
+    if descriptor is None:
+        return None
+    handed = socket.socket(fileno=descriptor)
+    handed.set_inheritable(False)  # what we start listens nowhere
+    if handed.type != socket.SOCK_STREAM or handed.family not in (socket.AF_INET, socket.AF_INET6):
+        raise OSError(f"descriptor {descriptor} is not a TCP socket")
+    return handed

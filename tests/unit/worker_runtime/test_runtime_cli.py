@@ -1,6 +1,7 @@
 """The command line: Triton's spellings and words, whole command lines and single values."""
 
 import dataclasses
+import os
 import shlex
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,13 @@ from worker_runtime.settings import (
     RateLimitResource,
     Settings,
 )
-from worker_runtime.types.listening import CompressionLevel, GrpcOptions, Keepalive, TlsFiles
+from worker_runtime.types.listening import (
+    CompressionLevel,
+    GrpcOptions,
+    Keepalive,
+    TlsFiles,
+    inherited,
+)
 from worker_runtime.types.restrictions import Category, Restriction
 
 
@@ -242,6 +249,16 @@ def test_metrics_listen_where_http_does_unless_told(tmp_path: Path) -> None:
     assert settings(tmp_path, "--http-address=127.0.0.1").metrics.address == "127.0.0.1"
     found = settings(tmp_path, "--http-address=127.0.0.1", "--metrics-address=::1")
     assert found.metrics.address == "::1"
+
+
+def test_a_listener_may_be_a_socket_that_the_parent_has_bound(tmp_path: Path) -> None:
+    found = settings(tmp_path, "--http-fd=5", "--metrics-fd", "6")
+    listeners = (found.http, found.grpc, found.metrics)
+    assert [listener.descriptor for listener in listeners] == [5, None, 6]
+    with pytest.raises(UsageError, match="http-fd"):
+        settings(tmp_path, "--http-fd=-1")
+    with (tmp_path / "file").open("w") as file, pytest.raises(OSError, match="socket"):
+        inherited(os.dup(file.fileno()))
 
 
 def test_ports_and_who_shares_them(tmp_path: Path) -> None:

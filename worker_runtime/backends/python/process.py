@@ -72,7 +72,10 @@ class StubProcess:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self._process = subprocess.Popen(
-                [command.python, "-u", "-m", "shoal_stub", str(theirs.fileno())],
+                [
+                    *(command.python, "-u", "-m", "shoal_stub"),
+                    *(str(theirs.fileno()), str(command.memory_bytes)),
+                ],
                 pass_fds=[theirs.fileno()],
                 env=surroundings(command.environment, STUB),
                 stdin=subprocess.DEVNULL,
@@ -80,10 +83,6 @@ class StubProcess:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-        if command.memory_bytes:
-            with contextlib.suppress(ProcessLookupError):
-                limits = (command.memory_bytes, command.memory_bytes)
-                resource.prlimit(self._process.pid, resource.RLIMIT_AS, limits)
         self.channel = Channel(ours, _dump, msgspec.json.decode, command.shared_bytes)
         self._printer = threading.Thread(
             target=self._print, name=f"{command.name}-output", daemon=True

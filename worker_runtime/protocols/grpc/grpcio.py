@@ -16,7 +16,7 @@ from worker_runtime.protocols.grpc.service import MODEL_STREAM_INFER, Service
 from worker_runtime.protocols.grpc.transport import Handler, Parts
 from worker_runtime.protocols.inflating import InflateFault, inflate
 from worker_runtime.protocols.places import Places
-from worker_runtime.types.listening import CompressionLevel, GrpcOptions, TlsFiles
+from worker_runtime.types.listening import CompressionLevel, GrpcOptions, TlsFiles, inherited
 
 _MAX_MESSAGE_BYTES = 2**31 - 1
 _NO_LIMIT = 2**31 - 1
@@ -42,12 +42,14 @@ class GrpcioServer:
         places: Places,  # noqa: ARG002 # grpcio does not tell of its connections
         *,
         reuse_port: bool = False,
+        descriptor: int | None = None,
     ) -> None:
         self._service = service
         self._address = address
         self.port = port
         self._options = options
         self._reuse_port = reuse_port
+        self._descriptor = descriptor
         self._server: grpc.aio.Server | None = None
 
     async def start(self) -> None:
@@ -56,6 +58,10 @@ class GrpcioServer:
         server = grpc.aio.server(options=options)
         router = _Router(self._service, self._options.compression, self._options.max_inflated_bytes)
         server.add_generic_rpc_handlers((router,))
+        if handed := inherited(self._descriptor):
+            # gRPC takes no socket of others: it opens its own in the place of this one.
+            with handed:
+                self._address, self.port = handed.getsockname()[:2]
         where = f"{self._address}:{self.port}"
         try:
             if self._options.tls is None:

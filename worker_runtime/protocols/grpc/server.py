@@ -26,6 +26,7 @@ class GrpcServer:
         places: Places | None = None,
         *,
         reuse_port: bool = False,
+        descriptor: int | None = None,
     ) -> None:
         self._tls = options.tls
         service = Service(
@@ -33,7 +34,11 @@ class GrpcServer:
         )
         transport = NativeServer if options.frontend is GrpcFrontend.NATIVE else GrpcioServer
         places = places or Places(Patience(), Refusals())
-        self._transport = transport(service, address, port, options, places, reuse_port=reuse_port)
+        self._transport = transport(
+            *(service, address, port, options, places),
+            reuse_port=reuse_port,
+            descriptor=descriptor,
+        )
 
     @property
     def port(self) -> int:

@@ -9,7 +9,7 @@ from worker_runtime.protocols.http.errors import HttpRefusal, error_body
 from worker_runtime.protocols.places import Places
 from worker_runtime.protocols.sweeping import Sweeper
 from worker_runtime.protocols.tls import server_context
-from worker_runtime.types.listening import TlsFiles
+from worker_runtime.types.listening import TlsFiles, inherited
 
 _BACKLOG = 1024
 _FULL = error_body(HttpRefusal(503, "too many connections"))
@@ -20,7 +20,10 @@ _FULL = (
 
 
 class HttpServer:
-    """One listener. ``port`` is the real one after ``start``; others may share it if they agree."""
+    """One listener. ``port`` is the real one after ``start``; others may share it if they agree.
+
+    A ``descriptor`` is of a socket that the parent has bound: then it alone says where.
+    """
 
     def __init__(
         self,
@@ -30,12 +33,14 @@ class HttpServer:
         places: Places,
         *,
         reuse_port: bool = False,
+        descriptor: int | None = None,
         tls: TlsFiles | None = None,
     ) -> None:
         self._app = app
         self._address = address
         self.port = port
         self._reuse_port = reuse_port
+        self._descriptor = descriptor
         self._tls = tls
         self._server: asyncio.Server | None = None
         self._places = places
@@ -47,14 +52,23 @@ class HttpServer:
         context = server_context(self._tls, "http/1.1", "http") if self._tls is not None else None
         loop = asyncio.get_running_loop()
         app = self._app
-        self._server = await loop.create_server(
-            lambda: self._places.admit("http", lambda: Connection(app), _FULL),
-            self._address,
-            self.port,
-            backlog=_BACKLOG,
-            reuse_port=self._reuse_port or None,
-            ssl=context,
-        )
+
+        def connected() -> asyncio.Protocol:
+            return self._places.admit("http", lambda: Connection(app), _FULL)
+
+        if handed := inherited(self._descriptor):
+            self._server = await loop.create_server(
+                connected, sock=handed, backlog=_BACKLOG, ssl=context
+            )
+        else:
+            self._server = await loop.create_server(
+                connected,
+                self._address,
+                self.port,
+                backlog=_BACKLOG,
+                reuse_port=self._reuse_port or None,
+                ssl=context,
+            )
         listening: socket.socket = self._server.sockets[0]
         self.port = listening.getsockname()[1]
         self._sweeper.start()

@@ -10,7 +10,7 @@ from worker_runtime.protocols.members import Members
 from worker_runtime.protocols.places import Places
 from worker_runtime.protocols.sweeping import Sweeper
 from worker_runtime.protocols.tls import server_context
-from worker_runtime.types.listening import GrpcOptions
+from worker_runtime.types.listening import GrpcOptions, inherited
 
 _BACKLOG = 1024
 _GRACE_S = 0.5  # for calls that wait for nothing but their client
@@ -32,6 +32,7 @@ class NativeServer:
         places: Places,
         *,
         reuse_port: bool = False,
+        descriptor: int | None = None,
     ) -> None:
         self.service = service
         self.options = options
@@ -39,6 +40,7 @@ class NativeServer:
         self.port = port
         self._address = address
         self._reuse_port = reuse_port
+        self._descriptor = descriptor
         self._connections: Members[Connection] = Members()
         self._server: asyncio.Server | None = None
         self._sweeper = Sweeper(self._connections, Connection.sweep)
@@ -48,14 +50,24 @@ class NativeServer:
         """Listen. Raises OSError when the port is taken or the TLS files cannot be read."""
         tls = self.options.tls
         context = server_context(tls, "h2", "grpc") if tls is not None else None
-        self._server = await asyncio.get_running_loop().create_server(
-            lambda: self.places.admit("grpc", lambda: Connection(self), _FULL),
-            self._address,
-            self.port,
-            backlog=_BACKLOG,
-            ssl=context,
-            reuse_port=self._reuse_port or None,
-        )
+        loop = asyncio.get_running_loop()
+
+        def connected() -> asyncio.Protocol:
+            return self.places.admit("grpc", lambda: Connection(self), _FULL)
+
+        if handed := inherited(self._descriptor):
+            self._server = await loop.create_server(
+                connected, sock=handed, backlog=_BACKLOG, ssl=context
+            )
+        else:
+            self._server = await loop.create_server(
+                connected,
+                self._address,
+                self.port,
+                backlog=_BACKLOG,
+                ssl=context,
+                reuse_port=self._reuse_port or None,
+            )
         self.port = self._server.sockets[0].getsockname()[1]
         self._sweeper.start()
 
