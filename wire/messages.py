@@ -24,6 +24,10 @@ REPLICA_STATES = (
 )
 
 
+# Of `NodeInfo.sandbox`, what SHOAL_SANDBOX=require asks of a node.
+SANDBOX_NEEDED = ("files", "calls", "network")
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """Why something failed, in words for people: what happened, where, what to try."""
@@ -153,6 +157,7 @@ class NodeInfo:
     download_limit_bytes_per_s: int = 0  # of all downloads together; 0: none
     backends: tuple[str, ...] = ()
     gpus: tuple[GpuInfo, ...] = ()
+    sandbox: dict[str, bool] = field(default_factory=dict)  # what it keeps replicas to; {}: none
     labels: dict[str, str] = field(default_factory=dict)
     disk_pressure: bool = False  # so full that the node should take nothing more
     shm_total_bytes: int | None = None  # size of /dev/shm; None: it does not say

@@ -46,6 +46,7 @@ SHOAL_UPLOAD_OPEN_LIMIT = env.integer("SHOAL_UPLOAD_OPEN_LIMIT", 100, least=0)
 SHOAL_INSPECTION_COMMAND = [sys.executable, "-m", "worker_runtime.inspection"]
 SHOAL_INSPECTION_TIMEOUT_S = env.integer("SHOAL_INSPECTION_TIMEOUT_S", 300)
 # Whether models may bring code that nodes run; see docs/security.md.
+SHOAL_SANDBOX = env.choice("SHOAL_SANDBOX", "auto", ("auto", "require", "off"))
 SHOAL_CODE_POLICY = env.choice("SHOAL_CODE_POLICY", "approved", ("off", "approved", "on"))
 # Variables of deployments, beside the usual ones, that whoever may deploy can set: NAME, PREFIX_*.
 SHOAL_ALLOWED_VARIABLES = env.parsed("SHOAL_ALLOWED_VARIABLES", "", rules_read)

@@ -261,6 +261,7 @@ export const nodes: NodeItem[] = ["node-a1", "node-a2"].map((name, index) => ({
     download_limit_bytes_per_s: index === 0 ? 50 * 2 ** 20 : 0,
     disk_pressure: false,
     shm_total_bytes: 8 * 2 ** 30,
+    sandbox: { files: true, calls: true, network: true, signals: true, user: index === 0, view: true, proc: index === 0, processes: true, memory: false, cpu: false },
     backends: ["onnxruntime"],
     gpus: [0, 1, 2, 3].slice(0, 4 - index * 3).map((gpu) => ({
       index: gpu,

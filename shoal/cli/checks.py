@@ -27,6 +27,7 @@ TIMEOUT_S = 5.0
 SKEW_S = 5.0
 LEAST_FREE_BYTES = 5 << 30
 RENEW_S = 14 * 86_400
+NEEDED = ("files", "calls", "network")  # of a node's sandbox, what SHOAL_SANDBOX=require asks for
 
 
 @dataclass(frozen=True)
@@ -147,6 +148,14 @@ def _nodes(client: Client) -> Iterator[Finding]:
         text = node["state"] + (", cordoned" if node["cordoned"] else "")
         remedy = "" if alive else "Is its agent running, and does it reach the studio?"
         yield Finding(f"Node {node['name']}", "ok" if alive else "failed", text, remedy)
+        missing = [name for name, holds in node["info"].get("sandbox", {}).items() if not holds]
+        if any(name in missing for name in NEEDED):
+            yield Finding(
+                f"Node {node['name']}",
+                "warning",
+                f"no sandbox for {', '.join(missing)}",
+                "Its kernel, or the container around it, offers none: docs/security.md.",
+            )
         for condition in node.get("conditions", []):
             yield Finding(
                 f"Node {node['name']}", "warning", condition["code"], condition["message"]

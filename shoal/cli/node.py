@@ -69,6 +69,13 @@ def _print(item: "Node") -> None:
         click.echo(f"! {line}")
 
 
+def _sandbox(info: Mapping[str, Any]) -> str:
+    told = info.get("sandbox") or {}
+    kept = ", ".join(name for name, holds in told.items() if holds) or "none"
+    missing = ", ".join(name for name, holds in told.items() if not holds)
+    return f"{kept}; not here: {missing}" if missing else kept
+
+
 def _facts(item: "Node") -> dict[str, object]:
     info = item["info"]
     gpus = [
@@ -85,6 +92,7 @@ def _facts(item: "Node") -> dict[str, object]:
         "Memory": f"{byte_count(info['memory_used_bytes'])} used of {memory}",
         "Disk": f"{byte_count(info['disk_free_bytes'])} free of {disk}",
         "Cache": _cache(info),
+        "Sandbox": _sandbox(info),
         "Replicas": ", ".join(
             f"{row['endpoint']}/{row['deployment']}#{row['ordinal']} {row['state']}"
             for row in item["replicas"]

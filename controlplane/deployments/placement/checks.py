@@ -143,6 +143,16 @@ def _anti_affinity(need: Need, offer: Offer) -> Check | None:
     return Check("anti_affinity", True, "runs no other replica of this deployment")
 
 
+def _sandbox(need: Need, offer: Offer) -> Check | None:
+    del need
+    if offer.no_sandbox_for is None:
+        return None
+    if offer.no_sandbox_for:
+        missing = ", ".join(offer.no_sandbox_for)
+        return Check("sandbox", False, f"it has no sandbox for {missing}, which is required")
+    return Check("sandbox", True, "its replicas run in a sandbox")
+
+
 def _disk_pressure(need: Need, offer: Offer) -> Check | None:
     del need
     if not offer.disk_total_bytes:
@@ -174,6 +184,7 @@ QUESTIONS: Final[tuple[Question, ...]] = (
     _schedulable,
     _labels,
     _backends,
+    _sandbox,
     _machine,
     _trouble,
     _gpus,

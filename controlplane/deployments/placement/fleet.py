@@ -50,6 +50,7 @@ class Machine:
     cpu_count: int = 0
     memory_total_bytes: int = 0
     cards: tuple[Card, ...] = ()
+    no_sandbox_for: tuple[str, ...] | None = None  # of what is required; None: nothing is
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +140,7 @@ def _offer(machine: Machine, subject: Subject, here: list[Tenant]) -> Offer:
         cpu_count=machine.cpu_count,
         memory_total_bytes=machine.memory_total_bytes,
         gpus=tuple(_gpu(card, here) for card in machine.cards),
+        no_sandbox_for=machine.no_sandbox_for,
         disk_pressure=machine.disk_pressure or disk_pressure(total, free),
         holds_model=any(_same_files(tenant, subject, DOWNLOADED) for tenant in here),
         expects_model=any(_same_files(tenant, subject, FETCHING) for tenant in here),

@@ -40,6 +40,7 @@ class Offer:
     memory_total_bytes: int = 0
     gpus: tuple[Gpu, ...] = ()
     disk_pressure: bool = False
+    no_sandbox_for: tuple[str, ...] | None = None  # of what is required; None: nothing is
     quota_room_bytes: int | None = None  # what its cache may still take; None: all of the disk
     disk_promised_bytes: int = 0  # of what is free, to downloads that are not there yet
     holds_model: bool = False  # the files are in its cache

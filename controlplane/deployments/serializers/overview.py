@@ -65,6 +65,11 @@ class NodeInfoSerializer(Fields):
     shm_total_bytes = serializers.IntegerField(
         default=None, allow_null=True, help_text="of shared memory; null: the node does not say"
     )
+    sandbox = serializers.DictField(
+        child=serializers.BooleanField(),
+        default=dict,
+        help_text="what the node keeps replicas to, and what it cannot; empty: no sandbox",
+    )
     backends = serializers.ListField(child=serializers.CharField(), default=list)
     gpus = GpuSerializer(many=True, default=list)
     labels = serializers.DictField(child=serializers.CharField(), default=dict)

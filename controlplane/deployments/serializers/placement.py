@@ -58,7 +58,7 @@ class CheckSerializer(Fields):
     name = serializers.ChoiceField(
         choices=[
             "reports", "schedulable", "labels", "backends", "machine", "gpus", "anti_affinity",
-            "disk_pressure", "disk",
+            "disk_pressure", "disk", "sandbox",
         ]
     )  # fmt: skip
     ok = serializers.BooleanField()

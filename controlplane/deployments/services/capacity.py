@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from django.conf import settings
 from django.utils import timezone
 
 from controlplane.deployments import placement
@@ -20,6 +21,7 @@ from controlplane.deployments.services.footprints import footprint_of
 from controlplane.deployments.types import AntiAffinity, Desired, GpuPolicy
 from controlplane.nodes.models import Node
 from controlplane.nodes.selectors import labels_of, node_age_s, node_list, node_state
+from wire.messages import SANDBOX_NEEDED
 
 
 def need_of(
@@ -151,7 +153,16 @@ def _machine(node: Node, now: datetime) -> placement.Machine:
         cpu_count=int(info.get("cpu_count", 0)),
         memory_total_bytes=int(info.get("memory_total_bytes", 0)),
         cards=tuple(_card(data) for data in info.get("gpus", [])),
+        no_sandbox_for=_no_sandbox_for(info),
     )
+
+
+def _no_sandbox_for(info: dict[str, Any]) -> tuple[str, ...] | None:
+    """What is required and the node does not say that it keeps; None where nothing is required."""
+    if settings.SHOAL_SANDBOX != "require":
+        return None
+    kept = info.get("sandbox", {})
+    return tuple(name for name in SANDBOX_NEEDED if not kept.get(name))
 
 
 def _card(data: dict[str, Any]) -> placement.Card:

@@ -1857,9 +1857,10 @@ export interface components {
          *     * `anti_affinity` - anti_affinity
          *     * `disk_pressure` - disk_pressure
          *     * `disk` - disk
+         *     * `sandbox` - sandbox
          * @enum {string}
          */
-        CheckNameEnum: "reports" | "schedulable" | "labels" | "backends" | "machine" | "gpus" | "anti_affinity" | "disk_pressure" | "disk";
+        CheckNameEnum: "reports" | "schedulable" | "labels" | "backends" | "machine" | "gpus" | "anti_affinity" | "disk_pressure" | "disk" | "sandbox";
         /** @description Whether it brings code that nodes would run, and whether that may run here. */
         Code: {
             /**
@@ -3292,6 +3293,10 @@ export interface components {
             disk_pressure?: boolean;
             /** @description of shared memory; null: the node does not say */
             shm_total_bytes?: number | null;
+            /** @description what the node keeps replicas to, and what it cannot; empty: no sandbox */
+            sandbox?: {
+                [key: string]: boolean;
+            };
             backends?: string[];
             gpus?: components["schemas"]["Gpu"][];
             labels?: {

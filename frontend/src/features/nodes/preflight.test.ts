@@ -19,7 +19,7 @@ const node = (info: Partial<NodeItem["info"]> = {}, state: NodeItem["state"] = "
   replicas: [],
   info: {
     agent_version: "0.1.0", wire_version: 1, boot_id: "b", address: "10.0.0.1", cpu_count: 4, cpu_utilization: 0, memory_total_bytes: 16 * GIB,
-    memory_used_bytes: 2 * GIB, disk_total_bytes: 100 * GIB, disk_free_bytes: 50 * GIB, cache_bytes: 0, cache_idle_bytes: 0, cache_quota_bytes: 0, cache_checked_at: 0, cache_spoiled: 0, download_limit_bytes_per_s: 0, disk_pressure: false, shm_total_bytes: GIB,
+    memory_used_bytes: 2 * GIB, disk_total_bytes: 100 * GIB, disk_free_bytes: 50 * GIB, cache_bytes: 0, cache_idle_bytes: 0, cache_quota_bytes: 0, cache_checked_at: 0, cache_spoiled: 0, download_limit_bytes_per_s: 0, disk_pressure: false, shm_total_bytes: GIB, sandbox: { files: true, calls: true, network: true, memory: false },
     backends: ["onnxruntime"], gpus: [{ index: 0, uuid: "g", name: "T4", memory_total_bytes: 1, memory_used_bytes: 0, utilization: 0, temperature_c: null, power_w: null, power_limit_w: null, driver_version: "" }], labels: {},
     ...info,
   },
@@ -36,7 +36,7 @@ describe("the checklist of a join", () => {
     expect(states(preflight(token("gpu-a1"), node({}, "offline"), "0.1.0", "pinned"))).toMatchObject({ joined: "done", reports: "waiting" }));
   it("is done when all is well", () => {
     const checks = preflight(token("gpu-a1"), node(), "0.1.0", "pinned");
-    expect(states(checks)).toEqual({ trust: "done", joined: "done", reports: "done", address: "done", clock: "done", version: "done", backends: "done", gpus: "done", disk: "done", memory: "done", shm: "done" });
+    expect(states(checks)).toEqual({ trust: "done", joined: "done", reports: "done", address: "done", clock: "done", version: "done", backends: "done", gpus: "done", disk: "done", memory: "done", shm: "done", sandbox: "done" });
     expect(isReady(checks)).toBe(true);
   });
   it.each([
@@ -46,6 +46,8 @@ describe("the checklist of a join", () => {
     ["disk", { disk_free_bytes: GIB }, "warning"],
     ["disk", { disk_pressure: true }, "warning"],
     ["memory", { memory_used_bytes: 15.5 * GIB }, "warning"],
+    ["sandbox", { sandbox: {} }, "warning"],
+    ["sandbox", { sandbox: { files: true, calls: false, network: true } }, "warning"],
     ["shm", { shm_total_bytes: 64 * 2 ** 20 }, "warning"],
   ] as const)("says what to do about %s", (id, info, state) => {
     const found = preflight(token("gpu-a1"), node(info as Partial<NodeItem["info"]>), "0.1.0", "pinned").find((check) => check.id === id);

@@ -84,6 +84,22 @@ function shared(node: NodeItem): Check[] {
   ];
 }
 
+/** Without them a model reads what the agent can, and calls the kernel and the network as it likes. */
+const SANDBOX = ["files", "calls", "network"];
+
+function sandbox(node: NodeItem): Check {
+  const kept = node.info.sandbox;
+  const missing = SANDBOX.filter((name) => !kept[name]);
+  return missing.length === 0
+    ? { id: "sandbox", label: "Replicas run in a sandbox", state: "done" }
+    : {
+        id: "sandbox",
+        label: `No sandbox for ${missing.join(", ")}`,
+        state: "warning",
+        fix: "Its kernel or container has none, or SHOAL_SANDBOX is off there: models run with the rights of the agent.",
+      };
+}
+
 const told = (node: NodeItem, code: NodeItem["conditions"][number]["code"]) => node.conditions.find((condition) => condition.code === code)?.message;
 
 function clock(node: NodeItem): Check {
@@ -135,7 +151,7 @@ export function preflight(token: JoinToken, node: NodeItem | null, version: stri
       { id: "disk", label: "Room for models", state: "waiting" },
     ];
   }
-  return [...head, address(node), clock(node), versions(node, version), backends(node), gpus(node), ...room(node), ...shared(node)];
+  return [...head, address(node), clock(node), versions(node, version), backends(node), gpus(node), ...room(node), ...shared(node), sandbox(node)];
 }
 
 export const isReady = (checks: readonly Check[]): boolean => checks.every(({ state }) => state === "done" || state === "warning");

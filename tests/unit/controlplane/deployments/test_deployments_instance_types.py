@@ -231,6 +231,25 @@ def test_anti_affinity_keeps_replicas_apart_but_lets_updates_pass(api: APIClient
     assert (shown["provisioning_state"], shown["environment"]) == ("Succeeded", {"APP_A": "1"})
 
 
+def test_a_node_without_the_sandbox_that_is_required_is_avoided(
+    api: APIClient, settings: Any
+) -> None:
+    model_register()
+    node = SimulatedNode("open")
+    node.info = replace(node.info, sandbox={"files": True, "calls": False, "memory": False})
+    node.report()
+    (verdict,) = post(api, PREVIEW, model="digits").json()["items"]
+    assert verdict["reason"] is None
+    settings.SHOAL_SANDBOX = "require"
+    (verdict,) = post(api, PREVIEW, model="digits").json()["items"]
+    assert verdict["reason"] == "it has no sandbox for calls, network, which is required"
+    assert api.get("/api/v1/nodes/open").json()["info"]["sandbox"]["calls"] is False
+    node.info = replace(node.info, sandbox={"files": True, "calls": True, "network": True})
+    node.report()
+    (verdict,) = post(api, PREVIEW, model="digits").json()["items"]
+    assert verdict["reason"] is None
+
+
 def test_a_full_disk_is_shown_and_avoided(api: APIClient) -> None:
     model_register()
     node = SimulatedNode("full")

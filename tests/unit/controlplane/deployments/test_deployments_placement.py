@@ -103,6 +103,11 @@ def gpu(**changes: object) -> dict[str, object]:
         ({}, {"disk_pressure": True}, "its disk is nearly full: 50.0 GB are left"),
         (
             {},
+            {"no_sandbox_for": ("files", "calls")},
+            "it has no sandbox for files, calls, which is required",
+        ),
+        (
+            {},
             {"disk_free_bytes": 3 * GB},
             "3.0 GB of disk are free, the model has 4.0 GB",
         ),

@@ -41,6 +41,19 @@ function Resources({ node }: { node: NodeItem }) {
   );
 }
 
+/** What replicas are kept to on this node, and what its machine has no means for. */
+function Sandbox({ kept }: { kept: NodeItem["info"]["sandbox"] }) {
+  const names = Object.keys(kept);
+  if (names.length === 0) return <Chip tone="warn">none: replicas run as the agent does</Chip>;
+  const missing = names.filter((name) => !kept[name]);
+  return (
+    <>
+      <span className="mono">{names.filter((name) => kept[name]).join(", ") || "–"}</span>
+      {missing.length > 0 ? <span className="muted">, not here: {missing.join(", ")}</span> : null}
+    </>
+  );
+}
+
 function Facts({ node, version }: { node: NodeItem; version: string | undefined }) {
   const { info } = node;
   const differs = version !== undefined && info.agent_version !== version;
@@ -60,6 +73,12 @@ function Facts({ node, version }: { node: NodeItem; version: string | undefined 
         <div>
           <dt>Backends</dt>
           <dd className="mono">{info.backends.join(", ") || "–"}</dd>
+        </div>
+        <div>
+          <dt>Sandbox</dt>
+          <dd>
+            <Sandbox kept={info.sandbox} />
+          </dd>
         </div>
         <div>
           <dt>Last report</dt>
