@@ -1,4 +1,4 @@
-"""Stands in for `python -m worker_runtime`: its ready-file contract and a few of its routes.
+"""Stands in for `python -m worker_runtime`: it serves on sockets of the agent, a few routes only.
 
 Every model folder is a model. A model with a file `BROKEN` cannot be loaded, for the reason in it;
 where that begins with a number, so often only.
@@ -9,6 +9,7 @@ import argparse
 import json
 import os
 import signal
+import socket
 import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -23,25 +24,30 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     for protocol in ("http", "grpc", "metrics"):
         parser.add_argument(f"--{protocol}-port", type=int)
-        parser.add_argument(f"--{protocol}-address")
-    for name in ("model-repository", "ready-file"):
-        parser.add_argument(f"--{name}", type=Path, required=True)
+        parser.add_argument(f"--{protocol}-fd", type=int, required=True)
+    parser.add_argument("--model-repository", type=Path, required=True)
     for name in ("id", "exit-on-error", "strict-readiness"):
         parser.add_argument(f"--{name}")
     options = parser.parse_args()
     say("fake runtime starting")
     models = sorted(path for path in options.model_repository.iterdir() if path.is_dir())
-    server = ThreadingHTTPServer((options.http_address, 0), handler(models))
-    server.daemon_threads = True
-    port = server.server_address[1]
-    temporary = options.ready_file.with_suffix(".tmp")
-    ports = {"http_port": port, "grpc_port": port, "metrics_port": port}
-    temporary.write_text(json.dumps({"pid": os.getpid(), **ports}))
-    temporary.replace(options.ready_file)
+    routes = handler(models)
+    server = served(options.http_fd, routes)
     if any((model / "CRASH").exists() for model in models):
         os._exit(3)
     signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=server.shutdown).start())
+    metrics = served(options.metrics_fd, routes)
+    threading.Thread(target=metrics.serve_forever, daemon=True).start()
     server.serve_forever(poll_interval=0.05)
+
+
+def served(descriptor: int, routes: type[BaseHTTPRequestHandler]) -> ThreadingHTTPServer:
+    """On a socket that somebody has bound, and that listens."""
+    server = ThreadingHTTPServer(("", 0), routes, bind_and_activate=False)
+    server.socket.close()
+    server.socket = socket.socket(fileno=descriptor)
+    server.daemon_threads = True
+    return server
 
 
 def say(text: str) -> None:

@@ -36,6 +36,7 @@ from worker_runtime.agent.logs import LogTail
 from worker_runtime.agent.machine import Machine, usage
 from worker_runtime.agent.recheck import Schedule
 from worker_runtime.agent.replica import Host
+from worker_runtime.agent.sandbox import Sandbox, prepared
 from worker_runtime.agent.settings import AgentSettings
 
 logger = logging.getLogger(__name__)
@@ -57,7 +58,12 @@ class Agent:
     """One node, whose folder is taken. `run` ends after `request_stop`."""
 
     def __init__(
-        self, settings: AgentSettings, folder: NodeFolder, *, runtime: tuple[str, ...] = RUNTIME
+        self,
+        settings: AgentSettings,
+        folder: NodeFolder,
+        sandbox: Sandbox,
+        *,
+        runtime: tuple[str, ...] = RUNTIME,
     ) -> None:
         self._settings = settings
         self._folder = folder
@@ -76,6 +82,7 @@ class Agent:
             folder_id=folder.id(),
             cache_quota_bytes=settings.cache_quota_bytes,
             download_rate=settings.download_rate,
+            sandbox=sandbox.holds,
         )
         self._cache = BlobCache(
             settings.folder / "cache",
@@ -99,7 +106,7 @@ class Agent:
             cache=self._cache,
             address=settings.address,
             bind=settings.bind,
-            environment=settings.inherited,
+            sandbox=sandbox,
             changed=self._note_change,
             runtime=runtime,
             strain=settings.strain,
@@ -382,7 +389,13 @@ async def run(settings: AgentSettings) -> None:
     """
     folder = NodeFolder(settings.folder)
     folder.take()
-    agent = Agent(settings, folder)
+    sandbox = prepared(
+        settings.sandbox,
+        home=settings.home,
+        folder=settings.folder / "sandbox-probe",
+        inherited=settings.inherited,
+    )
+    agent = Agent(settings, folder, sandbox)
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGINT, lambda: agent.request_stop(replicas=True))
     loop.add_signal_handler(signal.SIGTERM, lambda: agent.request_stop(replicas=False))

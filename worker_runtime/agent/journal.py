@@ -35,6 +35,7 @@ class ReplicaFolder:
         self.runtime_log = path / "runtime.log"
         self.agent_log = path / "agent.log"
         self.ready_file = path / "ready.json"
+        self.scratch = path / "scratch"
         self._journal = path / "state.json"
 
     def read(self) -> Entry | None:

@@ -1,15 +1,20 @@
 """How a runtime process is started for a replica, and what its end means."""
 
+import contextlib
+import socket
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from wire.messages import DesiredReplica
 from worker_runtime.agent import process
 from worker_runtime.agent.failure import ReplicaFailed
 from worker_runtime.agent.journal import ReplicaFolder
+from worker_runtime.sandbox import FAILED
 
-RUNTIME = (sys.executable, "-m", "worker_runtime")
-READY_FLAG = "--ready-file="
+# why -P: where it starts is the model's own folder
+RUNTIME = (sys.executable, "-P", "-m", "worker_runtime")
+REPOSITORY_FLAG = "--model-repository="
+BACKLOG = 1024
 PROTOCOLS = ("http", "grpc", "metrics")
 USAGE_STATUS = 2  # the runtime does not take our flags: starting it again is no use
 
@@ -25,6 +30,15 @@ def ended(status: int | None) -> RuntimeCrashed | ReplicaFailed:
             "RuntimeRefused",
             "The runtime refused to start with these flags.",
             hints=("Is the agent of the same version as the control plane? Update the node.",),
+        )
+    if status == FAILED:
+        return ReplicaFailed(
+            "SandboxFailed",
+            "The sandbox of this replica could not be made on this node.",
+            hints=(
+                "The log's last line says which step failed. Start the node's agent again: it "
+                "then looks anew at what this machine offers.",
+            ),
         )
     return RuntimeCrashed(process.describe_exit(status))
 
@@ -42,19 +56,35 @@ def no_program(program: str, error: OSError) -> ReplicaFailed:
     )
 
 
+@contextlib.contextmanager
+def listening(bind: str) -> Iterator[dict[str, socket.socket]]:
+    """A socket on a free port for each protocol, to be handed to a runtime. Raises OSError.
+
+    Bound here: a runtime that may open no socket of its own serves all the same, and which ports
+    are its own is not a matter of its word. They listen, so that who calls early waits.
+    """
+    with contextlib.ExitStack() as kept:
+        yield {
+            protocol: kept.enter_context(socket.create_server((bind, 0), backlog=BACKLOG))
+            for protocol in PROTOCOLS
+        }
+
+
 def command(
-    runtime: tuple[str, ...], replica: DesiredReplica, folder: ReplicaFolder, *, bind: str
+    runtime: tuple[str, ...],
+    replica: DesiredReplica,
+    folder: ReplicaFolder,
+    sockets: Mapping[str, socket.socket],
 ) -> list[str]:
-    """The argument list; free ports everywhere, the runtime writes them to the ready file."""
+    """The argument list: it serves each protocol on the socket that it is handed."""
     return [
         *runtime,
-        f"--model-repository={folder.repository}",
+        f"{REPOSITORY_FLAG}{folder.repository}",
         *(f"--{protocol}-port=0" for protocol in PROTOCOLS),
-        *(f"--{protocol}-address={bind}" for protocol in PROTOCOLS),
+        *(f"--{protocol}-fd={sockets[protocol].fileno()}" for protocol in PROTOCOLS),
         f"--id={replica.replica_id}",
         "--exit-on-error=false",
         "--strict-readiness=true",
-        f"{READY_FLAG}{folder.ready_file}",
         *replica.runtime_args,
         # why after those: of several, what all of them allow
         *([] if replica.code is None else [f"--allow-code={','.join(replica.code)}"]),

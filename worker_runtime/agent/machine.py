@@ -4,6 +4,7 @@ import importlib.util
 import logging
 import shutil
 import time
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 
@@ -43,6 +44,7 @@ class Machine:
         cache_quota_bytes: int,
         folder_id: str = "",
         download_rate: int = 0,
+        sandbox: Mapping[str, bool] | None = None,
     ) -> None:
         self._name = name
         self._address = address
@@ -52,6 +54,7 @@ class Machine:
         self._cache_quota_bytes = cache_quota_bytes
         self.folder_id = folder_id
         self._download_rate = download_rate
+        self._sandbox = dict(sandbox or {})
         self._checked_at, self._spoiled = 0.0, 0
         self._gpus_at = float("-inf")
         self._gpus: tuple[GpuInfo, ...] = ()
@@ -94,6 +97,7 @@ class Machine:
             download_limit_bytes_per_s=self._download_rate,
             backends=self._backends,
             gpus=self._gpus,
+            sandbox=self._sandbox,
         )
 
 

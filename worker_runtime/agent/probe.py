@@ -33,7 +33,7 @@ class Ports:
 
 
 def read_ports(ready_file: Path, pid: int) -> Ports | None:
-    """The ports that process `pid` wrote; None while it has not."""
+    """The ports that process `pid` was given; None where that is not written."""
     try:
         data = json.loads(ready_file.read_text())
         if data["pid"] != pid:
@@ -44,17 +44,9 @@ def read_ports(ready_file: Path, pid: int) -> Ports | None:
 
 
 def write_ports(ready_file: Path, pid: int, ports: Ports) -> None:
-    """As process `pid` wrote them, where its file was lost."""
+    """For the agent that comes after us: which ports process `pid` has."""
     told = {"http_port": ports.http, "grpc_port": ports.grpc, "metrics_port": ports.metrics}
     ready_file.write_text(json.dumps({"pid": pid, **told}))
-
-
-async def listening(ready_file: Path, pid: int) -> Ports:
-    """Wait until the process has written its ports."""
-    while True:
-        if (ports := read_ports(ready_file, pid)) is not None:
-            return ports
-        await asyncio.sleep(POLL_S)
 
 
 class RuntimeProbe:

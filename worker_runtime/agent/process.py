@@ -22,17 +22,29 @@ class ProcessIdentity:
 
 
 def spawn(
-    argv: list[str], *, folder: Path, log: Path, environment: Mapping[str, str]
+    argv: list[str],
+    *,
+    folder: Path,
+    log: Path,
+    environment: Mapping[str, str],
+    given: bytes = b"",
+    descriptors: tuple[int, ...] = (),
 ) -> ProcessIdentity:
-    """Start `argv` in a session of its own, output appended to `log`; it survives this process."""
-    with log.open("ab") as output:
+    """Start `argv` in a session of its own, output appended to `log`; it survives this process.
+
+    It reads `given` as its standard input, and gets `descriptors` of ours under the same numbers.
+    """
+    with log.open("ab") as output, os.fdopen(os.memfd_create("given"), "w+b") as text:
+        text.write(given)
+        text.seek(0)
         process = subprocess.Popen(
             argv,
             cwd=folder,
             env=dict(environment),
-            stdin=subprocess.DEVNULL,
+            stdin=text,
             stdout=output,
             stderr=subprocess.STDOUT,
+            pass_fds=descriptors,
             start_new_session=True,
         )
     # why: we wait through `exit_status` below, which also knows adopted processes.

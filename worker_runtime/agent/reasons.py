@@ -26,6 +26,20 @@ _PASSING = re.compile(
 )
 
 
+# What libraries say that may open no socket; "Errno 1" is what the sandbox answers them.
+_NO_NETWORK = re.compile(
+    r"failed to establish a new connection|temporary failure in name resolution"
+    r"|name or service not known|network is unreachable|urlopen error"
+    r"|\[Errno 1\] operation not permitted",
+    re.IGNORECASE,
+)
+
+
+def without_network(text: str) -> bool:
+    """Whether these lines may be of a program that looked for a network in vain."""
+    return bool(_NO_NETWORK.search(text))
+
+
 def may_pass(problem: Problem) -> bool:
     """Whether the same load may well succeed a moment later.
 

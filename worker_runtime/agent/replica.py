@@ -7,7 +7,7 @@ import logging
 import shutil
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,9 +21,11 @@ from worker_runtime.agent.journal import Entry, ReplicaFolder
 from worker_runtime.agent.laid_out import LaidOut
 from worker_runtime.agent.launch import RUNTIME, RuntimeCrashed
 from worker_runtime.agent.logs import last_lines, masked
-from worker_runtime.agent.probe import Ports, RuntimeProbe, listening, read_ports, write_ports
+from worker_runtime.agent.probe import Ports, RuntimeProbe, read_ports, write_ports
 from worker_runtime.agent.process import ProcessIdentity
-from worker_runtime.agent.reasons import may_pass
+from worker_runtime.agent.reasons import may_pass, without_network
+from worker_runtime.agent.sandbox import NONE, Sandbox
+from worker_runtime.agent.scratch import Scratch
 from worker_runtime.agent.signed import SignedOnly
 from worker_runtime.agent.strain import Strain, StrainRule
 from worker_runtime.types.gpu_memory import gpu_bytes_wanted
@@ -36,8 +38,13 @@ LIVE_INTERVAL_S = 5.0
 LOAD_RETRIES = 2  # of a load that failed for what may pass
 SILENCE_LIMIT_S = 60.0  # a runtime that has not answered for so long is killed and started again
 LONG_RUN_S = 60.0
+SCRATCH_INTERVAL_S = 5.0  # between two looks at how much it has written
 RUNTIME_NEEDS_BYTES = 1 << 20  # of disk, for the file that names its ports, and some lines of log
 UNREADY_GRACE_S = 5.0  # a runtime without requests has nothing to drain
+NETWORK_NONE = (
+    "This replica has no network (SHOAL_SANDBOX_NETWORK=none on its node): a model that fetches "
+    "something when it is loaded, and a requirements.txt, need `all` there, or must bring it."
+)
 NO_PROCESS = {"pid": 0, "http_port": 0, "grpc_port": 0, "metrics_port": 0}
 # states in which its repository is there, and a runtime may have it open
 HAS_REPOSITORY = ("starting", "loading", "warming", "ready")
@@ -51,7 +58,7 @@ class Host:
     cache: BlobCache
     address: str
     bind: str
-    environment: Mapping[str, str]
+    sandbox: Sandbox
     changed: Callable[[], None]  # called after each change worth a report
     runtime: tuple[str, ...] = RUNTIME
     crash_delay_s: float = 0.5
@@ -138,6 +145,7 @@ class ReplicaRunner:
             self._process = None
         self._set(state="stopped", **NO_PROCESS)
         self._host.states.pop(self.replica.replica_id, None)
+        self._host.sandbox.ended(self.replica.replica_id)
         self._journal()
         self.folder.note("stopped")
         if discard:
@@ -154,10 +162,6 @@ class ReplicaRunner:
         if not self.folder.repository.exists():
             self.folder.note("its folder was deleted; laying it out again")
             await self._files.lay_out()
-            seen = self._observed
-            if seen.http_port:  # without it, no later agent finds the runtime
-                ports = Ports(seen.http_port, seen.grpc_port, seen.metrics_port)
-                await asyncio.to_thread(write_ports, self.folder.ready_file, seen.pid, ports)
             self._journal()
             return
         for file in await self._files.mend(throttle):
@@ -284,7 +288,7 @@ class ReplicaRunner:
                 await asyncio.sleep(delay)
 
     async def _look_at_gpus(self) -> None:
-        visible = launch.environment(self._host.environment, self.replica).get(
+        visible = launch.environment(self._host.sandbox.inherited, self.replica).get(
             "CUDA_VISIBLE_DEVICES"
         )
         found = await asyncio.to_thread(gpus.gpus)
@@ -317,17 +321,29 @@ class ReplicaRunner:
         folder.ready_file.unlink(missing_ok=True)
         self._warm = False
         self._strain = Strain(self._host.strain, fresh=True)
-        command = launch.command(self._host.runtime, replica, folder, bind=self._host.bind)
-        try:
-            self._process = process.spawn(
-                command,
-                folder=folder.path,
-                log=folder.runtime_log,
-                environment=launch.environment(self._host.environment, replica),
-            )
-        except (FileNotFoundError, PermissionError) as error:
-            raise launch.no_program(command[0], error) from error
-        self._set(state="starting", pid=self._process.pid, started_at=time.time())
+        with launch.listening(self._host.bind) as sockets:
+            command = launch.command(self._host.runtime, replica, folder, sockets)
+            start = self._host.sandbox.launch(command, replica, folder)
+            try:
+                self._process = process.spawn(
+                    start.argv,
+                    folder=folder.path,
+                    log=folder.runtime_log,
+                    environment=start.environment,
+                    given=start.given,
+                    descriptors=tuple(handed.fileno() for handed in sockets.values()),
+                )
+            except (FileNotFoundError, PermissionError) as error:
+                raise launch.no_program(start.argv[0], error) from error
+            ports = Ports(*(sockets[name].getsockname()[1] for name in launch.PROTOCOLS))
+        self._set(
+            state="starting",
+            pid=self._process.pid,
+            started_at=time.time(),
+            http_port=ports.http,
+            grpc_port=ports.grpc,
+            metrics_port=ports.metrics,
+        )
         self._journal()
         self.folder.note(f"started the runtime as process {self._process.pid}")
 
@@ -337,29 +353,49 @@ class ReplicaRunner:
             raise RuntimeError("no process to watch")
         ended = asyncio.create_task(process.exited(self._process))
         work = asyncio.create_task(self._bring_up_and_watch(self._process))
+        full = asyncio.create_task(self._until_full())
+        tasks = (ended, work, full)
         try:
-            await asyncio.wait({ended, work}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            if full.done():
+                await self._end_full(self._process, full.result())
             if ended.done():
                 raise launch.ended(ended.result())
             work.result()
         finally:
-            for task in (ended, work):
+            for task in tasks:
                 task.cancel()
-            await asyncio.gather(ended, work, return_exceptions=True)
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _until_full(self) -> int:
+        """Until it has written more than it may; how much. No kernel counts that for a folder."""
+        most, scratch = self._host.sandbox.settings.disk_bytes, Scratch(self.folder.scratch)
+        used = 0
+        while not most or used <= most:
+            await asyncio.sleep(SCRATCH_INTERVAL_S)
+            used = await asyncio.to_thread(scratch.used_bytes)
+        return used
+
+    async def _end_full(self, identity: ProcessIdentity, used: int) -> None:
+        """End it and remove what it wrote. Raises RuntimeCrashed."""
+        await process.end(identity, grace_s=0.0)
+        await asyncio.to_thread(Scratch(self.folder.scratch).clear)
+        most = self._host.sandbox.settings.disk_bytes
+        raise RuntimeCrashed(
+            f"was ended: it had written {size(used)} into its own folders, and may {size(most)}"
+        )
 
     async def _bring_up_and_watch(self, identity: ProcessIdentity) -> None:
         began = time.monotonic()
         timeout = self.replica.load_timeout_s
         try:
             async with asyncio.timeout(timeout):
-                ports = await listening(self.folder.ready_file, identity.pid)
-                self._set(
-                    state=self._observed.state if self._warm else "loading",
-                    http_port=ports.http,
-                    grpc_port=ports.grpc,
-                    metrics_port=ports.metrics,
-                )
-                probe = RuntimeProbe(_local(self._host.bind), ports.http)
+                if not self._observed.http_port:  # adopted, and nobody knows where it listens
+                    await process.end(identity, grace_s=1.0)
+                    raise RuntimeCrashed("had to be ended: the file with its ports was lost")
+                if not self._warm:
+                    self._set(state="loading")
+                probe = RuntimeProbe(_local(self._host.bind), self._observed.http_port)
                 try:
                     await self._load_and_warm(probe, began)
                 except ReplicaFailed as error:
@@ -374,7 +410,7 @@ class ReplicaRunner:
                     hints=("Raise the load timeout, or look at the log for what takes so long.",),
                 )
             ) from error
-        await self._watch(ports)
+        await self._watch()
 
     async def _load_and_warm(self, probe: RuntimeProbe, began: float) -> None:
         rule = self.replica.readiness
@@ -404,9 +440,9 @@ class ReplicaRunner:
         configs = await trial.served_configs(host, port, self.replica.models)
         return {"configs": configs, "log": self._last_lines(trial.LOG_LINES)}
 
-    async def _watch(self, ports: Ports) -> None:
+    async def _watch(self) -> None:
         """Until the runtime is silent for too long; its exit is seen elsewhere."""
-        probe = RuntimeProbe(_local(self._host.bind), ports.http)
+        probe = RuntimeProbe(_local(self._host.bind), self._observed.http_port)
         rule = self.replica.liveness
         try:
             if rule is None:
@@ -449,7 +485,10 @@ class ReplicaRunner:
         lines = self._last_lines(20)
         problem = error.problem
         detail = "\n\n".join(part for part in (problem.detail, lines) if part)
-        return ReplicaFailed(problem.code, problem.message, detail=detail, hints=problem.hints)
+        hints = problem.hints
+        if self._host.sandbox.network_of(self.replica) == NONE and without_network(detail):
+            hints = (NETWORK_NONE, *hints)
+        return ReplicaFailed(problem.code, problem.message, detail=detail, hints=hints)
 
     async def _fail(self, problem: Problem) -> None:
         logger.warning("Replica %s failed: %s", self.replica.replica_id, problem.message)
@@ -471,12 +510,21 @@ class ReplicaRunner:
         if self._observed != before:
             self._host.changed()
 
+    def _tell_ports(self, pid: int) -> None:
+        """To the agent that comes after us; of one process they stay the same. Raises OSError."""
+        seen, file = self._observed, self.folder.ready_file
+        if seen.http_port and read_ports(file, pid) is None:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            write_ports(file, pid, Ports(seen.http_port, seen.grpc_port, seen.metrics_port))
+
     def _journal(self) -> None:
         """On a disk that is full the old entry stays. What runs goes on, and is told; should this
         agent end, too, the next one ends a runtime that it finds in no journal, and starts anew.
         """
         seen = self._observed
         try:
+            if self._process is not None:
+                self._tell_ports(self._process.pid)
             self.folder.write(
                 Entry(
                     replica=self.replica,

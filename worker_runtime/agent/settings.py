@@ -10,14 +10,24 @@ from wire.addresses import host_address
 from wire.secret_files import EmptySecret, secret
 from worker_runtime.agent import inherited
 from worker_runtime.agent.bandwidth import parse_rate
+from worker_runtime.agent.sandbox import (
+    ALL,
+    AUTO,
+    LOOPBACK,
+    NONE,
+    OFF,
+    REQUIRE,
+    SandboxSettings,
+)
 from worker_runtime.agent.signed import SignedOnly, keys_in
 from worker_runtime.agent.strain import LIMIT, WINDOW_S, StrainRule
 
 DEFAULT_URL = "http://127.0.0.1:8080"
-LOOPBACK = "127.0.0.1"
-AUTO = "auto"
+HERE = "127.0.0.1"
 RECHECK_INTERVAL_S = 24 * 3600  # bytes rot without anybody writing
 RECHECK_RATE = "32MiB"
+PROCESSES = 4096  # of one replica, threads among them
+DISK_BYTES = 50 << 30  # a packed environment of Python is unpacked by each replica
 
 
 class SettingsError(ValueError):
@@ -42,6 +52,7 @@ class AgentSettings:
     strain: StrainRule
     signed_only: SignedOnly | None  # None: it runs what the control plane says
     inherited: dict[str, str]  # what replicas may see of the environment
+    sandbox: SandboxSettings
 
     @property
     def folder(self) -> Path:
@@ -62,7 +73,7 @@ def load() -> AgentSettings:
         join_token=_join_token(home),
         broker_url=os.environ.get("SHOAL_REDIS_URL", ""),
         address=address,
-        bind=LOOPBACK if address.startswith("127.") else "0.0.0.0",  # noqa: S104 - gateways elsewhere
+        bind=HERE if address.startswith("127.") else "0.0.0.0",  # noqa: S104 - gateways elsewhere
         cache_quota_bytes=_bytes("SHOAL_NODE_CACHE_BYTES"),
         download_rate=_rate("SHOAL_NODE_DOWNLOAD_LIMIT", "0"),
         recheck_interval_s=_whole("SHOAL_NODE_RECHECK_INTERVAL_S", RECHECK_INTERVAL_S),
@@ -73,7 +84,56 @@ def load() -> AgentSettings:
         ),
         signed_only=_signed_only(),
         inherited=inherited.passed_on(os.environ, _names(inherited.SETTING)),
+        sandbox=_sandbox(),
     )
+
+
+def _sandbox() -> SandboxSettings:
+    read = os.environ.get("SHOAL_SANDBOX_READ", "")
+    return SandboxSettings(
+        mode=_one_of("SHOAL_SANDBOX", (AUTO, REQUIRE, OFF)),
+        network=_one_of("SHOAL_SANDBOX_NETWORK", (NONE, LOOPBACK, ALL)),
+        read=tuple(_absolute("SHOAL_SANDBOX_READ", path) for path in read.split(":") if path),
+        users=_users("SHOAL_SANDBOX_USERS", "1900000000-1900065535"),
+        cgroup=os.environ.get("SHOAL_SANDBOX_CGROUP", ""),
+        memory_bytes=_bytes("SHOAL_SANDBOX_MEMORY_BYTES"),
+        cpus=_number("SHOAL_SANDBOX_CPUS"),
+        processes=_whole("SHOAL_SANDBOX_PROCESSES", PROCESSES),
+        disk_bytes=_whole("SHOAL_SANDBOX_DISK_BYTES", DISK_BYTES),
+    )
+
+
+def _one_of(name: str, words: tuple[str, ...]) -> str:
+    """The first word where nothing is said."""
+    text = os.environ.get(name) or words[0]
+    if text not in words:
+        raise SettingsError(f"{name}={text!r}: expected one of {', '.join(words)}")
+    return text
+
+
+def _absolute(name: str, path: str) -> str:
+    if not Path(path).is_absolute() or Path(path) == Path("/"):
+        raise SettingsError(f"{name}: {path!r}: expected absolute paths, separated by colons")
+    return path
+
+
+def _users(name: str, default: str) -> range:
+    text = os.environ.get(name, default)
+    first, _, last = text.partition("-")
+    if not (first.isdecimal() and last.isdecimal() and 0 < int(first) <= int(last) < 2**32 - 1):
+        raise SettingsError(f"{name}={text!r}: expected two user ids, FIRST-LAST, none of them 0")
+    return range(int(first), int(last) + 1)
+
+
+def _number(name: str) -> float:
+    text = os.environ.get(name, "0")
+    try:
+        found = float(text)
+    except ValueError:
+        found = -1.0
+    if not 0 <= found < 1e6:  # not a number is not in between, either
+        raise SettingsError(f"{name}={text!r}: expected a number, at least 0")
+    return found
 
 
 def _join_token(home: Path) -> str:
@@ -111,7 +171,7 @@ def _address(text: str, control_url: str) -> str:
     try:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
             # A datagram socket only looks up the route; nothing is sent.
-            probe.connect((parts.hostname or LOOPBACK, parts.port or 80))
+            probe.connect((parts.hostname or HERE, parts.port or 80))
             return str(probe.getsockname()[0])
     except OSError as error:
         raise SettingsError(

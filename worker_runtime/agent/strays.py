@@ -11,7 +11,7 @@ from typing import Final
 import psutil
 
 from worker_runtime.agent import process
-from worker_runtime.agent.launch import READY_FLAG
+from worker_runtime.agent.launch import REPOSITORY_FLAG
 from worker_runtime.agent.process import ProcessIdentity
 
 logger = logging.getLogger(__name__)
@@ -56,11 +56,11 @@ async def end(found: Iterable[Stray]) -> None:
 
 
 def _replica_of(folder: Path, command: Iterable[str]) -> str:
-    """The replica whose ready file this command is told to write; empty for none of ours."""
+    """The replica whose repository this command serves; empty for none of ours."""
     for word in command:
-        file = Path(word.removeprefix(READY_FLAG))
-        if word.startswith(READY_FLAG) and file.parent.parent == folder:
-            return file.parent.name
+        repository = Path(word.removeprefix(REPOSITORY_FLAG))
+        if word.startswith(REPOSITORY_FLAG) and repository.parent.parent == folder:
+            return repository.parent.name
     return ""
 
 

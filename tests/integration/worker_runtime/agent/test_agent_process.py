@@ -6,9 +6,7 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -22,14 +20,12 @@ from onnx import TensorProto, helper
 
 from shoal.local import ports
 from tests.support import leash, minisign_files
-from tests.support.control_door import TOKEN, ControlDoor
+from tests.support.agent_node import DEADLINE_S, Node, until
+from tests.support.control_door import ControlDoor
 from tests.support.leash import leashed
 from wire.messages import DesiredReplica, ObservedReplica
 from wire.statement import files_digest
 from worker_runtime.agent import logs, process
-from worker_runtime.agent.journal import ReplicaFolder
-
-DEADLINE_S = 60
 
 
 def doubling_model() -> bytes:
@@ -43,15 +39,6 @@ def doubling_model() -> bytes:
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
     onnx.checker.check_model(model)
     return model.SerializeToString()
-
-
-def until(condition: Callable[[], object], what: str, deadline_s: float = DEADLINE_S) -> None:
-    pause = 0.05
-    deadline = time.monotonic() + deadline_s
-    while not condition():
-        assert time.monotonic() < deadline, what
-        # A wait on a condition with a deadline; select keeps signals from being lost.
-        signal.sigtimedwait([], pause)
 
 
 @contextmanager
@@ -82,61 +69,6 @@ def redis_server(port: int) -> Iterator[subprocess.Popen[bytes]]:
             server.kill()
 
 
-class Node:
-    """An agent process on one data folder; may be ended and started again."""
-
-    def __init__(self, home: Path, door: ControlDoor, broker_url: str, **more: str) -> None:
-        self.home = home
-        self.door = door
-        self.environment = {
-            **os.environ,
-            "SHOAL_HOME": str(home),
-            "SHOAL_CONTROL_URL": door.url,
-            "SHOAL_JOIN_TOKEN": TOKEN,
-            "SHOAL_NODE_NAME": "n1",
-            "SHOAL_REDIS_URL": broker_url,
-            **more,
-        }
-        self.process: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> None:
-        self.door.reports = []  # what an earlier agent said says nothing about this one
-        with (self.home / "agent.log").open("ab") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "worker_runtime.agent"],
-                env=self.environment,
-                stdout=log,
-                stderr=log,
-            )
-
-    def end(self, how: signal.Signals) -> int:
-        assert self.process is not None
-        self.process.send_signal(how)
-        return self.process.wait(DEADLINE_S)
-
-    def folder(self, replica_id: str) -> ReplicaFolder:
-        return ReplicaFolder(self.home / "node" / "replicas" / replica_id)
-
-    def wait_for(
-        self, replica_id: str, condition: Callable[[ObservedReplica], bool], deadline_s: float = 60
-    ) -> ObservedReplica:
-        def seen() -> bool:
-            found = self.door.observed(replica_id)
-            return found is not None and condition(found)
-
-        try:
-            until(seen, f"{replica_id}: {self.door.states(replica_id)}", deadline_s)
-        except AssertionError:
-            sys.stderr.write((self.home / "agent.log").read_text()[-8000:])
-            raise
-        found = self.door.observed(replica_id)
-        assert found is not None
-        return found
-
-    def ready(self, replica_id: str) -> ObservedReplica:
-        return self.wait_for(replica_id, lambda seen: seen.state == "ready")
-
-
 @pytest.fixture
 def held() -> Iterator[ExitStack]:
     """What keeps ports ours until somebody listens on them."""
@@ -158,15 +90,8 @@ def door(broker_port: int) -> Iterator[ControlDoor]:
 
 @pytest.fixture
 def node(tmp_path: Path, door: ControlDoor) -> Iterator[Node]:
-    node = Node(tmp_path, door, door.broker_url)
-    yield node
-    if node.process is not None and node.process.poll() is None:
-        node.process.kill()
-        node.process.wait()
-    for path in (tmp_path / "node" / "replicas").glob("*"):
-        entry = ReplicaFolder(path).read()
-        if entry is not None and entry.process is not None and process.alive(entry.process):
-            os.kill(entry.process.pid, signal.SIGKILL)
+    with Node(tmp_path, door, door.broker_url) as node:
+        yield node
 
 
 def replica(door: ControlDoor, replica_id: str = "r1", generation: int = 1) -> DesiredReplica:
@@ -613,7 +538,8 @@ def test_a_folder_deleted_under_a_running_agent_is_made_again(
     node.start()
     first = node.ready("r1")
     credential = (node.home / "node" / "credential.json").read_bytes()
-    shutil.rmtree(node.home / "node")
+    (node.home / "node").rename(node.home / "deleted")  # at once: else it is made while we delete
+    shutil.rmtree(node.home / "deleted")
     until(lambda: (node.home / "node" / "credential.json").exists(), "not made again")
     assert (node.home / "node" / "credential.json").read_bytes() == credential
     assert (node.home / "node").stat().st_mode & 0o777 == 0o700

@@ -12,6 +12,7 @@ from wire.messages import NodeInfo, RegisterReply
 from worker_runtime.agent import agent, identity, settings
 from worker_runtime.agent.client import ControlClient
 from worker_runtime.agent.folder import NodeFolder
+from worker_runtime.agent.sandbox import Sandbox
 
 NODE = NodeInfo(name="n1", agent_version="1")
 REPLY = RegisterReply(
@@ -96,6 +97,6 @@ async def test_a_refused_join_says_so_once_and_sends_no_farewell(
     folder = NodeFolder(loaded.folder)
     folder.take()
     with pytest.raises(identity.CannotJoin, match="shoal node join"):
-        await agent.Agent(loaded, folder).run()
+        await agent.Agent(loaded, folder, Sandbox()).run()
     assert asked == ["/agent/v1/register"]
     assert [one.message for one in caplog.records if one.name.startswith("worker_runtime")] == []

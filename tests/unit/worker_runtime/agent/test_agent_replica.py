@@ -32,6 +32,7 @@ from worker_runtime.agent.cache import BlobCache
 from worker_runtime.agent.client import BlobStream
 from worker_runtime.agent.journal import ReplicaFolder
 from worker_runtime.agent.replica import Host, ReplicaRunner
+from worker_runtime.agent.sandbox import NOTHING, Sandbox, SandboxSettings
 from worker_runtime.agent.signed import SignedOnly
 
 FAKE = Path(__file__).parents[3] / "support" / "fake_runtime.py"
@@ -72,13 +73,14 @@ class Stage:
         self.runtime: tuple[str, ...] = (sys.executable, str(FAKE))
         self.cache = BlobCache(root / "cache", OneBlob())
         self.signed_only: SignedOnly | None = None
+        self.sandbox = Sandbox(inherited=dict(os.environ))
 
     def run(self, wanted: DesiredReplica, *, adopt: bool = False) -> ReplicaRunner:
         host = Host(
             cache=self.cache,
             address="127.0.0.1",
             bind="127.0.0.1",
-            environment=dict(os.environ),
+            sandbox=self.sandbox,
             changed=self._changed,
             runtime=self.runtime,
             crash_delay_s=0.01,
@@ -213,6 +215,32 @@ async def test_a_runtime_that_keeps_crashing_is_given_up(stage: Stage) -> None:
     assert seen.error.code == "CrashLoop"
     assert "exited with status 3" in seen.error.message
     assert seen.restarts == replica.CRASH_LIMIT - 1
+
+
+async def test_one_that_writes_more_than_it_may_is_ended_and_what_it_wrote_removed(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replica, "SCRATCH_INTERVAL_S", 0.05)
+    stage.sandbox = Sandbox(SandboxSettings(disk_bytes=1 << 20), inherited=dict(os.environ))
+    runner = stage.run(desired())
+    first = (await until(runner, is_state("ready"))).pid
+    large = stage.folder.scratch / "home" / "deep" / "large"
+    large.parent.mkdir(parents=True)
+    large.write_bytes(os.urandom(2 << 20))
+    await until(runner, lambda seen: seen.state == "ready" and seen.pid not in {0, first})
+    assert not large.exists()
+    assert "had written 2.0 MiB into its own folders" in stage.folder.agent_log.read_text()
+
+
+async def test_a_load_without_a_network_says_whose_rule_that_is(stage: Stage) -> None:
+    closed = SandboxSettings(mode="auto", network="none", users=range(0))
+    stage.sandbox = dataclasses.replace(
+        Sandbox(closed, inherited=dict(os.environ)), offered={**NOTHING, "seccomp": 1}
+    )
+    reason = "Failed to establish a new connection: [Errno 1] Operation not permitted"
+    seen = await until(stage.run(desired(marker="BROKEN", reason=reason)), is_state("failed"))
+    assert seen.error is not None
+    assert "SHOAL_SANDBOX_NETWORK=none" in seen.error.hints[0]
 
 
 async def test_a_killed_runtime_comes_back(stage: Stage) -> None:

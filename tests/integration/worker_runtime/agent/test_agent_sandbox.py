@@ -1,0 +1,148 @@
+"""A hostile model under a real agent: as root, as an ordinary user, and in a container."""
+
+import json
+import os
+import socket
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.support import hostile
+from tests.support.agent_node import DEADLINE_S, Node
+from tests.support.control_door import ControlDoor
+from wire.messages import DesiredReplica, ObservedReplica
+
+DISK_BYTES = 8 << 20
+PROCESSES = 100
+HOW = ("root", "ordinary", "contained")
+
+
+def hostile_replica(door: ControlDoor, replica_id: str) -> DesiredReplica:
+    code = Path(hostile.__file__).read_bytes()
+    return DesiredReplica(
+        replica_id=replica_id,
+        generation=1,
+        endpoint="hostile",
+        deployment="blue",
+        files=(
+            door.file("hostile/1/model.py", code),
+            door.file("hostile/config.pbtxt", hostile.CONFIG.encode()),
+        ),
+        models=("hostile",),
+        load_timeout_s=DEADLINE_S,
+    )
+
+
+def ask(seen: ObservedReplica, name: str, to: dict[str, Any]) -> dict[str, str]:
+    text = json.dumps({"name": name, "to": to})
+    tensor = {"name": "REQUEST", "datatype": "BYTES", "shape": [1], "data": [text]}
+    url = f"http://127.0.0.1:{seen.http_port}/v2/models/hostile/infer"
+    answer = httpx.post(url, json={"inputs": [tensor]}, timeout=60).raise_for_status().json()
+    found: dict[str, str] = json.loads(answer["outputs"][0]["data"][0])
+    return found
+
+
+@pytest.fixture
+def stack() -> Iterator[ExitStack]:
+    with ExitStack() as stack:
+        yield stack
+
+
+def started(
+    stack: ExitStack, folder: Path, how: str, **more: str
+) -> tuple[Node, ControlDoor, ObservedReplica, ObservedReplica]:
+    """A node, its control plane, the attacker, and the one beside it."""
+    if how == "root" and os.geteuid():
+        pytest.skip("only root makes users")
+    door = ControlDoor(broker_url="redis://127.0.0.1:9/0")
+    stack.enter_context(door.serve())
+    folder.mkdir()
+    node = stack.enter_context(Node(folder, door, door.broker_url, **more))
+    node.ordinary, node.contained = how != "root", how == "contained"
+    door.desire(hostile_replica(door, "r1"), hostile_replica(door, "r2"))
+    node.start()
+    return node, door, node.ready("r1"), node.ready("r2")
+
+
+def targets(stack: ExitStack, node: Node, sibling: ObservedReplica, port: int) -> dict[str, Any]:
+    """What the attacker knows of the machine: all of it."""
+    assert node.process is not None
+    replicas = node.home / "node" / "replicas"
+    # in a folder that every user may pass, so that nothing but the sandbox is in the way
+    shared = Path(stack.enter_context(_open_folder()))
+    canary = shared / "canary"
+    canary.write_text("left here")
+    canary.chmod(0o666)
+    memory = Path(f"/dev/shm/shoal-test-{os.getpid()}")
+    memory.write_text("tensors")
+    memory.chmod(0o600)
+    stack.callback(memory.unlink)
+    owner = (replicas / "r2" / "scratch" / "home").stat()
+    os.chown(memory, owner.st_uid, owner.st_gid)
+    listening, datagrams, abstract = (
+        stack.enter_context(socket.socket(socket.AF_UNIX, kind))
+        for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_STREAM)
+    )
+    listening.bind(str(shared / "admin.sock"))
+    listening.listen()
+    datagrams.bind(str(shared / "log.sock"))
+    abstract.bind(f"\0shoal-test-{os.getpid()}")
+    abstract.listen()
+    for path in shared.glob("*.sock"):
+        path.chmod(0o777)
+    return {
+        "credential": str(node.home / "node" / "credential.json"),
+        "journal": str(replicas / "r1" / "state.json"),
+        "repository": str(replicas / "r1" / "repository"),
+        "cache": str(node.home / "node" / "cache"),
+        "sibling_model": str(replicas / "r2" / "repository" / "hostile" / "1" / "model.py"),
+        "sibling_home": str(replicas / "r2" / "scratch" / "home"),
+        "sibling_memory": str(memory),
+        "canary": str(canary),
+        "agent_pid": node.process.pid,
+        "sibling_pid": sibling.pid,
+        "redis_port": port,
+        "control_port": port,
+        "socket": str(shared / "admin.sock"),
+        "datagrams": str(shared / "log.sock"),
+        "abstract": f"shoal-test-{os.getpid()}",
+        "disk_bytes": DISK_BYTES,
+    }
+
+
+def _open_folder() -> tempfile.TemporaryDirectory[str]:
+    folder = tempfile.TemporaryDirectory(dir="/tmp")
+    Path(folder.name).chmod(0o755)
+    return folder
+
+
+@pytest.mark.parametrize("how", HOW)
+def test_a_hostile_model_gets_nothing_that_the_node_says_it_keeps(
+    stack: ExitStack, tmp_path: Path, how: str
+) -> None:
+    limits = {
+        "SHOAL_SANDBOX_DISK_BYTES": str(DISK_BYTES),
+        "SHOAL_SANDBOX_PROCESSES": str(PROCESSES),
+    }
+    node, door, seen, sibling = started(stack, tmp_path / "home", how, **limits)
+    holds = door.reports[-1].node.sandbox
+    to = targets(stack, node, sibling, int(door.url.rpartition(":")[2]))
+    found = {one.name: ask(seen, one.name, to) for one in hostile.ATTEMPTS}
+    sys.stdout.write(f"{how}: {holds}\n")
+    for one in hostile.ATTEMPTS:
+        sys.stdout.write(f"{one.name}: {found[one.name]}\n")
+    escaped = {
+        one.name: found[one.name]
+        for one in hostile.ATTEMPTS
+        if "got" in found[one.name] and any(holds[name] for name in one.by)
+    }
+    assert not escaped
+    assert node.process is not None and node.process.poll() is None
+    again = ask(seen, "read /etc/shadow", to)
+    assert "held" in again, "it serves on"

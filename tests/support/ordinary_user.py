@@ -1,0 +1,39 @@
+"""Runs a program as a user who is nobody special, also where only root reaches this Python."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from worker_runtime.agent import readable
+from worker_runtime.agent.sandbox import LAUNCH
+from worker_runtime.sandbox.plan import Plan, dump
+
+USER = 65_534
+CHECKOUT = Path(__file__).parents[2]
+
+
+def as_ordinary_user(
+    argv: list[str], *, home: Path, environment: Mapping[str, str], contained: bool = False
+) -> tuple[list[str], bytes]:
+    """The command line and its standard input; `home` is given to that user.
+
+    Only the view is arranged: what the user may do there is left to the kernel. `contained`: it may
+    make no namespaces, as in a container without further rights.
+    """
+    if os.geteuid():
+        return argv, b""
+    for path in (home, *home.rglob("*")):
+        os.chown(path, USER, USER)
+    read, _ = readable.programs(environment)
+    plan = Plan(
+        environment=dict(environment),
+        folder=str(home),
+        read=(*read, str(CHECKOUT)),
+        write=(str(home),),
+        share=("/dev/shm", "/proc"),  # the maps of user namespaces are written there
+        hidden=(),
+        landlock=False,
+        seccomp=contained,
+        user=USER,
+    )
+    return [*LAUNCH, *argv], dump(plan)

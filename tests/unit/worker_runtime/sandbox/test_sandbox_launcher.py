@@ -1,0 +1,258 @@
+"""The launcher: the program that it becomes has what its plan says, and nothing else."""
+
+import dataclasses
+import os
+import socket
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from worker_runtime.agent import readable
+from worker_runtime.agent.sandbox import LAUNCH
+from worker_runtime.sandbox import FAILED, landlock
+from worker_runtime.sandbox.plan import Limits, Plan, dump, load
+
+pytestmark = pytest.mark.skipif(not landlock.abi(), reason="a kernel without Landlock")
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Plan:
+    """As this user, without namespaces: what every machine with Landlock has."""
+    home = tmp_path / "scratch" / "home"
+    home.mkdir(parents=True)
+    read, _ = readable.programs(os.environ)
+    return Plan(
+        environment={"PATH": os.environ["PATH"]},
+        folder=str(home),
+        read=tuple(read),
+        write=(str(home),),
+        devices=readable.DEVICES,
+        namespaces=False,
+        network="none",
+        limits=Limits(file_bytes=1 << 20),
+    )
+
+
+def run(plan: Plan, code: str, *descriptors: int) -> subprocess.CompletedProcess[str]:
+    with subprocess.Popen(
+        [*LAUNCH, sys.executable, "-I", "-c", textwrap.dedent(code)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        pass_fds=descriptors,
+    ) as process:
+        said, complained = process.communicate(dump(plan), timeout=60)
+    return subprocess.CompletedProcess([], process.returncode, said.decode(), complained.decode())
+
+
+def test_a_plan_comes_back_as_it_was_sent(plan: Plan) -> None:
+    assert load(dump(plan)) == plan
+
+
+def test_what_is_given_can_be_read_and_what_is_its_own_written(plan: Plan, tmp_path: Path) -> None:
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "weights").write_text("1 2 3")
+    (tmp_path / "secret").write_text("x")
+    given = dataclasses.replace(plan, read=(*plan.read, str(tmp_path / "model")))
+    done = run(
+        given,
+        f"""
+        from pathlib import Path
+        print(Path({str(tmp_path / "model" / "weights")!r}).read_text())
+        Path("written").write_text("y")
+        try:
+            Path({str(tmp_path / "secret")!r}).read_text()
+        except PermissionError:
+            print("kept")
+        try:
+            Path({str(tmp_path / "model" / "weights")!r}).open("a")
+        except PermissionError:
+            print("kept")
+        """,
+    )
+    assert (done.stdout.split("\n")[:3], done.returncode) == (["1 2 3", "kept", "kept"], 0), done
+    assert Path(plan.folder, "written").read_text() == "y"
+
+
+def test_a_step_that_fails_ends_the_launcher_before_the_program(plan: Plan) -> None:
+    done = run(dataclasses.replace(plan, cgroup="/nowhere"), "print('ran')")
+    assert (done.returncode, done.stdout) == (FAILED, "")
+    assert "the sandbox could not be made" in done.stderr
+
+
+def test_what_the_program_may_write_is_not_run_by_the_launcher(plan: Plan) -> None:
+    """Its home may hold what Python would load at the next start, outside of the sandbox."""
+    site = Path(plan.folder, ".local/lib/python3.11/site-packages")
+    site.mkdir(parents=True)
+    (site / "usercustomize.py").write_text("open('/proc/self/comm'); print('loaded')")
+    Path(plan.folder, "json.py").write_text("print('loaded')")
+    mean = {**plan.environment, "HOME": plan.folder, "PYTHONPATH": plan.folder}
+    mean["LD_PRELOAD"] = str(Path(plan.folder, "none.so"))
+    done = run(dataclasses.replace(plan, environment=mean), "print('ran')")
+    assert done.stdout == "ran\n"
+
+
+def test_a_socket_that_it_was_handed_answers_and_goes_nowhere(plan: Plan) -> None:
+    """A bound socket can be shut down and sent elsewhere, by a connecting send or a connect."""
+    with (
+        socket.create_server(("127.0.0.1", 0)) as ours,
+        socket.create_server(("127.0.0.1", 0)) as target,
+    ):
+        where = target.getsockname()
+        done = run(
+            plan,
+            f"""
+            import os, socket
+            handed = socket.socket(fileno={ours.fileno()})
+            for way in ("connect", "fastopen", "disconnect"):
+                try:
+                    if way == "connect":
+                        handed.shutdown(socket.SHUT_RD)
+                        handed.connect({where!r})
+                    elif way == "fastopen":
+                        handed.sendto(b"x", 0x20000000, {where!r})
+                    else:
+                        handed.sendmsg([b"x"], [], 0x20000000, {where!r})
+                    print(way, "got out")
+                except PermissionError:
+                    print(way, "kept")
+            """,
+            ours.fileno(),
+        )
+    kept = ["connect kept", "fastopen kept", "disconnect kept"]
+    assert done.stdout.splitlines() == kept, done
+
+
+def test_without_this_filter_that_way_is_open(plan: Plan) -> None:
+    """So that the test above is not one that cannot fail."""
+    with (
+        socket.create_server(("127.0.0.1", 0)) as ours,
+        socket.create_server(("127.0.0.1", 0)) as target,
+    ):
+        done = run(
+            dataclasses.replace(plan, network="all"),
+            f"""
+            import socket
+            handed = socket.socket(fileno={ours.fileno()})
+            handed.shutdown(socket.SHUT_RD)
+            handed.connect({target.getsockname()!r})
+            print("connected")
+            """,
+            ours.fileno(),
+        )
+    assert done.stdout == "connected\n", done
+
+
+@pytest.mark.parametrize("version", [1, 2, 3, 5, 6])
+def test_an_older_landlock_keeps_files_too(plan: Plan, tmp_path: Path, version: int) -> None:
+    """Debian 12 has version 2, which does not look at truncation: the filter of calls does."""
+    if version > landlock.abi():
+        pytest.skip(f"this kernel has version {landlock.abi()}")
+    secret = tmp_path / "secret"
+    secret.write_text("secret")
+    code = f"""
+    import json, os, sys
+    sys.path.insert(0, {str(readable.SOURCE)!r})
+    from worker_runtime.sandbox import landlock, plan
+    from worker_runtime.sandbox.__main__ import confine
+    landlock.abi = lambda: {version}
+    confine(plan.load({dump(plan)!r}))
+    for act in (
+        lambda: open({str(secret)!r}).read(),
+        lambda: os.truncate({str(secret)!r}, 0),
+        lambda: os.open({str(secret)!r}, os.O_RDONLY | os.O_TRUNC),
+        lambda: os.rename({str(secret)!r}, "moved"),
+        lambda: os.link({str(secret)!r}, "linked"),
+    ):
+        try:
+            act()
+            print("got")
+        except PermissionError:
+            print("kept")
+        except OSError as error:
+            print("kept" if error.errno == 18 else error)
+    open("mine", "w").write("x")
+    os.truncate("mine", 0) if {version} >= 3 else os.ftruncate(os.open("mine", os.O_RDWR), 0)
+    """
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", textwrap.dedent(code)], capture_output=True, text=True
+    )
+    assert done.stdout.splitlines() == ["kept"] * 5, done
+    assert secret.read_text() == "secret"
+    assert done.returncode == 0, done.stderr
+
+
+def test_another_architecture_ends_the_process() -> None:
+    """Calls of the 32-bit kind have other numbers, which the filter would read wrongly."""
+    from worker_runtime.sandbox.calls import ARCHITECTURES
+    from worker_runtime.sandbox.seccomp import KILL, program
+
+    for machine in ARCHITECTURES.values():
+        code = program(machine, sockets=False, truncate=False)
+        assert code[1][3] == machine.audit
+        assert code[2][3] == KILL
+        assert answer(code, audit=machine.audit ^ 1, number=0) == KILL
+
+
+def answer(
+    code: list[tuple[int, int, int, int]],
+    *,
+    audit: int,
+    number: int,
+    arguments: tuple[int, ...] = (),
+) -> int:
+    """What the kernel's machine makes of one call."""
+    words = {0: number, 4: audit}
+    words |= {16 + 8 * place: value & 0xFFFFFFFF for place, value in enumerate(arguments)}
+    at, held = 0, 0
+    while True:
+        operation, yes, no, operand = code[at]
+        at += 1
+        if operation == 0x20:
+            held = words.get(operand, 0)
+        elif operation == 0x54:
+            held &= operand
+        elif operation == 0x06:
+            return operand
+        else:
+            true = {0x15: held == operand, 0x25: held > operand, 0x45: bool(held & operand)}
+            at += yes if true[operation] else no
+
+
+@pytest.mark.parametrize("name", ["x86_64", "aarch64"])
+def test_calls_are_answered_as_the_table_says(name: str) -> None:
+    from worker_runtime.sandbox.calls import ARCHITECTURES, NEWEST
+    from worker_runtime.sandbox.seccomp import ALLOW, ENOSYS, EPERM, program
+
+    machine = ARCHITECTURES[name]
+    closed = program(machine, sockets=False, truncate=False)
+    open_ = program(machine, sockets=True, truncate=True)
+
+    def asks(code: list[tuple[int, int, int, int]], number: int, *arguments: int) -> int:
+        return answer(code, audit=machine.audit, number=number, arguments=arguments)
+
+    for number in machine.refused:
+        assert asks(closed, number) == asks(open_, number) == EPERM
+    assert asks(closed, 0) == asks(closed, NEWEST) == ALLOW
+    assert asks(closed, NEWEST + 1) == asks(closed, 0x40000000) == ENOSYS  # x32 among them
+    assert asks(open_, machine.clone3) == ENOSYS
+    assert asks(open_, machine.clone, 0x10000000) == asks(open_, machine.clone, 0x20000) == EPERM
+    assert asks(open_, machine.clone, 0x3D0F00) == ALLOW  # a thread
+    assert asks(closed, machine.socket, socket.AF_INET) == EPERM
+    allowed = {family for family in range(50) if asks(open_, machine.socket, family) == ALLOW}
+    assert allowed == {socket.AF_INET, socket.AF_INET6}
+    kinds = {
+        kind for kind in range(1, 8) if asks(open_, machine.socketpair, 1, kind | 0x80800) == ALLOW
+    }
+    assert kinds == {socket.SOCK_STREAM, socket.SOCK_SEQPACKET}
+    assert asks(open_, machine.socketpair, socket.AF_TIPC, socket.SOCK_STREAM) == EPERM
+    assert asks(closed, machine.sendto, 3, 0, 0, 0x20004000) == EPERM
+    assert asks(closed, machine.sendto, 3, 0, 0, 0x4000) == ALLOW
+    assert asks(open_, machine.prlimit64, 0) == ALLOW
+    assert asks(open_, machine.prlimit64, 1234) == EPERM
+    assert asks(closed, machine.openat, 0, 0, os.O_TRUNC) == EPERM
+    assert asks(closed, machine.openat, 0, 0, os.O_TRUNC | os.O_WRONLY) == ALLOW
+    assert len(closed) < 4096  # the kernel's limit
