@@ -14,6 +14,8 @@ from rest_framework.test import APIClient
 from controlplane.deployments.models import Operation, TryLoad
 from controlplane.registry import inspector
 from controlplane.registry.models import ModelVersion, Upload
+from tests.support.hostile_uploads import HOSTILE
+from tests.support.hostile_uploads import Upload as Hostile
 from tests.support.onnx_models import add_sub, model_bytes
 
 pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
@@ -37,9 +39,9 @@ def onnx() -> bytes:
     return model_bytes(add_sub())
 
 
-def packed(files: Files) -> bytes:
+def packed(files: Files, how: int = zipfile.ZIP_STORED) -> bytes:
     out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
+    with zipfile.ZipFile(out, "w", how) as archive:
         for name, content in files.items():
             archive.writestr(name, content)
     return out.getvalue()
@@ -146,6 +148,26 @@ def test_a_way_around_the_gate_waits(
         answer = api.post(path, {"model": "m"})
         assert (answer.status_code, answer.json()["code"]) == WAITS
     assert not (Operation.objects.exists() or TryLoad.objects.exists())
+
+
+@pytest.mark.parametrize("found", [one for one in HOSTILE if one.kinds], ids=lambda one: one.name)
+def test_every_upload_of_the_corpus_waits_or_is_refused(
+    ingested: Send, api: APIClient, found: Hostile
+) -> None:
+    upload = ingested("m.zip", packed(dict(found.files), zipfile.ZIP_DEFLATED))
+    if upload.state != Upload.State.READY:
+        assert upload.error, "refused at the upload is refused"
+        return
+    code = api.get(f"/api/v1/uploads/{upload.pk}").json()["code"]
+    assert found.kinds <= {reason["kind"] for reason in code["reasons"]}
+    answer = api.post("/api/v1/try-loads", {"upload_id": upload.pk})
+    assert (answer.status_code, answer.json()["code"]) == WAITS
+    registered = api.post("/api/v1/models", {"name": "m", "upload_id": upload.pk})
+    if registered.status_code != 201:
+        assert registered.json()["code"] == "ConfigInvalid"
+        return
+    answer = api.post("/api/v1/deploy", {"model": "m"})
+    assert (answer.status_code, answer.json()["code"]) == WAITS
 
 
 def test_a_plain_model_waits_for_nobody(ingested: Send, api: APIClient, onnx: bytes) -> None:
