@@ -76,6 +76,7 @@ function endpoint(name: string, deployments: Deployment[], traffic: Record<strin
     max_request_bytes: null,
     rate_limit: null,
     declared: {},
+    left_out: [],
     provisioning_state: "Succeeded",
     serving_state: "Healthy",
     traffic,

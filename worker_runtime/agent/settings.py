@@ -92,7 +92,7 @@ def _sandbox() -> SandboxSettings:
     read = os.environ.get("SHOAL_SANDBOX_READ", "")
     return SandboxSettings(
         mode=_one_of("SHOAL_SANDBOX", (AUTO, REQUIRE, OFF)),
-        network=_one_of("SHOAL_SANDBOX_NETWORK", (NONE, LOOPBACK, ALL)),
+        network=_one_of("SHOAL_SANDBOX_NETWORK", (ALL, LOOPBACK, NONE)),
         read=tuple(_absolute("SHOAL_SANDBOX_READ", path) for path in read.split(":") if path),
         users=_users("SHOAL_SANDBOX_USERS", "1900000000-1900065535"),
         cgroup=os.environ.get("SHOAL_SANDBOX_CGROUP", ""),

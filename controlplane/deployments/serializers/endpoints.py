@@ -126,7 +126,6 @@ class DeployedModelSerializer(Fields):
     )
 
 
-@extend_schema_serializer(component_name="Endpoint")
 class LeftOutSerializer(Fields):
     """A part of an endpoint that a gateway refused; everything else is routed."""
 
@@ -140,6 +139,7 @@ class LeftOutSerializer(Fields):
     reason = serializers.CharField()
 
 
+@extend_schema_serializer(component_name="Endpoint")
 class EndpointSerializer(Fields):
     name = serializers.CharField()
     description = serializers.CharField(allow_blank=True)

@@ -2564,7 +2564,7 @@ export interface components {
             ca_path: string;
             /** @description every gateway acts on the newest traffic, keys and settings */
             routed: boolean;
-            left_out: components["schemas"]["Endpoint"][];
+            left_out: components["schemas"]["LeftOut"][];
             models: components["schemas"]["DeployedModel"][];
             created_by: string;
             /** Format: date-time */
@@ -2910,6 +2910,15 @@ export interface components {
          * @enum {string}
          */
         KeyTypeEnum: "primary" | "secondary";
+        /** @description A part of an endpoint that a gateway refused; everything else is routed. */
+        LeftOut: {
+            gateway: string;
+            /** @description empty: all of the endpoint, which is routed as before */
+            deployment: string;
+            /** @description of one replica; empty: all of the deployment */
+            address: string;
+            reason: string;
+        };
         Live: {
             /**
              * Format: double
@@ -3393,7 +3402,7 @@ export interface components {
             ca_path: string;
             /** @description every gateway acts on the newest traffic, keys and settings */
             routed: boolean;
-            left_out: components["schemas"]["Endpoint"][];
+            left_out: components["schemas"]["LeftOut"][];
             models: components["schemas"]["DeployedModel"][];
             created_by: string;
             /** Format: date-time */
@@ -4325,7 +4334,7 @@ export interface components {
             ca_path: string;
             /** @description every gateway acts on the newest traffic, keys and settings */
             routed: boolean;
-            left_out: components["schemas"]["Endpoint"][];
+            left_out: components["schemas"]["LeftOut"][];
             models: components["schemas"]["DeployedModel"][];
             created_by: string;
             /** Format: date-time */

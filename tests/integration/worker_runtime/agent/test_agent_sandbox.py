@@ -127,6 +127,7 @@ def test_a_hostile_model_gets_nothing_that_the_node_says_it_keeps(
     stack: ExitStack, tmp_path: Path, how: str
 ) -> None:
     limits = {
+        "SHOAL_SANDBOX_NETWORK": "none",
         "SHOAL_SANDBOX_DISK_BYTES": str(DISK_BYTES),
         "SHOAL_SANDBOX_PROCESSES": str(PROCESSES),
     }

@@ -7,13 +7,14 @@ import pytest
 from wire.codec import decode, encode
 from wire.messages import DesiredReplica
 from worker_runtime.agent.journal import ReplicaFolder
-from worker_runtime.agent.launch import command
+from worker_runtime.agent.launch import command, listening
 
 
 def flags(**more: object) -> list[str]:
     replica = DesiredReplica("r1", 1, "digits", "blue", files=(), **more)  # type: ignore[arg-type]
     sent = decode(DesiredReplica, encode(replica))
-    return command(("runtime",), sent, ReplicaFolder(Path("/node/r1")), bind="127.0.0.1")
+    with listening("127.0.0.1") as sockets:
+        return command(("runtime",), sent, ReplicaFolder(Path("/node/r1")), sockets)
 
 
 @pytest.mark.parametrize(

@@ -176,7 +176,7 @@ def test_no_file_of_the_agent_s_user_is_among_what_all_read() -> None:
     ("name", "value", "expected"),
     [
         ("SHOAL_SANDBOX", "maybe", "expected one of auto, require, off"),
-        ("SHOAL_SANDBOX_NETWORK", "some", "expected one of none, loopback, all"),
+        ("SHOAL_SANDBOX_NETWORK", "some", "expected one of all, loopback, none"),
         ("SHOAL_SANDBOX_READ", "models", "expected absolute paths"),
         ("SHOAL_SANDBOX_READ", "/", "expected absolute paths"),
         ("SHOAL_SANDBOX_USERS", "0-10", "none of them 0"),

@@ -64,6 +64,10 @@ const COLUMNS: Column<EventItem>[] = [
   { id: "actor", header: "By", width: 120, hideBelow: "sm", cell: (row) => row.actor },
 ];
 
+function fileName() {
+  return `shoal-activity-${new Date().toISOString().slice(0, 10)}.csv`;
+}
+
 export function ActivityPage() {
   usePageTitle("Activity");
   const search = useSearch({ from: "/app/activity" });
@@ -83,7 +87,7 @@ export function ActivityPage() {
   const save = useMutation({
     mutationFn: () => readAll(wanted),
     onSuccess: ({ events, complete }) => {
-      downloadText(`shoal-activity-${new Date().toISOString().slice(0, 10)}.csv`, eventsCsv(events), "text/csv");
+      downloadText(fileName(), eventsCsv(events), "text/csv");
       notifyDone(complete ? `${counted(events.length, "event")} saved` : `The newest ${count(EXPORT_LIMIT)} events saved; narrow the filter for older ones`);
     },
     onError: (problem) => notifyProblem(problem, "The events could not be saved"),
