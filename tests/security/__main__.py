@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tests.security import doors, headers, listeners, modes, roles, uploads
+from tests.security import doors, headers, listeners, modes, replicas, roles, uploads
 from tests.security.ground import Ground
 from tests.security.tries import Try, table
 
@@ -24,6 +24,7 @@ PARTS: dict[str, Callable[[Ground], Iterator[Try]]] = {
     modes.PART: modes.tries,
     doors.PART: doors.tries,
     uploads.PART: uploads.tries,
+    replicas.PART: replicas.tries,
 }
 
 
@@ -39,7 +40,7 @@ def main() -> int:
     tries: list[Try] = []
     with tempfile.TemporaryDirectory(prefix="shoal-security-") as folder:
         say("== make up, on free ports")
-        ground = Ground.start(Path(folder) / "home")
+        ground = Ground.start(Path(folder) / "home", replicas.SETTINGS)
         try:
             for name in options.parts or PARTS:
                 found = list(PARTS[name](ground))

@@ -24,11 +24,11 @@ class Ground:
     tokens: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def start(cls, home: Path) -> "Ground":
+    def start(cls, home: Path, settings: Mapping[str, str]) -> "Ground":
         home.mkdir(mode=0o755)  # as a careless person makes it
         previous = os.umask(0o022)
         try:
-            product = Product(home)
+            product = Product(home, dict(settings))
             product.start()
         finally:
             os.umask(previous)

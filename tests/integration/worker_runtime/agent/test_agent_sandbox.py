@@ -2,9 +2,7 @@
 
 import json
 import os
-import socket
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -16,6 +14,7 @@ import pytest
 from tests.support import hostile
 from tests.support.agent_node import DEADLINE_S, Node
 from tests.support.control_door import ControlDoor
+from tests.support.hostile_targets import targets
 from wire.messages import DesiredReplica, ObservedReplica
 
 DISK_BYTES = 8 << 20
@@ -70,58 +69,6 @@ def started(
     return node, door, node.ready("r1"), node.ready("r2")
 
 
-def targets(stack: ExitStack, node: Node, sibling: ObservedReplica, port: int) -> dict[str, Any]:
-    """What the attacker knows of the machine: all of it."""
-    assert node.process is not None
-    replicas = node.home / "node" / "replicas"
-    # in a folder that every user may pass, so that nothing but the sandbox is in the way
-    shared = Path(stack.enter_context(_open_folder()))
-    canary = shared / "canary"
-    canary.write_text("left here")
-    canary.chmod(0o666)
-    memory = Path(f"/dev/shm/shoal-test-{os.getpid()}")
-    memory.write_text("tensors")
-    memory.chmod(0o600)
-    stack.callback(memory.unlink)
-    owner = (replicas / "r2" / "scratch" / "home").stat()
-    os.chown(memory, owner.st_uid, owner.st_gid)
-    listening, datagrams, abstract = (
-        stack.enter_context(socket.socket(socket.AF_UNIX, kind))
-        for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_STREAM)
-    )
-    listening.bind(str(shared / "admin.sock"))
-    listening.listen()
-    datagrams.bind(str(shared / "log.sock"))
-    abstract.bind(f"\0shoal-test-{os.getpid()}")
-    abstract.listen()
-    for path in shared.glob("*.sock"):
-        path.chmod(0o777)
-    return {
-        "credential": str(node.home / "node" / "credential.json"),
-        "journal": str(replicas / "r1" / "state.json"),
-        "repository": str(replicas / "r1" / "repository"),
-        "cache": str(node.home / "node" / "cache"),
-        "sibling_model": str(replicas / "r2" / "repository" / "hostile" / "1" / "model.py"),
-        "sibling_home": str(replicas / "r2" / "scratch" / "home"),
-        "sibling_memory": str(memory),
-        "canary": str(canary),
-        "agent_pid": node.process.pid,
-        "sibling_pid": sibling.pid,
-        "redis_port": port,
-        "control_port": port,
-        "socket": str(shared / "admin.sock"),
-        "datagrams": str(shared / "log.sock"),
-        "abstract": f"shoal-test-{os.getpid()}",
-        "disk_bytes": DISK_BYTES,
-    }
-
-
-def _open_folder() -> tempfile.TemporaryDirectory[str]:
-    folder = tempfile.TemporaryDirectory(dir="/tmp")
-    Path(folder.name).chmod(0o755)
-    return folder
-
-
 @pytest.mark.parametrize("how", HOW)
 def test_a_hostile_model_gets_nothing_that_the_node_says_it_keeps(
     stack: ExitStack, tmp_path: Path, how: str
@@ -133,7 +80,12 @@ def test_a_hostile_model_gets_nothing_that_the_node_says_it_keeps(
     }
     node, door, seen, sibling = started(stack, tmp_path / "home", how, **limits)
     holds = door.reports[-1].node.sandbox
-    to = targets(stack, node, sibling, int(door.url.rpartition(":")[2]))
+    assert node.process is not None
+    port = int(door.url.rpartition(":")[2])
+    to = targets(
+        stack, node.home / "node", "r1", "r2", agent_pid=node.process.pid,
+        sibling_pid=sibling.pid, port=port, disk_bytes=DISK_BYTES,
+    )  # fmt: skip
     found = {one.name: ask(seen, one.name, to) for one in hostile.ATTEMPTS}
     sys.stdout.write(f"{how}: {holds}\n")
     for one in hostile.ATTEMPTS:
