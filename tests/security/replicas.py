@@ -16,9 +16,13 @@ from tests.support import hostile
 from tests.support.hostile_targets import targets
 
 PART = "replicas"
-# What this part is asked under: the strictest network, and a disk that is soon full.
+# What this part is asked under: the strictest network, and limits that are soon met.
 DISK_BYTES = 8 << 20
-SETTINGS = {"SHOAL_SANDBOX_NETWORK": "none", "SHOAL_SANDBOX_DISK_BYTES": str(DISK_BYTES)}
+SETTINGS = {
+    "SHOAL_SANDBOX_NETWORK": "none",
+    "SHOAL_SANDBOX_DISK_BYTES": str(DISK_BYTES),
+    "SHOAL_SANDBOX_PROCESSES": "100",
+}
 
 
 def tries(ground: Ground) -> Iterator[Try]:

@@ -26,6 +26,8 @@ def confine(wanted: plan.Plan) -> None:
     if wanted.cgroup:
         privileges.enter_cgroup(wanted.cgroup)
     if wanted.namespaces:
+        # why: the folders on the way to what is shown are to be passed, whatever our parent's mask
+        os.umask(0o022)
         view.enter(network=wanted.network == "loopback")
         view.arrange(wanted)
     os.umask(0o077)

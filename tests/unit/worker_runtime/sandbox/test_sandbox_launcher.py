@@ -12,6 +12,7 @@ import pytest
 
 from worker_runtime.agent import readable
 from worker_runtime.agent.sandbox import LAUNCH
+from worker_runtime.agent.scratch import Scratch
 from worker_runtime.sandbox import FAILED, landlock
 from worker_runtime.sandbox.plan import Limits, Plan, dump, load
 
@@ -75,6 +76,35 @@ def test_what_is_given_can_be_read_and_what_is_its_own_written(plan: Plan, tmp_p
     )
     assert (done.stdout.split("\n")[:3], done.returncode) == (["1 2 3", "kept", "kept"], 0), done
     assert Path(plan.folder, "written").read_text() == "y"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes users")
+def test_its_own_user_gets_to_what_is_shown_whatever_the_mask_of_its_parent(
+    plan: Plan, tmp_path: Path
+) -> None:
+    """The agent has the mask 077: folders on the way were made closed, and no user could be had."""
+    user = 1_900_000_123
+    scratch = Scratch(tmp_path / "node" / "scratch")
+    scratch.make(user)
+    tmp_path.chmod(0o700)
+    own = dataclasses.replace(
+        plan,
+        folder=str(scratch.home),
+        write=(str(scratch.home), str(scratch.temporary)),
+        temporary=str(scratch.temporary),
+        hidden=(str(tmp_path / "node"),),
+        namespaces=True,
+        user=user,
+    )
+    before = os.umask(0o077)
+    try:
+        done = run(own, "import os; open('written', 'w'); print(os.getuid())")
+    finally:
+        os.umask(before)
+    if "namespaces: " in done.stderr:
+        pytest.skip("a container that lets nobody make namespaces")
+    assert (done.stdout, done.returncode) == (f"{user}\n", 0), done
+    assert (scratch.home / "written").stat().st_uid == user
 
 
 def test_a_step_that_fails_ends_the_launcher_before_the_program(plan: Plan) -> None:
