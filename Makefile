@@ -23,7 +23,7 @@ API_FUZZ_SECONDS ?= 600
 SIDE_BY_SIDE := -j 2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
 .PHONY: help up install studio test check lint types layers migrations frontend-check test-unit \
-	ui-budgets test-integration test-load chaos test-chaos fuzz api-fuzz test-postgres e2e screenshots \
+	ui-budgets test-integration test-load chaos test-chaos fuzz api-fuzz security test-postgres e2e screenshots \
 	examples bench compatibility \
 	openapi cli-docs state-docs sbom audit notebooks azure-oracle seeds lock fmt clean
 
@@ -100,6 +100,10 @@ fuzz: $(STAMPS)/dev install ## fuzz the runtime's parsers and doors; FUZZ_SECOND
 api-fuzz: $(STAMPS)/dev install ## Schemathesis against the REST API with each role; API_FUZZ_SECONDS=600 in all
 	@echo "== fuzzing the API"
 	@$(BIN)/python -m tests.api_fuzz --seconds $(API_FUZZ_SECONDS) $(if $(SEED),--seed $(SEED))
+
+security: $(STAMPS)/dev install studio ## attack a fresh installation: doors, roles, hostile uploads and models; prints a table
+	@echo "== security"
+	@$(BIN)/python -m tests.security
 
 test-postgres: $(STAMPS)/dev install ## the control plane's tests that use a database, on PostgreSQL
 	@echo "== control plane on PostgreSQL"

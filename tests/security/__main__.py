@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tests.security import doors, headers, listeners, modes, replicas, roles, uploads
+from tests.security import audit, doors, headers, listeners, modes, replicas, roles, uploads
 from tests.security.ground import Ground
 from tests.security.tries import Try, table
 
@@ -25,6 +25,7 @@ PARTS: dict[str, Callable[[Ground], Iterator[Try]]] = {
     doors.PART: doors.tries,
     uploads.PART: uploads.tries,
     replicas.PART: replicas.tries,
+    audit.PART: audit.tries,
 }
 
 

@@ -3,11 +3,14 @@
 from collections.abc import Iterator
 
 import psutil
+import yaml
 
+from tests.e2e.product import ROOT
 from tests.security.ground import Ground
 from tests.security.tries import Try, held
 
 PART = "listeners"
+SPEAK_TLS = ("envoy", "studio-tls")  # and ask for a key, or a password
 
 
 def tries(ground: Ground) -> Iterator[Try]:
@@ -22,6 +25,12 @@ def tries(ground: Ground) -> Iterator[Try]:
     assert found, "no listener was seen at all"
     wrong = [f"{name} on {ip}:{port}" for name, ip, port in sorted(found) if not _loopback(ip)]
     yield held(PART, f"make up binds loopback only ({len(found)} listeners)", wrong)
+
+    services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+    for name, service in services.items():
+        for port in service.get("ports", ()):
+            open_ = not port.startswith("127.0.0.1:") and name not in SPEAK_TLS
+            yield held(PART, f"compose: {name} publishes {port}", ["in clear"] if open_ else [])
 
 
 def _loopback(address: str) -> bool:
