@@ -44,7 +44,7 @@ function waiting(may: boolean | undefined, registered: boolean): CodeWords {
       tone: "warn",
       title: "Runs code, waits for approval",
       text: may
-        ? "It runs on the nodes as their user. Look at its files, then approve it."
+        ? "It runs on the nodes. Look at its files, then approve it."
         : "It is registered and cannot be deployed yet. Somebody with the role admin has to approve it.",
     };
   }
