@@ -5,6 +5,15 @@ from typing import Any, Final
 SHA256: Final = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 UPLOAD: Final = "4f1c2d3e4a5b46c78d9e0f1a2b3c4d5e"
 CONFIG: Final = 'name: "digits"\nbackend: "onnxruntime"\nmax_batch_size: 8\n'
+PUBLIC_KEY: Final = "RWQ8DClSjVK6EcBvFalBxGXrD6Kts8Z0pg7T1EYVLb6uTsXNb7dc3Ery"
+MINISIG: Final = (
+    "untrusted comment: signature from minisign secret key\n"
+    "RUQ8DClSjVK6ETehjQOBph3TbqnIouR0ObVY6FjJnEeS"
+    "+3Ys78gpk+krq07oBgEtb6SyBhd38D3pMUIvT5rnMZhRtlC26ddpWQg=\n"
+    "trusted comment: reviewed by ada\n"
+    "ttzCRnDrjFmXqZgqXYeKrwCw72xC49DMfx55Fmrrucj6"
+    "8mABdvVxdPylamt/NfkzmUeLBXWsxaM0cWPmCM7cDw==\n"
+)
 WORDS: Final = {"description": "Handwritten digits", "tags": {"team": "vision"}}
 
 EXAMPLES: Final[dict[str, Any]] = {
@@ -95,6 +104,8 @@ EXAMPLES: Final[dict[str, Any]] = {
     },
     "RollbackRequest": {"revision": 2},
     "ScaleRequest": {"instance_count": 3},
+    "SignatureInputRequest": {"signature": MINISIG},
+    "SigningKeyInputRequest": {"public_key": PUBLIC_KEY, "comment": "Ada"},
     "TestCaseInputRequest": {
         "name": "a seven",
         "model": "digits",

@@ -19,7 +19,9 @@ MOST_SHOWN: Final = 60  # characters of a value
 MOST_WORDS: Final = 40  # choices or names in a sentence
 # Parts of a path below which values may be secrets; ``key_type`` and the like are words.
 SECRET: Final = re.compile(
-    r"passw|passphrase|secret|credential|token|environment|(^|[-_.])keys?$|api_?key|private", re.I
+    r"passw|passphrase|secret|credential|token|environment|(^|(?<!public)[-_.])keys?$|api_?key"
+    r"|private",
+    re.I,
 )
 ABSENT: Final = object()
 

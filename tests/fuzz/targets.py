@@ -352,7 +352,7 @@ def _same(one: Message, other: Message) -> None:
 
 # --- the control plane -----------------------------------------------------------------------
 
-_SMALL = archives.Limits(max_bytes=1 << 20, max_entries=100, max_ratio=200)
+_SMALL = archives.Limits(max_bytes=1 << 20, max_entries=100, max_ratio=200, room=1 << 20)
 
 
 def archive(data: bytes) -> None:

@@ -3995,6 +3995,11 @@ export interface components {
          * @enum {string}
          */
         SeverityEnum: "info" | "warning" | "error";
+        /**
+         * @example {
+         *       "signature": "untrusted comment: signature from minisign secret key\nRUQ8DClSjVK6ETehjQOBph3TbqnIouR0ObVY6FjJnEeS+3Ys78gpk+krq07oBgEtb6SyBhd38D3pMUIvT5rnMZhRtlC26ddpWQg=\ntrusted comment: reviewed by ada\nttzCRnDrjFmXqZgqXYeKrwCw72xC49DMfx55Fmrrucj68mABdvVxdPylamt/NfkzmUeLBXWsxaM0cWPmCM7cDw==\n"
+         *     }
+         */
         SignatureInputRequest: {
             /** @description the text of a .minisig file */
             signature: string;
@@ -4027,6 +4032,12 @@ export interface components {
             /** Format: date-time */
             created_at: string;
         };
+        /**
+         * @example {
+         *       "public_key": "RWQ8DClSjVK6EcBvFalBxGXrD6Kts8Z0pg7T1EYVLb6uTsXNb7dc3Ery",
+         *       "comment": "Ada"
+         *     }
+         */
         SigningKeyInputRequest: {
             /** @description the text of a .pub file */
             public_key: string;

@@ -24,7 +24,8 @@ from shoal.cli.main import main
 from tests.support.quiet_handler import QuietHandler
 
 Usage = namedtuple("Usage", "total used free")
-NODE = {"name": "one", "state": "Online", "cordoned": False}
+SANDBOX = {"files": True, "calls": True, "network": True, "memory": False}
+NODE = {"name": "one", "state": "Online", "cordoned": False, "info": {"sandbox": SANDBOX}}
 
 
 @dataclass

@@ -23,7 +23,17 @@ from controlplane.core import events
 from controlplane.deployments.models import Operation
 from controlplane.metrics.models import LogLine
 from controlplane.nodes.models import Node
-from controlplane.registry.models import ConfigRevision, ModelAlias, ModelVersion, Upload
+from controlplane.registry.models import (
+    ConfigRevision,
+    ModelAlias,
+    ModelSignature,
+    ModelVersion,
+    SigningKey,
+    Upload,
+)
+from controlplane.registry.signature_state import version_digest
+from shoal.signing.secret_key import SecretKey
+from tests.support.minisign_files import signed
 from tests.support.people import make_user
 from tests.support.registered_models import model_register
 from tests.support.simulated_node import SimulatedNode, gateway_confirms
@@ -126,6 +136,21 @@ class Installation:
         make_user(name, User.Role.VIEWER)
         events.record(actor="dora", verb="x", subject="x", message="x")
         self._rows(name, version)
+        self._signatures()
+
+    def _signatures(self) -> None:
+        """One more key, and files that every one of them signed."""
+        first = ModelVersion.objects.get(model__name="digits", version=1)
+        keys = [SecretKey(f"{n:08}".encode(), bytes([n]) * 32) for n in range(self.size)]
+        digest = version_digest(first, None)
+        for key in keys:
+            ModelSignature.objects.create(
+                digest=digest, key_id=key.public.name, text=signed(digest, key), uploaded_by="x"
+            )
+        public = keys[-1].public
+        SigningKey.objects.create(
+            key_id=public.name, public=public.line(), comment="x", added_by="x"
+        )
 
     def _rows(self, name: str, version: ModelVersion) -> None:
         now = timezone.now()
