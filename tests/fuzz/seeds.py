@@ -17,8 +17,8 @@ from tritonclient.grpc import service_pb2 as pb
 
 from tests.fuzz.targets import END_OF_JSON, METHODS, PATHS, PREFIX
 from tests.support import builtin_models
+from tests.support.http2_peer import framed
 from worker_runtime.protocols.grpc.native import frames as h2
-from worker_runtime.protocols.grpc.native.messages import framed
 
 _CASES = Path(__file__).parents[1] / "conformance"
 _WHOLE, _SINGLE = 255, 255  # the first byte of targets that cut their input

@@ -26,13 +26,15 @@ from worker_runtime.core.shared_memory import SharedMemory
 from worker_runtime.errors import RuntimeFault
 from worker_runtime.machine import this_machine
 from worker_runtime.observability.model_metrics import OwnMetrics
+from worker_runtime.observability.refusals import Refusals
 from worker_runtime.observability.tracing.tracer import Tracer
 from worker_runtime.protocols.grpc.native import connection as http2
 from worker_runtime.protocols.grpc.service import Service
 from worker_runtime.protocols.http import connection as http
 from worker_runtime.protocols.http.app import HttpApp
 from worker_runtime.protocols.http.errors import HttpRefusal
-from worker_runtime.types.listening import CompressionLevel, Keepalive
+from worker_runtime.protocols.places import Places
+from worker_runtime.types.listening import GrpcOptions, Keepalive, Patience
 
 INPUT_LIMIT = 1 << 20
 _PATIENCE_S = 0.05  # then the client hangs up
@@ -208,11 +210,11 @@ class Door:
     """The owner of gRPC connections."""
 
     compressed = frozenset[str]()
-    compression = CompressionLevel.NONE
-    keepalive = Keepalive(max_ping_strikes=0)
+    options = GrpcOptions(keepalive=Keepalive(max_ping_strikes=0))
 
     def __init__(self, service: Service) -> None:
         self.service = service
+        self.places = Places(Patience(), Refusals())
 
     def joined(self, connection: http2.Connection) -> None: ...
 

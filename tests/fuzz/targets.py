@@ -19,10 +19,10 @@ from controlplane.console import frames, reading
 from controlplane.console.tensors import TensorError
 from controlplane.registry import archive as archives
 from tests.fuzz.served import INPUT_LIMIT, Finding, Served, Transport, is_json
+from tests.support.http2_peer import framed
 from worker_runtime.errors import ConfigInvalid
 from worker_runtime.protocols.grpc.native import connection as http2
 from worker_runtime.protocols.grpc.native import frames as h2
-from worker_runtime.protocols.grpc.native.messages import framed
 from worker_runtime.protocols.grpc.wire import cut
 from worker_runtime.protocols.http.chunked import ChunkedBody
 from worker_runtime.protocols.http.connection import Connection

@@ -10,8 +10,8 @@ import hpack
 import numpy as np
 from tritonclient.grpc import service_pb2 as pb
 
+from tests.support.http2_peer import framed
 from worker_runtime.protocols.grpc.native import frames as h2
-from worker_runtime.protocols.grpc.native.messages import framed
 
 LOOPBACK = "127.0.0.1"
 OK = "ok"

@@ -7,6 +7,7 @@ import h2.connection
 import h2.events
 
 from worker_runtime.observability.refusals import Refusals
+from worker_runtime.protocols.grpc.native import messages
 from worker_runtime.protocols.grpc.native.call import Call
 from worker_runtime.protocols.grpc.native.connection import Connection
 from worker_runtime.protocols.places import Places
@@ -20,6 +21,11 @@ HEADERS = [
     ("te", "trailers"),
     ("content-type", "application/grpc"),
 ]
+
+
+def framed(message: bytes) -> bytes:
+    """A plain message of gRPC behind its prefix."""
+    return b"".join(messages.framed([message], len(message)))
 
 
 class FakeTransport:

@@ -9,16 +9,10 @@ import h2.settings
 import hpack
 import pytest
 
-from tests.support.http2_peer import HEADERS, Owner, Peer
+from tests.support.http2_peer import HEADERS, Owner, Peer, framed
 from worker_runtime.protocols.grpc.native import frames as f
-from worker_runtime.protocols.grpc.native import messages
 from worker_runtime.protocols.grpc.native.frames import ErrorCode
 from worker_runtime.types.listening import CompressionLevel, Keepalive
-
-
-def framed(message: bytes) -> bytes:
-    return b"".join(messages.framed([message], len(message)))
-
 
 Step = Callable[[Peer], None]
 
