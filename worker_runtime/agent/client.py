@@ -1,6 +1,7 @@
 """REST calls to the control plane's door for nodes (`/agent/v1`)."""
 
 import contextlib
+import re
 import ssl
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -23,6 +24,9 @@ from wire.messages import (
 T = TypeVar("T")
 TIMEOUT = httpx.Timeout(10.0, connect=5.0)
 CHUNK_BYTES = 1 << 20
+# They become names of files here, so nothing but plain names comes through.
+REPLICA_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}", re.ASCII)
+SHA256 = re.compile(r"[0-9a-f]{64}", re.ASCII)
 KEPT_S = 3.0  # of an idle connection; servers close them after 5, maybe just as we write
 
 
@@ -91,7 +95,18 @@ class ControlClient:
         return await self._exchange("POST", "register", RegisterReply, request)
 
     async def desired(self) -> DesiredState:
-        return await self._exchange("GET", "desired", DesiredState)
+        """Raises ControlError, also for names that would lead out of the node's folder."""
+        found = await self._exchange("GET", "desired", DesiredState)
+        for replica in found.replicas:
+            if not REPLICA_ID.fullmatch(replica.replica_id):
+                raise ControlError(
+                    f"desired: replica_id={replica.replica_id!r:.120}: no plain name"
+                )
+            for file in replica.files:
+                if not SHA256.fullmatch(file.sha256):
+                    told = f"{file.sha256!r:.120}"
+                    raise ControlError(f"desired: sha256={told}: expected 64 hexadecimal digits")
+        return found
 
     async def report(self, report: NodeReport) -> ReportReply:
         return await self._exchange("POST", "report", ReportReply, report)

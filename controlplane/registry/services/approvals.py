@@ -66,7 +66,8 @@ def _approved_check(version: ModelVersion, reasons: list[CodeReason]) -> None:
     raise _not_approved(
         str(version),
         reasons,
-        f"They press Approve on its page, or run: shoal model approve {name} --version {number}.",
+        "They press Approve on its page, or run: "
+        f"shoal model approve --name {name} --version {number}.",
         {"model": name, "version": number},
     )
 

@@ -57,7 +57,7 @@ def test_anybody_else_s_waits_for_somebody_who_may(
     assert (refused.status_code, problem["code"]) == (409, "CodeNotApproved")
     assert (problem["needed_role"], problem["needed_permission"]) == ("admin", "code:upload")
     assert problem["reasons"][0]["file"] == "add/1/model.py"
-    assert any("shoal model approve add --version 1" in hint for hint in problem["hints"])
+    assert any("shoal model approve --name add --version 1" in hint for hint in problem["hints"])
     assert not Operation.objects.exists()
 
     path = "/api/v1/models/add/versions/1/approve"
