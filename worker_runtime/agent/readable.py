@@ -1,6 +1,7 @@
 """What every replica of this node may read: the system's libraries, and Python with ours."""
 
 import os
+import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,6 +21,9 @@ SYSTEM: Final = (
             *("passwd", "group", "nsswitch.conf", "os-release", "mime.types", "protocols"),
             *("hosts", "host.conf", "resolv.conf", "gai.conf", "services", "ssl", "pki"),
             *("ca-certificates", "ca-certificates.conf", "OpenCL", "vulkan", "nvidia"),
+            # what pip asks for when it makes an environment
+            *("debian_version", "lsb-release", "redhat-release", "system-release", "pip.conf"),
+            *("alpine-release", "arch-release", "SuSE-release", "xdg/pip"),
         )
     ),
 )
@@ -29,6 +33,8 @@ SEARCHED: Final = (
     *("LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH", "PIP_CONFIG_FILE", "PIP_CERT"),
     *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"),
 )
+PACKAGES: Final = ("find-links", "index-url", "extra-index-url", "cert")  # of pip's configuration
+PIP_TIMEOUT_S: Final = 30
 SOURCE: Final = Path(worker_runtime.__file__).parents[1]
 
 
@@ -53,6 +59,33 @@ def programs(environment: Mapping[str, str]) -> tuple[list[str], list[str]]:
         read += [str(Path(package.__file__ or "").parent) for package in (wire, worker_runtime)]
         read += [str(folder) for folder in SOURCE.glob("*.egg-info")]
     return sorted({os.path.realpath(path) for path in read} | set(read)), listed
+
+
+def package_folders(environment: Mapping[str, str]) -> list[str]:
+    """Folders of this machine from which pip is configured to take packages, and its certificates.
+
+    Of ``requirements.txt`` in a replica; [] where there is no pip, or none are named. Blocks.
+    """
+    done = subprocess.run(
+        [sys.executable, "-m", "pip", "config", "list"],
+        env=dict(environment),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=PIP_TIMEOUT_S,
+        check=False,
+    )
+    found = set()
+    for line in done.stdout.splitlines():
+        name, _, value = line.partition("=")
+        if name.rpartition(".")[2] not in PACKAGES:
+            continue
+        for word in value.strip("'").split():
+            place = Path(word.removeprefix("file://"))
+            if place.is_absolute() and place.exists():
+                # an index links to files beside it
+                found.add(str(place.parent if place.name == "simple" else place))
+    return sorted(found)
 
 
 def gpu_devices(devices: Path = Path("/dev")) -> list[str]:

@@ -211,6 +211,9 @@ def prepared(
     sandbox = Sandbox(settings, home, inherited)
     if settings.mode == OFF:
         return sandbox
+    read = (*settings.read, *_package_folders(inherited))
+    settings = dataclasses.replace(settings, read=read)
+    sandbox = dataclasses.replace(sandbox, settings=settings)
     sandbox = dataclasses.replace(sandbox, offered=sandbox.probe(folder))
     sandbox = _divided(sandbox)
     missing = [name for name, held in sandbox.holds.items() if not held]
@@ -219,6 +222,14 @@ def prepared(
         f"; this machine has none for: {', '.join(missing)}" if missing else "",
     )
     return sandbox
+
+
+def _package_folders(inherited: Mapping[str, str]) -> list[str]:
+    try:
+        return readable.package_folders(inherited)
+    except (OSError, subprocess.SubprocessError) as error:
+        logger.warning("Where pip takes packages from cannot be told: %s", error)
+        return []
 
 
 def _divided(sandbox: Sandbox) -> Sandbox:

@@ -192,3 +192,17 @@ def test_a_bad_setting_is_named(
     with pytest.raises(settings.SettingsError, match=expected) as caught:
         settings.load()
     assert name in str(caught.value)
+
+
+def test_replicas_read_where_pip_is_told_to_take_packages_from(tmp_path: Path) -> None:
+    wheels, index = tmp_path / "wheels", tmp_path / "index" / "simple"
+    wheels.mkdir()
+    index.mkdir(parents=True)
+    told = {
+        "PATH": os.environ["PATH"],
+        "PIP_CONFIG_FILE": os.devnull,
+        "PIP_FIND_LINKS": f"{wheels} {tmp_path / 'gone'} https://wheels.example/",
+        "PIP_INDEX_URL": f"file://{index}",
+        "PIP_CACHE_DIR": str(tmp_path),
+    }
+    assert readable.package_folders(told) == [str(index.parent), str(wheels)]
