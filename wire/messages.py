@@ -174,8 +174,6 @@ class RegisterRequest:
 class RegisterReply:
     node_id: str
     credential: str  # shown once; the agent keeps it with mode 0600
-    queue: str  # Celery queue of the bell: "node.<node_id>"
-    broker_url: str
     heartbeat_interval_s: float = 5.0
 
 

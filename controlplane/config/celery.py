@@ -16,8 +16,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.config.settings")
 
 from django.conf import settings
 
-from controlplane.config import watchdog
-from wire import broker
+from controlplane.config import broker, watchdog
 
 INGEST_LIMIT_S = 3600
 

@@ -3,10 +3,12 @@
 Django gives each ASGI request a thread and a database connection of its own, and hands it from
 the event loop to that thread and back several times. That is right for people's requests and for
 long downloads. A thousand nodes that report, ask and send samples pay more for it than for their
-answers, so those few doors are answered here, by kept threads in one step each.
+answers, so those few doors are answered here, by kept threads in one step each. A thousand that
+hear the bell would keep a thousand threads: what is streamed here needs none.
 """
 
 import asyncio
+import contextlib
 import contextvars
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +18,8 @@ from django.core.exceptions import RequestAborted
 from django.core.handlers.asgi import ASGIHandler
 from django.core.handlers.base import BaseHandler
 from django.db import connections
-from django.http import HttpResponse
+from django.http import HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
 
 from controlplane.config.guards import Application, Message, Receive, Send
 
@@ -25,8 +28,9 @@ from controlplane.config.guards import Application, Message, Receive, Send
 THREADS: Final = 3
 CONNECTION_AGE_S: Final = 60.0  # then it is made anew, so that what became of the database shows
 PATHS: Final = frozenset(
-    f"/agent/v1/{door}" for door in ("report", "desired", "samples", "logs", "cache")
+    f"/agent/v1/{door}" for door in ("report", "desired", "samples", "logs", "cache", "bell")
 )
+STALL_S: Final = 15.0  # then who does not read what is streamed is left
 
 
 class _Django(ASGIHandler):
@@ -41,8 +45,8 @@ class _Django(ASGIHandler):
 class AgentLane:
     """Answers ``PATHS`` through the same middlewares and views; all else goes on to ``app``.
 
-    Answers must not be streamed. Django's signals of a request's start and end are not sent: what
-    listens to them closes database connections, and these are kept.
+    What is streamed must be asynchronous. Django's signals of a request's start and end are not
+    sent: what listens to them closes database connections, and these are kept.
     """
 
     def __init__(self, app: Application) -> None:
@@ -73,16 +77,48 @@ class AgentLane:
         await send(
             {"type": "http.response.start", "status": response.status_code, "headers": headers}
         )
-        await send({"type": "http.response.body", "body": response.content})
+        if isinstance(response, StreamingHttpResponse):
+            await _stream(response, receive, send)
+        else:
+            await send({"type": "http.response.body", "body": cast(HttpResponse, response).content})
 
-    def _answer(self, scope: Message, body: IO[bytes]) -> HttpResponse:
+    def _answer(self, scope: Message, body: IO[bytes]) -> HttpResponseBase:
         with body:
             request, refused = self._django.create_request(scope, body)
             try:
                 answer = refused if request is None else self._django.get_response(request)
             finally:
                 _connections_rest()
-            return cast(HttpResponse, answer)
+            return cast(HttpResponseBase, answer)
+
+
+async def _stream(response: StreamingHttpResponse, receive: Receive, send: Send) -> None:
+    """Send the parts until there are no more, or their reader has gone or takes none."""
+    sending = asyncio.create_task(_send_parts(response, send))
+    leaving = asyncio.create_task(_left(receive))
+    tasks = {sending, leaving}
+    # why suppressed: so uvicorn ends what is open when it stops, and this is how an answer ends
+    with contextlib.suppress(asyncio.CancelledError):
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    for task in tasks:
+        task.cancel()
+    ended, _ = await asyncio.gather(sending, leaving, return_exceptions=True)
+    response.close()
+    if isinstance(ended, Exception):
+        raise ended
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def _send_parts(response: StreamingHttpResponse, send: Send) -> None:
+    """Raises TimeoutError for a reader who takes nothing."""
+    async for part in response:
+        async with asyncio.timeout(STALL_S):
+            await send({"type": "http.response.body", "body": part, "more_body": True})
+
+
+async def _left(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
 def _connections_rest() -> None:

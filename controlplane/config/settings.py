@@ -56,8 +56,6 @@ SHOAL_SIGNATURE_POLICY = env.choice("SHOAL_SIGNATURE_POLICY", "off", ("off", "re
 SHOAL_MAX_BODY_BYTES = 17 * 2**20
 FILE_UPLOAD_MAX_MEMORY_SIZE = SHOAL_MAX_BODY_BYTES
 SHOAL_REDIS_URL = env.text("SHOAL_REDIS_URL", "redis://127.0.0.1:6379/0")
-# What nodes are told; differs from ours where they reach Redis by another name.
-SHOAL_NODE_BROKER_URL = env.text("SHOAL_NODE_BROKER_URL", SHOAL_REDIS_URL)
 # What signed the certificate at SHOAL_PUBLIC_URL: join tokens name it, and agents verify it first.
 SHOAL_PUBLIC_CA = env.certificate("SHOAL_PUBLIC_CA_FILE")
 # A node silent for longer has lost its replicas: they are placed on others.

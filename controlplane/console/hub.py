@@ -5,17 +5,15 @@ import logging
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from channels.layers import get_channel_layer
-
 from controlplane.console import frames
 from controlplane.console.feeds import Feed, feed_for
 from controlplane.console.outbox import Outbox
+from controlplane.core import hints
 from controlplane.core.errors import NotFound
 from controlplane.core.events import EVENTS_GROUP
 
 logger = logging.getLogger(__name__)
 
-HINT_RETRY_S = 5.0
 FAILED_BEAT_PAUSE_S = 2.0
 
 
@@ -105,25 +103,8 @@ class Hub:
 
     async def _listen(self) -> None:
         """Hints over Redis. Without Redis feeds run on their own timers alone."""
-        layer = get_channel_layer()
-        if layer is None:
-            return
-        failing = False
-        while True:
-            try:
-                channel = await layer.new_channel()
-                await layer.group_add(EVENTS_GROUP, channel)
-                while True:
-                    self._hinted(await layer.receive(channel))
-                    failing = False
-            except asyncio.CancelledError:
-                raise
-            except Exception as error:
-                # why any: Redis clients raise many kinds, and a hint is never worth a crash
-                if not failing:
-                    logger.warning("No hints for live views, Redis is unreachable: %s", error)
-                failing = True
-                await asyncio.sleep(HINT_RETRY_S)
+        async for hint in hints.heard(EVENTS_GROUP):
+            self._hinted(hint)
 
     def _hinted(self, message: dict[str, Any]) -> None:
         subject = str(message.get("subject", ""))

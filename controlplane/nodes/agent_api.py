@@ -1,7 +1,7 @@
-"""The doors of nodes as such: joining (the token is the proof), and what their caches hold."""
+"""The doors of nodes as such: joining (the token is the proof), the bell, and what caches hold."""
 
 from django.conf import settings
-from django.http import HttpResponse, JsonResponse
+from django.http import HttpResponse, JsonResponse, StreamingHttpResponse
 from django.utils import timezone
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
@@ -10,6 +10,7 @@ from rest_framework.views import APIView
 from controlplane.core.errors import NotFound
 from controlplane.nodes import services
 from controlplane.nodes.auth import NodeDoor, caller, message, reply
+from controlplane.nodes.bells import Listener
 from wire.messages import CacheReport, RegisterRequest
 
 
@@ -17,6 +18,19 @@ class CacheDoor(NodeDoor):
     def post(self, request: Request) -> HttpResponse:
         services.cache_seen(node=caller(request), report=message(CacheReport, request))
         return JsonResponse({})
+
+
+class BellDoor(NodeDoor):
+    """An answer that stays open; ``config.lane`` keeps no thread for it."""
+
+    http_method_names = ["get"]
+
+    def get(self, request: Request) -> StreamingHttpResponse:
+        return StreamingHttpResponse(
+            Listener(caller(request)),
+            content_type="text/plain; charset=utf-8",
+            headers={"X-Accel-Buffering": "no"},  # what nginx needs to pass lines on as they come
+        )
 
 
 class AuthorityDoor(APIView):

@@ -82,6 +82,11 @@ def node_for_credential(credential: str) -> Node | None:
     return node
 
 
+def credential_hashes() -> dict[str, str]:
+    """By node id: what ``node_for_credential`` compares with."""
+    return dict(Node.objects.values_list("id", "credential_hash"))
+
+
 def desired_generation(node: Node) -> int:
     """As it is in the row now, whatever was read before."""
     return Node.objects.values_list("desired_generation", flat=True).get(pk=node.pk)

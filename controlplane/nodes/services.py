@@ -7,15 +7,13 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
 from controlplane.core import events
-from controlplane.core.jobs import enqueue_on_commit
 from controlplane.core.models import Event
-from controlplane.nodes import claims, selectors
+from controlplane.nodes import bells, claims, selectors
 from controlplane.nodes.claims import MOST_SHOWN, Complaint, complaints_new
 from controlplane.nodes.errors import JoinTokenRefused, NodeNameRefused, NodeNameTaken
 from controlplane.nodes.models import CachedBlob, JoinToken, Node
@@ -32,7 +30,6 @@ from controlplane.nodes.types import (
     SHOWN_CHARS,
     credential_new,
     join_token_new,
-    queue_of,
     secret_hash,
 )
 from wire.messages import CacheReport, NodeInfo, RegisterReply, RegisterRequest
@@ -123,8 +120,6 @@ def node_register(*, request: RegisterRequest, now: datetime) -> RegisterReply:
     return RegisterReply(
         node_id=node.id,
         credential=credential,
-        queue=queue_of(node.id),
-        broker_url=settings.SHOAL_NODE_BROKER_URL,
         heartbeat_interval_s=selectors.cadence_now().report_s,
     )
 
@@ -348,27 +343,15 @@ def node_generation_raise(node_ids: Iterable[str]) -> dict[str, int]:
     ids = sorted(set(node_ids))
     Node.objects.filter(pk__in=ids).update(desired_generation=F("desired_generation") + 1)
     raised = dict(Node.objects.filter(pk__in=ids).values_list("id", "desired_generation"))
-    for node_id, generation in raised.items():
-        _ring(node_id, generation)
+    bells.ring_on_commit(raised)
     return raised
 
 
 def bells_ring() -> int:
     """Ring again for every node that has not acted yet: a bell may get lost."""
-    behind = list(selectors.node_list_behind())
-    for node in behind:
-        _ring(node.id, node.desired_generation)
+    behind = [node.id for node in selectors.node_list_behind()]
+    bells.ring_on_commit(behind)
     return len(behind)
-
-
-def _ring(node_id: str, generation: int) -> None:
-    enqueue_on_commit(
-        "node.reconcile",
-        queue=queue_of(node_id),
-        expires_s=60,
-        node_id=node_id,
-        generation=generation,
-    )
 
 
 def _record(

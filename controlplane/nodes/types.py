@@ -159,8 +159,3 @@ def credential_node_id(credential: str) -> str | None:
 def secret_hash(clear: str) -> str:
     """Plain SHA-256 is enough: tokens and credentials hold 256 random bits."""
     return hashlib.sha256(clear.encode()).hexdigest()
-
-
-def queue_of(node_id: str) -> str:
-    """The Celery queue of a node's bell."""
-    return f"node.{node_id}"

@@ -12,7 +12,6 @@ from controlplane.gateway.models import Gateway
 from controlplane.gateway.selectors import ALIVE_FOR
 from controlplane.nodes.models import Node
 from controlplane.nodes.selectors import node_age_s, node_list, node_state
-from controlplane.nodes.types import queue_of
 from controlplane.system import judge, probes
 from controlplane.system.judge import Peer, PulseSeen
 from controlplane.system.models import Pulse
@@ -26,8 +25,7 @@ def system_parts(now: datetime) -> list[Part]:
     """Every part, in the order of a request's road. Never raises for a part that is down."""
     databases = {name: probes.database(alias) for alias, name in DATABASES.items()}
     nodes = [] if databases["Main database"].error else list(node_list())
-    queues = [*QUEUES, *(queue_of(node.id) for node in nodes)]
-    broker = probes.broker(queues)
+    broker = probes.broker(list(QUEUES))
     depths = broker.depths or {}
     pulses = {} if databases["Main database"].error else _pulses(now)
     seen = [pulses.get(queue) for queue in QUEUES]

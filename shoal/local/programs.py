@@ -1,5 +1,6 @@
 """The table of what runs on one machine, and the environment that ties it together."""
 
+import dataclasses
 import signal
 import sys
 from collections.abc import Mapping
@@ -150,7 +151,7 @@ def control_plane(plan: Plan) -> list[Program]:
 
 def node_agent(plan: Plan) -> Program:
     """On SIGINT the agent stops its replicas too; on SIGTERM it leaves them to its successor."""
-    return _python(
+    agent = _python(
         plan,
         "node",
         *("-m", "worker_runtime.agent"),
@@ -160,6 +161,10 @@ def node_agent(plan: Plan) -> Program:
         stop_signal=signal.SIGINT,
         stop_timeout_s=45,
     )
+    # why: a node needs no right at Redis, and models run below this process
+    environment = {**agent.environment}
+    environment.pop("SHOAL_REDIS_URL", None)
+    return dataclasses.replace(agent, environment=environment)
 
 
 def gateway(plan: Plan, bootstrap: Mapping[str, Any]) -> list[Program]:

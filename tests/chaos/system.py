@@ -23,18 +23,17 @@ from tests.e2e.product import ROOT, Product
 from tests.support.leash import clean_environment
 
 STOP_S = 30.0
-# Two minutes for people, less for tests; a broker on TCP, so that cables can be cut.
+# Two minutes for people, less for tests; a broker on TCP, for the tests to reach.
 FAST = {"SHOAL_NODE_LOST_AFTER_S": "30", "SHOAL_REDIS_PORT": "0"}
 
 
 @dataclass
 class Node:
-    """One more node agent; its control plane and its broker are at the far ends of two cables."""
+    """One more node agent; its control plane is at the far end of a cable."""
 
     name: str
     home: Path
     control: Cable
-    broker: Cable
     environment: dict[str, str]
     process: "subprocess.Popen[bytes] | None" = None
     program: tuple[str, ...] = ("-m", "worker_runtime.agent")
@@ -87,11 +86,9 @@ class Node:
 
     def split(self) -> None:
         self.control.cut()
-        self.broker.cut()
 
     def reunite(self) -> None:
         self.control.heal()
-        self.broker.heal()
 
     def stop(self) -> None:
         if self.process is not None and self.process.poll() is None:
@@ -101,7 +98,6 @@ class Node:
             self.kill_agent()
         self.kill_runtimes()
         self.control.close()
-        self.broker.close()
 
 
 @dataclass
@@ -130,17 +126,14 @@ class System:
     def new_node(self, name: str, *, home: Path | None = None, **more: str) -> Node:
         address = urlsplit(self.product.url)
         control = Cable((str(address.hostname), int(address.port or 80)))
-        broker = Cable(("127.0.0.1", self.redis_port))
         node = Node(
             name,
             home or self.folder / name,
             control,
-            broker,
             {
                 **clean_environment(),
                 "SHOAL_HOME": str(home or self.folder / name),
                 "SHOAL_CONTROL_URL": f"http://127.0.0.1:{control.port}",
-                "SHOAL_REDIS_URL": self.redis_url(broker.port),
                 "SHOAL_NODE_NAME": name,
                 "SHOAL_JOIN_TOKEN": self.studio.send("POST", "/join-tokens")["token"],
                 "PYTHONUNBUFFERED": "1",

@@ -33,7 +33,7 @@ class Node:
     `ordinary`: not as root; `contained`: where it may make no namespaces, as in most containers.
     """
 
-    def __init__(self, home: Path, door: ControlDoor, broker_url: str, **more: str) -> None:
+    def __init__(self, home: Path, door: ControlDoor, **more: str) -> None:
         self.home = home
         self.door = door
         self.environment = {
@@ -42,7 +42,6 @@ class Node:
             "SHOAL_CONTROL_URL": door.url,
             "SHOAL_JOIN_TOKEN": TOKEN,
             "SHOAL_NODE_NAME": "n1",
-            "SHOAL_REDIS_URL": broker_url,
             **more,
         }
         self.process: subprocess.Popen[bytes] | None = None

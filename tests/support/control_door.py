@@ -1,5 +1,6 @@
 """A control plane's door for nodes, in memory: what a real agent process talks to in tests."""
 
+import contextlib
 import hashlib
 import json
 import threading
@@ -10,6 +11,7 @@ from typing import Any
 
 from tests.support.quiet_handler import QuietHandler
 from wire import codec
+from wire.bell import ALIVE, RING
 from wire.messages import (
     CachedBlob,
     CacheReport,
@@ -36,9 +38,11 @@ class ControlDoor:
     """Set `replicas` (through `desire`) and look at what the node reported. Thread-safe enough:
     every attribute is replaced or appended to, never edited."""
 
-    def __init__(self, *, broker_url: str, poll_interval_s: float = 0.2) -> None:
-        self.broker_url = broker_url
+    def __init__(self, *, poll_interval_s: float = 0.2) -> None:
         self.poll_interval_s = poll_interval_s
+        self.rung = threading.Condition()
+        self.listeners = 0  # agents that hear the bell now
+        self.deaf = False  # ends the bell, and answers 503 to who opens it
         self.tokens = {TOKEN}
         self.generation = 1
         self.replicas: tuple[DesiredReplica, ...] = ()
@@ -80,6 +84,10 @@ class ControlDoor:
                     found.append(replica.state)
         return found
 
+    def ring(self) -> None:
+        with self.rung:
+            self.rung.notify_all()
+
     @contextmanager
     def serve(self, port: int = 0) -> Iterator[None]:
         """Listen on loopback; may be left and entered again on the same port."""
@@ -90,9 +98,12 @@ class ControlDoor:
         self.url = f"http://127.0.0.1:{server.server_address[1]}"
         thread = threading.Thread(target=server.serve_forever, args=(0.05,))
         thread.start()
+        self.deaf = False
         try:
             yield
         finally:
+            self.deaf = True
+            self.ring()
             server.shutdown()
             server.server_close()
             thread.join()
@@ -116,6 +127,8 @@ class _Handler(QuietHandler):
                     drain_timeout_s=5,
                 )
             )
+        elif self.path == "/agent/v1/bell":
+            self._bell()
         else:
             self._blob(self.path.rpartition("/")[2])
 
@@ -159,8 +172,6 @@ class _Handler(QuietHandler):
             RegisterReply(
                 node_id="n1",
                 credential=CREDENTIAL,
-                queue="node.n1",
-                broker_url=self.door.broker_url,
                 heartbeat_interval_s=0.5,
             )
         )
@@ -170,6 +181,21 @@ class _Handler(QuietHandler):
             return True
         self.answer(401, b'{"detail": "unknown node"}')
         return False
+
+    def _bell(self) -> None:
+        if self.door.deaf:
+            self.answer(503, b"{}")
+            return
+        self.close_connection = True
+        self.send_response(200)
+        self.end_headers()
+        with self.door.rung, contextlib.suppress(ConnectionError):
+            self.door.listeners += 1
+            try:
+                while not self.door.deaf:
+                    self.wfile.write(RING if self.door.rung.wait(0.5) else ALIVE)
+            finally:
+                self.door.listeners -= 1
 
     def _blob(self, sha256: str) -> None:
         wanted = self.headers.get("Range", "")

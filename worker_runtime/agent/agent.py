@@ -1,4 +1,4 @@
-"""The agent itself: four loops that converge, report, sample and ship logs, each on its own."""
+"""The agent itself: loops that converge, report, sample and ship logs, each on its own."""
 
 import asyncio
 import contextlib
@@ -22,10 +22,9 @@ from wire.messages import (
     ReportReply,
     SampleBatch,
 )
-from worker_runtime.agent import identity, sampler, trust
+from worker_runtime.agent import bell, identity, sampler, trust
 from worker_runtime.agent.backoff import Backoff
 from worker_runtime.agent.bandwidth import Throttle
-from worker_runtime.agent.bell import Bell
 from worker_runtime.agent.cache import BlobCache
 from worker_runtime.agent.client import ControlClient, ControlError, CredentialRefused, Refused
 from worker_runtime.agent.fleet import Fleet
@@ -144,27 +143,19 @@ class Agent:
         credential = self._settings.folder / "credential.json"
         waking = asyncio.create_task(self._wake_when_alone())
         try:
-            node = await self._identify(credential)
-            bell = Bell(
-                broker_url=self._settings.broker_url or node.broker_url,
-                queue=node.queue,
-                ring=_from_thread(self._bell_rang),
-            )
-            bell.start()
-            try:
-                async with asyncio.TaskGroup() as loops:
-                    loops.create_task(self._forever(self._converge))
-                    loops.create_task(self._forever(self._report))
-                    loops.create_task(self._forever(self._sample))
-                    loops.create_task(self._forever(self._ship_logs))
-                    loops.create_task(self._forever(self._tell_cache))
-                    loops.create_task(self._forever(self._recheck_cache))
-            finally:
-                await asyncio.to_thread(bell.stop)
+            await self._identify(credential)
+            async with asyncio.TaskGroup() as loops:
+                loops.create_task(self._forever(self._converge))
+                loops.create_task(self._forever(self._hear_bell))
+                loops.create_task(self._forever(self._report))
+                loops.create_task(self._forever(self._sample))
+                loops.create_task(self._forever(self._ship_logs))
+                loops.create_task(self._forever(self._tell_cache))
+                loops.create_task(self._forever(self._recheck_cache))
         finally:
             waking.cancel()
 
-    async def _identify(self, credential: Path) -> Identity:
+    async def _identify(self, credential: Path) -> None:
         node = identity.read(credential)
         if node is None:
             node = await identity.join(
@@ -180,7 +171,6 @@ class Agent:
         self._node = node
         if self._authority.exists():
             self._authority_pem = self._authority.read_bytes()
-        return node
 
     async def _meet(self) -> None:
         """Make sure that it is the control plane which made the token. Raises ControlError."""
@@ -221,6 +211,10 @@ class Agent:
             self._strays_ended = True
         self._fleet.apply(desired)
         await _wait(self._bell_rang, self._poll_s)
+
+    async def _hear_bell(self) -> None:
+        delays = Backoff(first_s=1.0, limit_s=30.0)
+        await bell.hear(self._client, self._bell_rang.set, delays)
 
     async def _report(self) -> None:
         if await asyncio.to_thread(self._folder.lost):
@@ -400,16 +394,6 @@ async def run(settings: AgentSettings) -> None:
     loop.add_signal_handler(signal.SIGINT, lambda: agent.request_stop(replicas=True))
     loop.add_signal_handler(signal.SIGTERM, lambda: agent.request_stop(replicas=False))
     await agent.run()
-
-
-def _from_thread(event: asyncio.Event) -> Callable[[], None]:
-    loop = asyncio.get_running_loop()
-    return lambda: _quietly(loop, event)
-
-
-def _quietly(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -> None:
-    if not loop.is_closed():
-        loop.call_soon_threadsafe(event.set)
 
 
 async def _until(event: asyncio.Event, timeout_s: float) -> None:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import httpx
 
 from wire import codec
+from wire.bell import LIFE_S
 from wire.messages import (
     CacheReport,
     DesiredState,
@@ -134,6 +135,22 @@ class ControlClient:
                     raise _refusal(response)
                 resumed = response.status_code == httpx.codes.PARTIAL_CONTENT
                 yield BlobStream(offset if resumed else 0, response.aiter_bytes(CHUNK_BYTES))
+
+    @contextlib.asynccontextmanager
+    async def bell(self) -> AsyncIterator[AsyncIterator[bytes]]:
+        """The bytes of the bell as they come. Raises ControlError, also while iterating: for
+        silence too, of three times what the control plane allows itself."""
+        with _translated("bell"):
+            async with self._http.stream(
+                "GET",
+                "bell",
+                headers={"Accept-Encoding": "identity"},  # compressed lines would be held back
+                timeout=httpx.Timeout(3 * LIFE_S, connect=5.0),
+            ) as response:
+                if response.status_code != httpx.codes.OK:
+                    await response.aread()
+                    raise _refusal(response)
+                yield response.aiter_raw()
 
     async def close(self) -> None:
         await self._http.aclose()

@@ -11,6 +11,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Final
 
+from wire import codec
 from wire.messages import NodeInfo, RegisterRequest
 from worker_runtime.agent.backoff import Backoff
 from worker_runtime.agent.client import ControlClient, ControlError, CredentialRefused, Refused
@@ -30,18 +31,16 @@ class CannotJoin(RuntimeError):
 class Identity:
     node_id: str
     credential: str
-    queue: str
-    broker_url: str
     heartbeat_interval_s: float
 
 
 def read(file: Path) -> Identity | None:
     """The identity kept in `file`; None when there is none."""
     try:
-        return Identity(**json.loads(file.read_text()))
+        return codec.decode(Identity, file.read_bytes())
     except FileNotFoundError:
         return None
-    except (ValueError, TypeError) as error:
+    except codec.WireError as error:
         raise CannotJoin(
             f"{file} is damaged ({error}). Delete it and join with a new token."
         ) from error
@@ -107,8 +106,6 @@ async def join(
         identity = Identity(
             node_id=reply.node_id,
             credential=reply.credential,
-            queue=reply.queue,
-            broker_url=reply.broker_url,
             heartbeat_interval_s=reply.heartbeat_interval_s,
         )
         write(file, identity)

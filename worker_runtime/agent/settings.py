@@ -42,7 +42,6 @@ class AgentSettings:
     home: Path
     node_name: str
     join_token: str  # empty when there is none
-    broker_url: str  # empty: the one that registration names
     address: str
     bind: str
     cache_quota_bytes: int  # 0: only the disk limits it
@@ -71,7 +70,6 @@ def load() -> AgentSettings:
         home=home,
         node_name=os.environ.get("SHOAL_NODE_NAME") or socket.gethostname() or "local",
         join_token=_join_token(home),
-        broker_url=os.environ.get("SHOAL_REDIS_URL", ""),
         address=address,
         bind=HERE if address.startswith("127.") else "0.0.0.0",  # noqa: S104 - gateways elsewhere
         cache_quota_bytes=_bytes("SHOAL_NODE_CACHE_BYTES"),

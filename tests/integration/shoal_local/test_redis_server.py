@@ -17,10 +17,10 @@ from celery import Celery
 from channels_redis.core import RedisChannelLayer
 from kombu import Queue
 
+from controlplane.config import broker
 from shoal.local import ports, redis_server
 from tests.support.leash import leashed
 from tests.support.runtime_process import wait_until
-from wire import broker
 
 PASSWORD = "a:b/c@d?e"
 REFUSED = [
@@ -119,10 +119,10 @@ def test_celery_works_through_the_socket(server: str) -> None:
     queue = uuid.uuid4().hex
     app = Celery("test", broker=broker.for_celery(server), set_as_current=False)
     app.conf.task_queues = [Queue(queue)]
-    app.send_task("node.reconcile", kwargs={"generation": 7}, queue=queue)
+    app.send_task("deployments.reconcile", kwargs={"generation": 7}, queue=queue)
     with app.connection_for_read() as connection, connection.SimpleQueue(queue) as waiting:
         message = waiting.get(timeout=30)
-        assert message.headers["task"] == "node.reconcile"
+        assert message.headers["task"] == "deployments.reconcile"
         assert message.payload[1] == {"generation": 7}
         message.ack()
     with redis.Redis.from_url(server) as client:

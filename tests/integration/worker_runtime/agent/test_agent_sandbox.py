@@ -59,10 +59,10 @@ def started(
     """A node, its control plane, the attacker, and the one beside it."""
     if how == "root" and os.geteuid():
         pytest.skip("only root makes users")
-    door = ControlDoor(broker_url="redis://127.0.0.1:9/0")
+    door = ControlDoor()
     stack.enter_context(door.serve())
     folder.mkdir()
-    node = stack.enter_context(Node(folder, door, door.broker_url, **more))
+    node = stack.enter_context(Node(folder, door, **more))
     node.ordinary, node.contained = how != "root", how == "contained"
     door.desire(hostile_replica(door, "r1"), hostile_replica(door, "r2"))
     node.start()

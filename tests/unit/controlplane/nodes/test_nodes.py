@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 from typing import Any
-from unittest.mock import Mock
+from unittest.mock import AsyncMock
 
 import pytest
 from django.conf import settings
@@ -10,7 +10,7 @@ from django.utils import timezone
 from pytest_django import DjangoCaptureOnCommitCallbacks
 from rest_framework.test import APIClient
 
-from controlplane.core import jobs
+from controlplane.core import hints
 from controlplane.core.models import Event
 from controlplane.deployments.models import Replica
 from controlplane.deployments.services.facts import replica_facts
@@ -348,16 +348,27 @@ def test_the_bell_rings_on_commit_and_again_for_who_has_not_acted(
     monkeypatch: pytest.MonkeyPatch,
     django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks,
 ) -> None:
-    app = Mock()
-    monkeypatch.setattr(jobs, "current_app", app)
-    node_id = SimulatedNode().identity.node_id
+    """One message for all nodes, and none where there are none."""
+    layer = AsyncMock()
+    first, second = (SimulatedNode(name).identity.node_id for name in ("n1", "n2"))
+    monkeypatch.setattr(hints, "get_channel_layer", lambda: layer)
+
+    def sent() -> list[list[str]]:
+        told = [call.args for call in layer.group_send.call_args_list]
+        layer.reset_mock()
+        assert {group for group, _ in told} <= {"bells"}
+        return [sorted(hint["nodes"]) for _, hint in told]
+
     with django_capture_on_commit_callbacks(execute=True):
-        assert services.node_generation_raise([node_id, node_id]) == {node_id: 1}
-        app.send_task.assert_not_called()
-    (call,) = app.send_task.call_args_list
-    assert call.args == ("node.reconcile",)
-    assert call.kwargs["kwargs"] == {"node_id": node_id, "generation": 1}
-    assert (call.kwargs["queue"], call.kwargs["expires"]) == (f"node.{node_id}", 60)
-    assert services.bells_ring() == 1
+        assert services.node_generation_raise([first, second, first]) == {first: 1, second: 1}
+        assert sent() == []
+    assert sent() == [sorted([first, second])]
+    Node.objects.filter(pk=first).update(observed_generation=1)
+    with django_capture_on_commit_callbacks(execute=True):
+        assert services.bells_ring() == 1
+    assert sent() == [[second]]
     Node.objects.update(observed_generation=1)
-    assert services.bells_ring() == 0
+    with django_capture_on_commit_callbacks(execute=True):
+        assert services.bells_ring() == 0
+        assert services.node_generation_raise([]) == {}
+    assert sent() == []

@@ -15,13 +15,7 @@ from worker_runtime.agent.folder import NodeFolder
 from worker_runtime.agent.sandbox import Sandbox
 
 NODE = NodeInfo(name="n1", agent_version="1")
-REPLY = RegisterReply(
-    node_id="n1",
-    credential="secret",
-    queue="node.n1",
-    broker_url="redis://r",
-    heartbeat_interval_s=3,
-)
+REPLY = RegisterReply(node_id="n1", credential="secret", heartbeat_interval_s=3)
 
 
 def client(*answers: httpx.Response) -> ControlClient:
@@ -68,9 +62,22 @@ async def test_without_a_token_there_is_no_joining(tmp_path: Path) -> None:
     await control.close()
 
 
-def test_a_damaged_credential_is_named(tmp_path: Path) -> None:
+def test_what_an_agent_of_before_kept_is_still_a_credential(tmp_path: Path) -> None:
+    """It heard the bell over Redis, and had written down where."""
     file = tmp_path / "credential.json"
-    file.write_text("{")
+    file.write_text(
+        '{"node_id": "n1", "credential": "secret", "queue": "node.n1",'
+        ' "broker_url": "redis://:password@r/0", "heartbeat_interval_s": 3}'
+    )
+    assert identity.read(file) == identity.Identity("n1", "secret", 3.0)
+
+
+@pytest.mark.parametrize(
+    "content", [b"{", b"null", b"[]", b"\xff", b"{}", b'{"node_id": "n1", "credential": 7}']
+)
+def test_a_damaged_credential_is_named(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "credential.json"
+    file.write_bytes(content)
     with pytest.raises(identity.CannotJoin, match=r"credential\.json is damaged"):
         identity.read(file)
 

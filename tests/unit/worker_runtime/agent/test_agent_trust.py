@@ -17,7 +17,7 @@ from worker_runtime.agent import identity, trust
 from worker_runtime.agent.client import ControlClient, ControlError
 from worker_runtime.agent.trust import ControlPlaneUnknown
 
-REPLY = RegisterReply("n1", "secret", "node.n1", "redis://r")
+REPLY = RegisterReply("n1", "secret")
 LOCAL = "127.0.0.1"
 
 

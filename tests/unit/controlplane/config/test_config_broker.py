@@ -2,7 +2,7 @@
 
 import pytest
 
-from wire import broker
+from controlplane.config import broker
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,339 @@
+"""The bell as nodes hear it: answers that stay open, from uvicorn, one for each node."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from typing import Any
+
+import httpx
+import pytest
+import uvicorn
+from channels.db import database_sync_to_async
+from channels.layers import channel_layers
+from django.conf import settings
+from django.core.asgi import get_asgi_application
+
+from controlplane.config.guards import BodyLimit
+from controlplane.config.lane import AgentLane
+from controlplane.nodes import bells, services
+from controlplane.nodes.models import Node
+from controlplane.nodes.types import credential_new, secret_hash
+from tests.support.installation import Installation
+from tests.support.simulated_node import SimulatedNode
+from wire.bell import ALIVE, RING
+
+pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "metrics"])
+
+SOON_S = 10.0
+
+
+class Web:
+    """The control plane's HTTP side as ``config.asgi`` puts it together, on a port of its own."""
+
+    def __init__(self, server: uvicorn.Server) -> None:
+        self.server = server
+        self.port = server.servers[0].sockets[0].getsockname()[1]
+        url = f"http://127.0.0.1:{self.port}"
+        self.client = httpx.AsyncClient(
+            base_url=url, timeout=SOON_S, trust_env=False, limits=httpx.Limits()
+        )
+
+    @asynccontextmanager
+    async def bell(self, credential: str) -> AsyncIterator["Bell"]:
+        headers = {"Authorization": f"Bearer {credential}"}
+        async with self.client.stream("GET", "/agent/v1/bell", headers=headers) as answer:
+            if answer.status_code != 200:
+                await answer.aread()
+            yield Bell(answer)
+
+    async def raw(self, credential: str, version: str = "1.1") -> asyncio.StreamWriter:
+        """A caller that asks and never reads more than the head."""
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+        writer.write(
+            f"GET /agent/v1/bell HTTP/{version}\r\nHost: 127.0.0.1\r\n"
+            f"Authorization: Bearer {credential}\r\n\r\n".encode()
+        )
+        assert b" 200 " in await asyncio.wait_for(reader.readline(), SOON_S)
+        return writer
+
+
+class Bell:
+    def __init__(self, answer: httpx.Response) -> None:
+        self.answer = answer
+        self._lines = answer.aiter_lines()
+
+    async def hear(self, within_s: float = SOON_S) -> str | None:
+        """The next line; None at the end."""
+        async with asyncio.timeout(within_s):
+            return await anext(self._lines, None)
+
+    async def heard(self, word: bytes, within_s: float = SOON_S) -> None:
+        """Until this word comes; others are passed over."""
+        async with asyncio.timeout(within_s):
+            while (line := await anext(self._lines, None)) != word.decode().strip():
+                assert line is not None, "it ended"
+
+    async def over(self, within_s: float = SOON_S) -> None:
+        async with asyncio.timeout(within_s):
+            while await anext(self._lines, None) is not None:
+                pass
+
+
+@asynccontextmanager
+async def serving() -> AsyncIterator[Web]:
+    lane = AgentLane(get_asgi_application())  # type: ignore[arg-type]
+    application: Any = BodyLimit(lane, max_bytes=settings.SHOAL_MAX_BODY_BYTES)
+    server = uvicorn.Server(
+        uvicorn.Config(
+            application, host="127.0.0.1", port=0, log_level="warning", lifespan="off",
+            timeout_graceful_shutdown=1,
+        )
+    )  # fmt: skip
+    running = asyncio.create_task(server.serve())
+    while not server.started:
+        assert not running.done()
+        await asyncio.sleep(0.01)
+    web = Web(server)
+    try:
+        async with web.client:
+            yield web
+    finally:
+        server.should_exit = True
+        await running
+        lane.close()
+
+
+joined = database_sync_to_async(SimulatedNode)
+raised = database_sync_to_async(services.node_generation_raise)
+
+
+def listeners() -> dict[str, bells.Listener]:
+    return bells._of_this_loop()._listeners
+
+
+async def until(condition: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + SOON_S
+    while not condition():
+        assert time.monotonic() < deadline, what
+        await asyncio.sleep(0.01)
+
+
+@pytest.fixture
+def lively(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines of life, and looks at who may listen, every fifth of a second."""
+    monkeypatch.setattr(bells, "LIFE_S", 0.2)
+    monkeypatch.setattr(bells, "CHECK_S", 0.2)
+
+
+@pytest.fixture(params=["memory", "redis"])
+async def fan_out(request: pytest.FixtureRequest, settings: Any) -> AsyncIterator[None]:
+    """Channels' layer in memory, and on a real Redis."""
+    if request.param == "redis":
+        prepared: Installation = request.getfixturevalue("prepared")
+        url = prepared.environment["SHOAL_REDIS_URL"]
+        settings.CHANNEL_LAYERS = {
+            "default": {
+                "BACKEND": "channels_redis.core.RedisChannelLayer",
+                "CONFIG": {"hosts": [{"address": url, "socket_timeout": None}]},
+            }
+        }
+    channel_layers.backends.clear()
+    yield
+    channel_layers.backends.clear()
+
+
+async def ringing(bell: Bell, ring: Callable[[], Awaitable[Any]]) -> float:
+    """Ring until it is heard: who has only just come may not be listened for yet. The seconds."""
+    while True:
+        began = time.monotonic()
+        await ring()
+        with suppress(TimeoutError):
+            await bell.heard(RING, within_s=1.0)
+            return time.monotonic() - began
+
+
+async def test_a_ring_is_heard_within_a_second_and_by_its_node_alone(
+    transactional_db: None, fan_out: None, lively: None
+) -> None:
+    first, second = await joined("first"), await joined("second")
+    async with serving() as web:
+        async with (
+            web.bell(first.identity.credential) as mine,
+            web.bell(second.identity.credential) as other,
+        ):
+            assert mine.answer.headers["content-type"] == "text/plain; charset=utf-8"
+            assert mine.answer.headers["cache-control"] == "no-store"
+            await ringing(mine, lambda: raised([first.identity.node_id]))
+            await raised([first.identity.node_id])
+            await mine.heard(RING, within_s=1.0)
+            assert await other.hear() == ALIVE.decode().strip()
+            while (line := await other.hear()) == ALIVE.decode().strip():
+                await raised([first.identity.node_id, second.identity.node_id])
+            assert line == RING.decode().strip()
+
+
+async def test_rings_at_once_are_one_line(transactional_db: None) -> None:
+    node = await joined()
+    async with serving() as web, web.bell(node.identity.credential) as bell:
+        await until(lambda: node.identity.node_id in listeners(), "nobody listens")
+        for _ in range(10_000):
+            listeners()[node.identity.node_id].ring()
+        assert await bell.hear() == "ring"
+        with pytest.raises(TimeoutError):
+            await bell.hear(within_s=0.3)
+
+
+@pytest.mark.parametrize("how", ["removed", "joined again"])
+async def test_who_may_not_hear_any_more_is_cut_off(
+    transactional_db: None, lively: None, how: str
+) -> None:
+    node, other = await joined("n1"), await joined("n2")
+    async with serving() as web:
+        async with (
+            web.bell(node.identity.credential) as bell,
+            web.bell(other.identity.credential) as stays,
+        ):
+            await bell.heard(ALIVE)
+            if how == "removed":
+                await Node.objects.filter(name="n1").adelete()
+            else:
+                await joined("n1")
+            await bell.over(within_s=2.0)
+            assert await stays.hear() == "alive"
+        async with web.bell(node.identity.credential) as refused:
+            assert refused.answer.status_code == 401
+        await until(lambda: listeners() == {}, "they are kept")
+
+
+async def test_a_newer_answer_ends_the_older(transactional_db: None, lively: None) -> None:
+    node = await joined()
+    async with serving() as web, AsyncExitStack() as stack:
+        older: Bell | None = None
+        for _ in range(20):
+            newer = await stack.enter_async_context(web.bell(node.identity.credential))
+            await newer.heard(ALIVE)
+            if older is not None:
+                await older.over(within_s=1.0)
+            older = newer
+            assert len(listeners()) == 1
+
+
+@pytest.mark.parametrize(
+    ("method", "credential", "status"),
+    [
+        ("GET", "", 401),
+        ("GET", "Bearer nonsense", 401),
+        ("GET", "Bearer snode_nobody_secret", 401),
+        ("GET", "wrong", 401),
+        ("POST", "right", 405),
+        ("HEAD", "right", 405),
+        ("OPTIONS", "right", 405),
+    ],
+)
+async def test_who_may_not_hear_it_is_told_so_as_at_every_door(
+    transactional_db: None, method: str, credential: str, status: int
+) -> None:
+    node = await joined()
+    whole = f"Bearer {node.identity.credential}"
+    headers = {"Authorization": {"right": whole, "wrong": whole + "x"}.get(credential, credential)}
+    async with serving() as web:
+        answer = await web.client.request(method, "/agent/v1/bell", headers=headers)
+        assert answer.status_code == status
+        if method == "GET":
+            other = await web.client.get("/agent/v1/desired", headers=headers)
+            assert answer.headers["content-type"] == "application/problem+json"
+            assert answer.headers["www-authenticate"] == other.headers["www-authenticate"]
+            assert answer.json().keys() == other.json().keys()
+            assert answer.json()["code"] == "Unauthenticated"
+        assert listeners() == {}
+
+
+async def test_a_body_without_end_is_refused(transactional_db: None) -> None:
+    node = await joined()
+    sent = 0
+
+    async def endless() -> AsyncIterator[bytes]:
+        nonlocal sent
+        for _ in range(1024):
+            sent += 2**20
+            yield bytes(2**20)
+
+    headers = {"Authorization": f"Bearer {node.identity.credential}"}
+    async with serving() as web:
+        with suppress(httpx.WriteError, httpx.ReadError):
+            answer = await web.client.request(
+                "GET", "/agent/v1/bell", headers=headers, content=endless()
+            )
+            assert answer.status_code == 413
+        assert sent < 8 * settings.SHOAL_MAX_BODY_BYTES
+        assert listeners() == {}
+
+
+async def test_who_hangs_up_is_forgotten(transactional_db: None) -> None:
+    node = await joined()
+    async with serving() as web:
+        for version in ("1.1", "1.0"):
+            caller = await web.raw(node.identity.credential, version)
+            await until(lambda: len(listeners()) == 1, "not heard")
+            caller.close()
+            await until(lambda: listeners() == {}, "it is kept")
+
+
+async def test_who_never_reads_takes_no_memory_and_holds_up_nobody(
+    transactional_db: None, lively: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ten thousand rings to one who does not read, and its node can listen anew meanwhile."""
+    node = await joined()
+    async with serving() as web:
+        caller = await web.raw(node.identity.credential)
+        await until(lambda: len(listeners()) == 1, "not heard")
+        (stuck,) = listeners().values()
+        for _ in range(10_000):
+            stuck.ring()
+            await asyncio.sleep(0)
+        async with web.bell(node.identity.credential) as bell:
+            await bell.heard(ALIVE)
+            assert list(listeners().values()) != [stuck]
+        caller.close()
+
+
+@database_sync_to_async
+def many(count: int) -> list[str]:
+    """The credentials of so many nodes."""
+    credentials = [credential_new(f"{number:016x}") for number in range(count)]
+    Node.objects.bulk_create(
+        Node(id=f"{number:016x}", name=f"n{number}", credential_hash=secret_hash(credential))
+        for number, credential in enumerate(credentials)
+    )
+    return credentials
+
+
+async def test_three_hundred_listen_and_the_web_answers_as_ever(transactional_db: None) -> None:
+    credentials = await many(300)
+    async with serving() as web, AsyncExitStack() as stack:
+        opened = [await stack.enter_async_context(web.bell(each)) for each in credentials]
+        await until(lambda: len(listeners()) == 300, "some do not listen")
+        took = []
+        for each in credentials[:20]:
+            headers = {"Authorization": f"Bearer {each}"}
+            for path in ("/agent/v1/desired", "/livez"):
+                began = time.monotonic()
+                assert (await web.client.get(path, headers=headers)).status_code == 200
+                took.append(time.monotonic() - began)
+        assert sorted(took)[len(took) // 2] < 0.5
+        everybody = list(listeners())
+        await ringing(opened[0], lambda: raised(everybody))
+        await asyncio.gather(*(bell.heard(RING) for bell in opened[1:]))
+
+
+async def test_a_web_that_stops_ends_them_properly(
+    transactional_db: None, caplog: pytest.LogCaptureFixture
+) -> None:
+    node = await joined()
+    async with serving() as web, web.bell(node.identity.credential) as bell:
+        await until(lambda: len(listeners()) == 1, "not heard")
+        web.server.should_exit = True
+        await bell.over()
+        assert listeners() == {}
+    assert not [record for record in caplog.records if record.exc_info]
