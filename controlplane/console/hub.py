@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 from controlplane.console import frames
 from controlplane.console.feeds import Feed, feed_for
 from controlplane.console.outbox import Outbox
-from controlplane.core import hints
+from controlplane.core import fanout
 from controlplane.core.errors import NotFound
 from controlplane.core.events import EVENTS_GROUP
 
@@ -103,7 +103,7 @@ class Hub:
 
     async def _listen(self) -> None:
         """Hints over Redis. Without Redis feeds run on their own timers alone."""
-        async for hint in hints.heard(EVENTS_GROUP):
+        async for hint in fanout.heard(EVENTS_GROUP):
             self._hinted(hint)
 
     def _hinted(self, message: dict[str, Any]) -> None:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from controlplane.core import hints, seals
+from controlplane.core import fanout, seals
 from controlplane.core.models import Event
 
 EVENTS_GROUP = "events"
@@ -39,7 +39,7 @@ def record(
     event.mac = seals.event_mac(event)
     event.save(force_insert=True)
     # A hint only: sockets also look at the table now and then, a lost hint costs a second.
-    hints.send_on_commit(
+    fanout.send_on_commit(
         EVENTS_GROUP, {"type": "event.recorded", "seq": event.seq, "subject": subject}
     )
     return event

@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 from channels.db import database_sync_to_async
 
-from controlplane.core import hints
+from controlplane.core import fanout
 from controlplane.nodes import selectors
 from controlplane.nodes.models import Node
 from wire.bell import ALIVE, LIFE_S, RING
@@ -26,7 +26,7 @@ CHECK_S: Final = LIFE_S  # between two looks whether those who listen still may
 def ring_on_commit(node_ids: Iterable[str]) -> None:
     """Tell the agents of these nodes to look now, once the transaction commits."""
     if nodes := list(node_ids):
-        hints.send_on_commit(GROUP, {"type": "bells.rung", "nodes": nodes})
+        fanout.send_on_commit(GROUP, {"type": "bells.rung", "nodes": nodes})
 
 
 class Listener:
@@ -97,8 +97,8 @@ class Bells:
             self._tasks = []
 
     async def _hear(self) -> None:
-        async for hint in hints.heard(GROUP):
-            for node_id in hint["nodes"]:
+        async for hint in fanout.heard(GROUP):
+            for node_id in hint.get("nodes", ()):
                 if listener := self._listeners.get(node_id):
                     listener.ring()
 

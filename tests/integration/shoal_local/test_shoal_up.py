@@ -135,6 +135,11 @@ def test_nothing_in_its_folder_is_open_to_others(installation: Installation) -> 
     assert open_ones == {}
 
 
+def test_the_node_agent_is_told_no_way_to_redis(installation: Installation) -> None:
+    assert "SHOAL_REDIS_URL" in installation.child("uvicorn").environ()
+    assert "SHOAL_REDIS_URL" not in installation.child("worker_runtime.agent").environ()
+
+
 def test_a_second_one_on_the_same_folder_is_refused(installation: Installation) -> None:
     second = subprocess.run(
         [sys.executable, "-m", "shoal.local"],

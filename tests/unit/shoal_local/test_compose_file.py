@@ -16,10 +16,10 @@ COMPOSE: dict[str, Any] = yaml.safe_load(TEXT)
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 DOCKERFILE = (ROOT / "deploy" / "Dockerfile").read_text()
 # Top-level and service keys of the Compose Specification that this file may use.
-TOP_KEYS = {"name", "services", "volumes"}
+TOP_KEYS = {"name", "services", "networks", "volumes"}
 SERVICE_KEYS = {
     *("build", "image", "restart", "init", "environment", "volumes", "depends_on", "command"),
-    *("healthcheck", "ports", "stop_grace_period", "profiles", "user"),
+    *("healthcheck", "ports", "stop_grace_period", "profiles", "user", "networks"),
     *("cap_drop", "security_opt", "read_only", "tmpfs"),
 }
 HEALTH_KEYS = {"test", "interval", "timeout", "retries", "start_period"}
@@ -60,6 +60,20 @@ def test_every_published_port_is_known() -> None:
     }
     assert SERVICES["studio-tls"]["profiles"] == ["tls"]
     assert [name for name, service in SERVICES.items() if service.get("network_mode")] == []
+
+
+def test_only_the_control_plane_reaches_the_stores() -> None:
+    """Nodes run other people's code; they and the gateways need no database and no Redis."""
+    joined = {name: set(service.get("networks", ["default"])) for name, service in SERVICES.items()}
+    assert {name for name, networks in joined.items() if "stores" in networks} == {
+        *("postgres", "redis", "setup", "web", "worker", "beat")
+    }
+    assert {name for name, networks in joined.items() if networks == {"stores"}} == {
+        *("postgres", "redis")
+    }
+    assert set(COMPOSE["networks"]) == {"stores"}
+    told = {name for name in SERVICES if "PASSWORD" in str(SERVICES[name].get("environment"))}
+    assert told == {"postgres", "redis", "setup", "web", "worker", "beat"}
 
 
 @pytest.mark.parametrize("name", SERVICES)

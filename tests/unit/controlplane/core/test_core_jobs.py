@@ -10,7 +10,7 @@ from celery import current_app
 from django.db import transaction
 from kombu.exceptions import OperationalError
 
-from controlplane.core import events, hints, jobs
+from controlplane.core import events, fanout, jobs
 from controlplane.core.breaker import Breaker
 
 
@@ -71,9 +71,9 @@ def test_a_frozen_fan_out_holds_up_no_write_for_long(monkeypatch: pytest.MonkeyP
             tries.append(group)
             await asyncio.Event().wait()
 
-    monkeypatch.setattr(hints, "get_channel_layer", Frozen)
-    monkeypatch.setattr(hints, "SEND_S", 0.05)
-    monkeypatch.setattr(hints, "redis", Breaker(rest_s=60.0))
+    monkeypatch.setattr(fanout, "get_channel_layer", Frozen)
+    monkeypatch.setattr(fanout, "SEND_S", 0.05)
+    monkeypatch.setattr(fanout, "redis", Breaker(rest_s=60.0))
     for _ in range(3):
         with transaction.atomic():
             events.record(actor="ada", verb="thing.done", subject="thing/1", message="done")

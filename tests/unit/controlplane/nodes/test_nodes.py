@@ -10,7 +10,7 @@ from django.utils import timezone
 from pytest_django import DjangoCaptureOnCommitCallbacks
 from rest_framework.test import APIClient
 
-from controlplane.core import hints
+from controlplane.core import fanout
 from controlplane.core.models import Event
 from controlplane.deployments.models import Replica
 from controlplane.deployments.services.facts import replica_facts
@@ -351,7 +351,7 @@ def test_the_bell_rings_on_commit_and_again_for_who_has_not_acted(
     """One message for all nodes, and none where there are none."""
     layer = AsyncMock()
     first, second = (SimulatedNode(name).identity.node_id for name in ("n1", "n2"))
-    monkeypatch.setattr(hints, "get_channel_layer", lambda: layer)
+    monkeypatch.setattr(fanout, "get_channel_layer", lambda: layer)
 
     def sent() -> list[list[str]]:
         told = [call.args for call in layer.group_send.call_args_list]

@@ -1,4 +1,4 @@
-"""Hints over Redis: "look now", from whoever changed a row to every web process.
+"""Fan-out over Redis: a hint to look now, from whoever changed a row to every web process.
 
 Rows are the truth. A hint is sent on commit and may get lost, so whoever hears hints also looks by
 itself now and then.
