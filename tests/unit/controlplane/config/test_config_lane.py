@@ -9,8 +9,10 @@ import pytest
 from django.db import connection
 from django.db.backends.signals import connection_created
 
+from controlplane.config import lane as module
 from controlplane.config.guards import Message, Receive, Send
 from controlplane.config.lane import PATHS, THREADS, AgentLane
+from controlplane.nodes import bells
 from tests.support.simulated_node import SimulatedNode
 from wire import codec
 from wire.messages import NodeReport, ReportReply
@@ -162,3 +164,46 @@ def test_all_else_goes_to_django(path: str) -> None:
     lane.close()
     assert status == 204
     assert elsewhere.paths == [path]
+
+
+def test_who_takes_nothing_of_what_is_streamed_is_left(
+    lane: AgentLane, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their line ends, and nothing is kept of it; the thread was free long before."""
+    monkeypatch.setattr(module, "STALL_S", 0.05)
+    monkeypatch.setattr(bells, "LIFE_S", 0.01)
+    node = SimulatedNode()
+    headers = [
+        (b"host", b"127.0.0.1"),
+        (b"authorization", f"Bearer {node.identity.credential}".encode()),
+    ]
+    scope = {
+        "type": "http", "method": "GET", "path": "/agent/v1/bell", "root_path": "",
+        "query_string": b"", "headers": headers, "server": ("127.0.0.1", 80),
+        "client": ("127.0.0.1", 1),
+    }  # fmt: skip
+    sent: list[Message] = []
+
+    async def stuck() -> list[bells.Listener]:
+        asked = False
+
+        async def receive() -> Message:
+            nonlocal asked
+            if asked:
+                await asyncio.Event().wait()
+            asked = True
+            return {"type": "http.request", "body": b""}
+
+        async def send(message: Message) -> None:
+            sent.append(message)
+            if message["type"] == "http.response.body":
+                await asyncio.Event().wait()
+
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(10) as patience:
+                await lane(scope, receive, send)
+        assert not patience.expired()
+        return list(bells._of_this_loop()._listeners.values())
+
+    assert asyncio.run(stuck()) == []
+    assert [message["type"] for message in sent] == ["http.response.start", "http.response.body"]
