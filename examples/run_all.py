@@ -19,7 +19,12 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 EXAMPLES = ("digits", "sentence_embedding", "image_pipeline", "voice_activity")
-PORTS = ("SHOAL_STUDIO_PORT", "SHOAL_GATEWAY_TLS_PORT", "SHOAL_GATEWAY_PORT")
+PORTS = (
+    "SHOAL_STUDIO_PORT",
+    "SHOAL_AGENT_PORT",
+    "SHOAL_GATEWAY_TLS_PORT",
+    "SHOAL_GATEWAY_PORT",
+)
 START_S, STOP_S, POLL_S = 180.0, 60.0, 0.2
 
 

@@ -178,6 +178,23 @@ class RegisterReply:
 
 
 @dataclass(frozen=True, slots=True)
+class CertificateRequest:
+    csr: str  # PKCS #10 as PEM; only its key is read: who asks is known otherwise
+    name: str = ""  # of a gateway; nodes are known by their credential
+
+
+@dataclass(frozen=True, slots=True)
+class CertificateReply:
+    """By which a node or a gateway proves itself from now on, and where."""
+
+    certificate: str  # PEM
+    authority: str  # PEM: what signs us and the control plane; one or, while it changes, two
+    url: str  # of the control plane's port for agents
+    begins_at: float
+    ends_at: float
+
+
+@dataclass(frozen=True, slots=True)
 class NodeReport:
     """Heartbeat and observed state in one."""
 

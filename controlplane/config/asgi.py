@@ -18,13 +18,13 @@ from controlplane.config.guards import Application, BodyLimit, SameOrigin  # noq
 from controlplane.config.lane import AgentLane  # noqa: E402
 from controlplane.console.routing import websocket_urlpatterns  # noqa: E402
 
+http_application = BodyLimit(
+    AgentLane(cast(Application, django_application)), max_bytes=settings.SHOAL_MAX_BODY_BYTES
+)
 application = ProxyHeadersMiddleware(
     ProtocolTypeRouter(
         {
-            "http": BodyLimit(
-                AgentLane(cast(Application, django_application)),
-                max_bytes=settings.SHOAL_MAX_BODY_BYTES,
-            ),
+            "http": http_application,
             "websocket": SameOrigin(
                 AuthMiddlewareStack(URLRouter(websocket_urlpatterns)),
                 trusted=frozenset(settings.CSRF_TRUSTED_ORIGINS),

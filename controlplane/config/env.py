@@ -4,12 +4,10 @@ A secret ``NAME`` may instead be given as ``NAME_FILE``, the path of a file that
 """
 
 import os
-import re
-import ssl
 from collections.abc import Callable
 from ipaddress import ip_network
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
@@ -86,26 +84,6 @@ def networks(name: str) -> tuple[str, ...]:
             raise ImproperlyConfigured(f"{name}={part!r}: expected proxies, not every address")
         found.append(str(network))
     return tuple(found)
-
-
-CERTIFICATE: Final = re.compile(r"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.S)
-
-
-def certificate(name: str) -> str:
-    """The first certificate, as PEM, of the file that ``name`` is the path of; empty when unset."""
-    path = os.environ.get(name)
-    if not path:
-        return ""
-    try:
-        found = CERTIFICATE.search(Path(path).read_text())
-        if found is None:
-            raise ValueError("it holds none")
-        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=found.group())
-    except (OSError, ValueError) as error:
-        raise ImproperlyConfigured(
-            f"{name}={path!r}: expected a PEM certificate: {error}"
-        ) from error
-    return found.group() + "\n"
 
 
 def secret(name: str, *, file: Path | None = None) -> str:

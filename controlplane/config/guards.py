@@ -4,6 +4,9 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from django.conf import settings
+from django.http import HttpResponse
+
 from controlplane.core.http import problem_response
 
 Message = MutableMapping[str, Any]
@@ -14,6 +17,36 @@ Application = Callable[[Message, Receive, Send], Awaitable[None]]
 
 def header(scope: Message, name: bytes) -> str:
     return next((value.decode("latin-1") for key, value in scope["headers"] if key == name), "")
+
+
+async def answer(response: HttpResponse, send: Send, *, closing: bool = False) -> None:
+    """A whole answer of Django's, from before Django; ``closing`` ends the connection."""
+    headers = [(key.lower().encode(), value.encode()) for key, value in response.items()]
+    headers.append((b"content-length", str(len(response.content)).encode()))
+    if closing:
+        headers.append((b"connection", b"close"))
+    await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
+    await send({"type": "http.response.body", "body": response.content})
+
+
+class AgentsOnly:
+    """Below ``/agent/v1/`` and nothing else: people have another address."""
+
+    def __init__(self, app: Application) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        if scope["path"].startswith("/agent/v1/"):
+            await self.app(scope, receive, send)
+            return
+        refused = problem_response(
+            404,
+            code="NotFound",
+            detail="This port is for agents: all that there is lies below /agent/v1/.",
+            instance=scope["path"],
+            hints=(f"The studio is at {settings.SHOAL_PUBLIC_URL}.",),
+        )
+        await answer(refused, send, closing=True)
 
 
 class BodyLimit:
@@ -66,16 +99,7 @@ class BodyLimit:
             instance=scope["path"],
             hints=("Send files through /api/v1/uploads in chunks.",),
         )
-        headers = [(key.lower().encode(), value.encode()) for key, value in response.items()]
-        length = str(len(response.content)).encode()
-        await send(
-            {
-                "type": "http.response.start",
-                "status": response.status_code,
-                "headers": [*headers, (b"content-length", length), (b"connection", b"close")],
-            }
-        )
-        await send({"type": "http.response.body", "body": response.content})
+        await answer(response, send, closing=True)
 
 
 class SameOrigin:

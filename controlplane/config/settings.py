@@ -3,6 +3,7 @@
 import sys
 import tomllib
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from controlplane.config import env
 from controlplane.registry.variables import rules_read
@@ -23,6 +24,15 @@ SHOAL_GATEWAY_URL = env.text("SHOAL_GATEWAY_URL", "https://127.0.0.1:8443").rstr
 SHOAL_GATEWAY_PLAIN_URL = env.text("SHOAL_GATEWAY_PLAIN_URL", "http://127.0.0.1:8090").rstrip("/")
 SHOAL_GATEWAY_TLS_PORT = env.integer("SHOAL_GATEWAY_TLS_PORT", 8443)
 SHOAL_GATEWAY_PORT = env.integer("SHOAL_GATEWAY_PORT", 8090)
+# The port of nodes and gateways, which show certificates there; the URL is what they are told.
+SHOAL_AGENT_PORT = env.integer("SHOAL_AGENT_PORT", 8445)
+SHOAL_AGENT_BIND = env.text("SHOAL_AGENT_BIND", "127.0.0.1")
+SHOAL_AGENT_URL = env.https("SHOAL_AGENT_URL").rstrip("/") or (
+    f"https://{urlsplit(SHOAL_PUBLIC_URL).netloc.rpartition(':')[0]}:{SHOAL_AGENT_PORT}"
+)
+SHOAL_AGENT_TLS_NAMES = [
+    name.strip() for name in env.text("SHOAL_AGENT_TLS_NAMES", "").split(",") if name.strip()
+]
 SHOAL_TLS_DIR = Path(env.text("SHOAL_TLS_DIR", str(SHOAL_HOME / "tls")))
 
 # Stores.
@@ -56,14 +66,16 @@ SHOAL_SIGNATURE_POLICY = env.choice("SHOAL_SIGNATURE_POLICY", "off", ("off", "re
 SHOAL_MAX_BODY_BYTES = 17 * 2**20
 FILE_UPLOAD_MAX_MEMORY_SIZE = SHOAL_MAX_BODY_BYTES
 SHOAL_REDIS_URL = env.text("SHOAL_REDIS_URL", "redis://127.0.0.1:6379/0")
-# What signed the certificate at SHOAL_PUBLIC_URL: join tokens name it, and agents verify it first.
-SHOAL_PUBLIC_CA = env.certificate("SHOAL_PUBLIC_CA_FILE")
 # A node silent for longer has lost its replicas: they are placed on others.
 SHOAL_NODE_LOST_AFTER_S = env.integer("SHOAL_NODE_LOST_AFTER_S", 120)
 # Replicas of one operation that are fetched and started at a time; 0: all.
 SHOAL_WAVE_REPLICAS = env.integer("SHOAL_WAVE_REPLICAS", 50, least=0)
 
-ALLOWED_HOSTS = env.text("SHOAL_ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]").split(",")
+ALLOWED_HOSTS = [
+    *env.text("SHOAL_ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]").split(","),
+    urlsplit(SHOAL_AGENT_URL).hostname or "",
+    *SHOAL_AGENT_TLS_NAMES,
+]
 # Where the ends of the event log's chain are noted, and a URL that is told of each.
 SHOAL_AUDIT_ANCHORS = Path(
     env.text("SHOAL_AUDIT_ANCHORS", str(SHOAL_HOME / "audit" / "anchors.jsonl"))

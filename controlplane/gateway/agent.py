@@ -18,12 +18,14 @@ from controlplane.gateway.access_log import Sampler, Tail, parse
 from controlplane.gateway.admin import EnvoyAdmin, EnvoyUnreachable
 from controlplane.gateway.apply import Refusals, SnapshotRefused, apply, keys_confirm
 from controlplane.gateway.bootstrap import XDS, admin_socket, prepare
+from controlplane.gateway.certificate import Certificate, trusted
 from controlplane.gateway.door import Door, DoorClosed
 from controlplane.gateway.keys import key_check, keys_of
 from controlplane.gateway.settings import GatewaySettings, SettingsError, load
 from controlplane.gateway.xds import XdsFolder
 from wire import codec
 from wire.messages import GatewayReport, GatewaySample, GatewaySnapshot, LeftOut, Problem
+from wire.proof import ProofDamaged
 
 logger = logging.getLogger("controlplane.gateway.agent")
 
@@ -31,6 +33,7 @@ TICK_S = 0.25
 POLL_INTERVAL_S = 0.5
 REPORT_INTERVAL_S = 2.0
 RENEWAL_INTERVAL_S = 3600.0
+CERTIFICATE_INTERVAL_S = 600.0
 RETRY_REFUSED_S = 10.0
 MAX_BACK_OFF_S = 8.0
 MAX_LOG_BYTES = 64 << 20
@@ -66,7 +69,8 @@ class Timers:
     retry: float = 0.0  # of a snapshot that was refused as a whole
     report: float = 0.0
     sample: float = 0.0
-    renewal: float = 0.0
+    renewal: float = 0.0  # of what Envoy shows to clients
+    certificate: float = 0.0  # of what we show to the control plane
     sampled_at: float = field(default_factory=time.monotonic)
     sample_interval_s: float = 2.0
 
@@ -76,7 +80,15 @@ class GatewayAgent:
         self.settings = settings
         self.xds = XdsFolder(settings.folder / XDS)
         self.admin = EnvoyAdmin(admin_socket(settings))
-        self.door = Door(settings.control_url, settings.token)
+        self.door = Door(
+            settings.control_url, settings.token, trusted=trusted(settings.control_authority)
+        )
+        self.certificate = Certificate(
+            settings.folder / "certificate.json",
+            self.door,
+            name=settings.name,
+            via=settings.control_url,
+        )
         self.tail = Tail(settings.folder / "access.log")
         self.sampler = Sampler()
         # Empty until applied once by this process: applying what is already there changes no file.
@@ -129,6 +141,9 @@ class GatewayAgent:
             logger.warning("%s Serving goes on by the last configuration.", error)
 
     def _talk(self, now: float) -> None:
+        if now >= self._timers.certificate:
+            self.certificate.show()
+            self._timers.certificate = now + CERTIFICATE_INTERVAL_S
         if now >= self._timers.poll:
             self._fetch(now)
             self._converge(now)
@@ -305,10 +320,15 @@ def main() -> int:
     except (SettingsError, OSError) as error:
         logger.error("The gateway agent cannot start: %s", error)
         return 1
+    try:
+        agent = GatewayAgent(settings)
+    except (ProofDamaged, OSError) as error:
+        logger.error("The gateway agent cannot start: %s", error)
+        return 1
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
-    GatewayAgent(settings).run(stop)
+    agent.run(stop)
     return 0
 
 

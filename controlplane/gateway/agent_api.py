@@ -1,63 +1,85 @@
-"""The door for gateway agents, below /agent/v1/gateway/. All show the gateway token."""
+"""The door for gateway agents, below /agent/v1/gateway/. All show the gateway token, and a
+certificate as soon as they have one."""
 
-import hmac
 from collections.abc import Callable
 from functools import wraps
 
-from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_POST
 
-from controlplane.core.errors import Invalid, Unauthenticated
+from controlplane.core.errors import Invalid
 from controlplane.gateway import services
+from controlplane.gateway.services import Caller
 from controlplane.metrics.services import gateway_samples_ingest
+from controlplane.nodes.auth import shown
 from wire import codec
-from wire.messages import GatewayReport, GatewaySampleBatch
+from wire.messages import CertificateRequest, GatewayReport, GatewaySampleBatch
 
-View = Callable[[HttpRequest], HttpResponse]
-
-
-def gateway_only(view: View) -> View:
-    """Refuses callers without the gateway token, and messages that cannot be read."""
-
-    @csrf_exempt
-    @wraps(view)
-    def guarded(request: HttpRequest) -> HttpResponse:
-        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-        right = hmac.compare_digest(token.encode(), settings.SHOAL_GATEWAY_TOKEN.encode())
-        if scheme.lower() != "bearer" or not right:
-            raise Unauthenticated("This door is for gateways: send the gateway token.")
-        try:
-            return view(request)
-        except codec.WireError as error:
-            raise Invalid(
-                str(error),
-                code="MessageInvalid",
-                hints=("Let gateway agent and control plane have the same version.",),
-            ) from error
-
-    return guarded
+View = Callable[[HttpRequest, Caller], HttpResponse]
 
 
-@gateway_only
+def gateway_only(*, enrolling: bool = False) -> Callable[[View], Callable[..., HttpResponse]]:
+    """Refuses who does not prove to be a gateway, and messages that cannot be read.
+
+    ``enrolling``: the token alone is enough there, for who has no certificate yet.
+    """
+
+    def guard(view: View) -> Callable[..., HttpResponse]:
+        @csrf_exempt
+        @wraps(view)
+        def guarded(request: HttpRequest) -> HttpResponse:
+            caller = services.gateway_admitted(
+                authorization=request.headers.get("Authorization", ""),
+                certificate=shown(getattr(request, "scope", {})),
+                enrolling=enrolling,
+                now=timezone.now(),
+            )
+            try:
+                return view(request, caller)
+            except codec.WireError as error:
+                raise Invalid(
+                    str(error),
+                    code="MessageInvalid",
+                    hints=("Let gateway agent and control plane have the same version.",),
+                ) from error
+
+        return guarded
+
+    return guard
+
+
+@gateway_only(enrolling=True)
+@require_POST
+def certificate(request: HttpRequest, caller: Caller) -> HttpResponse:
+    wanted = codec.decode(CertificateRequest, request.body)
+    answer = services.gateway_certificate(
+        caller=caller, name=wanted.name, csr=wanted.csr, now=timezone.now()
+    )
+    return HttpResponse(codec.encode(answer), content_type="application/json")
+
+
+@gateway_only()
 @require_GET
-def snapshot(request: HttpRequest) -> HttpResponse:
+def snapshot(request: HttpRequest, caller: Caller) -> HttpResponse:
+    del caller
     current = services.snapshot_release()
     if request.GET.get("version") == current.version:
         return HttpResponse(status=304)
     return HttpResponse(codec.encode(current), content_type="application/json")
 
 
-@gateway_only
+@gateway_only()
 @require_POST
-def report(request: HttpRequest) -> HttpResponse:
-    services.gateway_report(codec.decode(GatewayReport, request.body))
+def report(request: HttpRequest, caller: Caller) -> HttpResponse:
+    services.gateway_report(codec.decode(GatewayReport, request.body), caller=caller)
     return JsonResponse({})
 
 
-@gateway_only
+@gateway_only()
 @require_POST
-def samples(request: HttpRequest) -> HttpResponse:
+def samples(request: HttpRequest, caller: Caller) -> HttpResponse:
+    del caller
     batch = codec.decode(GatewaySampleBatch, request.body)
     return JsonResponse({"sample_interval_s": gateway_samples_ingest(batch)})

@@ -1,9 +1,18 @@
 """The agent's side of the control plane's door for gateways."""
 
+import ssl
+
 import httpx
 
 from wire import codec
-from wire.messages import GatewayReport, GatewaySample, GatewaySampleBatch, GatewaySnapshot
+from wire.messages import (
+    CertificateReply,
+    CertificateRequest,
+    GatewayReport,
+    GatewaySample,
+    GatewaySampleBatch,
+    GatewaySnapshot,
+)
 
 TIMEOUT_S = 5.0
 
@@ -12,14 +21,48 @@ class DoorClosed(RuntimeError):
     """The control plane is down, or refuses this gateway; the text says which."""
 
 
+class DoorUnknown(DoorClosed):
+    """There is no such door: the control plane is of another version."""
+
+
 class Door:
-    def __init__(self, control_url: str, token: str) -> None:
-        self._client = httpx.Client(
+    """``trusted``: who may answer; None is for authorities that this machine trusts."""
+
+    def __init__(
+        self, control_url: str, token: str, *, trusted: ssl.SSLContext | None = None
+    ) -> None:
+        self._token = token
+        self._client = self._connected(control_url, trusted)
+
+    def _connected(self, control_url: str, trusted: ssl.SSLContext | None) -> httpx.Client:
+        return httpx.Client(
             base_url=f"{control_url}/agent/v1/gateway/",
-            headers={"Authorization": f"Bearer {token}"},
+            headers={"Authorization": f"Bearer {self._token}"},
             timeout=TIMEOUT_S,
             trust_env=False,
+            verify=trusted or True,
         )
+
+    def move(self, control_url: str, trusted: ssl.SSLContext) -> None:
+        """From now on it is called there, and proves itself to this context, as we to it."""
+        self._client.close()
+        self._client = self._connected(control_url, trusted)
+
+    def answers(self, control_url: str, trusted: ssl.SSLContext) -> None:
+        """See whether it answers us there, and leave all as it is. Raises DoorClosed."""
+        other = Door(control_url, self._token, trusted=trusted)
+        try:
+            other.snapshot("")
+        finally:
+            other.close()
+
+    def certificate(self, request: CertificateRequest) -> CertificateReply:
+        """Raises DoorClosed; DoorUnknown where there are no certificates yet."""
+        response = self._call("POST", "certificate", content=codec.encode(request))
+        try:
+            return codec.decode(CertificateReply, response.content)
+        except codec.WireError as error:
+            raise DoorClosed(f"The control plane's certificate cannot be read: {error}") from error
 
     def close(self) -> None:
         self._client.close()
@@ -68,5 +111,14 @@ class Door:
             raise DoorClosed(f"The control plane does not answer: {error!r}") from error
         if response.is_success or response.status_code == httpx.codes.NOT_MODIFIED:
             return response
-        hint = " Is the gateway token right?" if response.status_code in (401, 403) else ""
-        raise DoorClosed(f"{method} {path}: status {response.status_code}.{hint}")
+        told = f"{method} {path}: status {response.status_code}. {_words(response)}"
+        if response.status_code == httpx.codes.NOT_FOUND:
+            raise DoorUnknown(told)
+        raise DoorClosed(told)
+
+
+def _words(response: httpx.Response) -> str:
+    try:
+        return str(response.json().get("detail", ""))
+    except (ValueError, AttributeError):
+        return response.text[:200]

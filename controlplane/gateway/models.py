@@ -13,6 +13,9 @@ class Gateway(Stamped):
     host_health = models.JSONField(default=dict)
     left_out = models.JSONField(default=list)  # wire.messages.LeftOut, of the applied version
     last_seen_at = models.DateTimeField(null=True, blank=True)
+    certificate_ends_at = models.DateTimeField(null=True, blank=True)  # of the newest; null: none
+    # When it first proved itself by a certificate: since then the token alone is refused.
+    certified_at = models.DateTimeField(null=True, blank=True)
 
     def __str__(self) -> str:
         return self.name

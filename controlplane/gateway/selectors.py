@@ -7,10 +7,27 @@ from controlplane.gateway.models import Gateway, Release
 
 # A gateway that is silent for longer no longer holds up operations; it catches up by itself.
 ALIVE_FOR = timedelta(seconds=15)
+# A gateway without a certificate that is silent for longer is no reason to go on without.
+UPGRADED_WITHIN = timedelta(days=1)
 
 
 def gateways_alive(now: datetime) -> list[Gateway]:
     return list(Gateway.objects.filter(last_seen_at__gte=now - ALIVE_FOR).order_by("name"))
+
+
+def is_alive(gateway: Gateway, now: datetime) -> bool:
+    return gateway.last_seen_at is not None and gateway.last_seen_at >= now - ALIVE_FOR
+
+
+def some_proved() -> bool:
+    """Whether any gateway has shown a certificate so far."""
+    return Gateway.objects.filter(certified_at__isnull=False).exists()
+
+
+def token_is_enough(now: datetime) -> bool:
+    """Whether gateways may do without a certificate: as long as one of before them reports."""
+    before = Gateway.objects.filter(certified_at=None, last_seen_at__gte=now - UPGRADED_WITHIN)
+    return before.exists() or not some_proved()
 
 
 def generations_confirmed(now: datetime) -> dict[str, int]:

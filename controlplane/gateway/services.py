@@ -1,23 +1,47 @@
 """Writes of gateways: handing out snapshots, taking reports."""
 
 import dataclasses
+import hmac
 import logging
+import re
+from datetime import datetime
 
+from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
 from controlplane.core import events
+from controlplane.core.errors import Conflict, Invalid, Unauthenticated
 from controlplane.core.models import Event
 from controlplane.deployments.selectors import routing_view
 from controlplane.deployments.services import gateway_confirmed
+from controlplane.gateway import selectors
 from controlplane.gateway.models import Gateway, Release
 from controlplane.gateway.render import render
 from controlplane.gateway.selectors import generations_confirmed, parts_left_out
-from wire.messages import GatewayReport, GatewaySnapshot
+from controlplane.nodes import authority
+from wire.messages import CertificateReply, GatewayReport, GatewaySnapshot
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Caller:
+    """A gateway at our doors; ``name`` is that of its certificate, empty while it shows none."""
+
+    name: str
+
 
 logger = logging.getLogger(__name__)
 
 RELEASES_KEPT = 50
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", re.ASCII)
+
+
+class GatewayNameTaken(Conflict):
+    code = "GatewayNameTaken"
+    tries = (
+        "Give this gateway another name (SHOAL_GATEWAY_NAME), or stop the other one and wait for "
+        "15 seconds.",
+    )
 
 
 def snapshot_release() -> GatewaySnapshot:
@@ -41,12 +65,82 @@ def _release_remember(version: str, generations: dict[str, int]) -> None:
         Release.objects.exclude(version__in=kept).delete()
 
 
-def gateway_report(report: GatewayReport) -> None:
+def gateway_admitted(
+    *, authorization: str, certificate: str, enrolling: bool, now: datetime
+) -> Caller:
+    """Who calls with this header, over a connection that shows this certificate.
+
+    The one gate of the gateways' doors. All gateways have one token, so it tells them from others
+    and not from one another; names come with certificates. Once some gateway has shown one, the
+    token alone opens nothing but the first certificate, except to gateways of the version before:
+    as long as one of those still reports. Raises Unauthenticated.
+    """
+    scheme, _, token = authorization.partition(" ")
+    right = hmac.compare_digest(token.encode(), settings.SHOAL_GATEWAY_TOKEN.encode())
+    if scheme.lower() != "bearer" or not right:
+        raise Unauthenticated("This door is for gateways: send the gateway token.")
+    if certificate:
+        kind, _, name = certificate.partition("/")
+        if kind != "gateway":
+            raise Unauthenticated(f"This door is for gateways, not for {certificate}.")
+        Gateway.objects.filter(name=name, certified_at=None).update(certified_at=now)
+        return Caller(name)
+    if not (enrolling or selectors.token_is_enough(now)):
+        raise Unauthenticated(
+            "Gateways of this installation prove themselves by certificates: the token alone is "
+            f"good for asking for one. They show theirs at {settings.SHOAL_AGENT_URL}."
+        )
+    return Caller("")
+
+
+@transaction.atomic
+def gateway_certificate(*, caller: Caller, name: str, csr: str, now: datetime) -> CertificateReply:
+    """A certificate for the key of ``csr``, the first for ``name`` or the next one.
+
+    Raises Invalid, GatewayNameTaken: only who has shown a certificate of that name gets another
+    while that gateway is alive.
+    """
+    if not NAME.fullmatch(name):
+        raise Invalid(
+            f"name={name!r:.120}: expected 1 to 100 letters, digits, dots, - and _.",
+            code="GatewayNameRefused",
+            hints=("Give the gateway another name (SHOAL_GATEWAY_NAME).",),
+        )
+    if caller.name not in ("", name):
+        raise Unauthenticated(f"name={name!r}: expected {caller.name}, as in your certificate.")
+    row = Gateway.objects.select_for_update().filter(name=name).first()
+    proved = row is not None and row.certified_at is not None
+    if row is not None and proved and not caller.name and selectors.is_alive(row, now):
+        raise GatewayNameTaken(f"A gateway called {name} proves itself by a certificate already.")
+    try:
+        answer = authority.client_certificate(f"gateway/{name}", csr, now)
+    except ValueError as error:
+        raise Invalid(f"csr: {error}.", code="CertificateRequestRefused") from error
+    ends_at = authority.ends_at(answer)
+    Gateway.objects.update_or_create(name=name, defaults={"certificate_ends_at": ends_at})
+    if not caller.name:
+        events.record(
+            actor=f"gateway/{name}",
+            verb="gateway.enrolled",
+            subject=f"gateway/{name}",
+            message=f"A gateway called {name} showed the gateway token and got a certificate",
+            severity=Event.Severity.WARNING if proved else Event.Severity.INFO,
+        )
+    return answer
+
+
+def gateway_report(report: GatewayReport, *, caller: Caller) -> None:
     """Keep what a gateway said, confirm the generations that every live gateway now routes, and
-    tell endpoints what some gateway does not."""
+    tell endpoints what some gateway does not. Raises Unauthenticated: it is not who it says."""
     now = timezone.now()
+    if caller.name not in ("", report.name):
+        raise Unauthenticated(f"name={report.name!r}: expected {caller.name}.")
     with transaction.atomic():
         before = Gateway.objects.filter(name=report.name).first()
+        if not caller.name and (before is None or before.certified_at) and selectors.some_proved():
+            raise Unauthenticated(
+                f"name={report.name!r}: a gateway of this name shows a certificate, or is new."
+            )
         Gateway.objects.update_or_create(
             name=report.name,
             defaults={

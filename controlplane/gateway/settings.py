@@ -21,6 +21,7 @@ class GatewaySettings:
     home: Path
     tls_dir: Path
     control_url: str
+    control_authority: Path | None  # PEM of who may answer there; None: whom this machine trusts
     token: str
     name: str
     address: str
@@ -43,6 +44,7 @@ def load() -> GatewaySettings:
         home=home,
         tls_dir=Path(os.environ.get("SHOAL_TLS_DIR") or home / "tls").resolve(),
         control_url=(os.environ.get("SHOAL_CONTROL_URL") or public_url).rstrip("/"),
+        control_authority=_path("SHOAL_CONTROL_CA_FILE"),
         token=_token(home / "secrets" / "gateway_token"),
         name=os.environ.get("SHOAL_GATEWAY_NAME") or "local",
         address=os.environ.get("SHOAL_GATEWAY_ADDRESS") or "127.0.0.1",
@@ -52,6 +54,10 @@ def load() -> GatewaySettings:
         concurrency=_integer("SHOAL_GATEWAY_CONCURRENCY", 0, 1024)
         or min(os.cpu_count() or 1, MAX_DEFAULT_CONCURRENCY),
     )
+
+
+def _path(name: str) -> Path | None:
+    return Path(os.environ[name]).expanduser() if os.environ.get(name) else None
 
 
 def _integer(name: str, default: int, highest: int) -> int:

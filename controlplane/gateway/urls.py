@@ -6,6 +6,7 @@ from controlplane.gateway import agent_api
 
 urlpatterns: list[URLPattern] = []
 agent_urlpatterns = [
+    path("gateway/certificate", agent_api.certificate),
     path("gateway/snapshot", agent_api.snapshot),
     path("gateway/report", agent_api.report),
     path("gateway/samples", agent_api.samples),

@@ -1,17 +1,15 @@
 """The doors of nodes as such: joining (the token is the proof), the bell, and what caches hold."""
 
-from django.conf import settings
 from django.http import HttpResponse, JsonResponse, StreamingHttpResponse
 from django.utils import timezone
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from controlplane.core.errors import NotFound
-from controlplane.nodes import services
-from controlplane.nodes.auth import NodeDoor, caller, message, reply
+from controlplane.nodes import authority, services
+from controlplane.nodes.auth import NodeDoor, caller, decoded, message, reply
 from controlplane.nodes.bells import Listener
-from wire.messages import CacheReport, RegisterRequest
+from wire.messages import CacheReport, CertificateRequest, RegisterRequest
 
 
 class CacheDoor(NodeDoor):
@@ -34,7 +32,7 @@ class BellDoor(NodeDoor):
 
 
 class AuthorityDoor(APIView):
-    """What signed our certificate: public, and what an agent compares with its join token."""
+    """Who signs the agents' port: public, and what an agent compares with its join token."""
 
     authentication_classes = []
     permission_classes = [AllowAny]
@@ -42,13 +40,17 @@ class AuthorityDoor(APIView):
 
     def get(self, request: Request) -> HttpResponse:
         del request
-        if not settings.SHOAL_PUBLIC_CA:
-            raise NotFound(
-                "No certificate authority of our own is set.",
-                code="AuthorityNotFound",
-                hints=("Set SHOAL_PUBLIC_CA_FILE, then make a new join token.",),
-            )
-        return HttpResponse(settings.SHOAL_PUBLIC_CA, content_type="application/x-pem-file")
+        pem = authority.authority_pem(timezone.now())
+        return HttpResponse(pem, content_type="application/x-pem-file")
+
+
+class CertificateDoor(NodeDoor):
+    """The first certificate of a node, and every next one."""
+
+    def post(self, request: Request) -> HttpResponse:
+        wanted = decoded(CertificateRequest, request)  # tidying would take its line ends
+        now = timezone.now()
+        return reply(services.node_certificate(node=caller(request), csr=wanted.csr, now=now))
 
 
 class RegisterDoor(APIView):

@@ -14,14 +14,13 @@ from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, pa
 from controlplane.core.requests import read_query
 from controlplane.nodes import selectors, services
 from controlplane.nodes.serializers import JoinTokenSerializer, NewJoinTokenSerializer
-from controlplane.nodes.types import trust_of
 
 JoinTokenPageSerializer = page_of(JoinTokenSerializer)
 
 
 def command_for(token: str) -> str:
     return (
-        f"SHOAL_CONTROL_URL={shlex.quote(settings.SHOAL_PUBLIC_URL)} "
+        f"SHOAL_CONTROL_URL={shlex.quote(settings.SHOAL_AGENT_URL)} "
         f"SHOAL_JOIN_TOKEN={token} python -m worker_runtime.agent"
     )
 
@@ -52,13 +51,11 @@ class JoinTokensView(APIView):
         """A token that lets one node join within the hour, and the command for that machine."""
         token = services.join_token_create(actor=request.user.get_username())
         row = JoinTokenSerializer(selectors.join_token_of(token)).data
-        fingerprint = selectors.control_fingerprint()
         shown = {
             **row,
             "token": token,
             "command": command_for(token),
-            "trust": trust_of(settings.SHOAL_PUBLIC_URL, fingerprint),
-            "fingerprint": fingerprint,
+            "fingerprint": token.rpartition(".")[2],
         }
         return Response(shown, status=status.HTTP_201_CREATED)
 

@@ -1,38 +1,48 @@
 """Doors for node agents: who is calling, and messages in and out."""
 
-from typing import TypeVar
+from collections.abc import Mapping
+from typing import Any, Final, TypeVar
 
 from django.http import HttpResponse
+from django.utils import timezone
 from rest_framework import authentication, exceptions
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from controlplane.nodes import selectors
+from controlplane.nodes import services
 from controlplane.nodes.claims import Complaint, tidied
 from controlplane.nodes.errors import BadMessage
 from controlplane.nodes.models import Node
 from wire import codec
 
 MessageT = TypeVar("MessageT")
-CHALLENGE = 'Bearer realm="shoal-node"'
+EXTENSION: Final = "shoal.certificate"  # of the ASGI scope
+
+
+def shown(scope: Mapping[str, Any]) -> str:
+    """Whose verified certificate the connection shows, as ``node/<id>``; empty for none.
+
+    Only the agents' port sets this (``config.agent_server``): no header can.
+    """
+    return str(scope.get("extensions", {}).get(EXTENSION, {}).get("who", ""))
 
 
 class NodeAuthentication(authentication.BaseAuthentication):
-    """``Authorization: Bearer snode_<node id>_<secret>``; ``request.auth`` is then the node."""
+    """``Authorization: Bearer snode_<node id>_<secret>``, and the certificate of the connection;
+    ``request.auth`` is then the node."""
 
     def authenticate(self, request: Request) -> tuple[None, Node]:
-        scheme, _, credential = request.headers.get("Authorization", "").partition(" ")
-        node = None
-        if scheme.lower() == "bearer":
-            node = selectors.node_for_credential(credential.strip())
-        if node is None:
-            raise exceptions.AuthenticationFailed("This node credential is not valid.")
+        node = services.node_admitted(
+            authorization=request.headers.get("Authorization", ""),
+            certificate=shown(getattr(request, "scope", {})),
+            now=timezone.now(),
+        )
         return None, node
 
     def authenticate_header(self, request: Request) -> str:
         del request
-        return CHALLENGE
+        return 'Bearer realm="shoal"'
 
 
 class IsNode(BasePermission):
@@ -68,8 +78,13 @@ def message_and_complaints(
 
     Raises BadMessage.
     """
+    return tidied(decoded(kind, request))
+
+
+def decoded(kind: type[MessageT], request: Request) -> MessageT:
+    """The body as one ``kind``, as it came. Raises BadMessage."""
     try:
-        return tidied(codec.decode(kind, request.body))
+        return codec.decode(kind, request.body)
     except codec.WireError as error:
         raise BadMessage(str(error)) from error
 

@@ -32,6 +32,18 @@ class JoinTokenRefused(Unauthenticated):
     tries = ("Make a new token; each lets one node in, within the hour.",)
 
 
+class NodeUnknown(Unauthenticated):
+    """Who calls does not prove to be a node; the text says what is missing."""
+
+    code = "NodeUnknown"
+    tries = ("Make a new join token (Nodes, Add node), and let the machine join with it.",)
+
+
+class CertificateRequestRefused(Invalid):
+    code = "CertificateRequestRefused"
+    tries = ("Let agent and control plane have the same version.",)
+
+
 class BadMessage(Invalid):
     """A body that is not the message which this door expects."""
 

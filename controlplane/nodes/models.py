@@ -23,6 +23,9 @@ class Node(Stamped):
     observed_generation = models.BigIntegerField(default=0)
     last_seen_at = models.DateTimeField(null=True, blank=True)
     online_since = models.DateTimeField(null=True, blank=True)  # first report after a silence
+    certificate_ends_at = models.DateTimeField(null=True, blank=True)  # of the newest; null: none
+    # When it first proved itself by a certificate: since then its credential alone is refused.
+    certified_at = models.DateTimeField(null=True, blank=True)
 
     def __str__(self) -> str:
         return self.name
@@ -63,3 +66,16 @@ class JoinToken(Stamped):
 
     def __str__(self) -> str:
         return f"{self.prefix}…"
+
+
+class Authority(models.Model):
+    """What signs the certificates of agents, and of the port that they call (``authority``)."""
+
+    number = models.PositiveIntegerField(primary_key=True)  # 1, 2 ...: two at once make one
+    certificate = models.TextField()  # PEM
+    sealed_key = models.TextField()
+    signs_from = models.DateTimeField()  # later than made: agents must know it before
+    ends_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"Agents' authority {self.number}"

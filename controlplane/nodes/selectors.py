@@ -4,7 +4,6 @@ import hmac
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.db.models import F, QuerySet
@@ -13,6 +12,7 @@ from controlplane.nodes import slowness
 from controlplane.nodes.errors import JoinTokenNotFound, NodeNotFound
 from controlplane.nodes.models import CachedBlob, JoinToken, Node
 from controlplane.nodes.types import (
+    CERTIFICATE_SHORT,
     CLOCK_SKEW_S,
     SHORTEST_S,
     Cadence,
@@ -20,7 +20,6 @@ from controlplane.nodes.types import (
     Liveness,
     LivenessRule,
     cadence,
-    certificate_fingerprint,
     credential_node_id,
     liveness,
     out_of_reach,
@@ -48,13 +47,6 @@ def node_get(name: str) -> Node:
 
 def cached_blob_list(node: Node) -> QuerySet[CachedBlob]:
     return CachedBlob.objects.filter(node=node)
-
-
-def control_fingerprint() -> str:
-    """SHA-256 of what signed our certificate; empty where agents have nothing to compare."""
-    if urlsplit(settings.SHOAL_PUBLIC_URL).scheme != "https":
-        return ""
-    return certificate_fingerprint(settings.SHOAL_PUBLIC_CA)
 
 
 def join_token_list() -> QuerySet[JoinToken]:
@@ -120,7 +112,7 @@ def clock_skew_s(node: Node) -> float:
     return skew if abs(skew) > CLOCK_SKEW_S else 0.0
 
 
-def node_conditions(node: Node) -> list[Condition]:
+def node_conditions(node: Node, now: datetime) -> list[Condition]:
     """What is odd about it, by its last report."""
     found = []
     if skew := clock_skew_s(node):
@@ -162,7 +154,27 @@ def node_conditions(node: Node) -> list[Condition]:
     if refused := node.info.get("refused"):
         told = f"Not all that it reports is believed: {'; '.join(refused)}."
         found.append(Condition("ClaimRefused", told))
+    found += _certificate_conditions(node, now)
     return found
+
+
+def _certificate_conditions(node: Node, now: datetime) -> list[Condition]:
+    ends_at = node.certificate_ends_at
+    if ends_at is None:
+        return []  # of the version before, which VersionSkew says
+    if node.certified_at is None:
+        told = (
+            "It has a certificate and cannot show it: its credential alone lets it in. Let it "
+            f"through to the agents' port, {settings.SHOAL_AGENT_URL}."
+        )
+        return [Condition("CertificateNotShown", told)]
+    if ends_at - now < CERTIFICATE_SHORT:
+        told = (
+            f"Its certificate ends on {ends_at:%Y-%m-%d at %H:%M} UTC. It should have been renewed "
+            "long ago: look into its log. After that day it must join again."
+        )
+        return [Condition("CertificateEnds", told)]
+    return []
 
 
 @cache

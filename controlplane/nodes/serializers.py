@@ -19,16 +19,11 @@ class JoinTokenSerializer(serializers.ModelSerializer[JoinToken]):
 class NewJoinTokenSerializer(JoinTokenSerializer):
     token = serializers.CharField(help_text="Shown only in this answer")
     command = serializers.CharField(help_text="To run on the machine that shall join")
-    trust = serializers.ChoiceField(
-        choices=["pinned", "public", "local", "plain"],
-        help_text="how the agent verifies this server before it sends the token: `pinned` by the "
-        "fingerprint in the token, `public` by the authorities that its machine trusts, `local` "
-        "not at all on its own machine, `plain` not at all over an unencrypted address",
-    )
     fingerprint = serializers.CharField(
-        allow_blank=True, help_text="SHA-256 of the certificate that the token names"
+        help_text="SHA-256 of what signed the agents' port: the token names it, and the agent "
+        "verifies it before it sends the token"
     )
 
     class Meta(JoinTokenSerializer.Meta):
-        fields = [*JoinTokenSerializer.Meta.fields, "token", "command", "trust", "fingerprint"]
+        fields = [*JoinTokenSerializer.Meta.fields, "token", "command", "fingerprint"]
         read_only_fields = fields

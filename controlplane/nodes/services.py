@@ -7,15 +7,22 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
 from controlplane.core import events
 from controlplane.core.models import Event
-from controlplane.nodes import bells, claims, selectors
+from controlplane.nodes import authority, bells, claims, selectors
 from controlplane.nodes.claims import MOST_SHOWN, Complaint, complaints_new
-from controlplane.nodes.errors import JoinTokenRefused, NodeNameRefused, NodeNameTaken
+from controlplane.nodes.errors import (
+    CertificateRequestRefused,
+    JoinTokenRefused,
+    NodeNameRefused,
+    NodeNameTaken,
+    NodeUnknown,
+)
 from controlplane.nodes.models import CachedBlob, JoinToken, Node
 from controlplane.nodes.states import (
     DUTIES,
@@ -28,11 +35,12 @@ from controlplane.nodes.states import (
 from controlplane.nodes.types import (
     JOIN_TOKEN_LIFETIME,
     SHOWN_CHARS,
+    certificate_fingerprint,
     credential_new,
     join_token_new,
     secret_hash,
 )
-from wire.messages import CacheReport, NodeInfo, RegisterReply, RegisterRequest
+from wire.messages import CacheReport, CertificateReply, NodeInfo, RegisterReply, RegisterRequest
 
 MOST_SPOILED: Final = 20  # events of one report
 DIGEST: Final = re.compile("[0-9a-f]{64}")
@@ -41,7 +49,7 @@ DIGEST: Final = re.compile("[0-9a-f]{64}")
 @transaction.atomic
 def join_token_create(*, actor: str) -> str:
     """A token that lets one node join within an hour; shown once, only its hash is kept."""
-    clear = join_token_new(selectors.control_fingerprint())
+    clear = join_token_new(certificate_fingerprint(authority.authority_pem(timezone.now())))
     JoinToken.objects.create(
         token_hash=secret_hash(clear),
         prefix=clear[:SHOWN_CHARS],
@@ -107,6 +115,7 @@ def node_register(*, request: RegisterRequest, now: datetime) -> RegisterReply:
     refused = claims.address_refused(node, request.node, now)
     node.info = {**dataclasses.asdict(request.node), "address_refused": refused}
     node.last_seen_at = node.online_since = now
+    node.certificate_ends_at = node.certified_at = None  # those of before belong to no credential
     node.save()
     NODES.move(node, NodeCause.JOIN)
     JoinToken.objects.filter(token_hash=secret_hash(request.token)).update(node=node)
@@ -122,6 +131,43 @@ def node_register(*, request: RegisterRequest, now: datetime) -> RegisterReply:
         credential=credential,
         heartbeat_interval_s=selectors.cadence_now().report_s,
     )
+
+
+def node_admitted(*, authorization: str, certificate: str, now: datetime) -> Node:
+    """The node that calls with this header, over a connection that shows this certificate.
+
+    The one gate of the nodes' doors. ``certificate`` is ``node/<id>``, verified, or empty. A node
+    that has shown one is never again let in without, so a stolen credential alone opens nothing.
+    Raises NodeUnknown.
+    """
+    scheme, _, credential = authorization.partition(" ")
+    node = selectors.node_for_credential(credential.strip()) if scheme.lower() == "bearer" else None
+    if node is None:
+        raise NodeUnknown("This node credential is not valid.")
+    if certificate:
+        if certificate != f"node/{node.id}":
+            raise NodeUnknown(
+                f"The certificate of this connection is of {certificate}, the credential of node "
+                f"{node.name}."
+            )
+        if node.certified_at is None:
+            Node.objects.filter(pk=node.pk, certified_at=None).update(certified_at=now)
+    elif node.certified_at is not None:
+        raise NodeUnknown(
+            f"Node {node.name} has proved itself by a certificate before: its credential alone is "
+            f"not enough. Agents show their certificates at {settings.SHOAL_AGENT_URL}."
+        )
+    return node
+
+
+def node_certificate(*, node: Node, csr: str, now: datetime) -> CertificateReply:
+    """A certificate for the key of ``csr``. Raises CertificateRequestRefused."""
+    try:
+        answer = authority.client_certificate(f"node/{node.id}", csr, now)
+    except ValueError as error:
+        raise CertificateRequestRefused(f"csr: {error}.") from error
+    Node.objects.filter(pk=node.pk).update(certificate_ends_at=authority.ends_at(answer))
+    return answer
 
 
 def _is_another_agent(node: Node, info: NodeInfo, now: datetime) -> bool:

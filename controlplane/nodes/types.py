@@ -7,7 +7,6 @@ import ssl
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final, Literal
-from urllib.parse import urlsplit
 
 Liveness = Literal["online", "suspect", "offline"]
 SHORTEST_S: Final = 5.0  # between reports
@@ -79,7 +78,7 @@ def cadence(nodes: int, answer_s: float = 0.0) -> Cadence:
 
 CONDITIONS: Final = (
     "ClockSkew", "VersionSkew", "DiskPressure", "CacheSpoiled",
-    "AddressUnreachable", "ClaimRefused",
+    "AddressUnreachable", "ClaimRefused", "CertificateNotShown", "CertificateEnds",
 )  # fmt: skip
 
 
@@ -108,39 +107,21 @@ def out_of_reach(address: str, boot_id: str, our_boot_id: str) -> bool:
     return loopback and boot_id != our_boot_id
 
 
+CERTIFICATE_SHORT: Final = timedelta(days=10)  # of 30; renewed when 20 are left
 JOIN_TOKEN_LIFETIME: Final = timedelta(hours=1)
 JOIN_PREFIX: Final = "sjoin_"
 CREDENTIAL_PREFIX: Final = "snode_"
 SHOWN_CHARS: Final = 12
 
 
-Trust = Literal["pinned", "public", "local", "plain"]
-
-
-def join_token_new(fingerprint: str = "") -> str:
-    """``sjoin_<secret>``; with ``.<fingerprint>`` behind it, agents verify who we are first."""
-    secret = JOIN_PREFIX + secrets.token_urlsafe(32)
-    return f"{secret}.{fingerprint}" if fingerprint else secret
+def join_token_new(fingerprint: str) -> str:
+    """``sjoin_<secret>.<fingerprint>``: agents verify by it who we are, before they send it."""
+    return f"{JOIN_PREFIX}{secrets.token_urlsafe(32)}.{fingerprint}"
 
 
 def certificate_fingerprint(pem: str) -> str:
-    """SHA-256 of the certificate; empty for none."""
-    return hashlib.sha256(ssl.PEM_cert_to_DER_cert(pem)).hexdigest() if pem else ""
-
-
-def trust_of(url: str, fingerprint: str) -> Trust:
-    """How an agent that joins at ``url`` knows that it talks to us."""
-    parts = urlsplit(url)
-    if parts.scheme == "https":
-        return "pinned" if fingerprint else "public"
-    return "local" if _is_loopback(parts.hostname or "") else "plain"
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+    """SHA-256 of the certificate."""
+    return hashlib.sha256(ssl.PEM_cert_to_DER_cert(pem)).hexdigest()
 
 
 def credential_new(node_id: str) -> str:

@@ -11,6 +11,7 @@ urlpatterns = [
 
 agent_urlpatterns = [
     path("register", agent_api.RegisterDoor.as_view()),
+    path("certificate", agent_api.CertificateDoor.as_view()),
     path("ca", agent_api.AuthorityDoor.as_view()),
     path("bell", agent_api.BellDoor.as_view()),
     path("cache", agent_api.CacheDoor.as_view()),

@@ -34,6 +34,7 @@ class Peer:
     version: str
     behind: int  # changes that it has not acted upon
     error: str = ""
+    certificate_ends_at: datetime | None = None  # None: it proves itself by none
 
 
 def size(count: float) -> str:
@@ -134,7 +135,9 @@ def peer(kind: str, found: Peer) -> Part:
             state = State.WARNING if found.behind > 1 else State.OK
     if state is State.ERROR and not found.error:
         hint = "What it serves goes on; it gets no changes."
+    ends_at = found.certificate_ends_at
     facts = (Fact("version", found.version),) if found.version else ()
+    facts += (Fact("certificate until", ends_at.date().isoformat() if ends_at else "none"),)
     return Part(kind, found.name, state, summary, hint=hint, facts=facts)
 
 

@@ -73,7 +73,9 @@ def _gateways(now: datetime) -> list[Peer]:
         message = str((gateway.error or {}).get("message", "")) if gateway.error else ""
         error = message or ("" if gateway.healthy else "Envoy does not answer")
         state = "online" if alive else "offline"
-        found.append(Peer(gateway.name, age_s, state, gateway.applied_version[:12], 0, error))
+        version = gateway.applied_version[:12]
+        ends_at = gateway.certificate_ends_at if gateway.certified_at else None
+        found.append(Peer(gateway.name, age_s, state, version, 0, error, ends_at))
     return found
 
 
@@ -84,4 +86,5 @@ def _agent(node: Node, now: datetime) -> Peer:
         state=node_state(node, now),
         version=str(node.info.get("agent_version", "")),
         behind=max(0, node.desired_generation - node.observed_generation),
+        certificate_ends_at=node.certificate_ends_at if node.certified_at else None,
     )

@@ -279,6 +279,7 @@ export const nodes: NodeItem[] = ["node-a1", "node-a2"].map((name, index) => ({
     labels: {},
   },
   last_seen_at: ago(2),
+  certificate_ends_at: ago(-24 * 86_400),
   age_s: 2,
   replicas: endpoints.flatMap((item) =>
     item.deployments.flatMap((dep) =>

@@ -52,8 +52,7 @@ export const joinToken: JoinTokenMade = {
   used_at: null,
   node: null,
   token: `sjoin_7Qm2vX8bRt0pLw.${FINGERPRINT}`,
-  command: `SHOAL_CONTROL_URL=https://studio.example:8080 SHOAL_JOIN_TOKEN=sjoin_7Qm2vX8bRt0pLw.${FINGERPRINT} python -m worker_runtime.agent`,
-  trust: "pinned",
+  command: `SHOAL_CONTROL_URL=https://studio.example:8445 SHOAL_JOIN_TOKEN=sjoin_7Qm2vX8bRt0pLw.${FINGERPRINT} python -m worker_runtime.agent`,
   fingerprint: FINGERPRINT,
 };
 
@@ -61,7 +60,7 @@ export const joinToken: JoinTokenMade = {
 let looks = 0;
 export function joinTokenState() {
   looks += 1;
-  const { token: _, command: __, trust: ___, fingerprint: ____, ...row } = joinToken;
+  const { token: _, command: __, fingerprint: ___, ...row } = joinToken;
   return looks > 2 ? { ...row, used_at: ago(0), node: "node-a1" } : row;
 }
 

@@ -1,8 +1,9 @@
 """Run as a program: migrates both databases and sets the installation up, in one Django start.
 
-`python -m shoal.local.prepare OUTPUT [--join-token-file FILE]` fills OUTPUT, mode 0600, with what
-`manage.py setup_installation` reports, and FILE with a single-use token for a node. With
-`--announce` it says on its standard output how to get in, for whoever reads a container's log.
+`python -m shoal.local.prepare OUTPUT` fills OUTPUT, mode 0600, with what
+`manage.py setup_installation` reports. `--join-token-file FILE` is for a single-use token for a
+node, `--authority-file FILE` for the certificate by which nodes and gateways know the agents' port.
+With `--announce` it says on its standard output how to get in, for who reads a container's log.
 """
 
 import argparse
@@ -22,6 +23,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("output", type=Path)
     parser.add_argument("--join-token-file", type=Path)
+    parser.add_argument("--authority-file", type=Path)
     parser.add_argument("--announce", action="store_true")
     options = parser.parse_args()
     # why: first secrets that nobody has read yet must survive a second run, which makes none.
@@ -40,6 +42,9 @@ def main() -> None:
     answer |= {name: secret for name, secret in unread.items() if not answer.get(name)}
     if options.join_token_file:
         write_private(options.join_token_file, answer.pop("join_token"))
+    authority = answer.pop("agents_authority")
+    if options.authority_file:
+        options.authority_file.write_text(authority)
     write_private(options.output, json.dumps(answer, indent=1) + "\n")
     if options.announce:
         sys.stdout.write(welcome(answer, settings.SHOAL_PUBLIC_URL) + "\n")

@@ -34,6 +34,8 @@ class Plan:
     environment: Mapping[str, str]
     studio_url: str
     studio_port: int
+    agent_port: int
+    authority: Path  # who signs the agents' port; written by each start
     gateway_url: str
     gateway_plain_url: str
     gateway_ports: tuple[int, int]  # TLS, plain
@@ -42,11 +44,13 @@ class Plan:
 
 def plan(settings: LocalSettings, home: Home, ports: Mapping[str, int]) -> Plan:
     """Environment variables that the user set win over what is computed here."""
-    studio, tls, plain = (
+    studio, agents, tls, plain = (
         ports["SHOAL_STUDIO_PORT"],
+        ports["SHOAL_AGENT_PORT"],
         ports["SHOAL_GATEWAY_TLS_PORT"],
         ports["SHOAL_GATEWAY_PORT"],
     )
+    authority = home.path / "secrets" / "agents-ca.pem"
     embedded = None if settings.redis_url else _redis(home, ports.get("SHOAL_REDIS_PORT", 0))
     computed = {
         "PYTHONUNBUFFERED": "1",
@@ -60,8 +64,11 @@ def plan(settings: LocalSettings, home: Home, ports: Mapping[str, int]) -> Plan:
         # why fixed: a caller's own Django project, or a test run, must not leak into ours
         "DJANGO_SETTINGS_MODULE": "controlplane.config.settings",
         "SHOAL_HOME": str(home.path),
-        "SHOAL_CONTROL_URL": f"http://127.0.0.1:{studio}",
+        # The agents of this machine; others are told SHOAL_AGENT_URL.
+        "SHOAL_CONTROL_URL": f"https://127.0.0.1:{agents}",
+        "SHOAL_CONTROL_CA_FILE": str(authority),
         "SHOAL_STUDIO_PORT": str(studio),
+        "SHOAL_AGENT_PORT": str(agents),
         "SHOAL_GATEWAY_TLS_PORT": str(tls),
         "SHOAL_GATEWAY_PORT": str(plain),
     }
@@ -71,6 +78,8 @@ def plan(settings: LocalSettings, home: Home, ports: Mapping[str, int]) -> Plan:
         environment=environment,
         studio_url=environment["SHOAL_PUBLIC_URL"],
         studio_port=studio,
+        agent_port=agents,
+        authority=authority,
         gateway_url=environment["SHOAL_GATEWAY_URL"],
         gateway_plain_url=environment["SHOAL_GATEWAY_PLAIN_URL"],
         gateway_ports=(tls, plain),
@@ -109,7 +118,7 @@ def redis(plan: Plan, embedded: Redis) -> Program:
 
 
 def control_plane(plan: Plan) -> list[Program]:
-    """The studio with its API, the background jobs, and their clock."""
+    """The studio with its API, the port of agents, the background jobs, and their clock."""
     worker_log, beat_log = plan.home.log("worker"), plan.home.log("beat")
     return [
         _python(
@@ -121,6 +130,13 @@ def control_plane(plan: Plan) -> list[Program]:
             "--no-proxy-headers",  # the application does that: SHOAL_TRUSTED_PROXIES
             ready_when=ready.answers_http(f"http://127.0.0.1:{plan.studio_port}/readyz"),
             note=plan.studio_url,
+        ),
+        _python(
+            plan,
+            "agents",
+            *("-m", "controlplane.config.agent_server"),
+            ready_when=ready.listens(plan.agent_port),
+            note="port of nodes and gateways",
         ),
         _python(
             plan,
@@ -157,7 +173,7 @@ def node_agent(plan: Plan) -> Program:
         *("-m", "worker_runtime.agent"),
         ready_when=ready.writes_own_pid(plan.home.path / "node" / "agent.json"),
         note=f"node {plan.environment['SHOAL_NODE_NAME']!r}",
-        after=("web",),
+        after=("agents",),
         stop_signal=signal.SIGINT,
         stop_timeout_s=45,
     )
@@ -185,7 +201,7 @@ def gateway(plan: Plan, bootstrap: Mapping[str, Any]) -> list[Program]:
         *("-m", "controlplane.gateway.agent"),
         ready_when=ready.logs_line(plan.home.log("gateway"), r"gateway agent ready"),
         note="gateway agent",
-        after=("web",),
+        after=("agents",),
     )
     return [envoy, agent]
 

@@ -17,6 +17,7 @@ class LocalSettings:
 
     home: Path
     studio_port: int
+    agent_port: int
     gateway_tls_port: int
     gateway_port: int
     redis_port: int | None  # None: the embedded Redis has a Unix socket only
@@ -35,6 +36,7 @@ def load() -> LocalSettings:
     return LocalSettings(
         home=_home(),
         studio_port=_port("SHOAL_STUDIO_PORT", 8080),
+        agent_port=_port("SHOAL_AGENT_PORT", 8445),
         gateway_tls_port=_port("SHOAL_GATEWAY_TLS_PORT", 8443),
         gateway_port=_port("SHOAL_GATEWAY_PORT", 8090),
         redis_port=_port("SHOAL_REDIS_PORT", 0) if os.environ.get("SHOAL_REDIS_PORT") else None,

@@ -26,7 +26,18 @@ USAGE = """Usage: shoal up
 
 Runs a whole installation on this machine until Ctrl-C. Settings are environment variables,
 for instance SHOAL_HOME and SHOAL_STUDIO_PORT: see docs/settings.md."""
-LOGS = ("redis", "prepare", "bootstrap", "web", "worker", "beat", "node", "gateway", "envoy")
+LOGS = (
+    "redis",
+    "prepare",
+    "bootstrap",
+    "web",
+    "agents",
+    "worker",
+    "beat",
+    "node",
+    "gateway",
+    "envoy",
+)
 
 
 class StepFailed(RuntimeError):
@@ -73,6 +84,7 @@ def main(argv: list[str]) -> int:
 def _wanted(chosen: settings.LocalSettings) -> list[WantedPort]:
     wanted = [
         WantedPort("SHOAL_STUDIO_PORT", chosen.studio_port),
+        WantedPort("SHOAL_AGENT_PORT", chosen.agent_port),
         WantedPort("SHOAL_GATEWAY_TLS_PORT", chosen.gateway_tls_port),
         WantedPort("SHOAL_GATEWAY_PORT", chosen.gateway_port),
     ]
@@ -152,11 +164,14 @@ async def _prepare(plan: Plan, screen: Screen) -> dict[str, Any]:
     began = time.monotonic()
     node = plan.home.path / "node"
     output = _setup_file(plan)
-    if _database_is_new(plan):  # whoever deleted it took the node's row with it
-        (node / "credential.json").unlink(missing_ok=True)
+    if _database_is_new(plan):  # whoever deleted it took the rows with it
+        for name in ("node/credential.json", "node/certificate.json", "gateway/certificate.json"):
+            (plan.home.path / name).unlink(missing_ok=True)
     token = node / "join-token"
-    joining = () if (node / "credential.json").exists() else ("--join-token-file", str(token))
-    await _one_shot(plan, "prepare", "-m", "shoal.local.prepare", str(output), *joining)
+    files = ["--authority-file", str(plan.authority)]
+    if not (node / "credential.json").exists():
+        files += ["--join-token-file", str(token)]
+    await _one_shot(plan, "prepare", "-m", "shoal.local.prepare", str(output), *files)
     installation: dict[str, Any] = json.loads(output.read_text())
     screen.ready("database", "migrated", time.monotonic() - began)
     return installation

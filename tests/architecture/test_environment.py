@@ -7,6 +7,7 @@ ROOT = Path(__file__).parents[2]
 READERS = {
     "controlplane/config/env.py",
     "controlplane/config/settings_test.py",
+    "controlplane/config/agent_server.py",
     "controlplane/config/asgi.py",
     "controlplane/config/celery.py",
     "controlplane/gateway/settings.py",

@@ -19,7 +19,6 @@ AT_RUN_TIME = {
 MAKERS = {"rules": ("_rule", "worker_runtime/inspection/sentences.py")}
 # Over what people who run the installation wrote, never over what comes by network.
 TRUSTED = {
-    "controlplane/config/env.py:CERTIFICATE",
     "controlplane/config/spa.py:INLINE_SCRIPT",
 }
 # Where the text is cut before: characters.

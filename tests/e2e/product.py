@@ -35,7 +35,13 @@ class Product:
     def start(self) -> None:
         """Returns when everything answers and the password is known; fails with the output."""
         free = dict.fromkeys(
-            ("SHOAL_STUDIO_PORT", "SHOAL_GATEWAY_TLS_PORT", "SHOAL_GATEWAY_PORT"), "0"
+            (
+                "SHOAL_STUDIO_PORT",
+                "SHOAL_AGENT_PORT",
+                "SHOAL_GATEWAY_TLS_PORT",
+                "SHOAL_GATEWAY_PORT",
+            ),
+            "0",
         )
         # The tests' own settings (pytest-django sets them) are not the product's.
         inherited = clean_environment()

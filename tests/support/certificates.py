@@ -24,15 +24,19 @@ class Signed:
     def pem(self) -> str:
         return self.certificate.public_bytes(PEM).decode()
 
-    def context(self, folder: Path) -> ssl.SSLContext:
-        """For a server that shows this certificate."""
+    def files(self, folder: Path) -> Path:
+        """One file of the key and the certificate."""
         file = folder / f"{self.certificate.serial_number}.pem"
         key = self.key.private_bytes(
             PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         )
         file.write_bytes(key + self.pem.encode())
+        return file
+
+    def context(self, folder: Path) -> ssl.SSLContext:
+        """For a server that shows this certificate."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(file)
+        context.load_cert_chain(self.files(folder))
         return context
 
     def signs(self, address: str) -> "Signed":

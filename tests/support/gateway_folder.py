@@ -13,6 +13,7 @@ def settings_in(home: Path, **changed: Any) -> GatewaySettings:
         home=home,
         tls_dir=home / "tls",
         control_url="http://127.0.0.1:9",
+        control_authority=None,
         token="token",
         name="test",
         address="127.0.0.1",

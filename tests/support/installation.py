@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import uuid
@@ -34,6 +35,7 @@ class Installation:
     redis_port: int = 0
     held: ExitStack = field(default_factory=ExitStack)  # what keeps the port of Redis ours
     url: str = ""
+    agents_url: str = ""
     token: str = ""
     admin_password: str = ""
 
@@ -41,7 +43,7 @@ class Installation:
         """Start Redis, migrate, make the administrator."""
         (self.home / "db").mkdir(parents=True)
         (self.home / "logs").mkdir()
-        port = ports.reserve(0, self.held)
+        port, agents = ports.reserve(0, self.held), ports.reserve(0, self.held)
         self.environment = {
             **os.environ,
             "DJANGO_SETTINGS_MODULE": "controlplane.config.settings",
@@ -49,6 +51,7 @@ class Installation:
             "SHOAL_SECRET_KEY": "integration-" + "x" * 40,
             "SHOAL_GATEWAY_TOKEN": "integration-gateway-token",
             "SHOAL_REDIS_URL": f"redis://127.0.0.1:{port}/0",
+            "SHOAL_AGENT_PORT": str(agents),
             **_new_databases(),
         }
         self.redis_port = port
@@ -58,6 +61,8 @@ class Installation:
         output = self.home / "setup.json"
         self.manage("setup_installation", "--output", str(output))
         answer = json.loads(output.read_text())
+        (self.home / "agents-ca.pem").write_text(answer["agents_authority"])
+        self.agents_url = f"https://127.0.0.1:{agents}"
         self.token = answer["local_token"]
         self.admin_password = answer["admin_password"] or ""
 
@@ -90,6 +95,13 @@ class Installation:
             handle = str(listener.fileno())
             self.spawn("web", [sys.executable, "-m", *command, handle], (listener.fileno(),))
         wait_until(lambda: self.alive("web") and _ok(f"{self.url}/readyz"), self.log("web"))
+
+    def start_agents(self) -> None:
+        """The port of nodes and gateways; its authority is in ``home/agents-ca.pem``."""
+        self.spawn("agents", [sys.executable, "-m", "controlplane.config.agent_server"])
+        trusted = ssl.create_default_context(cafile=self.home / "agents-ca.pem")
+        url = f"{self.agents_url}/agent/v1/ca"
+        wait_until(lambda: self.alive("agents") and _ok(url, trusted), "agents")
 
     def start_worker(self) -> None:
         command = ["celery", "-A", "controlplane.config.celery", "worker", "-Q", "control,ingest"]
@@ -169,8 +181,8 @@ def _answers(client: "redis.Redis") -> bool:
         return False
 
 
-def _ok(url: str) -> bool:
+def _ok(url: str, trusted: ssl.SSLContext | bool = True) -> bool:
     try:
-        return httpx.get(url, timeout=5).status_code == 200
+        return httpx.get(url, timeout=5, verify=trusted).status_code == 200
     except httpx.TransportError:
         return False

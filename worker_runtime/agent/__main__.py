@@ -5,6 +5,7 @@ import logging
 import os
 import sys
 
+from wire.proof import ProofDamaged
 from worker_runtime.agent import agent, settings
 from worker_runtime.agent.folder import FolderTaken
 from worker_runtime.agent.identity import CannotJoin
@@ -26,7 +27,7 @@ def main() -> int:
     except settings.SettingsError as error:
         logger.error("%s", error)
         return 2
-    except (CannotJoin, ControlPlaneUnknown, FolderTaken, OSError) as error:
+    except (CannotJoin, ControlPlaneUnknown, FolderTaken, ProofDamaged, OSError) as error:
         logger.error("%s", error)
         return 1
     return 0

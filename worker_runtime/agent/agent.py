@@ -26,6 +26,7 @@ from worker_runtime.agent import bell, identity, sampler, trust
 from worker_runtime.agent.backoff import Backoff
 from worker_runtime.agent.bandwidth import Throttle
 from worker_runtime.agent.cache import BlobCache
+from worker_runtime.agent.certificate import LOOK_S, Certificate
 from worker_runtime.agent.client import ControlClient, ControlError, CredentialRefused, Refused
 from worker_runtime.agent.fleet import Fleet
 from worker_runtime.agent.folder import NodeFolder
@@ -68,7 +69,13 @@ class Agent:
         self._folder = folder
         self._authority = settings.folder / "control-ca.pem"
         self._authority_pem = b""  # what is in it, should it be deleted
-        self._client = ControlClient(settings.control_url, trusted=trust.kept(self._authority))
+        self._client = ControlClient(
+            settings.control_url,
+            trusted=trust.kept(self._authority) or trust.given(settings.control_authority),
+        )
+        self._certificate = Certificate(
+            settings.folder / "certificate.json", self._client, via=settings.control_url
+        )
         self._bell_rang = asyncio.Event()
         self._changed = asyncio.Event()
         self._stop = asyncio.Event()
@@ -144,7 +151,9 @@ class Agent:
         waking = asyncio.create_task(self._wake_when_alone())
         try:
             await self._identify(credential)
+            await self._show_certificate()
             async with asyncio.TaskGroup() as loops:
+                loops.create_task(self._forever(self._keep_certificate))
                 loops.create_task(self._forever(self._converge))
                 loops.create_task(self._forever(self._hear_bell))
                 loops.create_task(self._forever(self._report))
@@ -178,7 +187,18 @@ class Agent:
             self._settings.control_url, token=self._settings.join_token, file=self._authority
         )
         if trusted is not None:
-            await self._client.trust(trusted)
+            await self._client.move(self._settings.control_url, trusted)
+
+    async def _show_certificate(self) -> None:
+        """Before the first call of all others, so that none is made without it."""
+        try:
+            await self._certificate.show()
+        except ControlError as error:
+            logger.warning("%s", error)
+
+    async def _keep_certificate(self) -> None:
+        await self._certificate.show()
+        await asyncio.sleep(LOOK_S)
 
     async def _wake_when_alone(self) -> None:
         await asyncio.sleep(PATIENCE_S)
@@ -242,6 +262,7 @@ class Agent:
         self._folder.keep_id(self._machine.folder_id)
         if self._node is not None:
             identity.write(self._settings.folder / "credential.json", self._node)
+        self._certificate.restore()
         if self._authority_pem:
             self._authority.write_bytes(self._authority_pem)
 

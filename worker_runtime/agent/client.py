@@ -13,6 +13,8 @@ from wire import codec
 from wire.bell import LIFE_S
 from wire.messages import (
     CacheReport,
+    CertificateReply,
+    CertificateRequest,
     DesiredState,
     LogBatch,
     NodeReport,
@@ -66,7 +68,9 @@ class ControlClient:
         trusted: ssl.SSLContext | None = None,
     ) -> None:
         self._url = url
+        self._credential = ""
         self._http = self._connected(transport, trusted)
+        self._left: list[httpx.AsyncClient] = []  # what is under way there goes on
 
     def _connected(
         self, transport: httpx.AsyncBaseTransport | None, trusted: ssl.SSLContext | None
@@ -77,6 +81,7 @@ class ControlClient:
         # why trust_env off: a proxy of the environment must not see node credentials.
         return httpx.AsyncClient(
             base_url=f"{self._url}/agent/v1/",
+            headers={"Authorization": f"Bearer {self._credential}"} if self._credential else None,
             timeout=TIMEOUT,
             trust_env=False,
             transport=transport,
@@ -84,16 +89,32 @@ class ControlClient:
             limits=limits,
         )
 
-    async def trust(self, trusted: ssl.SSLContext) -> None:
-        """From now on the control plane must prove itself to this context."""
-        old, self._http = self._http, self._connected(None, trusted)
-        await old.aclose()
+    async def move(self, url: str, trusted: ssl.SSLContext) -> None:
+        """From now on it is called at ``url``, and proves itself to this context, as we to it."""
+        self._url = url
+        while self._left:  # it was left one move ago, which is days
+            await self._left.pop().aclose()
+        self._left.append(self._http)
+        self._http = self._connected(None, trusted)
+
+    async def answers(self, url: str, trusted: ssl.SSLContext) -> None:
+        """See whether it answers us there, and leave all as it is. Raises ControlError."""
+        other = ControlClient(url, trusted=trusted)
+        other.use_credential(self._credential)
+        try:
+            await other.desired()
+        finally:
+            await other.close()
 
     def use_credential(self, credential: str) -> None:
+        self._credential = credential
         self._http.headers["Authorization"] = f"Bearer {credential}"
 
     async def register(self, request: RegisterRequest) -> RegisterReply:
         return await self._exchange("POST", "register", RegisterReply, request)
+
+    async def certificate(self, request: CertificateRequest) -> CertificateReply:
+        return await self._exchange("POST", "certificate", CertificateReply, request)
 
     async def desired(self) -> DesiredState:
         """Raises ControlError, also for names that would lead out of the node's folder."""
@@ -153,7 +174,8 @@ class ControlClient:
                 yield response.aiter_raw()
 
     async def close(self) -> None:
-        await self._http.aclose()
+        for client in (*self._left, self._http):
+            await client.aclose()
 
     async def _exchange(self, method: str, path: str, kind: type[T], body: Any = None) -> T:
         response = await self._send(method, path, body)
@@ -164,10 +186,13 @@ class ControlClient:
 
     async def _send(self, method: str, path: str, body: Any = None) -> httpx.Response:
         content = None if body is None else codec.encode(body)
+        client = self._http
         with _translated(path):
-            response = await self._http.request(
+            response = await client.request(
                 method, path, content=content, headers={"Content-Type": "application/json"}
             )
+        if response.is_error and client is not self._http:
+            raise ControlError(f"{path}: asked where we have left; asking again")
         if response.is_error:
             raise _refusal(response)
         return response

@@ -39,6 +39,7 @@ class AgentSettings:
     """`address` is where gateways reach this node's replicas, `bind` where those listen."""
 
     control_url: str
+    control_authority: Path | None  # PEM of who may answer there; None: as the join token says
     home: Path
     node_name: str
     join_token: str  # empty when there is none
@@ -67,6 +68,7 @@ def load() -> AgentSettings:
     address = _address(os.environ.get("SHOAL_NODE_ADDRESS") or AUTO, control_url)
     return AgentSettings(
         control_url=control_url.rstrip("/"),
+        control_authority=_path("SHOAL_CONTROL_CA_FILE"),
         home=home,
         node_name=os.environ.get("SHOAL_NODE_NAME") or socket.gethostname() or "local",
         join_token=_join_token(home),
@@ -132,6 +134,10 @@ def _number(name: str) -> float:
     if not 0 <= found < 1e6:  # not a number is not in between, either
         raise SettingsError(f"{name}={text!r}: expected a number, at least 0")
     return found
+
+
+def _path(name: str) -> Path | None:
+    return Path(os.environ[name]).expanduser() if os.environ.get(name) else None
 
 
 def _join_token(home: Path) -> str:

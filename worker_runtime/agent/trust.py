@@ -55,6 +55,18 @@ def kept(file: Path) -> ssl.SSLContext | None:
         ) from error
 
 
+def given(file: Path | None) -> ssl.SSLContext | None:
+    """That of SHOAL_CONTROL_CA_FILE; None where it is not set. Raises ControlPlaneUnknown."""
+    if file is None:
+        return None
+    try:
+        return context_of(file.read_text())
+    except (OSError, ssl.SSLError, ValueError) as error:
+        raise ControlPlaneUnknown(
+            f"SHOAL_CONTROL_CA_FILE={str(file)!r}: expected a file of certificates as PEM: {error}"
+        ) from error
+
+
 async def establish(url: str, *, token: str, file: Path) -> ssl.SSLContext | None:
     """Verify who answers at ``url`` before the token goes there; None when it names nobody.
 

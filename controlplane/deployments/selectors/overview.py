@@ -60,7 +60,7 @@ def _node(node: Node, replicas: list[Shown], now: datetime) -> Shown:
         "name": node.name,
         "state": node_state(node, now),
         "rule": asdict(liveness_of(node)),
-        "conditions": node_conditions(node),
+        "conditions": node_conditions(node, now),
         "cordoned": node.cordoned,
         "labels": labels_of(node),
         "drain": None
@@ -72,6 +72,7 @@ def _node(node: Node, replicas: list[Shown], now: datetime) -> Shown:
         },
         "info": node.info,
         "last_seen_at": node.last_seen_at,
+        "certificate_ends_at": node.certificate_ends_at if node.certified_at else None,
         "age_s": node_age_s(node, now),
         "replicas": replicas,
     }

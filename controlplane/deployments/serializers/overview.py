@@ -179,6 +179,10 @@ class NodeSerializer(Fields):
     drain = DrainStateSerializer(allow_null=True)
     info = NodeInfoSerializer()
     last_seen_at = serializers.DateTimeField(allow_null=True)
+    certificate_ends_at = serializers.DateTimeField(
+        allow_null=True,
+        help_text="of the certificate that it proves itself by; null: it has shown none so far",
+    )
     age_s = serializers.FloatField(allow_null=True)
     replicas = ReplicaSerializer(many=True)
 

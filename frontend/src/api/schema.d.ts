@@ -1884,9 +1884,11 @@ export interface components {
          *     * `CacheSpoiled` - CacheSpoiled
          *     * `AddressUnreachable` - AddressUnreachable
          *     * `ClaimRefused` - ClaimRefused
+         *     * `CertificateNotShown` - CertificateNotShown
+         *     * `CertificateEnds` - CertificateEnds
          * @enum {string}
          */
-        CodeEnum: "ClockSkew" | "VersionSkew" | "DiskPressure" | "CacheSpoiled" | "AddressUnreachable" | "ClaimRefused";
+        CodeEnum: "ClockSkew" | "VersionSkew" | "DiskPressure" | "CacheSpoiled" | "AddressUnreachable" | "ClaimRefused" | "CertificateNotShown" | "CertificateEnds";
         CodeReason: {
             file: string;
             kind: components["schemas"]["CodeReasonKindEnum"];
@@ -3183,16 +3185,7 @@ export interface components {
             token: string;
             /** @description To run on the machine that shall join */
             command: string;
-            /**
-             * @description how the agent verifies this server before it sends the token: `pinned` by the fingerprint in the token, `public` by the authorities that its machine trusts, `local` not at all on its own machine, `plain` not at all over an unencrypted address
-             *
-             *     * `pinned` - pinned
-             *     * `public` - public
-             *     * `local` - local
-             *     * `plain` - plain
-             */
-            trust: components["schemas"]["TrustEnum"];
-            /** @description SHA-256 of the certificate that the token names */
+            /** @description SHA-256 of what signed the agents' port: the token names it, and the agent verifies it before it sends the token */
             fingerprint: string;
         };
         NewToken: {
@@ -3243,6 +3236,11 @@ export interface components {
             info: components["schemas"]["NodeInfo"];
             /** Format: date-time */
             last_seen_at: string | null;
+            /**
+             * Format: date-time
+             * @description of the certificate that it proves itself by; null: it has shown none so far
+             */
+            certificate_ends_at: string | null;
             /** Format: double */
             age_s: number | null;
             replicas: components["schemas"]["Replica"][];
@@ -4376,14 +4374,6 @@ export interface components {
                 [key: string]: number;
             };
         };
-        /**
-         * @description * `pinned` - pinned
-         *     * `public` - public
-         *     * `local` - local
-         *     * `plain` - plain
-         * @enum {string}
-         */
-        TrustEnum: "pinned" | "public" | "local" | "plain";
         TryLoad: {
             id: string;
             state: components["schemas"]["OperationStateEnum"];

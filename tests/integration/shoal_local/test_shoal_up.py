@@ -16,7 +16,12 @@ import pytest
 from tests.support.leash import clean_environment
 
 DEADLINE_S = 120
-PORTS = ("SHOAL_STUDIO_PORT", "SHOAL_GATEWAY_TLS_PORT", "SHOAL_GATEWAY_PORT")
+PORTS = (
+    "SHOAL_STUDIO_PORT",
+    "SHOAL_AGENT_PORT",
+    "SHOAL_GATEWAY_TLS_PORT",
+    "SHOAL_GATEWAY_PORT",
+)
 
 
 def until(condition: Callable[[], object], what: Callable[[], str]) -> None:

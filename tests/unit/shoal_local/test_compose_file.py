@@ -55,6 +55,7 @@ def test_every_published_port_is_known() -> None:
     }
     assert published == {
         "web": "127.0.0.1:${SHOAL_STUDIO_PORT:-8080}:8080",
+        "agents": "${SHOAL_AGENT_ADDRESS:-127.0.0.1}:${SHOAL_AGENT_PORT:-8445}:8445",
         "envoy": "${SHOAL_GATEWAY_TLS_PORT:-8443}:8443",
         "studio-tls": "${SHOAL_STUDIO_TLS_PORT:-8444}:8444",
     }

@@ -12,11 +12,13 @@ from uuid import uuid4
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 from django.db import transaction
+from django.utils import timezone
 
 from controlplane.accounts import services as accounts
 from controlplane.accounts.selectors import setup_user
 from controlplane.core import audit
 from controlplane.nodes import services as nodes
+from controlplane.nodes.authority import authorities_pem
 
 LOCAL_TOKEN_NAME = "this machine"  # noqa: S105 - a label
 
@@ -47,6 +49,7 @@ class Command(BaseCommand):
             }
             if password is not None:
                 answer["setup_token"] = accounts.setup_token_make(user=user)
+            answer["agents_authority"] = authorities_pem(timezone.now())
             answer["setup_open"] = setup_user() is not None
             if join_token:
                 answer["join_token"] = nodes.join_token_create(actor="system")

@@ -15,6 +15,7 @@ const node = (info: Partial<NodeItem["info"]> = {}, state: NodeItem["state"] = "
   drain: null,
   rule: { interval_s: 5, suspect_after_s: 10, offline_after_s: 20 },
   last_seen_at: "",
+  certificate_ends_at: "2026-12-23T08:00:00Z",
   age_s: 1,
   replicas: [],
   info: {
@@ -28,15 +29,15 @@ const states = (checks: ReturnType<typeof preflight>) => Object.fromEntries(chec
 
 describe("the checklist of a join", () => {
   it("waits for everything at first", () => {
-    const checks = preflight(token(null), null, "0.1.0", "pinned");
+    const checks = preflight(token(null), null, "0.1.0");
     expect(new Set(checks.map(({ state }) => state))).toEqual(new Set(["waiting"]));
     expect(isReady(checks)).toBe(false);
   });
   it("waits for the report of a node that has joined", () =>
-    expect(states(preflight(token("gpu-a1"), node({}, "offline"), "0.1.0", "pinned"))).toMatchObject({ joined: "done", reports: "waiting" }));
+    expect(states(preflight(token("gpu-a1"), node({}, "offline"), "0.1.0"))).toMatchObject({ joined: "done", reports: "waiting" }));
   it("is done when all is well", () => {
-    const checks = preflight(token("gpu-a1"), node(), "0.1.0", "pinned");
-    expect(states(checks)).toEqual({ trust: "done", joined: "done", reports: "done", address: "done", clock: "done", version: "done", backends: "done", gpus: "done", disk: "done", memory: "done", shm: "done", sandbox: "done" });
+    const checks = preflight(token("gpu-a1"), node(), "0.1.0");
+    expect(states(checks)).toEqual({ trust: "done", joined: "done", reports: "done", certificate: "done", address: "done", clock: "done", version: "done", backends: "done", gpus: "done", disk: "done", memory: "done", shm: "done", sandbox: "done" });
     expect(isReady(checks)).toBe(true);
   });
   it.each([
@@ -50,29 +51,29 @@ describe("the checklist of a join", () => {
     ["sandbox", { sandbox: { files: true, calls: false, network: true } }, "warning"],
     ["shm", { shm_total_bytes: 64 * 2 ** 20 }, "warning"],
   ] as const)("says what to do about %s", (id, info, state) => {
-    const found = preflight(token("gpu-a1"), node(info as Partial<NodeItem["info"]>), "0.1.0", "pinned").find((check) => check.id === id);
+    const found = preflight(token("gpu-a1"), node(info as Partial<NodeItem["info"]>), "0.1.0").find((check) => check.id === id);
     expect(found?.state).toBe(state);
     expect(found?.fix).toBeTruthy();
   });
   it.each([
     ["clock", "ClockSkew", "warning"],
+    ["certificate", "CertificateNotShown", "warning"],
     ["address", "AddressUnreachable", "failed"],
   ] as const)("hands on what the server found odd about the %s", (id, code, state) => {
     const odd = { ...node(), conditions: [{ code, message: "do this" }] };
-    expect(preflight(token("gpu-a1"), odd, "0.1.0", "pinned").find((check) => check.id === id)).toMatchObject({ state, fix: "do this" });
+    expect(preflight(token("gpu-a1"), odd, "0.1.0").find((check) => check.id === id)).toMatchObject({ state, fix: "do this" });
   });
   it("does not ask for shared memory where a node says nothing of it", () =>
-    expect(states(preflight(token("gpu-a1"), node({ shm_total_bytes: null }), "0.1.0", "pinned"))).not.toHaveProperty("shm"));
+    expect(states(preflight(token("gpu-a1"), node({ shm_total_bytes: null }), "0.1.0"))).not.toHaveProperty("shm"));
   it.each([
-    ["pinned", null, "waiting", "by the fingerprint"],
-    ["pinned", "gpu-a1", "done", "before it sent the token"],
-    ["public", "gpu-a1", "done", "that the machine trusts"],
-    ["local", null, "done", "nothing to verify"],
-    ["plain", null, "warning", "in clear"],
-  ] as const)("says how this server is verified: %s, %s", (trust, joined, state, words) => {
-    const found = preflight(token(joined), null, "0.1.0", trust).find((check) => check.id === "trust");
+    [null, "waiting", "It verifies this server"],
+    ["gpu-a1", "done", "before it sent that"],
+  ] as const)("says how this server is verified: %s", (joined, state, words) => {
+    const found = preflight(token(joined), null, "0.1.0").find((check) => check.id === "trust");
     expect(found?.state).toBe(state);
     expect(found?.label).toContain(words);
   });
-  it("is not ready while something failed", () => expect(isReady(preflight(token("gpu-a1"), node({ backends: [] }), "0.1.0", "pinned"))).toBe(false));
+  it("waits for the certificate", () =>
+    expect(states(preflight(token("gpu-a1"), { ...node(), certificate_ends_at: null }, "0.1.0"))).toMatchObject({ certificate: "waiting" }));
+  it("is not ready while something failed", () => expect(isReady(preflight(token("gpu-a1"), node({ backends: [] }), "0.1.0"))).toBe(false));
 });

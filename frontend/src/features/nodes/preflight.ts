@@ -1,5 +1,5 @@
 /** What is looked at when a node joins: from its own report, each with what to do where it falls short. */
-import type { JoinToken, JoinTokenMade, NodeItem } from "@/api/types";
+import type { JoinToken, NodeItem } from "@/api/types";
 import { bytes, count } from "@/components/format";
 
 export type CheckState = "done" | "waiting" | "warning" | "failed";
@@ -113,31 +113,29 @@ function address(node: NodeItem): Check {
   return fix ? { id: "address", label: where, state: "failed", fix } : { id: "address", label: where, state: "done" };
 }
 
-export type Trust = JoinTokenMade["trust"];
-
 /** Whether the agent knew who it talked to before it sent its token. */
-function verified(trust: Trust, joined: boolean): Check {
+function verified(joined: boolean): Check {
   const id = "trust";
-  if (trust === "plain") {
-    return {
-      id,
-      label: "This server is not verified, and the token travels in clear",
-      state: "warning",
-      fix: "Put TLS before this server, and set SHOAL_PUBLIC_URL to its https address and SHOAL_PUBLIC_CA_FILE to what signed its certificate.",
-    };
-  }
-  if (trust === "local") return { id, label: "On this machine alone: nothing to verify", state: "done" };
-  const by = trust === "pinned" ? "by the fingerprint in the token" : "by the authorities that the machine trusts";
   return joined
-    ? { id, label: `It verified this server ${by}, before it sent the token`, state: "done" }
-    : { id, label: `It verifies this server ${by}`, state: "waiting" };
+    ? { id, label: "It verified this server by the fingerprint in the token, before it sent that", state: "done" }
+    : { id, label: "It verifies this server by the fingerprint in the token", state: "waiting" };
+}
+
+/** Whether the node proves itself by more than its credential. */
+function certificate(node: NodeItem): Check {
+  const id = "certificate";
+  const fix = told(node, "CertificateNotShown");
+  if (fix) return { id, label: "It cannot show its certificate", state: "warning", fix };
+  return node.certificate_ends_at
+    ? { id, label: "It proves itself by a certificate, which renews by itself", state: "done" }
+    : { id, label: "It asks for a certificate", state: "waiting" };
 }
 
 /** `node` is null until it is known; `version` is the server's. */
-export function preflight(token: JoinToken, node: NodeItem | null, version: string, trust: Trust): Check[] {
+export function preflight(token: JoinToken, node: NodeItem | null, version: string): Check[] {
   const joined = token.node ?? null;
   const head: Check[] = [
-    verified(trust, joined !== null),
+    verified(joined !== null),
     joined ? { id: "joined", label: `${joined} has joined`, state: "done" } : { id: "joined", label: "Waiting for the node to join", state: "waiting" },
     node?.state === "online"
       ? { id: "reports", label: `Reports every ${node.rule.interval_s} s`, state: "done" }
@@ -151,7 +149,7 @@ export function preflight(token: JoinToken, node: NodeItem | null, version: stri
       { id: "disk", label: "Room for models", state: "waiting" },
     ];
   }
-  return [...head, address(node), clock(node), versions(node, version), backends(node), gpus(node), ...room(node), ...shared(node), sandbox(node)];
+  return [...head, certificate(node), address(node), clock(node), versions(node, version), backends(node), gpus(node), ...room(node), ...shared(node), sandbox(node)];
 }
 
 export const isReady = (checks: readonly Check[]): boolean => checks.every(({ state }) => state === "done" || state === "warning");

@@ -37,6 +37,8 @@ class ControlPlane:
                 if self.path.endswith("/report"):
                     owner.reports.append(codec.decode(GatewayReport, body))
                     self.answer(200, b"{}")
+                elif self.path.endswith("/certificate"):
+                    self.answer(404, b"{}")  # as a control plane of the version before
                 else:
                     owner.batches.append(codec.decode(GatewaySampleBatch, body))
                     self.answer(200, b'{"sample_interval_s": 0.5}')

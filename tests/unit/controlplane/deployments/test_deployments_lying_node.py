@@ -111,7 +111,7 @@ def test_a_replica_is_reached_at_its_nodes_own_address_or_not_at_all(
     for _ in range(3):
         liar.report()
     assert Event.objects.count() == count, "told once, not with each heartbeat"
-    conditions = selectors.node_conditions(liar.row())
+    conditions = selectors.node_conditions(liar.row(), timezone.now())
     assert "ClaimRefused" in [condition.code for condition in conditions]
     liar.replicas["bad"] = replace(
         liar.replicas["good"], replica_id="bad", http_port=9011, grpc_port=9012, metrics_port=9013
@@ -167,7 +167,9 @@ def test_a_nodes_address_is_its_own(
     assert any(text.startswith("node.address=") for text in told)
     assert routed() == []
     row = liar.row()
-    assert "AddressUnreachable" in [one.code for one in selectors.node_conditions(row)]
+    assert "AddressUnreachable" in [
+        one.code for one in selectors.node_conditions(row, timezone.now())
+    ]
     assert len([text for text in refusals() if "node.address=" in text]) == 1
     assert selectors.node_state(row, timezone.now()) == "online", "it is heard nevertheless"
 

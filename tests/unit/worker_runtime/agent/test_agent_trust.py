@@ -89,7 +89,7 @@ async def test_the_token_goes_only_to_who_made_it(tmp_path: Path, studio: Studio
         trusted = await trust.establish(there.url, token=token, file=file)
         assert trusted is not None
         assert not any("sjoin_" in asked for asked in there.asked)
-        await client.trust(trusted)
+        await client.move(there.url, trusted)
 
     node = NodeInfo(name="n1", agent_version="1")
     joined = await identity.join(

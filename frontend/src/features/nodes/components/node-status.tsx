@@ -14,6 +14,8 @@ const CONDITION_WORDS: Record<NodeItem["conditions"][number]["code"], string> = 
   CacheSpoiled: "Files changed on its disk",
   AddressUnreachable: "Address cannot be reached",
   ClaimRefused: "Not all it reports is believed",
+  CertificateNotShown: "Cannot show its certificate",
+  CertificateEnds: "Certificate ends soon",
 };
 
 export function NodeStatus({ node }: { node: NodeItem }) {

@@ -37,7 +37,7 @@ function Arrival({ made }: { made: JoinTokenMade }) {
   const version = useQuery(sessionQuery()).data?.version ?? "";
   const name = token.node ?? null;
   const { data: node = null } = useQuery({ ...nodeQuery(name ?? ""), enabled: name !== null, refetchInterval: 2_000 });
-  const checks = preflight(token, node, version, made.trust);
+  const checks = preflight(token, node, version);
   return (
     <Card title="2  Watch it arrive" hint={isReady(checks) ? "ready for models" : undefined}>
       {error ? <ProblemCard error={error} title="The token cannot be followed" /> : null}

@@ -7,7 +7,7 @@ import type { NodeItem } from "@/api/types";
 import { paths } from "@/app/paths";
 import { Card } from "@/components/card";
 import { EventList } from "@/components/event-list";
-import { ageText, bytes, counted, percent } from "@/components/format";
+import { absoluteTime, ageText, bytes, counted, percent } from "@/components/format";
 import { Meter } from "@/components/meter";
 import { Chip } from "@/components/status";
 import { LabelsCard } from "../components/labels-card";
@@ -78,6 +78,19 @@ function Facts({ node, version }: { node: NodeItem; version: string | undefined 
           <dt>Sandbox</dt>
           <dd>
             <Sandbox kept={info.sandbox} />
+          </dd>
+        </div>
+        <div>
+          <dt>Certificate</dt>
+          <dd>
+            {node.certificate_ends_at ? (
+              <>
+                until {absoluteTime(node.certificate_ends_at)}
+                <span className="muted">, renews by itself</span>
+              </>
+            ) : (
+              <Chip tone="warn">none shown yet</Chip>
+            )}
           </dd>
         </div>
         <div>
