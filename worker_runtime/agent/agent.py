@@ -30,12 +30,12 @@ from worker_runtime.agent.certificate import LOOK_S, Certificate
 from worker_runtime.agent.client import ControlClient, ControlError, CredentialRefused, Refused
 from worker_runtime.agent.fleet import Fleet
 from worker_runtime.agent.folder import NodeFolder
+from worker_runtime.agent.host import Host
 from worker_runtime.agent.identity import Identity
 from worker_runtime.agent.launch import RUNTIME
 from worker_runtime.agent.logs import LogTail
 from worker_runtime.agent.machine import Machine, usage
 from worker_runtime.agent.recheck import Schedule
-from worker_runtime.agent.replica import Host
 from worker_runtime.agent.sandbox import Sandbox, prepared
 from worker_runtime.agent.settings import AgentSettings
 

@@ -2,6 +2,8 @@
 
 from wire.messages import Problem
 
+RUNTIME_NEEDS_BYTES = 1 << 20  # of disk, for the file that names its ports, and some lines of log
+
 
 class ReplicaFailed(RuntimeError):
     """The agent gives up on a replica at this generation."""

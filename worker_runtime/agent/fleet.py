@@ -10,10 +10,11 @@ from wire.messages import DesiredReplica, DesiredState, ModelCounters, ObservedR
 from worker_runtime.agent import process, staging, strays
 from worker_runtime.agent.bandwidth import Throttle
 from worker_runtime.agent.failure import ReplicaFailed
+from worker_runtime.agent.host import Host
 from worker_runtime.agent.journal import Entry, ReplicaFolder
 from worker_runtime.agent.logs import LogTail
 from worker_runtime.agent.reconcile import Known, Replace, Start, Stop, actions
-from worker_runtime.agent.replica import Host, ReplicaRunner
+from worker_runtime.agent.replica import ReplicaRunner
 
 logger = logging.getLogger(__name__)
 

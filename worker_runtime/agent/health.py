@@ -1,6 +1,6 @@
 """Probes as a deployment sets them: when a runtime counts as ready, and when as dead.
 
-Without a rule the agent has its own, quicker ways (``replica.ReplicaRunner``); the gateway checks
+Without a rule the agent has its own, quicker ways (``watch.Watch``); the gateway checks
 readiness by the same rule for as long as the replica serves.
 """
 

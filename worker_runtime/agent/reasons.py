@@ -16,6 +16,10 @@ GPU_FULL = (
     "Lower count in instance_group, or the largest batch; or quantise the model.",
     "Deploy to a node, or with an instance type, whose GPUs have more memory.",
 )
+NETWORK_NONE = (
+    "This replica has no network (SHOAL_SANDBOX_NETWORK=none on its node): a model that fetches "
+    "something when it is loaded, and a requirements.txt, need `all` there, or must bring it."
+)
 # What a machine or a network says that may be well again a moment later. What a model or its
 # configuration lacks is not among them: that fails the same way each time.
 _PASSING = re.compile(

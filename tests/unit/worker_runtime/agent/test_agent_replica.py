@@ -26,12 +26,13 @@ from wire.messages import (
     ProbeRule,
 )
 from wire.minisign import public_keys
-from worker_runtime.agent import gpus, process, replica, staging
+from worker_runtime.agent import crashes, gpus, process, staging, watch
 from worker_runtime.agent.bandwidth import Throttle
 from worker_runtime.agent.cache import BlobCache
 from worker_runtime.agent.client import BlobStream
+from worker_runtime.agent.host import Host
 from worker_runtime.agent.journal import ReplicaFolder
-from worker_runtime.agent.replica import Host, ReplicaRunner
+from worker_runtime.agent.replica import ReplicaRunner
 from worker_runtime.agent.sandbox import NOTHING, Sandbox, SandboxSettings
 from worker_runtime.agent.signed import SignedOnly
 
@@ -214,13 +215,13 @@ async def test_a_runtime_that_keeps_crashing_is_given_up(stage: Stage) -> None:
     assert seen.error is not None
     assert seen.error.code == "CrashLoop"
     assert "exited with status 3" in seen.error.message
-    assert seen.restarts == replica.CRASH_LIMIT - 1
+    assert seen.restarts == crashes.CRASH_LIMIT - 1
 
 
 async def test_one_that_writes_more_than_it_may_is_ended_and_what_it_wrote_removed(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(replica, "SCRATCH_INTERVAL_S", 0.05)
+    monkeypatch.setattr(watch, "SCRATCH_INTERVAL_S", 0.05)
     stage.sandbox = Sandbox(SandboxSettings(disk_bytes=1 << 20), inherited=dict(os.environ))
     runner = stage.run(desired())
     first = (await until(runner, is_state("ready"))).pid

@@ -1,0 +1,42 @@
+"""Starts the runtime of a replica, on ports that are the agent's choice."""
+
+import time
+
+from worker_runtime.agent import launch, process
+from worker_runtime.agent.probe import Ports
+from worker_runtime.agent.process import ProcessIdentity
+from worker_runtime.agent.record import Record
+
+
+def start(record: Record) -> ProcessIdentity:
+    """In the replica's sandbox; told and journalled. Raises ReplicaFailed, OSError."""
+    folder, replica, host = record.folder, record.replica, record.host
+    host.check_signature(replica)
+    folder.ready_file.unlink(missing_ok=True)
+    record.warm = False
+    with launch.listening(host.bind) as sockets:
+        command = launch.command(host.runtime, replica, folder, sockets)
+        wanted = host.sandbox.launch(command, replica, folder)
+        try:
+            record.process = process.spawn(
+                wanted.argv,
+                folder=folder.path,
+                log=folder.runtime_log,
+                environment=wanted.environment,
+                given=wanted.given,
+                descriptors=tuple(handed.fileno() for handed in sockets.values()),
+            )
+        except (FileNotFoundError, PermissionError) as error:
+            raise launch.no_program(wanted.argv[0], error) from error
+        ports = Ports(*(sockets[name].getsockname()[1] for name in launch.PROTOCOLS))
+    record.set(
+        state="starting",
+        pid=record.process.pid,
+        started_at=time.time(),
+        http_port=ports.http,
+        grpc_port=ports.grpc,
+        metrics_port=ports.metrics,
+    )
+    record.journal()
+    folder.note(f"started the runtime as process {record.process.pid}")
+    return record.process
