@@ -82,11 +82,12 @@ class ReplicaFolder:
     def note(self, text: str) -> None:
         """A line of the agent's own about this replica, shown as `storage-initializer`.
 
-        A disk that does not take it is no reason for a replica to fail: the agent's own log has it.
+        One line, whatever it quotes. A disk that does not take it is no reason for a replica to
+        fail: the agent's own log has it.
         """
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             with self.agent_log.open("a") as stream:
-                stream.write(f"{time.time():.3f} {text}\n")
+                stream.write(f"{time.time():.3f} {' '.join(text.splitlines())}\n")
         except OSError as error:
             logger.warning("%s: %s (not in its log: %s)", self.path.name, text, error)

@@ -23,6 +23,9 @@ MASK = "[secret]"
 LAST_BYTES = 64 * 1024
 # Rows and rules of a table, and the empty line that announces one.
 TABLE = re.compile(r"\| |\+-|[IWE]\d{4} \S+ \d+ \S+\] $")
+STAMP = re.compile(r"(\d{1,12}\.\d{3}) ", re.ASCII)  # Unix seconds, see ReplicaFolder.note
+PAGE_LINES = 2000  # a message is several times as long as a short line in it
+COPY_BYTES = 1 << 20
 FILE_LIMIT_BYTES = 32 * 2**20
 BEHIND_LIMIT_BYTES = 4 * 2**20  # more than this is never caught up with: the middle is left out
 BEHIND_KEPT_BYTES = 2**20
@@ -105,8 +108,10 @@ class LogTail:
                 cursor.lost += length - cursor.offset
                 cursor.base, cursor.offset = cursor.base + length, 0
             # why not rename: the runtime holds the file open, in append mode.
-            _copy_whole(path, _aside(path))
+            begun = copy_end(path, _aside(path))
             os.truncate(path, 0)
+            cursor.lost += max(0, begun - cursor.offset)
+            cursor.base, cursor.offset = cursor.base + begun, max(0, cursor.offset - begun)
             cursor.aside = True
             self._write_cursors()
 
@@ -128,6 +133,8 @@ class LogTail:
             entries.append(self._left_out(stream, cursor))
             cursor.lost = 0
         for line in data[:complete].splitlines(keepends=True):
+            if len(entries) == PAGE_LINES:
+                break
             cursor.offset += len(line)
             text = line.decode(errors="replace").rstrip("\r\n")
             if text:
@@ -162,9 +169,8 @@ class LogTail:
 
     def _entry(self, stream: str, text: str, seq: int) -> LogEntry:
         at = time.time()
-        if stream == AGENT_STREAM:  # "<unix seconds> <text>", see ReplicaFolder.note
-            stamp, _, text = text.partition(" ")
-            at = float(stamp)
+        if stream == AGENT_STREAM and (stamp := STAMP.match(text)):
+            at, text = float(stamp[1]), text[stamp.end() :]
         return LogEntry(
             replica_id=self._replica.replica_id,
             endpoint=self._replica.endpoint,
@@ -222,11 +228,21 @@ def _read(path: Path, offset: int) -> bytes:
         return b""
 
 
-def _copy_whole(path: Path, target: Path) -> None:
-    """To the very end, also of what is written while we copy."""
+def copy_end(path: Path, target: Path) -> int:
+    """The end of `path`, also of what is written while we copy; where that begins.
+
+    Twice the limit at most: who writes it gives the file any length by one call, and may go on as
+    fast as we copy.
+    """
+    length = _size(path)
+    begin = 0 if length <= 2 * FILE_LIMIT_BYTES else length - FILE_LIMIT_BYTES
+    left = 2 * FILE_LIMIT_BYTES
     with path.open("rb") as source, target.open("wb") as output:
-        while chunk := source.read(1 << 20):
+        source.seek(begin)
+        while chunk := source.read(min(COPY_BYTES, left)):
             output.write(chunk)
+            left -= len(chunk)
+    return begin
 
 
 def last_lines(path: Path, count: int) -> str:

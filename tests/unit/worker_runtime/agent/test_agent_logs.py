@@ -1,5 +1,6 @@
 """Log lines arrive once each, with rising numbers, over restarts and emptied files."""
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,7 +12,14 @@ from hypothesis import strategies as st
 from wire.messages import DesiredReplica
 from worker_runtime.agent import logs
 from worker_runtime.agent.journal import ReplicaFolder
-from worker_runtime.agent.logs import AGENT_STREAM, RUNTIME_STREAM, LogTail, last_lines, masked
+from worker_runtime.agent.logs import (
+    AGENT_STREAM,
+    RUNTIME_STREAM,
+    LogTail,
+    copy_end,
+    last_lines,
+    masked,
+)
 
 REPLICA = DesiredReplica(
     replica_id="r", generation=1, endpoint="digits", deployment="blue", files=()
@@ -204,3 +212,61 @@ def test_values_of_secrets_do_not_leave_the_node(folder: ReplicaFolder) -> None:
     ((text, _),) = ship(LogTail(replica, folder))
     assert text == "key=[secret]! [secret] 1 seen"
     assert masked(replica, "Traceback: s3cret-value") == "Traceback: [secret]"
+
+
+def test_a_log_that_its_replica_made_huge_at_once_takes_no_disk(
+    folder: ReplicaFolder, small: None
+) -> None:
+    """It has the file open, and one call gives that any length: the agent wrote as many zeros."""
+    tail = LogTail(REPLICA, folder)
+    write(folder, "first\n")
+    assert [text for text, _ in ship(tail)] == ["first"]
+    os.truncate(folder.runtime_log, 1 << 36)
+    write(folder, "\nlast\n")
+    tail.trim()
+    aside = folder.runtime_log.with_suffix(".log.1")
+    assert aside.stat().st_size <= 2 * logs.FILE_LIMIT_BYTES
+    assert folder.runtime_log.stat().st_size == 0
+    texts = [text for text, _ in ship(tail)]
+    assert texts[0].startswith("... 64.0 GiB left out")
+    assert texts[-1].endswith("last")
+    write(folder, "after\n")
+    assert [text for text, _ in ship(tail)] == ["after"]
+
+
+def test_a_log_that_grows_while_it_is_put_aside_is_not_followed_for_ever(
+    small: None, tmp_path: Path
+) -> None:
+    """Who writes as fast as the agent copies kept it at that until the disk was full."""
+    copy_end(Path("/dev/zero"), tmp_path / "aside")
+    assert (tmp_path / "aside").stat().st_size == 2 * logs.FILE_LIMIT_BYTES
+
+
+def test_a_page_has_so_many_lines_and_no_more(folder: ReplicaFolder) -> None:
+    """Short lines become long in a message: more than the control plane takes, again and again."""
+    short = 100_000
+    write(folder, "x\n" * short)
+    tail = LogTail(REPLICA, folder)
+    seen, last = 0, 0
+    while lines := ship(tail):
+        assert len(lines) <= logs.PAGE_LINES
+        assert lines[0][1] > last
+        seen, last = seen + len(lines), lines[-1][1]
+    assert (seen, last) == (short, 2 * short)
+
+
+def test_what_a_replica_answers_makes_no_lines_of_its_own(folder: ReplicaFolder) -> None:
+    """The agent quotes it: a line without a time stopped the logs of the whole node."""
+    folder.note("warning: first inference of digits: no\nsuch\rthing\u2028here\nnan boom")
+    folder.note("ready")
+    with folder.agent_log.open("a") as log:
+        log.write("as an older agent left it\nnan x\n1e999 y\n")
+    entries = LogTail(REPLICA, folder).pages()[AGENT_STREAM].entries
+    assert [entry.text for entry in entries] == [
+        "warning: first inference of digits: no such thing here nan boom",
+        "ready",
+        "as an older agent left it",
+        "nan x",
+        "1e999 y",
+    ]
+    assert all(0 < entry.at < 1e12 for entry in entries)
