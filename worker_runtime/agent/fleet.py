@@ -45,13 +45,15 @@ class Fleet:
         for path in sorted(self._folder.iterdir()):
             folder = ReplicaFolder(path)
             entry = folder.read()
-            if entry is None:
-                logger.info("Removing %s: no journal in it", path)
+            if entry is None or entry.replica.replica_id != path.name:
+                logger.info("Removing %s: no journal of its own in it", path)
                 staging.discard(path)
             elif entry.process is not None and process.alive(entry.process):
                 logger.info("Adopting %s, process %d", path.name, entry.process.pid)
                 self._add(entry.replica, adopt=entry)
             else:
+                if entry.process is not None:  # ended while nobody watched: what it left ends, too
+                    process.kill_session(entry.process)
                 self._dormant[entry.replica.replica_id] = entry
 
     async def wake(self) -> None:

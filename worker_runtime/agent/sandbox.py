@@ -4,7 +4,6 @@ import dataclasses
 import json
 import logging
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from wire.messages import SANDBOX_NEEDED, DesiredReplica
-from worker_runtime.agent import cgroup, launch, readable
+from worker_runtime.agent import cgroup, launch, readable, removal
 from worker_runtime.agent.cgroup import Cgroup, Shares
 from worker_runtime.agent.failure import ReplicaFailed
 from worker_runtime.agent.journal import ReplicaFolder
@@ -200,7 +199,7 @@ class Sandbox:
             logger.warning("What this machine has of a sandbox cannot be told: %s", error)
             return dict(NOTHING)
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            removal.remove(folder)
         return found
 
 

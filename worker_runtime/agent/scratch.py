@@ -2,11 +2,18 @@
 
 import os
 import random
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from worker_runtime.agent import removal
+
 BLOCK_BYTES = 512  # the unit of st_blocks
+LEAST_BYTES = 1024  # that any file counts as: a file system has only so many
+DEEPEST = 100  # folders in one another
+
+
+class Uncountable(RuntimeError):
+    """The text says what its owner did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +37,7 @@ class Scratch:
         """
         self.path.mkdir(parents=True, exist_ok=True)
         self.path.chmod(0o711)
-        shutil.rmtree(self.temporary, ignore_errors=True)
+        removal.remove(self.temporary)
         for folder in (self.home, self.temporary):
             if folder.is_symlink():
                 folder.unlink()  # where it leads is no business of ours, nor of the replica
@@ -46,23 +53,39 @@ class Scratch:
             return 0
 
     def used_bytes(self) -> int:
-        """On disk, by all that has a name in it. Reads every folder of it: blocks."""
-        total, folders = 0, [self.path]
-        while folders:
-            try:
-                with os.scandir(folders.pop()) as entries:
-                    for entry in entries:
-                        total += entry.stat(follow_symlinks=False).st_blocks * BLOCK_BYTES
-                        if entry.is_dir(follow_symlinks=False):
-                            folders.append(Path(entry.path))
-            except (FileNotFoundError, PermissionError):
-                continue  # removed meanwhile, or closed to us by its owner
-        return total
+        """On disk, by all that has a name in it. Reads every folder of it: blocks.
+
+        Raises Uncountable for what its owner made so that nobody counts it.
+        """
+        try:
+            with removal.opened(self.path) as folder:
+                return _bytes_in(folder, DEEPEST)
+        except FileNotFoundError:  # it was started without a sandbox
+            return 0
 
     def clear(self) -> None:
-        """Remove all that was written."""
-        shutil.rmtree(self.home, ignore_errors=True)
-        shutil.rmtree(self.temporary, ignore_errors=True)
+        """Remove all that was written. Raises OSError."""
+        removal.remove(self.home)
+        removal.remove(self.temporary)
+
+
+def _bytes_in(folder: int, levels: int) -> int:
+    if not levels:
+        raise Uncountable(f"its own folders are nested more than {DEEPEST} deep")
+    total = 0
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            try:
+                on_disk = entry.stat(follow_symlinks=False).st_blocks * BLOCK_BYTES
+                total += max(LEAST_BYTES, on_disk)
+                if entry.is_dir(follow_symlinks=False):
+                    with removal.opened(entry.name, folder) as inner:
+                        total += _bytes_in(inner, levels - 1)
+            except (FileNotFoundError, NotADirectoryError):
+                continue  # removed, or replaced, meanwhile
+            except PermissionError as error:
+                raise Uncountable("it closes its own folders to us again and again") from error
+    return total
 
 
 def own_user(scratch: Scratch, users: range) -> int:

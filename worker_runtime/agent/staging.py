@@ -2,14 +2,17 @@
 
 import contextlib
 import errno
+import logging
 import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 
 from wire.messages import DesiredReplica, FileRef
+from worker_runtime.agent import removal
 from worker_runtime.agent.failure import ReplicaFailed
 
+logger = logging.getLogger(__name__)
 # Other disk, a file system without hard links, or too many of them: a copy serves as well.
 NO_LINK = {errno.EXDEV, errno.EPERM, errno.EMLINK, errno.ENOTSUP}
 
@@ -23,7 +26,7 @@ def stage(replica: DesiredReplica, *, blob: Callable[[str], Path], repository: P
     Raises ReplicaFailed for a path that leaves the repository, OSError.
     """
     building = repository.with_name(f"{repository.name}.building")
-    shutil.rmtree(building, ignore_errors=True)
+    removal.remove(building)
     building.mkdir(parents=True)
     try:
         for file in replica.files:
@@ -38,7 +41,7 @@ def stage(replica: DesiredReplica, *, blob: Callable[[str], Path], repository: P
         discard(repository)
         building.rename(repository)
     except BaseException:
-        shutil.rmtree(building, ignore_errors=True)
+        removal.remove(building)
         raise
 
 
@@ -74,9 +77,12 @@ def discard(folder: Path) -> None:
     if not folder.exists():
         return
     doomed = folder.with_name(f"{folder.name}.doomed")
-    shutil.rmtree(doomed, ignore_errors=True)
-    folder.rename(doomed)
-    shutil.rmtree(doomed, ignore_errors=True)
+    try:
+        removal.remove(doomed)
+        folder.rename(doomed)
+        removal.remove(doomed)
+    except OSError as error:
+        logger.warning("%s is not removed yet: %s", folder, error)
 
 
 def _inside(root: Path, path: str) -> Path:

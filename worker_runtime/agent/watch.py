@@ -10,7 +10,7 @@ from worker_runtime.agent.launch import RuntimeCrashed
 from worker_runtime.agent.probe import RuntimeProbe
 from worker_runtime.agent.process import ProcessIdentity
 from worker_runtime.agent.record import Record
-from worker_runtime.agent.scratch import Scratch
+from worker_runtime.agent.scratch import Scratch, Uncountable
 
 LIVE_INTERVAL_S = 5.0
 SILENCE_LIMIT_S = 60.0  # a runtime that has not answered for so long is killed and started again
@@ -42,25 +42,26 @@ class Watch:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _until_full(self) -> int:
-        """Until it has written more than it may; how much. No kernel counts that for a folder."""
+    async def _until_full(self) -> str:
+        """Until it has written more than it may; in words. No kernel counts that for a folder."""
         record = self._record
         most, scratch = record.host.sandbox.settings.disk_bytes, Scratch(record.folder.scratch)
-        used = 0
-        while not most or used <= most:
+        if not most:
+            await asyncio.Event().wait()
+        while True:
             await asyncio.sleep(SCRATCH_INTERVAL_S)
-            used = await asyncio.to_thread(scratch.used_bytes)
-        return used
+            try:
+                used = await asyncio.to_thread(scratch.used_bytes)
+            except Uncountable as error:
+                return str(error)
+            if used > most:
+                return f"it had written {size(used)} into its own folders, and may {size(most)}"
 
-    async def _end_full(self, used: int) -> None:
-        """End it and remove what it wrote. Raises RuntimeCrashed."""
-        record = self._record
+    async def _end_full(self, why: str) -> None:
+        """End it and remove what it wrote. Raises RuntimeCrashed, OSError."""
         await process.end(self._identity, grace_s=0.0)
-        await asyncio.to_thread(Scratch(record.folder.scratch).clear)
-        most = record.host.sandbox.settings.disk_bytes
-        raise RuntimeCrashed(
-            f"was ended: it had written {size(used)} into its own folders, and may {size(most)}"
-        )
+        await asyncio.to_thread(Scratch(self._record.folder.scratch).clear)
+        raise RuntimeCrashed(f"was ended: {why}")
 
     async def _bring_up_and_watch(self) -> None:
         record = self._record
