@@ -5,11 +5,14 @@ import contextlib
 import os
 import signal
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
+
 POLL_S = 0.1
+LEFT_S = 10.0  # for the kernel to take down what was killed: a GPU's memory takes a while
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +72,13 @@ def alive(process: ProcessIdentity) -> bool:
 
 
 async def exited(process: ProcessIdentity) -> int | None:
-    """Wait for its end: the exit status, negative for a signal, None where it cannot be known."""
-    while True:
-        if not alive(process):
-            return _reap(process.pid)
-        await asyncio.sleep(POLL_S)
+    """Wait for its end, and end what it leaves behind: the exit status, negative for a signal, None
+    where it cannot be known."""
+    await _until(lambda: not alive(process))
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(LEFT_S):
+            await _until(lambda: not kill_session(process))
+    return _reap(process.pid)
 
 
 async def end(process: ProcessIdentity, *, grace_s: float) -> bool:
@@ -83,13 +88,37 @@ async def end(process: ProcessIdentity, *, grace_s: float) -> bool:
             os.kill(process.pid, signal.SIGTERM)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(grace_s):
-                await exited(process)
-    if not alive(process):
-        return True
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
+                await _until(lambda: not alive(process))
+    gently = not alive(process)
+    kill_session(process)
     await exited(process)
-    return False
+    return gently
+
+
+def kill_session(process: ProcessIdentity) -> int:
+    """SIGKILL for all that runs in the session that it leads, or led; how many there were.
+
+    By session, since none of them can leave that (the sandbox's filter), and its number is given to
+    nobody as long as one is in it.
+    """
+    leader = _stat(process.pid)
+    if boot_id() != process.boot_id or (leader and int(leader[19]) != process.start_ticks):
+        return 0  # a stranger has its number: nothing of it is left
+    members = 0
+    for pid in psutil.pids():
+        fields = _stat(pid)
+        if fields and int(fields[3]) == process.pid and fields[0] not in "ZX":
+            members += 1
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+    return members
+
+
+async def _until(holds: Callable[[], bool]) -> None:
+    while True:
+        if holds():
+            return
+        await asyncio.sleep(POLL_S)
 
 
 def boot_id() -> str:

@@ -52,6 +52,22 @@ REFUSED: Final[dict[str, tuple[int | None, int | None]]] = {
     "open_by_handle_at": (304, 265),
     "name_to_handle_at": (303, 264),
     "fanotify_init": (300, 262),
+    # memory and queues that no folder keeps, and that outlive who made them
+    "shmget": (29, 194),
+    "shmat": (30, 196),
+    "shmctl": (31, 195),
+    "semget": (64, 190),
+    "semop": (65, 193),
+    "semctl": (66, 191),
+    "semtimedop": (220, 192),
+    "msgget": (68, 186),
+    "msgsnd": (69, 189),
+    "msgrcv": (70, 188),
+    "msgctl": (71, 187),
+    "mq_open": (240, 180),
+    "mq_unlink": (241, 181),
+    # out of the session, by which the agent ends all that a replica has started
+    "setsid": (112, 157),
     # keys of the kernel
     "add_key": (248, 217),
     "request_key": (249, 218),
@@ -85,6 +101,8 @@ class Architecture:
     socket: int
     socketpair: int
     connect: int
+    bind: int
+    shutdown: int
     sendto: int
     sendmsg: int
     sendmmsg: int
@@ -109,6 +127,8 @@ ARCHITECTURES: Final = {
         socket=41,
         socketpair=53,
         connect=42,
+        bind=49,
+        shutdown=48,
         sendto=44,
         sendmsg=46,
         sendmmsg=307,
@@ -126,6 +146,8 @@ ARCHITECTURES: Final = {
         socket=198,
         socketpair=199,
         connect=203,
+        bind=200,
+        shutdown=210,
         sendto=206,
         sendmsg=211,
         sendmmsg=269,

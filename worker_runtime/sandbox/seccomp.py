@@ -24,10 +24,12 @@ _NUMBER, _ARCH, _FIRST = 0, 4, 16  # offsets in struct seccomp_data
 _FILTER_MODE: Final = 2
 
 _NEW_NAMESPACES: Final = 0x7E020000  # CLONE_NEWNS and its kin
+_SIBLING: Final = 0x8000  # CLONE_PARENT: a child of the agent, which waits for none but its own
 _FASTOPEN: Final = 0x20000000  # of a send: connects, too
 _TYPE_MASK: Final = 0xF
 _AF_UNIX, _AF_INET, _AF_INET6 = 1, 2, 10
 _STREAM, _SEQPACKET = 1, 5
+_SHUT_WR: Final = 1
 
 Instruction = tuple[int, int, int, int]  # code, jump if true, jump if false, operand
 
@@ -72,9 +74,12 @@ def program(machine: Architecture, *, sockets: bool, truncate: bool) -> list[Ins
         # by a send with this flag.
         for call, position in ((machine.sendto, 3), (machine.sendmsg, 2), (machine.sendmmsg, 3)):
             code += _of(call, _without(position, _FASTOPEN))
-        code += _answer(machine.socket, EPERM) + _answer(machine.connect, EPERM)
+        for number in (machine.socket, machine.connect, machine.bind):
+            code += _answer(number, EPERM)
+        # why: one that listens, shut down for reading, could listen anew on another port
+        code += _of(machine.shutdown, _only(1, (_SHUT_WR, _SHUT_WR)))
     code += _of(machine.socketpair, _pairs())
-    code += _of(machine.clone, _without(0, _NEW_NAMESPACES))
+    code += _of(machine.clone, _without(0, _NEW_NAMESPACES | _SIBLING))
     # why not there: its flags lie in memory, which no filter reads; libraries then take clone
     code += _answer(machine.clone3, ENOSYS)
     code += _of(machine.prlimit64, _only(0, (0, 0)))  # its own limits, nobody else's

@@ -187,7 +187,7 @@ def _run(command: list[str], folder: Path, spec: LoadSpec) -> None:
             stderr=subprocess.PIPE,
             text=True,
             stdin=subprocess.DEVNULL,
-            start_new_session=True,
+            process_group=0,
         )
     except OSError as error:
         raise _failed(spec, f"its environment could not be made: {error}") from error

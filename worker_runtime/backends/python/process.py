@@ -81,7 +81,7 @@ class StubProcess:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
-                start_new_session=True,
+                process_group=0,
             )
         self.channel = Channel(ours, _dump, msgspec.json.decode, command.shared_bytes)
         self._printer = threading.Thread(

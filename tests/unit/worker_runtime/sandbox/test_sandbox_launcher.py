@@ -156,6 +156,72 @@ def test_a_socket_that_it_was_handed_answers_and_goes_nowhere(plan: Plan) -> Non
     assert done.stdout.splitlines() == kept, done
 
 
+def test_a_socket_that_it_was_handed_listens_nowhere_else(plan: Plan) -> None:
+    """Else it takes the port of a control plane, or a replica, that is started again just then."""
+    with socket.create_server(("127.0.0.1", 0)) as ours:
+        done = run(
+            plan,
+            f"""
+            import socket
+            handed = socket.socket(fileno={ours.fileno()})
+            for how in (socket.SHUT_RD, socket.SHUT_RDWR):
+                try:
+                    handed.shutdown(how)
+                except PermissionError:
+                    print("kept")
+            try:
+                handed.bind(("127.0.0.1", 0))
+            except PermissionError:
+                print("kept")
+            handed.listen()
+            print(handed.getsockname()[1])
+            """,
+            ours.fileno(),
+        )
+        kept = ["kept", "kept", "kept", str(ours.getsockname()[1])]
+        assert done.stdout.splitlines() == kept, done
+
+
+@pytest.mark.parametrize("way", ["setsid", "sibling", "shmget", "semget", "msgget", "mq_open"])
+def test_nothing_of_it_outlives_it(plan: Plan, way: str) -> None:
+    """Out of its session nobody finds its processes again, and the kernel's own memory and queues
+    stay when all of them have ended; others of the machine can open them, too."""
+    done = run(
+        plan,
+        f"""
+        import ctypes, os, signal
+        from ctypes import c_long
+        libc = ctypes.CDLL(None, use_errno=True)
+        x86 = os.uname().machine == "x86_64"
+        number = {{
+            "shmget": 29 if x86 else 194,
+            "semget": 64 if x86 else 190,
+            "msgget": 68 if x86 else 186,
+            "sibling": 56 if x86 else 220,
+        }}
+        way = {way!r}
+        if way == "setsid":
+            child = os.fork()
+            if not child:
+                try:
+                    os.setsid()
+                except PermissionError:
+                    os._exit(1)
+                os._exit(0)
+            print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        elif way == "mq_open":
+            print(int(libc.mq_open(b"/of-a-replica", os.O_CREAT | os.O_RDWR, 0o600, None) == -1))
+        else:
+            flags = (0x8000 | signal.SIGCHLD, 0, 0, 0, 0) if way == "sibling" else (0, 1, 0o600)
+            made = libc.syscall(number[way], *map(c_long, flags))
+            if way == "sibling" and made == 0:
+                os._exit(0)
+            print(int(made == -1 and ctypes.get_errno() == 1))
+        """,
+    )
+    assert done.stdout == "1\n", done
+
+
 def test_without_this_filter_that_way_is_open(plan: Plan) -> None:
     """So that the test above is not one that cannot fail."""
     with (
