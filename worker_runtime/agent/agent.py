@@ -22,7 +22,7 @@ from wire.messages import (
     ReportReply,
     SampleBatch,
 )
-from worker_runtime.agent import bell, identity, sampler, trust
+from worker_runtime.agent import answers, bell, identity, sampler, trust
 from worker_runtime.agent.backoff import Backoff
 from worker_runtime.agent.bandwidth import Throttle
 from worker_runtime.agent.cache import BlobCache
@@ -289,7 +289,7 @@ class Agent:
     async def _sample(self) -> None:
         began = time.monotonic()
         samples = []
-        async with httpx.AsyncClient(trust_env=False) as client:
+        async with answers.client(sampler.TIMEOUT_S) as client:
             for replica, seen in self._fleet.serving():
                 try:
                     models = await sampler.scrape(client, "127.0.0.1", seen.metrics_port)

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import math
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,13 @@ from urllib.parse import quote
 
 import httpx
 
+from worker_runtime.agent import answers
 from worker_runtime.agent.reasons import load_failed
 
 POLL_S = 0.1
 TIMEOUT_S = 5.0
 WARM_TIMEOUT_S = 60.0
+SAID_BYTES = 500  # of a refusal
 WARM_LIMIT_BYTES = 256 * 2**20
 # A whole sequence of one request, with an identifier that no client is likely to choose.
 WARM_SEQUENCE = {"sequence_id": 2**63 - 1, "sequence_start": True, "sequence_end": True}
@@ -53,9 +56,7 @@ class RuntimeProbe:
     """Calls one runtime over HTTP; close it after use."""
 
     def __init__(self, host: str, port: int) -> None:
-        self._http = httpx.AsyncClient(
-            base_url=f"http://{host}:{port}/", timeout=TIMEOUT_S, trust_env=False
-        )
+        self._http = answers.client(TIMEOUT_S, f"http://{host}:{port}/")
 
     async def close(self) -> None:
         await self._http.aclose()
@@ -102,7 +103,9 @@ class RuntimeProbe:
             if body is None:
                 return "its smallest input is too large to try"
             head, tensors = body
-            response = await self._http.post(
+            said = b""
+            async with self._http.stream(
+                "POST",
                 f"{path}/infer",
                 content=head + tensors,
                 headers={
@@ -110,10 +113,13 @@ class RuntimeProbe:
                     "Inference-Header-Content-Length": str(len(head)),
                 },
                 timeout=WARM_TIMEOUT_S,
-            )
+                extensions={answers.MOST_BYTES: sys.maxsize},  # none of it is kept
+            ) as response:
+                async for chunk in response.aiter_raw():
+                    said = (said + chunk)[:SAID_BYTES]
         except (httpx.HTTPError, ValueError, KeyError) as error:
             return str(error) or type(error).__name__
-        return "" if response.is_success else response.text[:500]
+        return "" if response.is_success else said.decode(errors="replace")
 
     async def _index(self) -> list[dict[str, Any]]:
         """The repository index, failures included; empty while the runtime does not answer."""

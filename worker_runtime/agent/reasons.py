@@ -20,6 +20,8 @@ NETWORK_NONE = (
     "This replica has no network (SHOAL_SANDBOX_NETWORK=none on its node): a model that fetches "
     "something when it is loaded, and a requirements.txt, need `all` there, or must bring it."
 )
+LONGEST = 20_000
+LONGEST_LINE = 1000
 # What a machine or a network says that may be well again a moment later. What a model or its
 # configuration lacks is not among them: that fails the same way each time.
 _PASSING = re.compile(
@@ -55,7 +57,8 @@ def may_pass(problem: Problem) -> bool:
 
 def load_failed(model: str, reason: str) -> ReplicaFailed:
     """``reason`` is the runtime's own; it is kept as the detail, whatever is made of it."""
-    first = reason.splitlines()[0].rstrip(":")
+    reason = reason[:LONGEST]  # a report holds those of all replicas
+    first = reason.splitlines()[0].rstrip(":")[:LONGEST_LINE]
     if gpu_memory_ran_out(reason):
         return ReplicaFailed(
             "GpuOutOfMemory",

@@ -1,14 +1,19 @@
 """Reads a runtime's `/metrics` into the counters that travel to the control plane."""
 
+import asyncio
 from collections.abc import Iterable
+from typing import Final
 
 import httpx
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
+from wire.codec import LARGEST
 from wire.messages import ModelCounters
+from worker_runtime.agent import answers
 
 TIMEOUT_S = 2.0
+LIMIT_BYTES: Final = 4 << 20  # some thousand models
 # Metric of the runtime -> field of ModelCounters.
 COUNTERS = {
     "nv_inference_request_success": "request_success",
@@ -40,8 +45,12 @@ Key = tuple[str, str]  # model, version
 
 async def scrape(client: httpx.AsyncClient, host: str, port: int) -> tuple[ModelCounters, ...]:
     """The counters of every model of one runtime. Raises httpx.HTTPError, ValueError."""
-    response = await client.get(f"http://{host}:{port}/metrics", timeout=TIMEOUT_S)
-    return parse(response.raise_for_status().text)
+    response = await client.get(
+        f"http://{host}:{port}/metrics",
+        timeout=TIMEOUT_S,
+        extensions={answers.MOST_BYTES: LIMIT_BYTES},
+    )
+    return await asyncio.to_thread(parse, response.raise_for_status().text)
 
 
 def parse(text: str) -> tuple[ModelCounters, ...]:
@@ -79,5 +88,11 @@ def collect(samples: Iterable[Sample]) -> tuple[ModelCounters, ...]:
 
 
 def _add(row: dict[str, float], name: str, value: float) -> None:
-    """Instances of one model may be labelled apart (by GPU): they add up."""
-    row[name] = row.get(name, 0.0) + value
+    """Instances of one model may be labelled apart (by GPU): they add up.
+
+    Raises ValueError for what no message carries: it would keep back those of other replicas.
+    """
+    total = row.get(name, 0.0) + value
+    if not 0 <= total <= LARGEST:
+        raise ValueError(f"{name}: expected a number from 0 to {LARGEST}, got {total}")
+    row[name] = total

@@ -5,6 +5,8 @@ from urllib.parse import quote
 
 import httpx
 
+from wire import codec
+from worker_runtime.agent import answers
 from worker_runtime.agent.failure import ReplicaFailed
 from worker_runtime.agent.launch import RuntimeCrashed
 
@@ -18,11 +20,16 @@ async def served_configs(host: str, port: int, models: tuple[str, ...]) -> dict[
     Raises ReplicaFailed: a trial that cannot tell has failed.
     """
     found: dict[str, Any] = {}
+    left = answers.LIMIT_BYTES
     try:
-        async with httpx.AsyncClient(timeout=TIMEOUT_S, trust_env=False) as client:
+        async with answers.client(TIMEOUT_S, f"http://{host}:{port}/") as client:
             for model in models:
-                url = f"http://{host}:{port}/v2/models/{quote(model, safe='')}/config"
-                found[model] = (await client.get(url)).raise_for_status().json()
+                url = f"v2/models/{quote(model, safe='')}/config"
+                answer = await client.get(url, extensions={answers.MOST_BYTES: left})
+                left -= len(answer.raise_for_status().content)
+                found[model] = answer.json()
+        # what no message carries would keep back the report of the whole node
+        codec.from_data(dict[str, Any], found)
     except (httpx.HTTPError, ValueError) as error:
         raise ReplicaFailed(
             "ConfigUnavailable", f"The runtime does not tell its configuration: {error}"
