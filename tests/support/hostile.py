@@ -36,9 +36,12 @@ SYSCALLS = {
     "open_by_handle_at": 304 if X86 else 265,
     "syslog": 103 if X86 else 116,
     "clone": 56 if X86 else 220,
+    "shmget": 29 if X86 else 194,
+    "inotify_init1": 294 if X86 else 26,
+    "inotify_add_watch": 254 if X86 else 27,
 }
 PTRACE_SEIZE = 0x4206
-CLONE_NEWUSER, CLONE_NEWNS = 0x10000000, 0x00020000
+CLONE_NEWUSER, CLONE_NEWNS, CLONE_PARENT = 0x10000000, 0x00020000, 0x00008000
 CHILDREN = 200  # of the fork bomb, at most
 MIB = 1 << 20
 
@@ -113,6 +116,29 @@ def _(to: Any) -> object:
 @attempt("see that the node's files are there", "view")
 def _(to: Any) -> object:
     return Path(to.credential).stat().st_size
+
+
+@attempt("watch what the node's files are called", "view")
+def _(to: Any) -> object:
+    watcher = call("inotify_init1", 0)
+    return call("inotify_add_watch", watcher, to.cache.encode(), 0x100)
+
+
+@attempt("find files open that it was not given", "files")
+def _(to: Any) -> object:
+    files = Path("/proc/self/fd").resolve()
+    given = ("pipe:", "socket:", "anon_inode:", "/memfd:", "/dev/", str(Path.cwd()), str(files))
+    found = []
+    for name in files.iterdir():
+        try:
+            where = str(name.readlink())
+        except FileNotFoundError:
+            continue  # closed meanwhile
+        if not where.startswith((*given, to.repository)):
+            found.append(where)
+    if not found:
+        raise PermissionError("none")
+    return found
 
 
 @attempt("read its own journal, with the deployment's secrets", "files")
@@ -252,6 +278,29 @@ def _(to: Any) -> object:
 def _(to: Any) -> object:
     os.killpg(os.getpgid(to.sibling_pid), signal.SIGCONT)
     return "signalled"
+
+
+@attempt("leave its session, and live on when it is stopped", "calls")
+def _(to: Any) -> object:
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if LIBC.setsid() != -1 else 1)
+    if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]):
+        raise PermissionError("setsid")
+    return "left"
+
+
+@attempt("start a child of its parent's, whom nobody waits for", "calls")
+def _(to: Any) -> object:
+    child = call("clone", CLONE_PARENT | signal.SIGCHLD, 0, 0, 0, 0)
+    if child == 0:
+        os._exit(0)
+    return child
+
+
+@attempt("make shared memory of the kernel, which outlives it", "calls")
+def _(to: Any) -> object:
+    return call("shmget", 0, 1, 0o600)
 
 
 @attempt("set the agent's limits", "calls")

@@ -77,7 +77,7 @@ class ReplicaRunner:
             record.process = None
         record.set(state="stopped", **NO_PROCESS)
         self._host.states.pop(self.replica.replica_id, None)
-        self._host.sandbox.ended(self.replica.replica_id)
+        self._host.sandbox.ended(self.replica.replica_id, self.folder)
         record.journal()
         self.folder.note("stopped")
         if discard:

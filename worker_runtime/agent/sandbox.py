@@ -16,7 +16,7 @@ from worker_runtime.agent import cgroup, launch, readable, removal
 from worker_runtime.agent.cgroup import Cgroup, Shares
 from worker_runtime.agent.failure import ReplicaFailed
 from worker_runtime.agent.journal import ReplicaFolder
-from worker_runtime.agent.scratch import Scratch, own_user
+from worker_runtime.agent.scratch import SHARED_MEMORY, Scratch, own_user
 from worker_runtime.sandbox import LAUNCHER
 from worker_runtime.sandbox.plan import Limits, Plan, dump
 
@@ -27,7 +27,6 @@ NONE, LOOPBACK, ALL = "none", "loopback", "all"
 SIGNALS_ABI: Final = 6  # of Landlock: since then it knows them
 LAUNCH: Final = (sys.executable, "-I", "-S", LAUNCHER)
 PROBE_TIMEOUT_S: Final = 30
-SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108 - regions of clients, semaphores of Python
 NOTHING: Final = {"landlock": 0, "seccomp": 0, "namespaces": 0, "loopback": 0, "user": 0}
 
 
@@ -148,8 +147,9 @@ class Sandbox:
         )
         return Launch([*LAUNCH, *command], self.inherited, dump(plan))
 
-    def ended(self, replica_id: str) -> None:
-        """Clean up behind a replica that was stopped."""
+    def ended(self, replica_id: str, folder: ReplicaFolder) -> None:
+        """Clean up behind a replica that was stopped. Raises OSError."""
+        Scratch(folder.scratch).clear_shared()
         if self.cgroup is not None:
             self.cgroup.drop(replica_id)
 
@@ -164,7 +164,7 @@ class Sandbox:
             read=(*read, *settings.read, str(repository)),
             listed=tuple(listed),
             write=(str(scratch.home), str(scratch.temporary)),
-            share=(SHARED_MEMORY,),
+            share=(str(SHARED_MEMORY),),
             devices=(*readable.DEVICES, *gpus),
             hidden=(str(self.home),),
             temporary=str(scratch.temporary),

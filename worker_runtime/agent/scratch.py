@@ -1,5 +1,6 @@
 """What a replica may write: a home and a temporary folder of its own, below its folder."""
 
+import contextlib
 import os
 import random
 from dataclasses import dataclass
@@ -7,6 +8,7 @@ from pathlib import Path
 
 from worker_runtime.agent import removal
 
+SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - regions of clients, semaphores of Python
 BLOCK_BYTES = 512  # the unit of st_blocks
 LEAST_BYTES = 1024  # that any file counts as: a file system has only so many
 DEEPEST = 100  # folders in one another
@@ -44,6 +46,19 @@ class Scratch:
             folder.mkdir(exist_ok=True, mode=0o700)
             if user:
                 os.chown(folder, user, user, follow_symlinks=False)
+        self.clear_shared()
+
+    def clear_shared(self) -> None:
+        """Remove what a user of its own has left in shared memory, which is memory of the machine.
+
+        Of one that is ours, too, nobody can tell whose it is.
+        """
+        user = self.owner()
+        if user not in (0, os.geteuid()) and SHARED_MEMORY.is_dir():
+            for file in SHARED_MEMORY.iterdir():
+                with contextlib.suppress(FileNotFoundError):
+                    if file.lstat().st_uid == user:
+                        file.unlink()
 
     def owner(self) -> int:
         """The user that it was made for; 0 where it was not made."""

@@ -10,7 +10,7 @@ import pytest
 from tests.support.ordinary_user import USER
 from worker_runtime.agent import staging
 from worker_runtime.agent.removal import remove
-from worker_runtime.agent.scratch import LEAST_BYTES, Scratch, Uncountable
+from worker_runtime.agent.scratch import LEAST_BYTES, SHARED_MEMORY, Scratch, Uncountable
 
 DEEP = 3000  # folders, one in another: more than Python recurses, and than a path may name
 
@@ -111,3 +111,23 @@ def test_links_are_neither_followed_nor_left(scratch: Scratch, tmp_path: Path) -
     assert not scratch.temporary.is_symlink()
     assert (other / "kept").exists()
     assert other.stat().st_mode & 0o777 == 0o500
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes users")
+def test_what_a_user_of_its_own_left_in_shared_memory_is_removed(tmp_path: Path) -> None:
+    """Else it stays until the machine is started again, and a later replica may get its user."""
+    user = 1_900_000_124
+    scratch = Scratch(tmp_path / "scratch")
+    scratch.make(user)
+    left, other = (SHARED_MEMORY / f"shoal-test-{os.getpid()}-{name}" for name in "ab")
+    try:
+        for again in (scratch.clear_shared, lambda: scratch.make(user)):
+            left.write_text("tensors")
+            os.chown(left, user, user)
+            other.write_text("a client's")
+            again()
+            assert not left.exists()
+            assert other.exists()
+    finally:
+        left.unlink(missing_ok=True)
+        other.unlink()
