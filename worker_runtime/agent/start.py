@@ -6,6 +6,7 @@ from worker_runtime.agent import launch, process
 from worker_runtime.agent.probe import Ports
 from worker_runtime.agent.process import ProcessIdentity
 from worker_runtime.agent.record import Record
+from worker_runtime.agent.sandbox import LOOPBACK
 
 
 def start(record: Record) -> ProcessIdentity:
@@ -14,7 +15,8 @@ def start(record: Record) -> ProcessIdentity:
     host.check_signature(replica)
     folder.ready_file.unlink(missing_ok=True)
     record.warm = False
-    with launch.listening(host.bind) as sockets:
+    kept = host.sandbox.network_of(replica) == LOOPBACK
+    with launch.listening(host.bind, kept=kept) as sockets:
         command = launch.command(host.runtime, replica, folder, sockets)
         wanted = host.sandbox.launch(command, replica, folder)
         try:

@@ -1,16 +1,19 @@
 """The launcher: the program that it becomes has what its plan says, and nothing else."""
 
+import contextlib
 import dataclasses
 import os
 import socket
 import subprocess
 import sys
 import textwrap
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from worker_runtime.agent import readable
+from worker_runtime.agent import launch, readable
 from worker_runtime.agent.sandbox import LAUNCH
 from worker_runtime.agent.scratch import Scratch
 from worker_runtime.sandbox import FAILED, landlock
@@ -220,6 +223,80 @@ def test_nothing_of_it_outlives_it(plan: Plan, way: str) -> None:
         """,
     )
     assert done.stdout == "1\n", done
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a view without root needs namespaces of users")
+@pytest.mark.parametrize("way", ["connect", "listen"])
+def test_a_network_of_its_own_is_not_left_by_a_handed_socket(plan: Plan, way: str) -> None:
+    """The socket is of the machine's network, whatever that of its process is."""
+    own = dataclasses.replace(plan, network="loopback", namespaces=True)
+    with (
+        socket.create_server(("127.0.0.1", 0)) as ours,
+        socket.create_server(("127.0.0.1", 0)) as target,
+        socket.create_server(("127.0.0.1", 0)) as free,
+    ):
+        launch.keep_to_its_port(ours)
+        elsewhere = free.getsockname()
+        free.close()
+        script = f"""
+            import socket
+            handed = socket.socket(fileno={ours.fileno()})
+            for option in (27, 44):  # detach, unlock
+                try:
+                    handed.setsockopt(socket.SOL_SOCKET, option, 0)
+                except PermissionError:
+                    print("locked")
+            handed.settimeout(2)
+            handed.shutdown(socket.SHUT_RD)
+            try:
+                if {way!r} == "connect":
+                    handed.connect({target.getsockname()!r})
+                else:
+                    handed.bind({elsewhere!r})
+                    handed.listen()
+                    handed.accept()
+                print("got out")
+            except TimeoutError:
+                print("kept")
+            """
+        with calling(elsewhere):
+            done = run(own, script, ours.fileno())
+        if "namespaces: " in done.stderr:
+            pytest.skip("a container that lets nobody make namespaces")
+        assert done.stdout.splitlines() == ["locked", "locked", "kept"], done
+
+
+@contextlib.contextmanager
+def calling(address: tuple[str, int]) -> Iterator[None]:
+    """Somebody who calls this address again and again."""
+    ended = threading.Event()
+
+    def call() -> None:
+        while not ended.is_set():
+            try:
+                socket.create_connection(address, timeout=0.2).close()
+            except OSError:
+                ended.wait(0.01)
+
+    caller = threading.Thread(target=call)
+    caller.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        caller.join()
+
+
+def test_a_socket_that_is_kept_to_its_port_serves() -> None:
+    with launch.listening("127.0.0.1", kept=True) as sockets:
+        for listening in sockets.values():
+            with socket.create_connection(listening.getsockname(), timeout=5) as calling:
+                answering, _ = listening.accept()
+                with answering:
+                    calling.sendall(b"question")
+                    assert answering.recv(100) == b"question"
+                    answering.sendall(b"x" * 100_000)
+                    assert calling.recv(100_000, socket.MSG_WAITALL) == b"x" * 100_000
 
 
 def test_without_this_filter_that_way_is_open(plan: Plan) -> None:
