@@ -1,5 +1,6 @@
 """Header blocks: what is cached is right, what is sent is readable, and timeouts are read."""
 
+import tracemalloc
 from urllib.parse import unquote
 
 import hpack
@@ -96,3 +97,43 @@ def test_the_constant_blocks_read_back() -> None:
     assert read(blocks.status_line(415)) == [(":status", "415")]
     long = "v" * 5000
     assert read(blocks.literal(b"name", long.encode())) == [("name", long)]
+
+
+def test_what_is_kept_of_a_client_is_bounded_by_what_it_unpacks_to() -> None:
+    """A byte of a block may be a field of four thousand: 256 blocks were 15 MiB a connection."""
+    decoder = blocks.HeaderDecoder()
+    decoder.head(b"\x40\x01a\x7f\xa1\x1e" + b"x" * 4000)  # enters the table
+    tracemalloc.start()
+    try:
+        for number in range(1000):
+            decoder.head(b"\xbe" * 15 + b"\x00\x01b\x03%03d" % number)
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < 2**20
+    again = b"\xbe\x00\x01b\x03abc"
+    assert decoder.head(again) is decoder.head(again), "what is small is kept"
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        b"\x20" * 3,
+        b"\x20" * 2**16,
+        b"\x3f\xe1\x1f\x20\x3f\xe1\x1f",
+        b"\x20" * (2**16 + 1),
+        b"\x00\x01a\xff" + b"\xff" * 2**16,
+        bytes(2**20),
+    ],
+)
+def test_a_block_that_is_slow_to_read_ends_the_connection(block: bytes) -> None:
+    """A frame of a megabyte with nothing but sizes of tables held all calls up for seconds."""
+    with pytest.raises(ConnectionFault):
+        blocks.HeaderDecoder().head(block)
+
+
+def test_two_updates_of_the_tables_size_are_usual() -> None:
+    decoder = blocks.HeaderDecoder()
+    block = hpack.Encoder().encode([("a", "b")])
+    assert decoder.head(b"\x20\x3f\xe1\x1f" + block).metadata == (("a", "b"),)
+    assert decoder.head(b"\x20" + block).metadata == (("a", "b"),)

@@ -92,3 +92,19 @@ def test_answers_are_compressed_only_for_who_accepts_it(
     level: str, accepted: str, encoding: str
 ) -> None:
     assert encoding_for(CompressionLevel(level), accepted) == encoding
+
+
+def test_messages_that_wait_to_be_unpacked_are_counted() -> None:
+    """Five bytes each on the line, twenty times that here: a window held three million of them."""
+    faults: list[MessageFault] = []
+    inbox = Inbox("gzip", LIMIT, lambda _: None, lambda: None, faults.append)
+    inbox.held = True
+    frame = flagged(1, b"") * 2**16
+    assembler = Assembler("gzip", LIMIT)
+    for _ in range(4):
+        for message in assembler.feed(frame):
+            inbox.put(message)
+    assert not faults
+    inbox.put(assembler.feed(flagged(1, b""))[0])
+    assert [fault.status for fault in faults] == [8]
+    assert not inbox.behind

@@ -12,6 +12,9 @@ from worker_runtime.protocols.grpc.native.frames import ConnectionFault, ErrorCo
 
 MAX_HEADER_BYTES = 64 * 1024
 _MAX_CACHED = 256
+_MAX_CACHED_BYTES = 64 * 1024  # decoded: a byte of a block may stand for thousands of them
+_FIELD_COST = 32  # what HPACK counts for a field besides its bytes
+_MAX_UPDATES = 2  # of the table's size in a block: its smallest, and the one that holds (RFC 7541)
 _MAX_TIMEOUT_NS = 2**62
 _UNIT_NS = {
     "H": 3_600_000_000_000,
@@ -45,6 +48,7 @@ class HeaderDecoder:
     def __init__(self) -> None:
         self._decoder = hpack.Decoder(max_header_list_size=MAX_HEADER_BYTES)
         self._cache: dict[bytes, CallHead] = {}
+        self._cached_bytes = 0
 
     def head(self, block: bytes) -> CallHead:
         """The headers in ``block``. Raises ConnectionFault when it cannot be decoded."""
@@ -57,19 +61,29 @@ class HeaderDecoder:
         after = (len(entries), entries[0] if entries else None)
         found = read_head(headers)
         if before[0] != after[0] or before[1] is not after[1]:
-            self._cache.clear()  # the table moved: indices mean something else now
+            self._forget()  # the table moved: indices mean something else now
         else:
-            if len(self._cache) >= _MAX_CACHED:
-                self._cache.clear()
-            self._cache[block] = found
+            size = len(block) + sum(len(name) + len(value) + _FIELD_COST for name, value in headers)
+            if len(self._cache) >= _MAX_CACHED or self._cached_bytes + size > _MAX_CACHED_BYTES:
+                self._forget()
+            if size <= _MAX_CACHED_BYTES:
+                self._cache[block] = found
+                self._cached_bytes += size
         return found
 
     def skip(self, block: bytes) -> None:
         """Keep the table in step with a block that nobody reads (trailers of a request)."""
         self._decoded(block)
+        self._forget()
+
+    def _forget(self) -> None:
         self._cache.clear()
+        self._cached_bytes = 0
 
     def _decoded(self, block: bytes) -> list[tuple[bytes, bytes]]:
+        if len(block) > MAX_HEADER_BYTES:
+            raise ConnectionFault(ErrorCode.ENHANCE_YOUR_CALM, "the header block is too large")
+        _check_updates(block)
         try:
             return [
                 (bytes(name), bytes(value)) for name, value in self._decoder.decode(block, raw=True)
@@ -79,6 +93,23 @@ class HeaderDecoder:
         # why IndexError: hpack reads behind the end of a block that was cut off.
         except (hpack.HPACKError, IndexError) as error:
             raise ConnectionFault(ErrorCode.COMPRESSION_ERROR, str(error)) from error
+
+
+def _check_updates(block: bytes) -> None:
+    """Refuse a block of nothing but updates of the table's size, which are slow to read.
+
+    Raises ConnectionFault.
+    """
+    at = 0
+    for _ in range(_MAX_UPDATES + 1):
+        if at >= len(block) or block[at] & 0xE0 != 0x20:
+            return
+        longer = block[at] & 0x1F == 0x1F
+        at += 1
+        while longer and at < len(block):
+            longer = block[at] >= 0x80
+            at += 1
+    raise ConnectionFault(ErrorCode.COMPRESSION_ERROR, "too many updates of the table's size")
 
 
 def read_head(headers: list[tuple[bytes, bytes]]) -> CallHead:

@@ -4,8 +4,16 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 
-from worker_runtime.protocols.grpc.native.messages import MessageFault, Packed, unreadable
+from worker_runtime.protocols.grpc.native.messages import (
+    RESOURCE_EXHAUSTED,
+    MessageFault,
+    Packed,
+    unreadable,
+)
 from worker_runtime.protocols.inflating import InflateFault, inflate
+
+# why: a message of five bytes takes a hundred here, and a window has room for millions of them.
+_MOST_WAITING = 2**18
 
 
 class Inbox:
@@ -48,6 +56,10 @@ class Inbox:
         return self._unpacking is not None or bool(self._waiting)
 
     def put(self, message: bytes | Packed) -> None:
+        if len(self._waiting) >= _MOST_WAITING:
+            self.drop()
+            self._broken(MessageFault(RESOURCE_EXHAUSTED, "too many messages wait to be unpacked"))
+            return
         self._waiting.append(message)
         self.go_on()
 
