@@ -1,5 +1,6 @@
 """What every replica of this node may read: the system's libraries, and Python with ours."""
 
+import ast
 import os
 import subprocess
 import sys
@@ -80,7 +81,7 @@ def package_folders(environment: Mapping[str, str]) -> list[str]:
         name, _, value = line.partition("=")
         if name.rpartition(".")[2] not in PACKAGES:
             continue
-        for word in value.strip("'").split():
+        for word in str(ast.literal_eval(value)).split():  # pip writes it as Python does
             place = Path(word.removeprefix("file://"))
             if place.is_absolute() and place.exists():
                 # an index links to files beside it

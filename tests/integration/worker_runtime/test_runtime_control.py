@@ -186,7 +186,9 @@ def test_memory_comes_back_over_many_cycles(tmp_path: Path) -> None:
                 client.unload_model("heavy")
                 wait_until(lambda: unloaded(client), "unloaded")
                 sizes.append(resident_kib(server))
-    assert sizes[-1] - min(sizes[5:15]) < 12 * 1024, sizes
+    # why the least of several on both sides: pages go back in a thread once a model says that it is
+    # unloaded, and on a busy machine one look may come before that; a leak is in all of them.
+    assert min(sizes[-10:]) - min(sizes[5:15]) < 12 * 1024, sizes
 
 
 def test_memory_of_the_first_models_comes_back_at_once(tmp_path: Path) -> None:
