@@ -15,6 +15,7 @@ from worker_runtime.agent.journal import Entry, ReplicaFolder
 from worker_runtime.agent.logs import LogTail
 from worker_runtime.agent.reconcile import Known, Replace, Start, Stop, actions
 from worker_runtime.agent.replica import ReplicaRunner
+from worker_runtime.agent.scratch import Scratch
 
 logger = logging.getLogger(__name__)
 
@@ -149,6 +150,10 @@ class Fleet:
 
     def _add(self, replica: DesiredReplica, *, adopt: Entry | None = None) -> None:
         folder = ReplicaFolder(self._folder / replica.replica_id)
+        before = folder.read()
+        if before is not None and _runs(before.replica) != _runs(replica):
+            # what other code left in its home would be run, whatever is allowed now
+            Scratch(folder.scratch).clear()
         self._gone.pop(replica.replica_id, None)
         self._dormant.pop(replica.replica_id, None)
         self._runners[replica.replica_id] = ReplicaRunner(replica, folder, self._host, adopt=adopt)
@@ -188,3 +193,8 @@ class Fleet:
             logger.info("Discarding %s: no longer desired", replica_id)
             staging.discard(self._folder / replica_id)
         self._dormant.clear()
+
+
+def _runs(replica: DesiredReplica) -> tuple[object, ...]:
+    """What tells whether two of one id run the same."""
+    return replica.files, replica.inline_files, replica.code
