@@ -15,7 +15,7 @@ class ChunkedBody:
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._pending = b""
-        self._parts: list[bytes] = []
+        self._body = bytearray()  # why not a list: a piece may be a byte, and a byte an object
         self._size = 0
         self._count = 0
         self._left = 0  # of the chunk that is being read
@@ -28,10 +28,10 @@ class ChunkedBody:
         at = 0
         while True:
             if self._state == "data":
-                piece = data[at : at + self._left]
-                self._parts.append(piece)
-                at += len(piece)
-                self._left -= len(piece)
+                size = min(self._left, len(data) - at)
+                self._body += memoryview(data)[at : at + size]
+                at += size
+                self._left -= size
                 if self._left:
                     return None, b""
                 self._state = "end"
@@ -43,7 +43,7 @@ class ChunkedBody:
                 return None, b""
             line, at = data[at:line_end], line_end + 2
             if self._line(line):
-                return b"".join(self._parts), data[at:]
+                return bytes(self._body), data[at:]
 
     def _line(self, line: bytes) -> bool:
         """Take one line between chunks; True when it ended the body."""

@@ -1,6 +1,7 @@
 """Heads, chunked bodies, codings and routes: what bytes mean, and which are refused."""
 
 import gzip
+import tracemalloc
 import zlib
 
 import pytest
@@ -122,6 +123,22 @@ def test_chunked_bodies_survive_any_cutting(
         position += cut
     assert body == b"".join(chunks)
     assert remains + wire[position:] == rest
+
+
+def test_a_chunk_in_tiny_pieces_takes_the_memory_of_its_bytes() -> None:
+    """A client may send each by itself: an object for each took forty times as much."""
+    decoder, size = ChunkedBody(1 << 20), 1 << 18
+    decoder.feed(b"%x\r\n" % size)
+    tracemalloc.start()
+    try:
+        for number in range(size):
+            decoder.feed(bytes([number % 256]))
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < 2 * size
+    body, rest = decoder.feed(b"\r\n0\r\n\r\nGET")
+    assert (body, rest) == (bytes(range(256)) * (size // 256), b"GET")
 
 
 @pytest.mark.parametrize(
