@@ -93,10 +93,15 @@ def _inside(root: Path, path: str) -> Path:
 
 
 def _place(root: Path, path: str) -> Path:
-    """Raises ReplicaFailed for a path that leaves `root`."""
+    """Raises ReplicaFailed for a path that leaves `root`, or is another one's second name: what is
+    written there would go through the link of the first."""
     parts = PurePosixPath(path).parts
     if not parts or path.startswith("/") or ".." in parts or "\\" in path or "\0" in path:
         raise ReplicaFailed("UnsafePath", f"The file name {path!r} would leave the repository.")
+    if path != "/".join(parts):
+        raise ReplicaFailed(
+            "UnsafePath", f"The file name {path!r} is a second name of {'/'.join(parts)!r}."
+        )
     return root.joinpath(*parts)
 
 

@@ -53,6 +53,18 @@ def test_a_path_that_leaves_the_repository_is_refused(tmp_path: Path, path: str)
     assert list((tmp_path / "node").iterdir()) == []
 
 
+@pytest.mark.parametrize("path", ["m//1/model.onnx", "m/./1/model.onnx", "./m/1/model.onnx"])
+def test_two_names_of_one_file_are_refused(tmp_path: Path, path: str) -> None:
+    """The text was written through the link, into the cache, and so into other replicas' models."""
+    model = blob(tmp_path, b"weights")
+    with pytest.raises(ReplicaFailed) as caught:
+        stage(
+            replica(model, **{path: "text"}), blob=tmp_path.joinpath, repository=tmp_path / "laid"
+        )
+    assert caught.value.problem.code == "UnsafePath"
+    assert (tmp_path / model.sha256).read_bytes() == b"weights"
+
+
 def test_whoever_reaches_a_repository_may_read_it(tmp_path: Path) -> None:
     """The agent's umask closes all else; a replica may run as another user."""
     model = blob(tmp_path, b"weights")
