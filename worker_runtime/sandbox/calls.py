@@ -111,6 +111,7 @@ class Architecture:
     open: int | None
     truncate: int
     prlimit64: int
+    fallocate: int
 
     @property
     def refused(self) -> list[int]:
@@ -137,6 +138,7 @@ ARCHITECTURES: Final = {
         open=2,
         truncate=76,
         prlimit64=302,
+        fallocate=285,
     ),
     "aarch64": Architecture(
         audit=0xC00000B7,
@@ -156,5 +158,6 @@ ARCHITECTURES: Final = {
         open=None,
         truncate=45,
         prlimit64=261,
+        fallocate=47,
     ),
 }

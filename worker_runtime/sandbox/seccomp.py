@@ -16,6 +16,7 @@ from worker_runtime.sandbox.calls import ARCHITECTURES, NEWEST, Architecture
 ALLOW: Final = 0x7FFF0000
 KILL: Final = 0x80000000
 EPERM: Final = 0x00050000 | errno.EPERM
+EOPNOTSUPP: Final = 0x00050000 | errno.EOPNOTSUPP
 ENOSYS: Final = 0x00050000 | errno.ENOSYS
 
 _LOAD, _AND, _RETURN = 0x20, 0x54, 0x06
@@ -30,6 +31,7 @@ _TYPE_MASK: Final = 0xF
 _AF_UNIX, _AF_INET, _AF_INET6 = 1, 2, 10
 _STREAM, _SEQPACKET = 1, 5
 _SHUT_WR: Final = 1
+_KEEP_SIZE, _PUNCH_HOLE = 1, 2
 
 Instruction = tuple[int, int, int, int]  # code, jump if true, jump if false, operand
 
@@ -83,6 +85,7 @@ def program(machine: Architecture, *, sockets: bool, truncate: bool) -> list[Ins
     # why not there: its flags lie in memory, which no filter reads; libraries then take clone
     code += _answer(machine.clone3, ENOSYS)
     code += _of(machine.prlimit64, _only(0, (0, 0)))  # its own limits, nobody else's
+    code += _of(machine.fallocate, _seen_room())
     if not truncate:
         code += _answer(machine.truncate, EPERM) + _answer(machine.openat2, ENOSYS)
         code += _of(machine.openat, _no_blind_truncation(2))
@@ -148,5 +151,17 @@ def _no_blind_truncation(position: int) -> list[Instruction]:
         (_AND, 0, 0, os.O_TRUNC | os.O_ACCMODE),
         (_EQUAL, 0, 1, os.O_TRUNC | os.O_RDONLY),
         (_RETURN, 0, 0, EPERM),
+        (_RETURN, 0, 0, ALLOW),
+    ]
+
+
+def _seen_room() -> list[Instruction]:
+    """No room on the disk behind the end of a file: no limit of lengths, and nobody who looks at
+    them, sees it. File systems that cannot do so answer the same; making holes is no such thing."""
+    return [
+        _argument(1),
+        (_AND, 0, 0, _KEEP_SIZE | _PUNCH_HOLE),
+        (_EQUAL, 0, 1, _KEEP_SIZE),
+        (_RETURN, 0, 0, EOPNOTSUPP),
         (_RETURN, 0, 0, ALLOW),
     ]

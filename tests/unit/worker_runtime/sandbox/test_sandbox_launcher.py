@@ -299,6 +299,30 @@ def test_a_socket_that_is_kept_to_its_port_serves() -> None:
                     assert calling.recv(100_000, socket.MSG_WAITALL) == b"x" * 100_000
 
 
+def test_room_behind_the_end_of_a_file_is_not_taken(plan: Plan, tmp_path: Path) -> None:
+    """Its length stays, so that neither the limit of a file nor the agent sees it: not in the log,
+    either, which the agent opened."""
+    with (tmp_path / "log").open("ab") as log:
+        done = run(
+            plan,
+            f"""
+            import ctypes, errno, os
+            libc = ctypes.CDLL(None, use_errno=True)
+            libc.fallocate.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64]
+            own = os.open("own", os.O_CREAT | os.O_RDWR)
+            for file in ({log.fileno()}, own):
+                for mode in (0x01, 0x11):  # keep the size; and with zeros
+                    wrong = libc.fallocate(file, mode, 0, 8 << 20)
+                    print(wrong, ctypes.get_errno() == errno.EOPNOTSUPP, os.fstat(file).st_blocks)
+            print(libc.fallocate(own, 0, 0, 4096) in (0, -1), libc.fallocate(own, 3, 0, 4096))
+            os.posix_fallocate(own, 0, 8192)
+            print(os.fstat(own).st_size)
+            """,
+            log.fileno(),
+        )
+    assert done.stdout.splitlines() == [*["-1 True 0"] * 4, "True 0", "8192"], done
+
+
 def test_without_this_filter_that_way_is_open(plan: Plan) -> None:
     """So that the test above is not one that cannot fail."""
     with (
@@ -398,7 +422,7 @@ def answer(
 @pytest.mark.parametrize("name", ["x86_64", "aarch64"])
 def test_calls_are_answered_as_the_table_says(name: str) -> None:
     from worker_runtime.sandbox.calls import ARCHITECTURES, NEWEST
-    from worker_runtime.sandbox.seccomp import ALLOW, ENOSYS, EPERM, program
+    from worker_runtime.sandbox.seccomp import ALLOW, ENOSYS, EOPNOTSUPP, EPERM, program
 
     machine = ARCHITECTURES[name]
     closed = program(machine, sockets=False, truncate=False)
@@ -424,6 +448,14 @@ def test_calls_are_answered_as_the_table_says(name: str) -> None:
     assert asks(open_, machine.socketpair, socket.AF_TIPC, socket.SOCK_STREAM) == EPERM
     assert asks(closed, machine.sendto, 3, 0, 0, 0x20004000) == EPERM
     assert asks(closed, machine.sendto, 3, 0, 0, 0x4000) == ALLOW
+    for how, expected in ((0, EPERM), (1, ALLOW), (2, EPERM)):
+        assert asks(closed, machine.shutdown, 3, how) == expected
+        assert asks(open_, machine.shutdown, 3, how) == ALLOW
+    assert asks(closed, machine.bind, 3) == EPERM
+    assert asks(open_, machine.bind, 3) == ALLOW
+    for mode, expected in ((0, ALLOW), (1, EOPNOTSUPP), (3, ALLOW), (0x11, EOPNOTSUPP)):
+        assert asks(closed, machine.fallocate, 3, mode) == expected
+    assert asks(open_, machine.clone, 0x8000) == EPERM  # a child of the parent's
     assert asks(open_, machine.prlimit64, 0) == ALLOW
     assert asks(open_, machine.prlimit64, 1234) == EPERM
     assert asks(closed, machine.openat, 0, 0, os.O_TRUNC) == EPERM
