@@ -108,9 +108,11 @@ def kill_session(process: ProcessIdentity) -> int:
     for pid in psutil.pids():
         fields = _stat(pid)
         if fields and int(fields[3]) == process.pid and fields[0] not in "ZX":
-            members += 1
-            with contextlib.suppress(ProcessLookupError):
+            try:
                 os.kill(pid, signal.SIGKILL)
+            except (ProcessLookupError, PermissionError):
+                continue  # it has ended, or, without a sandbox, become another user's
+            members += 1
     return members
 
 
