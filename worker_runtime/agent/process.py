@@ -12,6 +12,7 @@ from pathlib import Path
 import psutil
 
 POLL_S = 0.1
+LOOKS = 3  # in a row that find none: who forks and ends without pause may slip through one
 LEFT_S = 10.0  # for the kernel to take down what was killed: a GPU's memory takes a while
 
 
@@ -77,7 +78,7 @@ async def exited(process: ProcessIdentity) -> int | None:
     await _until(lambda: not alive(process))
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(LEFT_S):
-            await _until(lambda: not kill_session(process))
+            await _until(lambda: not any(kill_session(process) for _ in range(LOOKS)))
     return _reap(process.pid)
 
 

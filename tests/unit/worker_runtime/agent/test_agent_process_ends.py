@@ -82,6 +82,31 @@ async def test_what_a_runtime_started_ends_with_it(left: Path, grace_s: float) -
     assert not process.alive(runtime)
 
 
+async def test_a_process_that_is_another_one_at_each_look_ends_too(left: Path) -> None:
+    relay = """
+    import os, signal
+    if os.fork() == 0:
+        os.setpgid(0, 0)
+        os.close(os.open("child", os.O_CREAT))
+        while not os.fork() or not os._exit(0):
+            pass
+    signal.pause()
+    """
+    runtime = process.spawn(
+        [sys.executable, "-I", "-S", "-c", textwrap.dedent(relay)],
+        folder=left.parent,
+        log=left.parent / "runtime.log",
+        environment={},
+    )
+    deadline = time.monotonic() + DEADLINE_S
+    while not left.exists():
+        assert time.monotonic() < deadline, "it was never started"
+        await asyncio.sleep(0.01)
+    left.unlink()
+    await process.end(runtime, grace_s=0.0)
+    assert not any(process.kill_session(runtime) for _ in range(20))
+
+
 async def test_what_a_runtime_that_crashed_has_left_ends_before_it_is_started_again(
     left: Path,
 ) -> None:
