@@ -112,6 +112,7 @@ class Architecture:
     truncate: int
     prlimit64: int
     fallocate: int
+    ioctl: int
 
     @property
     def refused(self) -> list[int]:
@@ -139,6 +140,7 @@ ARCHITECTURES: Final = {
         truncate=76,
         prlimit64=302,
         fallocate=285,
+        ioctl=16,
     ),
     "aarch64": Architecture(
         audit=0xC00000B7,
@@ -159,5 +161,6 @@ ARCHITECTURES: Final = {
         truncate=45,
         prlimit64=261,
         fallocate=47,
+        ioctl=29,
     ),
 }

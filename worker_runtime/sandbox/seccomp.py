@@ -32,6 +32,7 @@ _AF_UNIX, _AF_INET, _AF_INET6 = 1, 2, 10
 _STREAM, _SEQPACKET = 1, 5
 _SHUT_WR: Final = 1
 _KEEP_SIZE, _PUNCH_HOLE = 1, 2
+_RESERVATIONS: Final = (0x40305828, 0x4030582A, 0x40305839)  # FS_IOC_RESVSP and its kin
 
 Instruction = tuple[int, int, int, int]  # code, jump if true, jump if false, operand
 
@@ -69,6 +70,8 @@ def program(machine: Architecture, *, sockets: bool, truncate: bool) -> list[Ins
         (_RETURN, 0, 0, KILL),
         (_LOAD, 0, 0, _NUMBER),
     ]
+    # why before the rest: drivers of GPUs are called so, often
+    code += _of(machine.ioctl, _no_reservations())
     if sockets:
         code += _of(machine.socket, _only(0, (_AF_INET, _AF_INET6)))
     else:
@@ -165,3 +168,11 @@ def _seen_room() -> list[Instruction]:
         (_RETURN, 0, 0, EOPNOTSUPP),
         (_RETURN, 0, 0, ALLOW),
     ]
+
+
+def _no_reservations() -> list[Instruction]:
+    """The same by the calls that XFS had before."""
+    code = [_argument(1)]
+    for request in _RESERVATIONS:
+        code += _answer(request, EOPNOTSUPP)
+    return [*code, (_RETURN, 0, 0, ALLOW)]

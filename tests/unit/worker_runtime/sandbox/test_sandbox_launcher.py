@@ -306,7 +306,7 @@ def test_room_behind_the_end_of_a_file_is_not_taken(plan: Plan, tmp_path: Path) 
         done = run(
             plan,
             f"""
-            import ctypes, errno, os
+            import ctypes, errno, fcntl, os, struct
             libc = ctypes.CDLL(None, use_errno=True)
             libc.fallocate.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64]
             own = os.open("own", os.O_CREAT | os.O_RDWR)
@@ -314,13 +314,20 @@ def test_room_behind_the_end_of_a_file_is_not_taken(plan: Plan, tmp_path: Path) 
                 for mode in (0x01, 0x11):  # keep the size; and with zeros
                     wrong = libc.fallocate(file, mode, 0, 8 << 20)
                     print(wrong, ctypes.get_errno() == errno.EOPNOTSUPP, os.fstat(file).st_blocks)
+                for request in (0x40305828, 0x4030582A, 0x40305839):  # RESVSP, RESVSP64, ZERO_RANGE
+                    try:
+                        fcntl.ioctl(file, request, struct.pack("hhqqiI16x", 0, 0, 0, 8 << 20, 0, 0))
+                        print("taken", os.fstat(file).st_blocks)
+                    except OSError as error:
+                        print("kept" if error.errno == errno.EOPNOTSUPP else error)
             print(libc.fallocate(own, 0, 0, 4096) in (0, -1), libc.fallocate(own, 3, 0, 4096))
             os.posix_fallocate(own, 0, 8192)
             print(os.fstat(own).st_size)
             """,
             log.fileno(),
         )
-    assert done.stdout.splitlines() == [*["-1 True 0"] * 4, "True 0", "8192"], done
+    kept = ["-1 True 0"] * 2 + ["kept"] * 3
+    assert done.stdout.splitlines() == [*kept, *kept, "True 0", "8192"], done
 
 
 def test_without_this_filter_that_way_is_open(plan: Plan) -> None:
@@ -455,6 +462,8 @@ def test_calls_are_answered_as_the_table_says(name: str) -> None:
     assert asks(open_, machine.bind, 3) == ALLOW
     for mode, expected in ((0, ALLOW), (1, EOPNOTSUPP), (3, ALLOW), (0x11, EOPNOTSUPP)):
         assert asks(closed, machine.fallocate, 3, mode) == expected
+    assert asks(closed, machine.ioctl, 3, 0x4030582A) == EOPNOTSUPP
+    assert asks(closed, machine.ioctl, 3, 0x5401) == ALLOW
     assert asks(open_, machine.clone, 0x8000) == EPERM  # a child of the parent's
     assert asks(open_, machine.prlimit64, 0) == ALLOW
     assert asks(open_, machine.prlimit64, 1234) == EPERM
