@@ -226,7 +226,7 @@ def test_nothing_of_it_outlives_it(plan: Plan, way: str) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="a view without root needs namespaces of users")
-@pytest.mark.parametrize("way", ["connect", "listen"])
+@pytest.mark.parametrize("way", ["connect", "listen", "accepted"])
 def test_a_network_of_its_own_is_not_left_by_a_handed_socket(plan: Plan, way: str) -> None:
     """The socket is of the machine's network, whatever that of its process is."""
     own = dataclasses.replace(plan, network="loopback", namespaces=True)
@@ -239,7 +239,7 @@ def test_a_network_of_its_own_is_not_left_by_a_handed_socket(plan: Plan, way: st
         elsewhere = free.getsockname()
         free.close()
         script = f"""
-            import socket
+            import ctypes, socket
             handed = socket.socket(fileno={ours.fileno()})
             for option in (27, 44):  # detach, unlock
                 try:
@@ -247,9 +247,15 @@ def test_a_network_of_its_own_is_not_left_by_a_handed_socket(plan: Plan, way: st
                 except PermissionError:
                     print("locked")
             handed.settimeout(2)
-            handed.shutdown(socket.SHUT_RD)
+            if {way!r} == "accepted":
+                handed, _ = handed.accept()
+                handed.settimeout(2)
+                print(ctypes.CDLL(None).connect(handed.fileno(), bytes(16), 16))  # to nobody
+            else:
+                handed.shutdown(socket.SHUT_RD)
+                print(0)
             try:
-                if {way!r} == "connect":
+                if {way!r} != "listen":
                     handed.connect({target.getsockname()!r})
                 else:
                     handed.bind({elsewhere!r})
@@ -259,11 +265,11 @@ def test_a_network_of_its_own_is_not_left_by_a_handed_socket(plan: Plan, way: st
             except TimeoutError:
                 print("kept")
             """
-        with calling(elsewhere):
+        with calling(elsewhere), socket.create_connection(ours.getsockname()):
             done = run(own, script, ours.fileno())
         if "namespaces: " in done.stderr:
             pytest.skip("a container that lets nobody make namespaces")
-        assert done.stdout.splitlines() == ["locked", "locked", "kept"], done
+        assert done.stdout.splitlines() == ["locked", "locked", "0", "kept"], done
 
 
 @contextlib.contextmanager
