@@ -37,6 +37,7 @@ SYSCALLS = {
     "syslog": 103 if X86 else 116,
     "clone": 56 if X86 else 220,
     "shmget": 29 if X86 else 194,
+    "fallocate": 285 if X86 else 47,
     "inotify_init1": 294 if X86 else 26,
     "inotify_add_watch": 254 if X86 else 27,
 }
@@ -486,6 +487,17 @@ def _(to: Any) -> object:
     with file.open("wb") as large:
         try:
             return sum(large.write(bytes(MIB)) for _ in range(to.disk_bytes // MIB + 2))
+        finally:
+            file.unlink()
+
+
+@attempt("take disk behind the end of a file, where no limit looks", "calls")
+def _(to: Any) -> object:
+    file = Path("reserved")
+    with file.open("wb") as reserved:
+        try:
+            call("fallocate", reserved.fileno(), 1, ctypes.c_long(0), ctypes.c_long(4 * MIB))
+            return os.fstat(reserved.fileno()).st_blocks
         finally:
             file.unlink()
 
