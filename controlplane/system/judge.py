@@ -136,8 +136,9 @@ def peer(kind: str, found: Peer) -> Part:
     if state is State.ERROR and not found.error:
         hint = "What it serves goes on; it gets no changes."
     ends_at = found.certificate_ends_at
-    facts = (Fact("version", found.version),) if found.version else ()
-    facts += (Fact("certificate until", ends_at.date().isoformat() if ends_at else "none"),)
+    versions = [Fact("version", found.version)] if found.version else []
+    until = Fact("certificate until", ends_at.date().isoformat() if ends_at else "none")
+    facts = (*versions, until)
     return Part(kind, found.name, state, summary, hint=hint, facts=facts)
 
 
