@@ -18,6 +18,7 @@ import unicodedata
 import zipfile
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import IO
@@ -120,15 +121,30 @@ def unpack(archive: Path, target: Path, limits: Limits) -> Unpacked:
     return result
 
 
+@contextmanager
+def _reading(what: str) -> Iterator[None]:
+    """Raises one of DAMAGED for whatever the readers cannot read."""
+    try:
+        yield
+    except READERS as error:
+        # why some: an archive that points before its beginning has the system refuse the seek, and
+        # bzip2 says of what is damaged nothing but that
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
+            raise
+        raise tarfile.ReadError(f"{what} cannot be read: {error}") from error
+
+
 def _entries(archive: Path) -> Iterator[tuple[Entry, IO[bytes] | None]]:
     """What the archive says that it holds. Raises one of DAMAGED for whatever cannot be read."""
-    try:
+    with _reading("a header"):
         yield from _members(archive)
-    except READERS as error:
-        # why some: an archive that points before its beginning has the system refuse the seek
-        if isinstance(error, OSError) and error.errno != errno.EINVAL:
-            raise
-        raise tarfile.ReadError(f"a header cannot be read: {error}") from error
+
+
+def _pieces(content: IO[bytes], name: str) -> Iterator[bytes]:
+    """A member, piece by piece. Raises one of DAMAGED for whatever cannot be read."""
+    with _reading(name):
+        while piece := content.read(PIECE_BYTES):
+            yield piece
 
 
 def _members(archive: Path) -> Iterator[tuple[Entry, IO[bytes] | None]]:
@@ -219,7 +235,7 @@ class Names:
 def _write(content: IO[bytes], place: Path, result: Unpacked, limits: Limits, ceiling: int) -> None:
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     with os.fdopen(os.open(place, flags, 0o644), "wb") as file:
-        while piece := content.read(PIECE_BYTES):
+        for piece in _pieces(content, place.name):
             result.bytes += len(piece)
             if result.bytes > limits.room:
                 raise Refused(

@@ -200,6 +200,21 @@ def test_an_archive_that_points_before_its_beginning_is_called_damaged(
     assert refusal(path, target)["code"] == "ArchiveDamaged"
 
 
+@pytest.mark.parametrize("how", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_content_that_cannot_be_unpacked_is_called_damaged(
+    tmp_path: Path, target: Path, how: int
+) -> None:
+    """bzip2 says so with an OSError that has no number."""
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w", how) as container:
+        container.writestr("m", bytes(range(256)))
+    data = bytearray(path.read_bytes())
+    start = 30 + len("m") + (9 if how == zipfile.ZIP_LZMA else 0)  # where the packed bytes are
+    data[start : start + 20] = b"\xff" * 20
+    path.write_bytes(data)
+    assert refusal(path, target)["code"] == "ArchiveDamaged"
+
+
 @pytest.mark.parametrize("suffix", [".zip", ".tgz"])
 def test_a_truncated_archive_is_called_damaged(tmp_path: Path, target: Path, suffix: str) -> None:
     noise = bytes(i * 7 % 256 for i in range(100_000))
