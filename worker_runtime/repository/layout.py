@@ -25,7 +25,8 @@ class ModelDirectory:
     listing: frozenset[str] | None = None
 
     def config_text(self) -> str:
-        return self.config_path.read_text(encoding="utf-8") if self.config_path else ""
+        # why no text file: its lines would end at a lone CR, and comments of the format do not
+        return self.config_path.read_bytes().decode() if self.config_path else ""
 
     def version_path(self, version: int) -> Path:
         return self.path / str(version)

@@ -1,5 +1,6 @@
 """However a configuration is written, it is judged as what the runtime makes of it."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from tritonclient.grpc import model_config_pb2
 
 from worker_runtime.core.loading import LoadingRules, ModelPlan, check_plan, read_plan
 from worker_runtime.errors import ConfigInvalid, LoadFailed
+from worker_runtime.inspection.repository import inspect_repository
 from worker_runtime.repository.code.configuration import code_in_config
 from worker_runtime.repository.code.verdict import code_in_text
 from worker_runtime.repository.layout import ModelDirectory, read_model
@@ -194,3 +196,16 @@ def test_spelling_changes_no_verdict_and_the_runtime_agrees(
 )
 def test_what_parsers_might_read_differently_waits(text: str) -> None:
     assert code_in_text("m", text, ["1/x"]) != []
+
+
+@pytest.mark.parametrize("mark", ["\r", "\r\n", "\n", "\x0b", "\x0c", "\x85", "\u2028"])
+def test_a_line_ends_in_the_same_place_for_gate_and_runtime(tmp_path: Path, mark: str) -> None:
+    """Python's text files end a line at a lone CR, and a comment with it; protobuf's do not."""
+    text = f'backend: "identity" #{mark}runtime: "model.py"\n'
+    folder = tmp_path / "m"
+    (folder / "1").mkdir(parents=True)
+    (folder / "1" / "w.bin").write_bytes(b"\1")
+    (folder / "config.pbtxt").write_bytes(text.encode())
+    told = {reason["kind"] for reason in inspect_repository(tmp_path)["models"][0]["code"]}
+    assert told == ({"python"} if "\n" in mark else set())
+    assert read_plan(read_model(folder), ALL).config.runtime == ("model.py" if told else "")
