@@ -60,7 +60,7 @@ def arrange(root: Path, filename: str) -> list[str]:
         if _is_model(folder):
             said += _version(folder)
         said += _empty_versions(folder)
-    return said + _strays(root)
+    return said + _strays(root) + _empty_folders(root)
 
 
 def _split(root: Path) -> list[str]:
@@ -206,16 +206,28 @@ def _stays_above(path: Path) -> bool:
 
 
 def _empty_versions(folder: Path) -> list[str]:
-    """Folders without files would be lost, and an ensemble needs a version that holds none."""
+    """An ensemble needs a version that holds nothing, and only files reach a node."""
     config = folder / CONFIG
     said = []
     if config.exists() and not _versions(folder) and ENSEMBLE.search(_text(config)):
         (folder / "1").mkdir()
         said.append(f"Created version 1, which an ensemble needs as well: {folder.name}/1/.")
     for version in _versions(folder):
-        if not any(version.iterdir()):
+        if not any(path.is_file() for path in version.rglob("*")):
             (version / KEEP).touch()
     return said
+
+
+def _empty_folders(root: Path) -> list[str]:
+    """Gone before the inspection looks: it must see what a node will have."""
+    empty = []
+    for path in sorted(root.rglob("*"), reverse=True):
+        if path.is_dir() and not any(path.iterdir()):
+            path.rmdir()
+            empty.append(path.relative_to(root).as_posix())
+    if not empty:
+        return []
+    return [f"Left out empty folders: {', '.join(sorted(empty)[:10])}."]
 
 
 def _strays(root: Path) -> list[str]:

@@ -117,7 +117,7 @@ class Ingest:
             inspection = inspector.inspect(self.folder, tick=self.beat)
             inspection["problems"] += [_arranged(sentence) for sentence in done]
             self.save(inspection=inspection)
-            _refuse_bad(inspection)
+            refuse_bad(inspection)
             manifest = self._store()
             said.append(", ".join(model["name"] for model in inspection["models"]))
         self.finish(UploadCause.ACCEPT, manifest=manifest)
@@ -204,7 +204,7 @@ def _arranged(sentence: str) -> InspectionProblem:
     )
 
 
-def _refuse_bad(inspection: Inspection) -> None:
+def refuse_bad(inspection: Inspection) -> None:
     # why only these: what another configuration can mend is for who registers the upload
     errors = [
         problem

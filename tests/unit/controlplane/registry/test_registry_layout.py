@@ -123,3 +123,21 @@ def test_a_model_without_its_file_gets_no_version(tmp_path: Path) -> None:
     make(tmp_path, "m/config.pbtxt", config='backend: "onnxruntime"')
     assert arrange(tmp_path, "z.zip") == []
     assert files(tmp_path) == ["m/config.pbtxt"]
+
+
+def test_folders_without_files_are_gone_before_anybody_looks(tmp_path: Path) -> None:
+    """Only files reach a node: a version of empty folders was looked at instead of the one there."""
+    (tmp_path / "evil.python" / "1" / "model.plan").mkdir(parents=True)
+    (tmp_path / "evil.python" / "2" / "variables").mkdir(parents=True)
+    (tmp_path / "evil.python" / "2" / "model.python").write_bytes(b"x")
+    (tmp_path / "evil.python" / "notes").mkdir()
+    said = arrange(tmp_path, "z.zip")
+    assert sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*")) == [
+        "evil.python",
+        "evil.python/1",
+        "evil.python/1/.keep",
+        "evil.python/2",
+        "evil.python/2/model.python",
+    ]
+    assert said == ["Left out empty folders: evil.python/1/model.plan, evil.python/2/variables, "
+                    "evil.python/notes."]  # fmt: skip
