@@ -1,6 +1,8 @@
-"""Fuzzing: every target for a share of the time, then its inputs again, counting what grows.
+"""Fuzzing: every target for its share of the time, then its inputs again, counting what grows.
 
-    python -m tests.fuzz [--seconds 120] [--seed N] [--keep FOLDER] [TARGET...]
+    python -m tests.fuzz [--seconds N] [--seed N] [--keep FOLDER] [TARGET...]
+
+Two run at once; without ``--seconds`` each has what ``tests.fuzz.catalog`` says.
 
 Crashes, hangs, surprises in the log, answers that are not well formed and leaks are findings; the
 exit code is 1 when there are any. What makes one is kept below .build/fuzz, and
@@ -9,17 +11,20 @@ exit code is 1 when there are any. What makes one is kept below .build/fuzz, and
 
 import argparse
 import importlib.util
+import os
 import subprocess
 import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from tests.fuzz.catalog import AT_ONCE, MEMORY_MIB, ONE_INPUT_S, SHARES
 from tests.fuzz.seeds import SEEDS, dictionary
-from tests.fuzz.targets import TARGETS
 
 ROOT = Path(__file__).parents[2] / ".build" / "fuzz"
+# Targets write small files and remove them, thousands of times: in memory where there is such a place.
+_MEMORY = Path("/dev/shm")
 _RUN = [sys.executable, "-m", "tests.fuzz.run_target"]
-_ONE_INPUT_S = 30
-_MEMORY_MIB = 3000
 
 
 def prepared(name: str, root: Path) -> Path:
@@ -41,26 +46,37 @@ def fuzzed(name: str, seconds: int, root: Path, seed: int) -> bool:
         str(home / "seeds"),
         f"-max_total_time={seconds}",
         f"-seed={seed}",
-        f"-timeout={_ONE_INPUT_S}",
-        f"-rss_limit_mb={_MEMORY_MIB}",
+        f"-timeout={ONE_INPUT_S}",
+        f"-rss_limit_mb={MEMORY_MIB}",
         f"-artifact_prefix={home / 'findings'}/",
         f"-dict={home / 'words.dict'}",
         "-max_len=4096",
         "-print_final_stats=1",
     ]
-    log = home / "log"
-    with log.open("wb") as output:
-        code = subprocess.run(
-            [*_RUN, "fuzz", name, *arguments], stdout=output, stderr=subprocess.STDOUT, check=False
-        ).returncode
-    text = log.read_text("utf-8", "replace")
+    code, text = _ran(["fuzz", name, *arguments], home / "log")
     runs = next((li.split()[-1] for li in text.splitlines() if "number_of_executed" in li), "?")
     say(f"{name}: {seconds} s, {runs} inputs, exit code {code}")
     if code:
         say(_told(text))
         return False
-    folders = [str(home / "corpus"), str(home / "seeds")]
-    return subprocess.run([*_RUN, "replay", name, *folders], check=False).returncode == 0
+    code, text = _ran(["replay", name, str(home / "corpus"), str(home / "seeds")], home / "replay")
+    say(text.strip())
+    return code == 0
+
+
+def _ran(arguments: list[str], log: Path) -> tuple[int, str]:
+    """The exit code of a process for a target, and what it said, which stays in ``log``."""
+    # why a folder of its own: libFuzzer ends the process, and nobody in it can tidy up
+    place = _MEMORY if os.access(_MEMORY, os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix="fuzz-", dir=place) as scratch, log.open("wb") as output:
+        code = subprocess.run(
+            [*_RUN, *arguments],
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, "TMPDIR": scratch},
+            check=False,
+        ).returncode
+    return code, log.read_text("utf-8", "replace")
 
 
 def _told(log: str) -> str:
@@ -78,18 +94,25 @@ def say(text: str) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=int, default=120, help="in all")
+    parser.add_argument("--seconds", type=int, help="of all targets together")
     parser.add_argument("--keep", type=Path, default=ROOT, help="where inputs and findings stay")
     parser.add_argument("--seed", type=int, default=0, help="where to start; 0 is anywhere")
-    parser.add_argument("targets", nargs="*", choices=[*TARGETS, []], metavar="TARGET")
+    parser.add_argument("targets", nargs="*", choices=[*SHARES, []], metavar="TARGET")
     options = parser.parse_args()
     if importlib.util.find_spec("atheris") is None:
         say("atheris has no wheel for this machine or this Python: nothing is fuzzed here")
         return 0
-    names = options.targets or list(TARGETS)
-    share = max(1, options.seconds // len(names))
-    good = [fuzzed(name, share, options.keep, options.seed) for name in names]
-    return 0 if all(good) else 1
+    names = options.targets or list(SHARES)
+    parts = sum(SHARES[name] for name in names)
+    seconds = options.seconds or parts
+
+    def good(name: str) -> bool:
+        share = max(1, round(seconds * SHARES[name] / parts))
+        return fuzzed(name, share, options.keep, options.seed)
+
+    with ThreadPoolExecutor(AT_ONCE) as running:
+        found = list(running.map(good, names))
+    return 0 if all(found) else 1
 
 
 if __name__ == "__main__":

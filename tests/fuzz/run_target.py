@@ -8,18 +8,26 @@ import json
 import sys
 from pathlib import Path
 
-ROUNDS = 6
+from tests.fuzz.catalog import MAY_GROW, ROUNDS, target
+
 _WATCHED = [
     "worker_runtime.protocols",
     "worker_runtime.repository",
     "worker_runtime.core",
+    "worker_runtime.files",
+    "worker_runtime.inspection",
     "google.protobuf.json_format",
+    "google.protobuf.text_format",
     "controlplane.console",
     "controlplane.registry.archive",
+    "controlplane.registry.layout",
+    "controlplane.nodes",
+    "controlplane.deployments.services",
+    "controlplane.metrics.services",
+    "wire",
     "tarfile",
     "zipfile",
 ]
-MAY_GROW = {"objects": 500, "descriptors": 0, "threads": 0, "KiB of memory": 24 * 1024}
 
 
 def fuzz(name: str, arguments: list[str]) -> None:
@@ -27,23 +35,22 @@ def fuzz(name: str, arguments: list[str]) -> None:
     import atheris
 
     with atheris.instrument_imports(include=_WATCHED):
-        from tests.fuzz.targets import TARGETS
+        fuzzed = target(name)
 
-    atheris.Setup([name, *arguments], TARGETS[name])
+    atheris.Setup([name, *arguments], fuzzed)
     atheris.Fuzz()
 
 
 def replay(name: str, folders: list[str]) -> int:
     """Every input of the folders, several times: nothing fails, nothing grows. An exit code."""
     from tests.fuzz.served import counted
-    from tests.fuzz.targets import TARGETS
 
-    target = TARGETS[name]
+    replayed = target(name)
     inputs = [path.read_bytes() for folder in folders for path in sorted(Path(folder).iterdir())]
     counts = []
     for _ in range(ROUNDS):
         for data in inputs:
-            target(data)
+            replayed(data)
         counts.append(counted())
     # why not the first rounds: caches fill, threads start.
     before, after = counts[2], counts[-1]

@@ -15,6 +15,7 @@ from google.protobuf import text_format
 from tritonclient.grpc import model_config_pb2
 from tritonclient.grpc import service_pb2 as pb
 
+from tests.fuzz import agent_seeds, gateway_headers, verdict_seeds
 from tests.fuzz.targets import END_OF_JSON, METHODS, PATHS, PREFIX
 from tests.support import builtin_models
 from tests.support.http2_peer import framed
@@ -279,6 +280,9 @@ SEEDS = {
     "config_json": config_json,
     "archive": archive,
     "socket_frames": socket_frames,
+    "verdict": verdict_seeds.seeds,
+    "agent_messages": agent_seeds.seeds,
+    "gateway_headers": gateway_headers.seeds,
 }
 _HTTP = [
     "HTTP/1.1", "HTTP/1.0", "POST ", "GET ", "\r\n\r\n", "Content-Length: ", "Connection: close",
@@ -305,6 +309,9 @@ WORDS = {
     "config_text": _CONFIG,
     "config_json": _CONFIG + _JSON[-12:],
     "socket_frames": [*_JSON, '"op"', '"topic"', '"range"', '"hz"', '"frames"', '"b64"'],
+    "verdict": [*_CONFIG, *verdict_seeds.WORDS],
+    "agent_messages": agent_seeds.WORDS,
+    "gateway_headers": gateway_headers.WORDS,
 }
 
 

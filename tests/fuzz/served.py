@@ -17,6 +17,7 @@ from typing import Any
 
 import uvloop
 
+from tests.fuzz.finding import Finding
 from tests.support import builtin_models, onnx_models
 from worker_runtime.core.engine import Engine
 from worker_runtime.core.hosting import ModelHost
@@ -49,10 +50,6 @@ output { name: "OUTPUT0" data_type: TYPE_INT32 dims: [ 1 ] }
 sequence_batching { max_sequence_idle_microseconds: 100000 }
 instance_group { count: 1 kind: KIND_CPU }
 """
-
-
-class Finding(Exception):
-    """Something that must not happen."""
 
 
 class Surprises(logging.Handler):

@@ -5,7 +5,6 @@ import random
 import re
 import tempfile
 import zlib
-from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -18,7 +17,8 @@ from tritonclient.grpc import service_pb2 as pb
 from controlplane.console import frames, reading
 from controlplane.console.tensors import TensorError
 from controlplane.registry import archive as archives
-from tests.fuzz.served import INPUT_LIMIT, Finding, Served, Transport, is_json
+from tests.fuzz.finding import Finding
+from tests.fuzz.served import INPUT_LIMIT, Served, Transport, is_json
 from tests.support.http2_peer import framed
 from worker_runtime.errors import ConfigInvalid
 from worker_runtime.protocols.grpc.native import connection as http2
@@ -394,18 +394,3 @@ def socket_frames(data: bytes) -> None:
         arriving.inputs()
     except (frames.BadRequest, TensorError) as refused:
         frames.error("BadRequest", str(refused))
-
-
-TARGETS: dict[str, Callable[[bytes], None]] = {
-    "http": http,
-    "http_bodies": http_bodies,
-    "chunks": chunks,
-    "json_text": json_text,
-    "grpc_messages": grpc_messages,
-    "grpc_wire": grpc_wire,
-    "http2_frames": http2_frames,
-    "config_text": config_text,
-    "config_json": config_json,
-    "archive": archive,
-    "socket_frames": socket_frames,
-}
