@@ -1,5 +1,7 @@
 """Zip archives, which PyTorch's three kinds of files and numpy's .npz are: told entry by entry."""
 
+import lzma
+import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -14,6 +16,11 @@ from worker_runtime.types.code import LIBRARY, PICKLE, PYTHON, UNKNOWN
 Told = tuple[str, str]
 Head = Callable[[str, bytes], Iterator[Told]]
 ENDS: Final = (b"PK\x05\x06", b"PK\x06\x06", b"PK\x06\x07")
+# What Python's reader raises over an archive, or an entry of it, that is damaged or encrypted.
+TORN: Final = (
+    OSError, ValueError, EOFError, RuntimeError, zlib.error, lzma.LZMAError, struct.error,
+    zipfile.BadZipFile, zipfile.LargeZipFile,
+)  # fmt: skip
 _END_BYTES: Final = 65535 + 22 + 20 + 56
 _MOST_ENTRIES: Final = 50_000
 _LARGEST_TABLE: Final = 16 * 2**20
@@ -41,10 +48,7 @@ def zip_kinds(file: BinaryIO, tail: bytes, head: Head, depth: int = 0) -> Iterat
     try:
         with zipfile.ZipFile(file) as archive:
             yield from dict.fromkeys(_Looked(archive, head, depth).kinds())
-    except (
-        OSError, ValueError, EOFError, RuntimeError, NotImplementedError, zlib.error,
-        zipfile.BadZipFile, zipfile.LargeZipFile,
-    ) as error:  # fmt: skip
+    except TORN as error:
         yield UNKNOWN, f"is an archive that cannot be looked into: {type(error).__name__}"
 
 

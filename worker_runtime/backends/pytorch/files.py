@@ -1,10 +1,13 @@
 """What kind of model a file holds, told from its archive without loading any of it."""
 
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
 
 from worker_runtime.errors import LoadFailed, Problem
+from worker_runtime.files.archives import TORN
 
 _EXPORT = "torch.jit.save(torch.jit.script(model), 'model.pt')"
 
@@ -25,7 +28,7 @@ def kind_of(path: Path, model: str) -> Kind:
             f"'{path.name}' is not a model archive",
             "older than PyTorch 1.6, or not made by torch.jit.save or torch.export.save?",
         )
-    with zipfile.ZipFile(path) as archive:
+    with opened(path, model) as archive:
         names = archive.namelist()
     inner = {name.partition("/")[2] for name in names}
     if any(name.startswith("data/aotinductor/") for name in inner):
@@ -42,6 +45,17 @@ def kind_of(path: Path, model: str) -> Kind:
             f"in the program that has the model: {_EXPORT}",
         )
     raise _refused(model, f"'{path.name}' is an archive, but not of a PyTorch model", _EXPORT)
+
+
+@contextmanager
+def opened(path: Path, model: str) -> Iterator[zipfile.ZipFile]:
+    """The archive. Raises LoadFailed where it, or an entry that is read meanwhile, is torn."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            yield archive
+    except TORN as error:
+        said = f"'{path.name}' is torn: {type(error).__name__}: {error}"
+        raise _refused(model, said, "copy the file again, or save the model anew") from error
 
 
 def _refused(model: str, message: str, hint: str) -> LoadFailed:

@@ -19,10 +19,10 @@ def read_python(path: Path, model: str) -> FileFacts:
     shown = f"{path.parent.name}/{path.name}"
     try:
         tree = ast.parse(path.read_bytes()[:MAX_BYTES], filename=shown)
-    except (SyntaxError, ValueError, RecursionError) as error:
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line = getattr(error, "lineno", None) or 0
         at = f", line {line}" if line else ""
-        text = getattr(error, "msg", None) or str(error)
+        text = getattr(error, "msg", None) or str(error) or "nested too deeply"
         raise _refused(model, "PythonSyntaxError", f"{shown}{at}: {text}") from error
     found = next(
         (item for item in tree.body if isinstance(item, ast.ClassDef) and item.name == CLASS), None

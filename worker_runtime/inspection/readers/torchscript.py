@@ -7,7 +7,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from worker_runtime.backends.pytorch.files import Kind, kind_of
+from worker_runtime.backends.pytorch.files import Kind, kind_of, opened
 from worker_runtime.errors import Problem
 from worker_runtime.inspection.readers.facts import FileFacts
 from worker_runtime.types.graph import GraphTensor, ModelGraph
@@ -25,7 +25,7 @@ TYPES = {
 def read_torch(path: Path, model: str) -> FileFacts:
     """Raises LoadFailed for what is no PyTorch model, with the way to make one."""
     kind = kind_of(path, model)
-    with zipfile.ZipFile(path) as archive:
+    with opened(path, model) as archive:
         if kind is Kind.SCRIPT:
             return _script(archive, model)
         if kind is Kind.EXPORTED:
@@ -98,13 +98,13 @@ def _forward(
         return (), ()
     try:
         tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError):
-        return (), ()
-    for item in tree.body:
-        if isinstance(item, ast.ClassDef) and item.name == name:
-            for method in item.body:
-                if isinstance(method, ast.FunctionDef) and method.name == "forward":
-                    return _signature(method)
+        for item in tree.body:
+            if isinstance(item, ast.ClassDef) and item.name == name:
+                for method in item.body:
+                    if isinstance(method, ast.FunctionDef) and method.name == "forward":
+                        return _signature(method)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return (), ()  # what Python's own reader says of code that is nested without end
     return (), ()
 
 
@@ -144,7 +144,7 @@ def _exported(archive: zipfile.ZipFile, model: str) -> FileFacts:
                 spec for spec in signature["output_specs"] if "user_output" in spec
             )
         ]
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
         problem = Problem(
             "SignatureUnreadable",
             "the table of inputs and outputs of this torch.export file could not be read",

@@ -3,12 +3,14 @@
 import json
 import os
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from worker_runtime.errors import LoadFailed
+from worker_runtime.files.contents import kinds_of_file
 from worker_runtime.inspection.readers.openvino_ir import read_openvino
 from worker_runtime.inspection.readers.python_source import read_python
 from worker_runtime.inspection.readers.savedmodel import read_savedmodel
@@ -303,3 +305,57 @@ def test_a_forest_without_configuration_is_completed(tmp_path: Path) -> None:
     assert (model["inputs"][0]["shape"], model["outputs"][0]["shape"]) == ([4], [3])
     assert model["proposal"]["certain"] is True
     assert 'string_value: "xgboost_json"' in model["proposal"]["text"]
+
+
+def packed(path: Path, entries: dict[str, bytes], how: int) -> Path:
+    with zipfile.ZipFile(path, "w", how) as archive:
+        for name, content in entries.items():
+            archive.writestr(f"net/{name}", content)
+    return path
+
+
+@pytest.mark.parametrize("how", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2,
+                                 zipfile.ZIP_LZMA])  # fmt: skip
+@pytest.mark.parametrize("name", ["models/model.json", "constants.pkl"])
+@pytest.mark.parametrize("at", [0, 50])
+def test_a_torn_torch_archive_is_refused_in_words(
+    tmp_path: Path, how: int, name: str, at: int
+) -> None:
+    entries = {name: bytes(range(256)) * 8, "data.pkl": bytes(range(256)) * 8}
+    path = packed(tmp_path / "model.pt2", entries, how)
+    data = bytearray(path.read_bytes())
+    while (place := data.find(b"PK\x03\x04")) >= 0:
+        data[place : place + 4] = b"torn"
+        data[place + at : place + at + 20] = b"\xff" * 20
+    path.write_bytes(data)
+    with pytest.raises(LoadFailed, match="torn") as caught:
+        read_torch(path, "m")
+    assert caught.value.problem is not None and caught.value.problem.code == "NotATorchModel"
+    assert kinds_of_file(path, "m/1/model.pt2")[0][0] == "unknown"
+
+
+def test_a_program_that_is_nested_without_end_is_told_and_no_failure(tmp_path: Path) -> None:
+    deep = b'{"graph_module":' + b"[" * 5000 + b"]" * 5000 + b"}"
+    path = packed(tmp_path / "model.pt2", {"models/model.json": deep}, zipfile.ZIP_STORED)
+    (problem,) = read_torch(path, "m").problems
+    assert problem.code == "SignatureUnreadable"
+
+
+@pytest.mark.parametrize("times", [400, 1500, 6000, 20_000])
+def test_code_that_is_nested_without_end_is_told_and_no_failure(tmp_path: Path, times: int) -> None:
+    path = tmp_path / "model.py"
+    path.write_text(f"class TritonPythonModel:\n  def execute(self): ...\nx = {'-' * times}1\n")
+    with suppress(LoadFailed):
+        read_python(path, "m")
+    source = f"class Net(Module):\n  def forward(self, x: {'-' * times}1): ...\n".encode()
+    entries = {"data.pkl": PICKLE, "constants.pkl": b".", "code/__torch__/nets.py": source}
+    torch = packed(tmp_path / "model.pt", entries, zipfile.ZIP_STORED)
+    assert read_torch(torch, "m").producer == "torch.jit.save"
+
+
+@pytest.mark.parametrize("learner", ["[]", '{"learner_model_param": []}', "null", '"x"', "7"])
+def test_trees_without_their_tables_are_refused_in_words(tmp_path: Path, learner: str) -> None:
+    path = tmp_path / "xgboost.json"
+    path.write_text(f'{{"learner": {learner}}}')
+    with pytest.raises(LoadFailed, match="not a model that XGBoost saved"):
+        read_trees(path, "m")
