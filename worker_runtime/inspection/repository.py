@@ -92,7 +92,8 @@ def _compose(item: Looked, configs: dict[str, Any]) -> None:
 def _code(item: Looked) -> list[CodeReason]:
     """Of every text that may be used: as uploaded, as proposed, and those beside it by name."""
     directory, uploaded = item.directory, item.shown["config_text"]
-    found = code_beside(directory, item.text)
+    # why not always the former: where the look ended early it is mended in part, and not proposed
+    found = code_beside(directory, item.text if item.changed else uploaded)
     if item.changed:
         # why without ``unknown``: it can be used as proposed only.
         first = code_beside(directory, uploaded)

@@ -80,3 +80,16 @@ def test_files_from_elsewhere_are_refused_by_name(upload: Upload, tmp_path: Path
         with pytest.raises(RuntimeFault, match="outside the model directory") as refused:
             planned(scan(root)[0], rules)
         assert "600" not in str(refused.value)
+
+
+def test_a_text_is_judged_as_it_was_uploaded_where_the_look_at_it_ends_early(
+    tmp_path: Path,
+) -> None:
+    """It was judged as it would be mended, although that is not proposed without a version."""
+    (tmp_path / "m").mkdir()
+    (tmp_path / "m" / "config.pbtxt").write_text('backend: "identitx"')
+    (model,) = inspect_repository(tmp_path)["models"]
+    assert model["proposal"] is None
+    assert [(reason["kind"], reason["value"]) for reason in model["code"]] == [
+        ("python", "identitx")
+    ]
