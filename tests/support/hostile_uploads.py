@@ -27,6 +27,10 @@ IDENTITY = (
 SERVED = f'backend: "identity"\n{IDENTITY}'
 GLOBAL = b"cos\nsystem\n(S'true'\ntR."  # protocol 0: os.system('true')
 Files = Mapping[str, bytes]
+NOT_APPROVED, NOT_VALID = "CodeNotApproved", "ConfigInvalid"
+# Python under a name of data: nothing but the configuration tells that it is run.
+HIDDEN = {"1/w.bin": b"class TritonPythonModel:\n    def execute(self, requests): ...\n"}
+NAMED = f'default_model_filename: "w.bin"\n{IDENTITY}'
 
 
 class Runs:
@@ -40,12 +44,17 @@ class Runs:
 
 @dataclass(frozen=True)
 class Upload:
-    """``kinds`` must all be found; ``named``: the field of a file that leads out of the model."""
+    """``kinds`` must all be found; ``named``: the field of a file that leads out of the model.
+
+    ``refusal``: with which code somebody who may deploy is refused, on the way from the upload to
+    a trial. All but the gate's own are the inspection's: no approval makes such a model run.
+    """
 
     name: str
     files: Files
     kinds: frozenset[str] = field(default_factory=frozenset)
     named: str = ""
+    refusal: str = NOT_APPROVED
 
     def write(self, root: Path) -> Path:
         for path, content in self.files.items():
@@ -55,12 +64,19 @@ class Upload:
 
 
 def hostile(
-    name: str, kinds: str, files: Files | None = None, *, config: str | None = None
+    name: str,
+    kinds: str,
+    files: Files | None = None,
+    *,
+    config: str | None = None,
+    refusal: str = NOT_APPROVED,
 ) -> Upload:
     """One model ``m``, served by the identity backend unless ``config`` says otherwise."""
-    given = {f"m/{path}": content for path, content in (files or {"1/w.bin": b"\1\2\3"}).items()}
+    versioned = any(path[0].isdigit() for path in files or ())
+    inside = {**({} if versioned else {"1/w.bin": b"\1\2\3"}), **(files or {})}
+    given = {f"m/{path}": content for path, content in inside.items()}
     given["m/config.pbtxt"] = (SERVED if config is None else config).encode()
-    return Upload(name, given, frozenset(kinds.split()))
+    return Upload(name, given, frozenset(kinds.split()), refusal=refusal)
 
 
 def onnx() -> bytes:
@@ -174,21 +190,29 @@ HOSTILE: tuple[Upload, ...] = (
     Upload(
         "a folder that names its backend, and a wheel",
         {
-            "evil.python/1/model.python": b"import os\n",
+            "evil.python/1/model.python": HIDDEN["1/w.bin"],
             "evil.python/1/requirements.txt": b"./evil-1-py3-none-any.whl\n",
             "evil.python/1/evil-1-py3-none-any.whl": archive({"evil.py": b""}),
         },
         frozenset({"python", "packages"}),
     ),
     hostile(
-        "a backend in two pieces around a comment", "python", config='backend: "py" # c\n "thon"\n'
+        "a backend in two pieces around a comment",
+        "python",
+        HIDDEN,
+        config='backend: "py" # c\n "thon"\n' + NAMED,
     ),
-    hostile("a backend with a Unicode escape", "python", config='backend: "\\u0070ython"\n'),
+    hostile(
+        "a backend with a Unicode escape",
+        "python",
+        HIDDEN,
+        config='backend: "\\u0070ython"\n' + NAMED,
+    ),
     hostile(
         "an environment whose key is in two pieces",
         "environment",
         config=SERVED
-        + 'parameters { key: "EXECUTION_" "ENV_PATH" value { string_value: "/e" } }\n',
+        + 'parameters { key: "EXECUTION_" "ENV_PATH" value { string_value: "1/w.bin" } }\n',
     ),
     hostile("a library named weights.bin", "library", {"1/weights.bin": ELF}),
     hostile(
@@ -242,6 +266,7 @@ HOSTILE: tuple[Upload, ...] = (
             ).encode(),
         },
         named="data_file",
+        refusal=NOT_VALID,
     ),
     Upload(
         "warm-up data from elsewhere",
@@ -253,26 +278,52 @@ HOSTILE: tuple[Upload, ...] = (
             ).encode(),
         },
         named="input_data_file",
+        refusal=NOT_VALID,
     ),
     # --- configurations
-    hostile("a backend with octal escapes", "python", config='backend: "p\\171thon"\n'),
-    hostile("a backend with hexadecimal escapes", "python", config='backend: "\\x70\\x79thon"\n'),
-    hostile("a backend in single quotes", "python", config="backend: 'py' \"th\" 'on'\n"),
     hostile(
-        "a backend that is given twice", "unknown", config='backend: "identity" backend: "python"\n'
+        "a backend with octal escapes", "python", HIDDEN, config='backend: "p\\171thon"\n' + NAMED
+    ),
+    hostile(
+        "a backend with hexadecimal escapes",
+        "python",
+        HIDDEN,
+        config='backend: "\\x70\\x79thon"\n' + NAMED,
+    ),
+    hostile(
+        "a backend in single quotes", "python", HIDDEN, config="backend: 'py' \"th\" 'on'\n" + NAMED
+    ),
+    hostile(
+        "a backend that is given twice",
+        "unknown",
+        config='backend: "identity" backend: "python"\n',
+        refusal=NOT_VALID,
     ),
     hostile(
         "a backend behind an ensemble's platform",
         "python",
-        config='platform: "ensemble" backend: "python"\n',
+        HIDDEN,
+        config='platform: "ensemble" backend: "python"\n' + NAMED,
+        refusal=NOT_VALID,
     ),
     hostile("the runtime model.py", "python", config=SERVED + 'runtime: "model.py"\n'),
-    hostile("a library as runtime", "library", config=SERVED + 'runtime: "libevil.so"\n'),
-    hostile("a backend that is not built in", "python", config=f'backend: "vllm"\n{IDENTITY}'),
+    hostile(
+        "a library as runtime",
+        "library",
+        config=SERVED + 'runtime: "libevil.so"\n',
+        refusal="BackendUnsupported",
+    ),
+    hostile(
+        "a backend that is not built in",
+        "python",
+        config=f'backend: "vllm"\n{IDENTITY}',
+        refusal="BackendUnsupported",
+    ),
     hostile(
         "a repository agent",
         "library",
         config=SERVED + 'model_repository_agents { agents { name: "evil" } }\n',
+        refusal=NOT_VALID,
     ),
     hostile(
         "operators under a name of data",
@@ -282,7 +333,8 @@ HOSTILE: tuple[Upload, ...] = (
     hostile(
         "an environment whose value stands before its key",
         "environment",
-        config=SERVED + 'parameters { value { string_value: "/e" } key: "EXECUTION_ENV_PATH" }\n',
+        config=SERVED
+        + 'parameters { value { string_value: "1/w.bin" } key: "EXECUTION_ENV_PATH" }\n',
     ),
     hostile(
         "an address of an allocator",
@@ -324,8 +376,15 @@ HOSTILE: tuple[Upload, ...] = (
         "library",
         config=SERVED + 'cc_model_filenames { key: "7.5" value: "x.so" }\n',
     ),
-    hostile("a configuration that cannot be parsed", "unknown", config="backend: {"),
-    hostile("an extension of the text format", "unknown", config=SERVED + '[a.b]: "python"\n'),
+    hostile(
+        "a configuration that cannot be parsed", "unknown", config="backend: {", refusal=NOT_VALID
+    ),
+    hostile(
+        "an extension of the text format",
+        "unknown",
+        config=SERVED + '[a.b]: "python"\n',
+        refusal=NOT_VALID,
+    ),
     hostile(
         "a configuration beside the usual one", "python", {"configs/x.pbtxt": b'backend: "python"'}
     ),
