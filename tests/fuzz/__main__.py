@@ -22,7 +22,7 @@ from tests.fuzz.catalog import AT_ONCE, MEMORY_MIB, ONE_INPUT_S, SHARES
 from tests.fuzz.seeds import SEEDS, dictionary
 
 ROOT = Path(__file__).parents[2] / ".build" / "fuzz"
-# Targets write small files and remove them, thousands of times: in memory where there is such a place.
+# Targets write small files and remove them, thousands of times: in memory where that can be.
 _MEMORY = Path("/dev/shm")
 _RUN = [sys.executable, "-m", "tests.fuzz.run_target"]
 
@@ -68,7 +68,10 @@ def _ran(arguments: list[str], log: Path) -> tuple[int, str]:
     """The exit code of a process for a target, and what it said, which stays in ``log``."""
     # why a folder of its own: libFuzzer ends the process, and nobody in it can tidy up
     place = _MEMORY if os.access(_MEMORY, os.W_OK) else None
-    with tempfile.TemporaryDirectory(prefix="fuzz-", dir=place) as scratch, log.open("wb") as output:
+    with (
+        tempfile.TemporaryDirectory(prefix="fuzz-", dir=place) as scratch,
+        log.open("wb") as output,
+    ):
         code = subprocess.run(
             [*_RUN, *arguments],
             stdout=output,

@@ -8,12 +8,13 @@ import dataclasses
 import logging
 import os
 import time
+from datetime import timedelta
 from functools import cache
 from typing import Any
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.config.settings_test")
 
-import django  # noqa: E402 - what follows needs its settings
+import django
 
 django.setup()
 
@@ -22,6 +23,7 @@ from django.core.handlers.base import BaseHandler  # noqa: E402
 from django.db import transaction  # noqa: E402
 from django.test import RequestFactory  # noqa: E402
 from django.test.utils import setup_databases, setup_test_environment  # noqa: E402
+from django.utils import timezone  # noqa: E402
 
 from controlplane.core.models import Event  # noqa: E402
 from controlplane.deployments.selectors import routing_view  # noqa: E402
@@ -65,6 +67,8 @@ class Plane:
         self.token = join_token_create(actor="ada")
         self.liar = self._node(LIAR, AWAY)
         self._node("honest", HONEST)
+        # it is not to fall silent meanwhile: then its address would be free
+        Node.objects.update(last_seen_at=timezone.now() + timedelta(days=1))
         for key in ("good", "bad"):
             replica_place(self.liar.row(), key, deployment=key)
         self.honest = self._honest()

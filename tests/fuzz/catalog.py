@@ -28,4 +28,3 @@ def target(name: str) -> Callable[[bytes], None]:
     module = importlib.import_module(f"tests.fuzz.{name if name in ALONE else 'targets'}")
     found: Callable[[bytes], None] = getattr(module, name)
     return found
-

@@ -15,7 +15,11 @@ from controlplane.gateway.keys import LUA_FOLDER, key_check
 from tests.fuzz.finding import Finding
 
 KEY, SECOND_KEY, OTHER_KEY = b"key-of-digits", b"second" * 20, b"x" * 1024
-OPENED_BY = {"digits": {KEY: "primary", SECOND_KEY: "secondary"}, "other": {OTHER_KEY: "primary"}}
+LONG_KEY = b"y" * 1025  # longer than any that is looked at: it opens nothing
+OPENED_BY = {
+    "digits": {KEY: "primary", SECOND_KEY: "secondary"},
+    "other": {OTHER_KEY: "primary", LONG_KEY: "secondary"},
+}
 # What a route tells the script: endpoint, and whether it has keys as those of an older agent.
 ROUTES = (("digits", False), ("other", False), ("gone", False), (None, False), (None, True),
           ("", True))  # fmt: skip
@@ -146,7 +150,7 @@ def seeds() -> Iterator[bytes]:
         b"authorization: Bearer " + KEY + b"\0", b"authorization: Basic " + KEY,
         b"authorization: Bearer " + KEY + b" " + KEY, right + b"\n" + right,
         b"authorization: Bearer " + hashlib.sha256(KEY).hexdigest().encode(),
-        b"authorization: Bearer " + b"a" * 1025, b"authorization: Bearer %S+", b"authorization:",
+        b"authorization: Bearer " + LONG_KEY, b"authorization: Bearer %S+", b"authorization:",
         right + b"\nazureml-model-deployment: blue\nx-ms-client-request-id: a-1_b",
         right + b"\nx-shoal-deployment: a\nazureml-model-deployment: b\nx-ms-client-request-id: %",
         b"proxy-authorization: Bearer " + KEY,
@@ -157,6 +161,6 @@ def seeds() -> Iterator[bytes]:
 
 
 WORDS = [
-    "authorization: ", "Bearer ", "key-of-digits", "second" * 20, "x" * 1024, "\n", "\t", "\0",
+    "authorization: ", "Bearer ", "key-of-digits", "second" * 20, "x" * 1024, "y" * 1025, "\n", "\t", "\0",
     "azureml-model-deployment: ", "x-shoal-deployment: ", "x-ms-client-request-id: ", "%S+", ",",
 ]  # fmt: skip

@@ -20,7 +20,7 @@ from typing import Any
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.config.settings_test")
 
-import django  # noqa: E402 - what follows needs its settings
+import django
 
 django.setup()
 
@@ -84,7 +84,7 @@ def _choose(spec: Any) -> Any:
 
 inspector.configs = Child()  # type: ignore[assignment] # all that is asked of it
 plugins.entry_points = cache(plugins.entry_points)  # reads what is installed, each time
-loading._backend = _choose  # type: ignore[assignment] # noqa: SLF001 - the last step before code
+loading._backend = _choose  # type: ignore[assignment]
 
 
 def verdict(data: bytes) -> None:
@@ -140,7 +140,7 @@ def _stored(folder: Path, home: Path) -> list[FileEntry]:
 
 def _ways(upload: Upload) -> Iterator[tuple[Reasons, Texts]]:
     """A trial of the upload, and its registration without and with what is proposed."""
-    assert upload.inspection is not None  # noqa: S101 - it is ready
+    assert upload.inspection is not None
     yield upload_reasons(upload), {}
     for apply_fixes in (False, True):
         try:
@@ -165,11 +165,13 @@ def _started(upload: Upload, reasons: Reasons, texts: Texts, folder: Path) -> No
     command = launch.command(("shoal",), replica, ReplicaFolder(folder), SOCKETS)
     (flag,) = (item for item in command if item.startswith(f"{FLAG}="))
     kinds = allowed_code([flag.removeprefix(f"{FLAG}=")])
-    assert kinds is not None  # noqa: S101 - the flag is there
+    assert kinds is not None
     for path in folder.rglob("*"):
         digest = path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest()
         if digest in KIND_OF and not kinds & {KIND_OF[digest], UNKNOWN}:
-            raise Finding(f"{path.relative_to(folder)} is {KIND_OF[digest]}; named: {sorted(kinds)}")
+            raise Finding(
+                f"{path.relative_to(folder)} is {KIND_OF[digest]}; named: {sorted(kinds)}"
+            )
     for directory in scan(folder):
         _loaded(directory, replace(EVERYTHING, code=AllowedCode(kinds)), kinds)
 
@@ -208,6 +210,8 @@ def _runs(spec: Any) -> set[str]:
             found.add("packages")
     if spec.config.backend == "openvino" and spec.parameters.get("CPU_EXTENSION_PATH"):
         found.add("library")
-    if spec.config.backend == "onnxruntime" and any(spec.config.model_operations.op_library_filename):
+    if spec.config.backend == "onnxruntime" and any(
+        spec.config.model_operations.op_library_filename
+    ):
         found.add("library")
     return found

@@ -96,9 +96,14 @@ def seeds() -> Iterator[bytes]:
     yield _packed((onnx, "m/1/model.onnx", b""), (python, "m/2/model.py", b""))
     yield _packed((script, "m/1/model.pt", b""), (4, "m/2/model.pt", b""))
     yield _packed((python, "evil.python/1/model.python", b""))
-    yield _packed((FOLDER, "evil.python/1/model.plan", b""), (python, "evil.python/2/model.python", b""))  # noqa: E501
+    yield _packed(
+        (FOLDER, "evil.python/1/model.plan", b""), (python, "evil.python/2/model.python", b"")
+    )
     yield _packed((LINK, "m/1/model.onnx", b"../../x"), config)
-    yield _packed((RAW, "m/1/w", b"x"), (RAW, "m/config.pbtxt", b'backend: "identity" #\rruntime: "model.py"\n'))  # noqa: E501
+    yield _packed(
+        (RAW, "m/1/w", b"x"),
+        (RAW, "m/config.pbtxt", b'backend: "identity" #\rruntime: "model.py"\n'),
+    )
     yield _packed((RAW, "m/01/w", b"x"), (RAW, "m/1/W", b"x"), (RAW, "m/\u0661/w", b"x"), config)
     yield _packed((RAW, "e\u0301/1/w", b"x"), (RAW, "e\u0301/config.pbtxt", config[2]))
     yield _packed((RAW, "m/1/w\udcff", b"x"), config)

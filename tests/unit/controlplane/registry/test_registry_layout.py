@@ -126,7 +126,7 @@ def test_a_model_without_its_file_gets_no_version(tmp_path: Path) -> None:
 
 
 def test_folders_without_files_are_gone_before_anybody_looks(tmp_path: Path) -> None:
-    """Only files reach a node: a version of empty folders was looked at instead of the one there."""
+    """Only files reach a node: a version of empty folders was looked at in place of the real."""
     (tmp_path / "evil.python" / "1" / "model.plan").mkdir(parents=True)
     (tmp_path / "evil.python" / "2" / "variables").mkdir(parents=True)
     (tmp_path / "evil.python" / "2" / "model.python").write_bytes(b"x")
