@@ -174,6 +174,15 @@ def behind(first: bytes) -> bytes:
     return data.getvalue()
 
 
+def nameless() -> bytes:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as made:
+        entry = zipfile.ZipInfo("x")
+        entry.filename = entry.orig_filename = ""
+        made.writestr(entry, ELF)
+    return data.getvalue()
+
+
 PADDED = b"\x80\x02X" + (100_000).to_bytes(4, "little") + b"x" * 100_000 + b"0" + GLOBAL
 AOTI = archive({"m/data/aotinductor/model/w.so": ELF, "m/version": b"1"})
 NPY = io.BytesIO()
@@ -443,6 +452,12 @@ HOSTILE: tuple[Upload, ...] = (
         "an archive with something before it",
         "unknown",
         {"1/w.bin": b"x" * 30 + archive({"a.npy": b""})},
+    ),
+    # Python 3.11 trips over it
+    hostile(
+        "an archive with a file that has no name",
+        "unknown",
+        {"1/w.bin": nameless()},
     ),
     hostile("an archive that is torn", "unknown", {"1/w.bin": archive({"a/data.pkl": b"x"})[:-30]}),
     hostile(

@@ -18,7 +18,8 @@ Head = Callable[[str, bytes], Iterator[Told]]
 ENDS: Final = (b"PK\x05\x06", b"PK\x06\x06", b"PK\x06\x07")
 # What Python's reader raises over an archive, or an entry of it, that is damaged or encrypted.
 TORN: Final = (
-    OSError, ValueError, EOFError, RuntimeError, zlib.error, lzma.LZMAError, struct.error,
+    OSError, ValueError, TypeError, LookupError, OverflowError, EOFError, RuntimeError,
+    zlib.error, lzma.LZMAError, struct.error,
     zipfile.BadZipFile, zipfile.LargeZipFile,
 )  # fmt: skip
 _END_BYTES: Final = 65535 + 22 + 20 + 56
