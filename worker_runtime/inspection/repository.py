@@ -191,6 +191,9 @@ def _tell(looked: Looked, plan: ModelPlan, facts: FileFacts | None) -> None:
         errors = any(item.severity == "error" for item in looked.problems)
         if graph is not None and backend in SELF_TELLING and not errors:
             check_graph(config, graph)
+        if not all(item.data_type for item in (*config.input, *config.output)):
+            model["config_effective"] = render(config)
+            return  # it is told above, or the model's own code will fill it in
         signature = signature_of(config, read_labels(config, plan.directory.path))
     except RuntimeFault as error:
         looked.problems.extend(placed(problem, plan.places) for problem in problems_of(error))

@@ -13,6 +13,7 @@ from google.protobuf.descriptor import FieldDescriptor
 from tritonclient.grpc import model_config_pb2
 
 from worker_runtime.errors import ConfigInvalid, Problem
+from worker_runtime.repository.enum_values import unknown_value
 
 _NO_FIELD = re.compile(r'has no field named "([^"]*)"')
 _WIDE = {
@@ -53,6 +54,8 @@ def from_json(data: dict[str, Any]) -> Any:
     config = model_config_pb2.ModelConfig()
     try:
         json_format.ParseDict(_enums_upper(data, config.DESCRIPTOR), config)
+        if unknown := unknown_value(config):
+            raise ValueError(unknown)
     # why so wide: protobuf lets a few of Python's own errors through.
     except (json_format.ParseError, ValueError, TypeError, AttributeError, RecursionError) as error:
         unknown = _NO_FIELD.search(str(error))

@@ -9,6 +9,7 @@ from google.protobuf.descriptor import Descriptor
 from tritonclient.grpc import model_config_pb2
 
 from worker_runtime.errors import ConfigInvalid, Problem
+from worker_runtime.repository.enum_values import unknown_value
 
 _POSITION = re.compile(r"^\d+:\d+ : ")
 _QUOTE = re.compile(r"^'.*?': (?=[A-Z])", re.DOTALL)
@@ -21,6 +22,8 @@ def parse(text: str, source: str = "config.pbtxt") -> Any:
     config = model_config_pb2.ModelConfig()
     try:
         text_format.Parse(text, config)
+        if unknown := unknown_value(config):
+            raise ValueError(unknown)
     # why both: protobuf lets its own errors through where a number does not fit an enum.
     except (text_format.ParseError, ValueError) as error:
         problem = _explain(text, error)

@@ -154,9 +154,12 @@ def test_a_way_around_the_gate_waits(
 def test_every_upload_of_the_corpus_waits_or_is_refused(
     ingested: Send, api: APIClient, found: Hostile
 ) -> None:
-    upload = ingested("m.zip", packed(dict(found.files)))
+    # why deflated: one is larger than an upload may be here, and a bomb once it is packed
+    large = sum(map(len, found.files.values())) > 2**20
+    how = zipfile.ZIP_DEFLATED if large else zipfile.ZIP_STORED
+    upload = ingested("m.zip", packed(dict(found.files), how))
     if upload.state != Upload.State.READY:
-        assert (upload.error or {})["code"] == found.refusal
+        assert (upload.error or {})["code"] == ("ArchiveBomb" if large else found.refusal)
         return
     code = api.get(f"/api/v1/uploads/{upload.pk}").json()["code"]
     assert found.kinds <= {reason["kind"] for reason in code["reasons"]}

@@ -359,3 +359,17 @@ def test_trees_without_their_tables_are_refused_in_words(tmp_path: Path, learner
     path.write_text(f'{{"learner": {learner}}}')
     with pytest.raises(LoadFailed, match="not a model that XGBoost saved"):
         read_trees(path, "m")
+
+
+@pytest.mark.parametrize("code", ["", "  @staticmethod\n  def auto_complete_config(c): return c\n"])
+def test_a_tensor_without_a_type_is_told_and_no_failure(tmp_path: Path, code: str) -> None:
+    """Of a model that completes itself it is no fault."""
+    version = tmp_path / "m" / "1"
+    version.mkdir(parents=True)
+    source = f"class TritonPythonModel:\n  def execute(self, requests): ...\n{code}"
+    (version / "model.py").write_text(source)
+    (version.parent / "config.pbtxt").write_text('backend: "python"\noutput { name: "y" dims: 1 }')
+    found = inspect_repository(tmp_path)
+    errors = [item for item in found["problems"] if item["severity"] == "error"]
+    assert any("must specify 'data_type'" in item["message"] for item in errors) == (not code)
+    assert 'name: "y"' in found["models"][0]["config_effective"]

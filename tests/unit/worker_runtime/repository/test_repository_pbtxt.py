@@ -1,6 +1,8 @@
 """config.pbtxt: every way of writing it, errors with places and fixes, and the way back."""
 
 import pytest
+from google.protobuf import json_format, text_format
+from tritonclient.grpc import model_config_pb2
 
 from worker_runtime.errors import ConfigInvalid, Problem
 from worker_runtime.repository.config_json import from_json, to_json
@@ -130,3 +132,24 @@ def test_places_survive_broken_text() -> None:
 def test_a_complete_configuration_has_no_findings() -> None:
     text = 'name: "m" backend: "onnxruntime"' + FULL.replace('name: "m"', "")
     assert validate(parse(text), places(text)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "field"),
+    [
+        ('input { name: "x" data_type: 99 dims: 1 }', "input.data_type"),
+        ('output { name: "x" data_type: -1 dims: 1 }', "output.data_type"),
+        ("instance_group { kind: 17 }", "instance_group.kind"),
+        ('model_warmup { inputs { key: "a" value { data_type: 77 } } }', "inputs.data_type"),
+        ("batch_input { kind: 12 }", "batch_input.kind"),
+    ],
+)
+def test_numbers_that_stand_for_no_value_are_refused(text: str, field: str) -> None:
+    """They ended validation, and loads, with a KeyError."""
+    problem = broken(text)
+    assert f"{field} is no value of " in problem.message
+    assert text[problem.column - 1 :].startswith(problem.message.rpartition(" ")[2])
+    message = model_config_pb2.ModelConfig()
+    text_format.Parse(text, message)
+    with pytest.raises(ConfigInvalid, match=rf"{field} is no value of \w+: -?\d+"):
+        from_json(json_format.MessageToDict(message, preserving_proto_field_name=True))
