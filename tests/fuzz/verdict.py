@@ -179,6 +179,7 @@ def _started(upload: Upload, reasons: Reasons, texts: Texts, folder: Path) -> No
 def _loaded(directory: ModelDirectory, rules: LoadingRules, kinds: frozenset[str]) -> None:
     try:
         plan = loading.read_plan(directory, rules)
+        versions = plan.versions  # why first: without any, nothing of it is looked at or run
         loading.check_plan(plan, rules)
     except LoadFailed as refused:
         if refused.problem is not None and refused.problem.code == "CodeNotAllowed":
@@ -188,7 +189,7 @@ def _loaded(directory: ModelDirectory, rules: LoadingRules, kinds: frozenset[str
         return
     if is_ensemble(plan.config):
         return
-    for version in plan.directory.versions:
+    for version in versions:
         try:
             # why with everything: what is allowed has been asked, now it is about what happens
             loading.load_version(plan, version, EVERYTHING, Attempt())
