@@ -141,7 +141,7 @@ def agent_messages(data: bytes) -> None:
     door, kind = DOORS[data[0] % len(DOORS)]
     home = plane()
     body = data[1:].replace(TOKEN, home.token.encode())
-    began = time.monotonic()
+    began = time.process_time()
     try:
         message = codec.decode(kind, body)
     except codec.WireError as error:
@@ -162,8 +162,8 @@ def agent_messages(data: bytes) -> None:
     if again != kept or more:
         raise Finding(f"not tidy yet: {more!r}")
     home.take(door, body)
-    if time.monotonic() - began > LONGEST_S:
-        raise Finding(f"{time.monotonic() - began:.1f} s for {len(body)} bytes")
+    if time.process_time() - began > LONGEST_S:
+        raise Finding(f"{time.process_time() - began:.1f} s of processor time for {len(body)} bytes")
 
 
 def _printable(value: Any, field: str) -> None:
