@@ -163,7 +163,9 @@ def agent_messages(data: bytes) -> None:
         raise Finding(f"not tidy yet: {more!r}")
     home.take(door, body)
     if time.process_time() - began > LONGEST_S:
-        raise Finding(f"{time.process_time() - began:.1f} s of processor time for {len(body)} bytes")
+        raise Finding(
+            f"{time.process_time() - began:.1f} s of processor time for {len(body)} bytes"
+        )
 
 
 def _printable(value: Any, field: str) -> None:

@@ -54,8 +54,8 @@ def from_json(data: dict[str, Any]) -> Any:
     config = model_config_pb2.ModelConfig()
     try:
         json_format.ParseDict(_enums_upper(data, config.DESCRIPTOR), config)
-        if unknown := unknown_value(config):
-            raise ValueError(unknown)
+        if odd := unknown_value(config):
+            raise ValueError(odd)
     # why so wide: protobuf lets a few of Python's own errors through.
     except (json_format.ParseError, ValueError, TypeError, AttributeError, RecursionError) as error:
         unknown = _NO_FIELD.search(str(error))
