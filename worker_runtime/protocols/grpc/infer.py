@@ -63,10 +63,13 @@ class UnaryInfer:
     # --- for the engine --------------------------------------------------------------------------
 
     def deliver(self, request: InferRequest, outputs: Arrays) -> None:
-        if self._call is None:
+        call = self._call
+        if call is None:
             return  # the client has gone
         try:
-            self._answer(*aligned(request, outputs))
+            parts, size = aligned(request, outputs)
+            self._call = self._request = None
+            call.answer(parts, size)
         except Exception as error:  # why so wide: a call must end, whatever happened
             self._finish(as_fault(error))
 

@@ -6,6 +6,8 @@ from struct import Struct
 from time import monotonic_ns
 from typing import Protocol
 
+import msgspec
+
 from worker_runtime.protocols.grpc.native.assembler import Assembler
 from worker_runtime.protocols.grpc.native.frames import (
     DATA,
@@ -25,6 +27,7 @@ from worker_runtime.protocols.grpc.native.header_blocks import (
 from worker_runtime.protocols.grpc.native.inbox import Inbox
 from worker_runtime.protocols.grpc.native.messages import (
     PREFIX,
+    PREFIX_BYTES,
     MessageFault,
     Packed,
     encoding_for,
@@ -35,9 +38,13 @@ from worker_runtime.protocols.grpc.transport import Handler, Parts
 from worker_runtime.types.listening import CompressionLevel
 
 _DEADLINE_EXCEEDED = 4
-# Everything in front of a unary answer's message, and everything behind it.
-_START = Struct(f">HBBBI{len(RESPONSE)}sHBBBIBI")
-_END = Struct(f">HBBBI{len(OK_TRAILERS)}s")
+_PLAIN = CompressionLevel.NONE
+# Everything in front of a unary answer's message, and everything behind it. Type and flags of DATA
+# are 0, and so is the mark of a plain message: three bytes of padding.
+_START = Struct(f">5sI{len(RESPONSE)}sHBxxIxI")
+_END = Struct(f">5sI{len(OK_TRAILERS)}s")
+_START_HEAD = head(len(RESPONSE), HEADERS, END_HEADERS, 0)[:5]  # all but the stream
+_END_HEAD = head(len(OK_TRAILERS), HEADERS, END_HEADERS | END_STREAM, 0)[:5]
 _FRAME = Struct(">HBBBIBI")  # the head of a DATA frame, and the prefix of the message in it
 _QUEUE_BYTES = 4 * 1024 * 1024  # answers kept for a slow reader before its handler is told
 _AT_ONCE = 1024 * 1024  # bytes that are handed to the socket before it is asked whether it is full
@@ -62,56 +69,34 @@ class Link(Protocol):
 
     def refill(self, call: "Call") -> None: ...
 
-    def ended(self, call: "Call") -> None: ...
+    def end(self, call: "Call", last: bytes) -> None: ...
 
     def reset(self, call: "Call", code: ErrorCode) -> None: ...
 
 
-class Call:
+# why a Struct: it is made without a step of Python, and there is one for each call.
+class Call(msgspec.Struct, eq=False):
     """``finish`` ends it, exactly once; what is sent after a cancellation is dropped."""
 
-    __slots__ = (
-        "_assembler",
-        "_connection",
-        "_encoding",
-        "_outgoing",
-        "_queued",
-        "_started",
-        "_timer",
-        "deadline_ns",
-        "finished",
-        "handler",
-        "head",
-        "id",
-        "level",
-        "paused",
-        "recv_window",
-        "remote_closed",
-        "send_window",
-        "told_congested",
-        "unacknowledged",
-    )
-
-    def __init__(self, connection: Link, stream: int, head: CallHead, recv: int, send: int) -> None:
-        self.id = stream
-        self.head = head
-        self.handler: Handler | None = None
-        self.level = CompressionLevel.NONE  # of what is sent
-        self.finished = False
-        self.remote_closed = False
-        self.paused = False
-        self.told_congested = False
-        self.recv_window = recv
-        self.send_window = send
-        self.unacknowledged = 0  # bytes received and not given back to the client's window
-        self.deadline_ns = 0
-        self._connection = connection
-        self._assembler: Assembler | None = None
-        self._encoding = ""
-        self._outgoing: deque[memoryview | bytes] | None = None  # messages, trailers last
-        self._queued = 0
-        self._started = False
-        self._timer: asyncio.TimerHandle | None = None
+    _connection: Link
+    id: int
+    head: CallHead
+    recv_window: int
+    send_window: int
+    handler: Handler | None = None
+    level: CompressionLevel = CompressionLevel.NONE  # of what is sent
+    finished: bool = False
+    remote_closed: bool = False
+    paused: bool = False
+    told_congested: bool = False
+    unacknowledged: int = 0  # bytes received and not given back to the client's window
+    deadline_ns: int = 0
+    _assembler: Assembler | None = None
+    _encoding: str = ""
+    _outgoing: deque[memoryview | bytes] | None = None  # messages, trailers last
+    _queued: int = 0
+    _started: bool = False
+    _timer: asyncio.TimerHandle | None = None
 
     # --- for the service -----------------------------------------------------------------------
 
@@ -130,34 +115,27 @@ class Call:
 
     def answer(self, parts: Parts, size: int) -> None:
         """The one answer of a unary call, and its good end."""
-        size += 5
         connection = self._connection
+        whole = size + PREFIX_BYTES
         if (
-            self._outgoing is not None
-            or self._started
-            or self.level is not CompressionLevel.NONE
-            or size > self.send_window
-            or size > connection.send_window
-            or size > connection.largest_joined
+            self._started
+            or self.level is not _PLAIN
+            or whole > self.send_window
+            or whole > connection.send_window
+            or whole > connection.largest_joined
             or connection.writes_paused
         ):
-            self.send(parts, size - 5)
+            self.send(parts, size)
             self.finish(0)
             return
         if self.finished:
             return
-        self.send_window -= size
-        connection.send_window -= size
+        connection.send_window -= whole
         connection.answered += 1
         stream = self.id
-        start = _START.pack(
-            0, len(RESPONSE), HEADERS, END_HEADERS, stream, RESPONSE,
-            size >> 8, size & 0xFF, DATA, 0, stream,
-            0, size - 5,
-        )  # fmt: skip
-        end = _END.pack(0, len(OK_TRAILERS), HEADERS, END_HEADERS | END_STREAM, stream, OK_TRAILERS)
-        connection.write(b"".join((start, *parts, end)))
-        self._end()
+        start = _START.pack(_START_HEAD, stream, RESPONSE, whole >> 8, whole & 0xFF, stream, size)
+        end = _END.pack(_END_HEAD, stream, OK_TRAILERS)
+        self._end(b"".join([start, *parts, end]))
 
     def send(self, parts: Parts, size: int) -> None:
         """One message of a streaming answer."""
@@ -194,8 +172,7 @@ class Call:
             self._outgoing.append(frame)
             self._cancel_timer()
             return
-        self._connection.write(frame)
-        self._end()
+        self._end(frame)
 
     def pause(self) -> None:
         """Let the client wait: its window is not refilled until ``resume``."""
@@ -234,9 +211,9 @@ class Call:
         if handler is None or self.finished:
             return
         if self._assembler is None:
-            compressed, size = PREFIX.unpack_from(data) if len(data) >= 5 else (1, 0)
-            if not compressed and size == len(data) - 5:
-                handler.message(data[5:])  # the usual case: one message, one frame
+            compressed, size = PREFIX.unpack_from(data) if len(data) >= PREFIX_BYTES else (1, 0)
+            if not compressed and size == len(data) - PREFIX_BYTES:
+                handler.message(data[PREFIX_BYTES:])  # the usual case: one message, one frame
                 return
             encoding, limit = self.head.encoding, self._connection.inflated_limit
             self._assembler = Assembler(encoding, limit)
@@ -272,11 +249,12 @@ class Call:
         self.remote_closed = True
         if self.handler is None or self.finished:
             return
-        if self._assembler is not None and not self._assembler.empty:
-            self.break_off(MessageFault(13, "the last message is cut off"))
-            return
-        if (inbox := self._inbox) is not None and inbox.behind:
-            return  # ``_caught_up`` comes back
+        if (assembler := self._assembler) is not None:
+            if not assembler.empty:
+                self.break_off(MessageFault(13, "the last message is cut off"))
+                return
+            if assembler.inbox is not None and assembler.inbox.behind:
+                return  # ``_caught_up`` comes back
         self.handler.half_close()
 
     def dropped(self) -> None:
@@ -300,8 +278,7 @@ class Call:
             self._queued -= room
             connection.write_all(self._frames(room))
         if self._outgoing:
-            connection.write(bytes(self._outgoing.popleft()))
-            self._end()
+            self._end(bytes(self._outgoing.popleft()))
         elif self.told_congested and self.handler is not None:
             self.told_congested = False
             self.handler.drained()
@@ -365,14 +342,15 @@ class Call:
             block = RESPONSE + block  # trailers only: one block says it all
         return head(len(block), HEADERS, END_HEADERS | END_STREAM, self.id) + block
 
-    def _end(self) -> None:
+    def _end(self, last: bytes) -> None:
+        """``last``: the frames that the client still gets."""
         self.finished = True
         self.handler = None
         if self._assembler is not None and self._assembler.inbox is not None:
             self._assembler.inbox.drop()
         if self._timer is not None:
             self._cancel_timer()
-        self._connection.ended(self)
+        self._connection.end(self, last)
 
     def _expire(self) -> None:
         self._timer = None

@@ -107,6 +107,8 @@ class Connection(asyncio.Protocol):
         self._closing: asyncio.TimerHandle | None = None
         self._leaving = False
         self._level = options.compression
+        self._compressed = () if self._level is CompressionLevel.NONE else owner.compressed
+        self._service = owner.service
         self._pings = Pings(options.keepalive, self)
         self.inflated_limit = options.max_inflated_bytes
         self.answered = self.data_frames = 0
@@ -175,7 +177,7 @@ class Connection(asyncio.Protocol):
             self._owner.places.refusals.count("grpc", "too many calls at once on a connection")
             raise StreamFault(stream, ErrorCode.REFUSED_STREAM)
         call = Call(self, stream, head, _STREAM_WINDOW, self._peer_window)
-        if self._level is not CompressionLevel.NONE and head.path in self._owner.compressed:
+        if head.path in self._compressed:
             call.level = self._level
         self._calls[stream] = call
         self._open(call, head)
@@ -190,7 +192,7 @@ class Connection(asyncio.Protocol):
             text = f"Compression algorithm '{head.encoding}' is not supported"
             call.finish(_UNIMPLEMENTED, text)
             return
-        handler = self._owner.service.open(call)
+        handler = self._service.open(call)
         if handler is None:
             call.finish(_UNIMPLEMENTED, f"Method not found: {head.path}")
         elif not call.finished:
@@ -213,9 +215,8 @@ class Connection(asyncio.Protocol):
         text = literal(b"content-type", b"text/plain")
         block = status_line(status) + text + trailers(_INTERNAL, "not a gRPC request")
         flags = h2.END_HEADERS | h2.END_STREAM
-        self.write(h2.head(len(block), h2.HEADERS, flags, call.id) + block)
         call.finished = True
-        self.ended(call)
+        self.end(call, h2.head(len(block), h2.HEADERS, flags, call.id) + block)
 
     def on_data(self, flags: int, stream: int, payload: bytes) -> None:
         size = len(payload)
@@ -224,11 +225,8 @@ class Connection(asyncio.Protocol):
             self._refill_connection()
         call = self._calls.get(stream)
         if call is None:
-            if not stream % 2 or stream > self._last_stream:
-                raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, f"DATA on idle stream {stream}")
-            if not size:
-                self.on_idle_frame()
-            return  # why silent: it was on its way when the call ended
+            self._late_data(stream, size)
+            return
         if call.remote_closed:
             raise StreamFault(stream, ErrorCode.STREAM_CLOSED)
         call.recv_window -= size
@@ -239,29 +237,32 @@ class Connection(asyncio.Protocol):
         if flags & END_STREAM:
             # why first: an answer that is given at once need not tell the client to stop sending.
             call.remote_closed = True
-            if payload:
-                self._feed(call, payload)
+        if payload:
+            try:
+                call.feed(payload)
+            except MessageFault as fault:
+                call.break_off(fault)
+        if call.remote_closed:
             call.end_of_input()
             return
-        if payload:
-            self._feed(call, payload)
-        else:
+        if not payload:
             self.on_idle_frame()
         call.unacknowledged += size
         if call.unacknowledged >= _REFILL_STREAM and not call.behind:
             self.refill(call)
+
+    def _late_data(self, stream: int, size: int) -> None:
+        """Nothing is done about DATA that was on its way when its call ended."""
+        if not stream % 2 or stream > self._last_stream:
+            raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, f"DATA on idle stream {stream}")
+        if not size:
+            self.on_idle_frame()
 
     def _refill_connection(self) -> None:
         if self._recv_window < 0:
             raise ConnectionFault(ErrorCode.FLOW_CONTROL_ERROR, "more DATA than the window allows")
         self.write(h2.window_update(0, MAX_WINDOW - self._recv_window))
         self._recv_window = MAX_WINDOW
-
-    def _feed(self, call: Call, payload: bytes) -> None:
-        try:
-            call.feed(payload)
-        except MessageFault as fault:
-            call.break_off(fault)
 
     def refill(self, call: Call) -> None:
         """Give a call's client back what was taken from its window."""
@@ -277,7 +278,7 @@ class Connection(asyncio.Protocol):
         control.left -= 1
         if control.left < 0:
             self._weigh_control_frames()
-        increment = h2.number(payload)
+        increment = int.from_bytes(payload, "big") & MAX_WINDOW
         if not stream:
             if not increment:
                 raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, "WINDOW_UPDATE of 0")
@@ -407,8 +408,13 @@ class Connection(asyncio.Protocol):
             if call.flush():
                 self.blocked.pop(stream, None)
 
-    def ended(self, call: Call) -> None:
-        """The last frame of a call is on its way."""
+    def end(self, call: Call, last: bytes) -> None:
+        """Write the ``last`` frames of a call, and forget it."""
+        transport = self._transport
+        # why asked: uvloop raises on a closed transport instead of ignoring the write.
+        if transport is not None and not transport.is_closing():
+            transport.write(last)
+            self._pings.strikes = 0
         self._calls.pop(call.id, None)
         if self.blocked:
             self.blocked.pop(call.id, None)

@@ -105,11 +105,6 @@ def goaway(last_stream: int, code: ErrorCode, reason: str = "") -> bytes:
     return head(8 + len(debug), GOAWAY, 0, 0) + _PAIR.pack(last_stream, code) + debug
 
 
-def number(payload: bytes) -> int:
-    """The 31-bit number of a WINDOW_UPDATE or RST_STREAM payload."""
-    return int.from_bytes(payload, "big") & MAX_WINDOW
-
-
 def unpadded(payload: bytes, flags: int) -> bytes:
     """A DATA or HEADERS payload without padding and priority. Raises ConnectionFault."""
     start, stop = 0, len(payload)

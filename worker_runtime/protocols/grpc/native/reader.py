@@ -5,6 +5,8 @@ from typing import Protocol
 
 from worker_runtime.protocols.grpc.native import frames as h2
 from worker_runtime.protocols.grpc.native.frames import (
+    END_HEADERS,
+    HEAD_BYTES,
     MAX_WINDOW,
     ConnectionFault,
     ErrorCode,
@@ -14,6 +16,8 @@ from worker_runtime.protocols.grpc.native.header_blocks import MAX_HEADER_BYTES
 
 MAX_FRAME = 1024 * 1024
 _MAX_BLOCK_PARTS = 64
+_unpack_head = h2.HEAD.unpack_from
+_FILLED = h2.PADDED | h2.WITH_PRIORITY  # has more in it than what is said
 _KINDS = 10  # frames of other kinds are ignored
 
 OnFrame = Callable[[int, int, bytes], None]  # flags, stream, payload
@@ -73,16 +77,16 @@ class FrameReader:
             data, at, end = self._greet(data)
         elif self.rest:
             at = self._complete(data)
-        unpack, by_kind = h2.HEAD.unpack_from, self._by_kind
-        while end - at >= h2.HEAD_BYTES and not self._handler.closed:
-            high, low, kind, flags, stream = unpack(data, at)
+        handler, by_kind = self._handler, self._by_kind
+        while (start := at + HEAD_BYTES) <= end and not handler.closed:
+            high, low, kind, flags, stream = _unpack_head(data, at)
             length = high << 8 | low
             if length > MAX_FRAME:
                 raise ConnectionFault(ErrorCode.FRAME_SIZE_ERROR, f"a frame of {length} bytes")
-            stop = at + h2.HEAD_BYTES + length
+            stop = start + length
             if stop > end:
                 break
-            payload = data[at + h2.HEAD_BYTES : stop]
+            payload = data[start:stop]
             at = stop
             try:
                 if self._plain and kind < _KINDS:
@@ -90,7 +94,7 @@ class FrameReader:
                 else:
                     self._frame(kind, flags, stream & MAX_WINDOW, payload)
             except StreamFault as fault:
-                self._handler.reset_stream(fault)
+                handler.reset_stream(fault)
         if at < end:
             self.rest = bytearray(memoryview(data)[at:])
 
@@ -117,19 +121,19 @@ class FrameReader:
         What is held is never copied again, however small the pieces are.
         """
         rest = self.rest
-        at = max(0, min(h2.HEAD_BYTES - len(rest), len(data)))
+        at = max(0, min(HEAD_BYTES - len(rest), len(data)))
         rest += memoryview(data)[:at]
-        if len(rest) < h2.HEAD_BYTES:
+        if len(rest) < HEAD_BYTES:
             return at
         high, low, kind, flags, stream = h2.HEAD.unpack_from(rest)
         length: int = high << 8 | low
         if length > MAX_FRAME:
             raise ConnectionFault(ErrorCode.FRAME_SIZE_ERROR, f"a frame of {length} bytes")
-        stop = min(at + h2.HEAD_BYTES + length - len(rest), len(data))
+        stop = min(at + HEAD_BYTES + length - len(rest), len(data))
         rest += memoryview(data)[at:stop]
-        if len(rest) == h2.HEAD_BYTES + length:
+        if len(rest) == HEAD_BYTES + length:
             self.rest = bytearray()
-            payload = bytes(memoryview(rest)[h2.HEAD_BYTES :])
+            payload = bytes(memoryview(rest)[HEAD_BYTES:])
             try:
                 self._frame(kind, flags, stream & MAX_WINDOW, payload)
             except StreamFault as fault:
@@ -150,11 +154,11 @@ class FrameReader:
             self._handler.on_idle_frame()
 
     def _on_headers(self, flags: int, stream: int, payload: bytes) -> None:
-        if flags & (h2.PADDED | h2.WITH_PRIORITY):
+        if flags & _FILLED:
             payload = h2.unpadded(payload, flags)
         if not stream % 2:
             raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, f"HEADERS on stream {stream}")
-        if flags & h2.END_HEADERS:
+        if flags & END_HEADERS:
             self._handler.on_header_block(flags, stream, payload)
         else:
             self._block = (stream, flags, [payload])
