@@ -1,17 +1,16 @@
 """The HTTP listeners: the API and, on a port of its own, the metrics."""
 
 import asyncio
-import socket
 
 from worker_runtime.protocols.http import replies
 from worker_runtime.protocols.http.connection import App, Connection
 from worker_runtime.protocols.http.errors import HttpRefusal, error_body
+from worker_runtime.protocols.listening import listen
 from worker_runtime.protocols.places import Places
 from worker_runtime.protocols.sweeping import Sweeper
 from worker_runtime.protocols.tls import server_context
-from worker_runtime.types.listening import TlsFiles, inherited
+from worker_runtime.types.listening import TlsFiles
 
-_BACKLOG = 1024
 _FULL = error_body(HttpRefusal(503, "too many connections"))
 _FULL = (
     replies.whole(503, None, b"application/json", b"Retry-After: 1\r\n", len(_FULL), close=True)
@@ -50,27 +49,16 @@ class HttpServer:
     async def start(self) -> None:
         """Listen. Raises OSError when the port is taken or a TLS file cannot be used."""
         context = server_context(self._tls, "http/1.1", "http") if self._tls is not None else None
-        loop = asyncio.get_running_loop()
         app = self._app
 
         def connected() -> asyncio.Protocol:
             return self._places.admit("http", lambda: Connection(app), _FULL)
 
-        if handed := inherited(self._descriptor):
-            self._server = await loop.create_server(
-                connected, sock=handed, backlog=_BACKLOG, ssl=context
-            )
-        else:
-            self._server = await loop.create_server(
-                connected,
-                self._address,
-                self.port,
-                backlog=_BACKLOG,
-                reuse_port=self._reuse_port or None,
-                ssl=context,
-            )
-        listening: socket.socket = self._server.sockets[0]
-        self.port = listening.getsockname()[1]
+        self._server = await listen(
+            connected, self._address, self.port, context,
+            reuse_port=self._reuse_port, descriptor=self._descriptor,
+        )  # fmt: skip
+        self.port = self._server.sockets[0].getsockname()[1]
         self._sweeper.start()
 
     def stop_accepting(self) -> None:

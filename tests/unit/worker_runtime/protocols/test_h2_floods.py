@@ -406,9 +406,9 @@ async def test_no_answer_is_written_while_the_socket_is_full() -> None:
 async def test_whoever_broke_the_rules_and_does_not_read_is_hung_up_on(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from worker_runtime.protocols.grpc.native import connection
+    from worker_runtime.protocols.grpc.native import outgoing
 
-    monkeypatch.setattr(connection, "_LINGER_S", 0.0)
+    monkeypatch.setattr(outgoing, "_LINGER_S", 0.0)
     raw = Raw()
     raw.send(f.head(0, f.DATA, 0, 0))
     assert not raw.transport.aborted

@@ -2,31 +2,39 @@
 
 from time import monotonic
 
+from worker_runtime.observability.refusals import Refusals
+from worker_runtime.protocols.grpc.native.frames import ConnectionFault, ErrorCode
+
 _SECONDS = 0.5
 
 
 class Allowance:
     """So many a second, a few seconds' worth at once, and what was earned besides.
 
-    Take from ``left``; ask ``refilled`` once it is below 0. ``per_second`` 0: any number.
+    Take from ``left``; ``refill`` it once it is below 0. ``per_second`` 0: any number.
+    ``reason``: what a client is told, and ``refusals`` counts, when it is too many.
     """
 
-    __slots__ = ("_burst", "_earned", "_per_second", "_since", "left")
+    __slots__ = ("_burst", "_earned", "_per_second", "_reason", "_refusals", "_since", "left")
 
-    def __init__(self, per_second: int, burst: int) -> None:
+    def __init__(self, per_second: int, burst: int, refusals: Refusals, reason: str) -> None:
         self._per_second = per_second
         self._burst = burst
+        self._refusals = refusals
+        self._reason = reason
         self._since = monotonic()
         self._earned = 0
         self.left = burst
 
-    def refilled(self, earned: int) -> bool:
-        """False: too many. ``earned`` is how many came back in all, by answers that were sent."""
+    def refill(self, earned: int) -> None:
+        """Raises ConnectionFault: too many. ``earned``: how many all answers so far gave back."""
         now = monotonic()
         come = int((now - self._since) * self._per_second) + earned - self._earned
         self.left = min(self.left + come, self._burst)
         self._since, self._earned = now, earned
-        return self.left >= 0 or not self._per_second
+        if self.left < 0 and self._per_second:
+            self._refusals.count("grpc", self._reason)
+            raise ConnectionFault(ErrorCode.ENHANCE_YOUR_CALM, self._reason)
 
 
 class Youth:

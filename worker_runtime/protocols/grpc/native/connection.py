@@ -1,9 +1,8 @@
-"""One HTTP/2 connection of a server: frames in order, rules kept, windows refilled (RFC 9113)."""
+"""One HTTP/2 connection of a server: frames come, rules are kept, windows refilled (RFC 9113)."""
 
 import asyncio
 from collections.abc import Container
-from time import monotonic
-from typing import Any, Protocol
+from typing import Protocol
 
 from worker_runtime.protocols.grpc.native import frames as h2
 from worker_runtime.protocols.grpc.native.allowance import Allowance, Youth
@@ -24,10 +23,11 @@ from worker_runtime.protocols.grpc.native.header_blocks import (
     status_line,
     trailers,
 )
-from worker_runtime.protocols.grpc.native.keepalive import Pings
 from worker_runtime.protocols.grpc.native.messages import ENCODINGS, MessageFault
+from worker_runtime.protocols.grpc.native.outgoing import Outgoing
 from worker_runtime.protocols.grpc.native.reader import MAX_FRAME, FrameReader
-from worker_runtime.protocols.grpc.transport import Handler, Parts
+from worker_runtime.protocols.grpc.native.standstill import Standstill
+from worker_runtime.protocols.grpc.transport import Handler
 from worker_runtime.protocols.places import Places
 from worker_runtime.protocols.sweeping import SWEEP_S
 from worker_runtime.types.listening import CompressionLevel, GrpcOptions
@@ -39,10 +39,7 @@ _LOW_CONNECTION = MAX_WINDOW - 2**30
 _RESETS_AT_ONCE_S, _CONTROL_AT_ONCE_S, _CONTROL_PER_ANSWER = 4, 10, 10
 _JOIN_BELOW = 64 * 1024  # smaller answers leave in one piece
 _SETTINGS_COST = 10  # control frames, and one more for each ten calls: they touch every one
-_MAX_UNREAD = 64 * 1024  # bytes of answers to control frames for who does not read them
-_LINGER_S = 5.0  # for the client to read why it is hung up on
 _INTERNAL, _UNIMPLEMENTED, _RESOURCE_EXHAUSTED = 13, 12, 8
-_UNAVAILABLE = 14
 
 
 def hello(most_streams: int) -> bytes:
@@ -80,50 +77,48 @@ class Owner(Protocol):
     def left(self, connection: "Connection") -> None: ...
 
 
-class Connection(asyncio.Protocol):
-    """Everything runs in the event loop."""
+class Connection(Outgoing):
+    """Its receiving side. Everything runs in the event loop."""
+
+    __slots__ = (
+        "_compressed",
+        "_control_frames",
+        "_decoder",
+        "_level",
+        "_most_calls",
+        "_owner",
+        "_peer_window",
+        "_reader",
+        "_recv_window",
+        "_resets",
+        "_service",
+        "_standstill",
+        "_youth",
+    )
 
     def __init__(self, owner: Owner) -> None:
+        options, refusals = owner.options, owner.places.refusals
+        super().__init__(options, refusals)
         self._owner = owner
-        self._loop = asyncio.get_running_loop()
-        self._transport: Any = None
+        self._service = owner.service
         self._reader = FrameReader(self)
         self._decoder = HeaderDecoder()
-        self._last_stream = 0
-        self._calls: dict[int, Call] = {}
         self._recv_window = MAX_WINDOW
         self._peer_window = h2.DEFAULT_WINDOW
-        options = owner.options
         self._most_calls = options.max_concurrent_streams or MAX_WINDOW
-        resets, control = options.resets_per_second, options.control_frames_per_second
-        self._resets = Allowance(resets, resets * _RESETS_AT_ONCE_S)
-        self._control_frames = Allowance(control, control * _CONTROL_AT_ONCE_S)
-        self._youth = Youth()
-        self._unread = 0  # bytes of answers to control frames since the socket is full
-        self._full_at = 0.0  # when the socket was last full
-        self._sent: tuple[int, float, float] = (0, 0.0, 0.0)  # waits, full at, unchanged since
-        self._blocked_seen: dict[int, tuple[int, float]] = {}  # what waits of calls, since when
-        self._heard: tuple[Any, ...] = ()  # a frame's beginning, its size, last call, since
-        self._closing: asyncio.TimerHandle | None = None
-        self._leaving = False
         self._level = options.compression
         self._compressed = () if self._level is CompressionLevel.NONE else owner.compressed
-        self._service = owner.service
-        self._pings = Pings(options.keepalive, self)
-        self.inflated_limit = options.max_inflated_bytes
-        self.answered = self.data_frames = 0
-        self.peer_max_frame = self.largest_joined = h2.SMALLEST_MAX_FRAME
-        self.send_window = h2.DEFAULT_WINDOW
-        self.blocked: dict[int, Call] = {}
-        self.writes_paused = False
-        self.closed = False
+        resets, control = options.resets_per_second, options.control_frames_per_second
+        self._resets = Allowance(
+            resets, resets * _RESETS_AT_ONCE_S, refusals, "too many streams are reset"
+        )
+        self._control_frames = Allowance(
+            control, control * _CONTROL_AT_ONCE_S, refusals, "too many control frames"
+        )
+        self._youth = Youth()
+        self._standstill = Standstill()
 
     # --- transport callbacks -----------------------------------------------------------------
-
-    @property
-    def calls(self) -> int:
-        """How many are under way."""
-        return len(self._calls)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport
@@ -143,20 +138,6 @@ class Connection(asyncio.Protocol):
         for call in calls:
             call.dropped()
 
-    def pause_writing(self) -> None:
-        """The client does not read: let it wait with what it says, which would need answers."""
-        self.writes_paused = True
-        self._full_at = monotonic()
-        if self._transport is not None:
-            self._transport.pause_reading()
-
-    def resume_writing(self) -> None:
-        self.writes_paused = False
-        self._unread = 0
-        if self._transport is not None and not self._transport.is_closing():
-            self._transport.resume_reading()
-        self._flush()
-
     def data_received(self, data: bytes) -> None:
         try:
             self._reader.feed(data)
@@ -174,7 +155,7 @@ class Connection(asyncio.Protocol):
         if self._leaving:
             raise StreamFault(stream, ErrorCode.REFUSED_STREAM)
         if len(self._calls) >= self._most_calls:
-            self._owner.places.refusals.count("grpc", "too many calls at once on a connection")
+            self._refusals.count("grpc", "too many calls at once on a connection")
             raise StreamFault(stream, ErrorCode.REFUSED_STREAM)
         call = Call(self, stream, head, _STREAM_WINDOW, self._peer_window)
         if head.path in self._compressed:
@@ -264,13 +245,6 @@ class Connection(asyncio.Protocol):
         self.write(h2.window_update(0, MAX_WINDOW - self._recv_window))
         self._recv_window = MAX_WINDOW
 
-    def refill(self, call: Call) -> None:
-        """Give a call's client back what was taken from its window."""
-        if not call.remote_closed and call.id in self._calls:
-            self.write(h2.window_update(call.id, call.unacknowledged))
-            call.recv_window += call.unacknowledged
-            call.unacknowledged = 0
-
     def on_window(self, _flags: int, stream: int, payload: bytes) -> None:
         if len(payload) != 4:
             raise ConnectionFault(ErrorCode.FRAME_SIZE_ERROR, "WINDOW_UPDATE of a broken length")
@@ -354,82 +328,6 @@ class Connection(asyncio.Protocol):
 
     # --- patience ----------------------------------------------------------------------------
 
-    def _count_reset(self) -> None:
-        """A stream was opened for nothing. Raises ConnectionFault when that happens too often."""
-        self._resets.left -= 1
-        if self._resets.left < 0 and not self._resets.refilled(self.answered):
-            self._owner.places.refusals.count("grpc", "too many streams are reset")
-            raise ConnectionFault(ErrorCode.ENHANCE_YOUR_CALM, "too many streams are reset")
-
-    def on_idle_frame(self, cost: int = 1) -> None:
-        """A frame that carries no request. Raises ConnectionFault when there are too many."""
-        self._control_frames.left -= cost
-        if self._control_frames.left < 0:
-            self._weigh_control_frames()
-
-    def _weigh_control_frames(self) -> None:
-        earned = (self.answered + self.data_frames) * _CONTROL_PER_ANSWER
-        if not self._control_frames.refilled(earned):
-            self._owner.places.refusals.count("grpc", "too many control frames")
-            raise ConnectionFault(ErrorCode.ENHANCE_YOUR_CALM, "too many control frames")
-
-    # --- writing -----------------------------------------------------------------------------
-
-    def write(self, data: bytes) -> None:
-        transport = self._transport
-        # why: uvloop raises on a closed transport instead of ignoring the write.
-        if transport is not None and not transport.is_closing():
-            transport.write(data)
-            self._pings.strikes = 0
-
-    def write_all(self, pieces: Parts) -> None:
-        transport = self._transport
-        if transport is not None and not transport.is_closing():
-            transport.writelines(pieces)
-            self._pings.strikes = 0
-
-    def _control(self, data: bytes) -> None:
-        """Answer what is no request: that is no reason for pings, and not kept without end."""
-        transport = self._transport
-        if transport is None or transport.is_closing():
-            return
-        transport.write(data)
-        if self.writes_paused:
-            self._unread += len(data)
-            if self._unread > _MAX_UNREAD:
-                self._owner.places.refusals.count("grpc", "answers to control frames are not read")
-                transport.abort()
-
-    def _flush(self) -> None:
-        """Let every call that waits for a window try again, each in turn."""
-        for stream, call in list(self.blocked.items()):
-            if self.send_window <= 0 and not call.finished:
-                break
-            if call.flush():
-                self.blocked.pop(stream, None)
-
-    def end(self, call: Call, last: bytes) -> None:
-        """Write the ``last`` frames of a call, and forget it."""
-        transport = self._transport
-        # why asked: uvloop raises on a closed transport instead of ignoring the write.
-        if transport is not None and not transport.is_closing():
-            transport.write(last)
-            self._pings.strikes = 0
-        self._calls.pop(call.id, None)
-        if self.blocked:
-            self.blocked.pop(call.id, None)
-        if not call.remote_closed:
-            # why: the client may still be sending; it is told that nobody listens any more.
-            self._control(h2.rst_stream(call.id, ErrorCode.NO_ERROR))
-        if self._leaving and not self._calls:
-            self.close()
-
-    def reset(self, call: Call, code: ErrorCode) -> None:
-        self._control(h2.rst_stream(call.id, code))
-        self._calls.pop(call.id, None)
-        self.blocked.pop(call.id, None)
-        call.dropped()
-
     def reset_stream(self, fault: StreamFault) -> None:
         """Raises ConnectionFault when the client makes us do so too often."""
         call = self._calls.get(fault.stream)
@@ -439,94 +337,43 @@ class Connection(asyncio.Protocol):
             self._control(h2.rst_stream(fault.stream, fault.code))
         self._count_reset()
 
-    def _fail(self, fault: ConnectionFault) -> None:
-        """Say why, then hang up, also on who does not read it."""
-        transport = self._transport
-        if transport is not None and not transport.is_closing():
-            transport.write(h2.goaway(self._last_stream, fault.code, fault.reason))
-            transport.close()
-            self._closing = self._loop.call_later(_LINGER_S, transport.abort)
+    def _count_reset(self) -> None:
+        """A stream was opened for nothing. Raises ConnectionFault when that happens too often."""
+        self._resets.left -= 1
+        if self._resets.left < 0:
+            self._resets.refill(self.answered)
 
-    # --- ends --------------------------------------------------------------------------------
+    def on_idle_frame(self, cost: int = 1) -> None:
+        """A frame that carries no request. Raises ConnectionFault when there are too many."""
+        self._control_frames.left -= cost
+        if self._control_frames.left < 0:
+            self._weigh_control_frames()
 
-    @property
-    def idle(self) -> bool:
-        return not self._calls
-
-    def ping(self) -> None:
-        if self._transport is not None and not self._transport.is_closing():
-            self._transport.write(h2.ping(b"shoal-ka"))
-
-    def leave(self, reason: str = "") -> None:
-        """Take no further calls; the connection ends with the last running one."""
-        if self._leaving or self.closed:
-            return
-        self._leaving = True
-        self.write(h2.goaway(self._last_stream, ErrorCode.NO_ERROR, reason))
-        if not self._calls:
-            self.close()
-
-    def close(self) -> None:
-        """Hang up once what was written is read; running calls are lost."""
-        if self._transport is not None:
-            self._transport.close()
-
-    def abort(self) -> None:
-        """Hang up now."""
-        if self._transport is not None:
-            self._transport.abort()
+    def _weigh_control_frames(self) -> None:
+        self._control_frames.refill((self.answered + self.data_frames) * _CONTROL_PER_ANSWER)
 
     def sweep(self, now: float) -> None:
         """Let go of a client that neither reads nor says anything for too long."""
         if self._transport is None:
             return
-        patience = self._owner.places.patience
+        patience, still = self._owner.places.patience, self._standstill
         waiting = self._transport.get_write_buffer_size()
-        before, full_at, since = self._sent
-        if not waiting or waiting < before or self._full_at != full_at:
-            since = now
-        self._sent = (waiting, self._full_at, since)
+        unread_s = still.unread_s(now, waiting, self._full_at)
         if waiting:
-            if patience.unread_s and now - since >= patience.unread_s:
+            if patience.unread_s and unread_s >= patience.unread_s:
                 self._let_go("answers are not read")
             return
         if patience.unread_s:
-            self._end_unread(now, patience.unread_s)
-        quiet_s = now - self._heard_at(now)
-        if self._reader.rest and quiet_s >= SWEEP_S:
+            for call in still.unread_calls(now, self.blocked.values(), patience.unread_s):
+                self._refusals.count("grpc", "an answer is not read")
+                self.reset(call, ErrorCode.ENHANCE_YOUR_CALM)
+        held, calls = self._reader.rest, bool(self._calls)
+        quiet_s = still.quiet_s(now, held, self._last_stream, calls=calls)
+        if held and quiet_s >= SWEEP_S:
             self._let_go("a frame is not completed")
         elif not self._calls and patience.idle_s and quiet_s >= patience.idle_s:
             self.leave("max_idle")
 
-    def _heard_at(self, now: float) -> float:
-        """When it was first seen that what the client said last is as it is now."""
-        held = self._reader.rest
-        seen = (held, len(held), self._last_stream, bool(self._calls))
-        # why ``is``: another frame may begin with the same bytes.
-        if not self._heard or self._heard[0] is not held or self._heard[1:4] != seen[1:]:
-            self._heard = (*seen, now)
-        return float(self._heard[4])
-
-    def _end_unread(self, now: float, most_s: float) -> None:
-        """End the calls whose answers wait for a window for too long; others go on."""
-        seen, self._blocked_seen = self._blocked_seen, {}
-        for call in list(self.blocked.values()):
-            queued, since = seen.get(call.id, (0, now))
-            if not call.queued or call.queued != queued:
-                since = now
-            self._blocked_seen[call.id] = (call.queued, since)
-            if now - since >= most_s:
-                self._owner.places.refusals.count("grpc", "an answer is not read")
-                self.reset(call, ErrorCode.ENHANCE_YOUR_CALM)
-
     def _let_go(self, reason: str) -> None:
-        self._owner.places.refusals.count("grpc", reason)
+        self._refusals.count("grpc", reason)
         self.abort()
-
-    def abort_calls(self, text: str) -> None:
-        """End every running call with UNAVAILABLE."""
-        for call in list(self._calls.values()):
-            handler = call.handler
-            call.finish(_UNAVAILABLE, text)
-            if handler is not None:
-                handler.cancel()

@@ -6,13 +6,13 @@ from worker_runtime.observability.metrics.doors import Load
 from worker_runtime.protocols.grpc.native.connection import Connection, Service, hello
 from worker_runtime.protocols.grpc.native.frames import ErrorCode, goaway
 from worker_runtime.protocols.grpc.service import MODEL_INFER, MODEL_STREAM_INFER
+from worker_runtime.protocols.listening import listen
 from worker_runtime.protocols.members import Members
 from worker_runtime.protocols.places import Places
 from worker_runtime.protocols.sweeping import Sweeper
 from worker_runtime.protocols.tls import server_context
-from worker_runtime.types.listening import GrpcOptions, inherited
+from worker_runtime.types.listening import GrpcOptions
 
-_BACKLOG = 1024
 _GRACE_S = 0.5  # for calls that wait for nothing but their client
 _FULL = hello(0) + goaway(0, ErrorCode.ENHANCE_YOUR_CALM, "too many connections")
 _BYE = "the server is shutting down"
@@ -50,24 +50,14 @@ class NativeServer:
         """Listen. Raises OSError when the port is taken or the TLS files cannot be read."""
         tls = self.options.tls
         context = server_context(tls, "h2", "grpc") if tls is not None else None
-        loop = asyncio.get_running_loop()
 
         def connected() -> asyncio.Protocol:
             return self.places.admit("grpc", lambda: Connection(self), _FULL)
 
-        if handed := inherited(self._descriptor):
-            self._server = await loop.create_server(
-                connected, sock=handed, backlog=_BACKLOG, ssl=context
-            )
-        else:
-            self._server = await loop.create_server(
-                connected,
-                self._address,
-                self.port,
-                backlog=_BACKLOG,
-                ssl=context,
-                reuse_port=self._reuse_port or None,
-            )
+        self._server = await listen(
+            connected, self._address, self.port, context,
+            reuse_port=self._reuse_port, descriptor=self._descriptor,
+        )  # fmt: skip
         self.port = self._server.sockets[0].getsockname()[1]
         self._sweeper.start()
 
