@@ -258,21 +258,29 @@ def slowest(found: Found, most: int = MOST) -> tuple[float, str]:
     compiled = re.compile(found.pattern, found.flags)
     worst = 0.0, ""
     for lead, body, end in islice(pumped(found.pattern, found.flags), TRIES):
-        # why small steps: what doubles with each character must not take hours at the next one
-        for length in (20, 23, 26, 30, 35, 40, 46, 53, 61, 70, 150, 400, min(MANY, most)):
-            took = _took(compiled, found.searched, lead, body, end, length)
-            if took > (QUICK_S if length > 100 else SLOW_S):
-                break
-        if took > QUICK_S and length > 100:
-            for _ in range(3):  # another process may have had the caches
-                took = _took(compiled, found.searched, lead, body, end, most)
+        for length in _lengths(most):
+            # why again: another process may have had the caches
+            for _ in range(3):
+                took = _took(compiled, found.searched, lead, body, end, length)
                 if took < SLOW_S:
                     break
-        if took > worst[0]:
-            worst = took, f"{lead!r} + {body!r} * n + {end!r}"
-        if took > SLOW_S:
-            break
+            if took > worst[0]:
+                worst = took, f"{lead!r} + {body!r} * n + {end!r}, {length} characters"
+            if took > SLOW_S:
+                return worst  # a longer text takes longer
+            if length >= MANY and took < QUICK_S:
+                break
     return worst
+
+
+def _lengths(most: int) -> Iterator[int]:
+    """Small steps first: what doubles with each character must not take hours at the next one."""
+    yield from (20, 23, 26, 30, 35, 40, 46, 53, 61, 70, 150, 400)
+    length = MANY
+    while length < most:
+        yield length
+        length *= 2
+    yield most
 
 
 def _took(
