@@ -14,7 +14,7 @@ export function toDiagnostics(document: Text, problems: readonly TextProblem[]):
   return problems.flatMap((problem) => {
     if (problem.line === null) return [];
     const line = document.line(Math.min(Math.max(1, problem.line), document.lines));
-    const written = line.text.replace(/\s*(#.*)?$/, "");
+    const written = (line.text.split("#", 1)[0] ?? "").trimEnd();
     const indent = line.text.length - line.text.trimStart().length;
     const start = Math.min(line.from + Math.max(problem.column === null ? indent : problem.column - 1, 0), line.to);
     const end = Math.max(start, line.from + written.length);

@@ -172,5 +172,7 @@ describe("parseExactly", () => {
       t: "a,NaN,b",
     });
     expect(() => parseExactly('{"v":[NaN')).toThrow(SyntaxError);
+    expect(() => parseExactly(`[NaN, "${"a".repeat(60)}`), "which took years").toThrow(SyntaxError);
+    expect(() => parseExactly(`[NaN, "${'\\"'.repeat(50_000)}`)).toThrow(SyntaxError);
   });
 });

@@ -2,8 +2,8 @@
 
 const SUSPICIOUS = /\d{16}|NaN|Infinity/;
 // Strings are matched first, so that what looks like a number inside one is left alone; by runs, because a step per character
-// exhausts the stack on the megabytes of a raw tensor.
-const TOKENS = /"(?:[^"\\]+|\\.)*"|-?Infinity|NaN|(?<![\d.eE+-])-?\d{16,}(?![\d.eE])/g;
+// exhausts the stack on the megabytes of a raw tensor. One without an end reaches to the end of the text, and is read but once.
+const TOKENS = /"[^"\\]*(?:\\[^][^"\\]*)*(?:"|\\?$)|-?Infinity|NaN|(?<![\d.eE+-])-?\d{16,}(?![\d.eE])/g;
 
 function keep(token: string): string {
   if (token.startsWith('"')) return token;

@@ -74,8 +74,7 @@ export function addToMessage(text: string, message: MessageNode, line: string): 
 
 export function appendBlock(text: string, block: string): string {
   if (text.trim() === "") return `${block}\n`;
-  const body = text.replace(/\s*$/, "");
-  return `${body}\n\n${block}\n`;
+  return `${text.trimEnd()}\n\n${block}\n`;
 }
 
 export function setScalar(text: string, fields: FieldNode[], name: string, value: string): string | null {
@@ -192,7 +191,8 @@ const ESCAPES: Record<string, string> = { n: "\n", t: "\t", r: "\r" };
 /** The characters that a scalar stands for; adjacent strings are one. */
 export function unquoted(scalar: string): string {
   if (!/^["']/.test(scalar)) return scalar;
-  return [...scalar.matchAll(/"((?:\\.|[^"\\])*)"|'((?:\\.|[^'\\])*)'/g)]
+  // A string without an end reaches to the end of the text: else it would be looked for at each quote in it.
+  return [...scalar.matchAll(/"((?:\\[^]|[^"\\])*)(?:"|\\?$)|'((?:\\[^]|[^'\\])*)(?:'|\\?$)/g)]
     .map((match) => (match[1] ?? match[2] ?? "").replace(/\\(.)/g, (_, char: string) => ESCAPES[char] ?? char))
     .join("");
 }

@@ -2,7 +2,7 @@
 
 /** The line of config.pbtxt in `config.pbtxt:12`, `line 12` or protobuf's `12:3 :`; null when none is named. */
 export function lineIn(text: string): number | null {
-  const found = /config\.pbtxt[: ]+(?:line )?(\d+)|\bline (\d+)|^\s*(\d+):\d+ ?:/m.exec(text);
+  const found = /config\.pbtxt[: ]+(?:line )?(\d+)|\bline (\d+)|^[ \t]*(\d+):\d+ ?:/m.exec(text);
   const number = Number(found?.[1] ?? found?.[2] ?? found?.[3] ?? Number.NaN);
   return Number.isInteger(number) && number > 0 ? number : null;
 }
