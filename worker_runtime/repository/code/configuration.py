@@ -54,7 +54,8 @@ def _named(config: Any) -> Iterator[Named]:
     for key, parameter in sorted(config.parameters.items()):
         kind = parameter_kind(key, parameter.string_value)
         if kind:
-            yield kind, parameter.string_value, f"{_WORDS[kind]} (parameter {_shown(key)})"
+            said = f"{_WORDS[kind]} (parameter {_shown(key)})"
+            yield kind, f"{key}={parameter.string_value}", said
     yield from _accelerators(config.optimization.execution_accelerators)
 
 
@@ -84,7 +85,8 @@ def _accelerators(accelerators: Any) -> Iterator[Named]:
             kind = accelerator_kind(wanted.name, key)
             if kind:
                 about = f"parameter {_shown(key)} of accelerator {_shown(wanted.name)}"
-                yield kind, value, f"{_WORDS[kind]} ({about})"
+                said = f"{_WORDS[kind]} ({about})"
+                yield kind, f"{wanted.name}.{key}={value}", said
 
 
 def _bounded(value: str) -> str:

@@ -26,6 +26,14 @@ def planned(directory: ModelDirectory, rules: LoadingRules) -> ModelPlan:
     return plan
 
 
+def accelerated(name: str, key: str) -> str:
+    parameters = f'parameters {{ key: "{key}" value: "x" }}'
+    return (
+        "optimization { execution_accelerators { gpu_execution_accelerator "
+        f'{{ name: "{name}" {parameters} }} }} }}'
+    )
+
+
 def named(upload: Upload) -> str:
     return upload.name
 
@@ -40,6 +48,35 @@ def kinds_found(root: Path) -> set[str]:
 @pytest.mark.parametrize("upload", HELD, ids=named)
 def test_the_inspection_tells_what_would_run(upload: Upload, tmp_path: Path) -> None:
     assert kinds_found(upload.write(tmp_path)) >= upload.kinds
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (
+            'parameters { key: "session.a" value { string_value: "1" } }',
+            'parameters { key: "session.b" value { string_value: "1" } }',
+        ),
+        (
+            accelerated("tensorrt", "trt_engine_cache_path"),
+            accelerated("tensorrt", "trt_ep_context_file_path"),
+        ),
+        (accelerated("nobody", "key"), accelerated("nobody2", "key")),
+    ],
+    ids=["session entries", "keys of one accelerator", "accelerators"],
+)
+def test_another_parameter_of_the_same_value_is_another_reason(
+    one: str, other: str, tmp_path: Path
+) -> None:
+    """Approvals are compared by them: who approved one has not seen the other."""
+
+    def keys(config: str, root: Path) -> set[tuple[str, str, str]]:
+        upload = Upload("m", {"m/config.pbtxt": f'backend: "onnxruntime"\n{config}\n'.encode()})
+        (model,) = inspect_repository(upload.write(root))["models"]
+        assert len(model["code"]) == 1, model["code"]
+        return {(item["file"], item["kind"], item["value"]) for item in model["code"]}
+
+    assert keys(one, tmp_path / "one").isdisjoint(keys(other, tmp_path / "other"))
 
 
 @pytest.mark.parametrize("upload", HONEST, ids=named)
