@@ -35,13 +35,18 @@ def reasons_kept(found: Any) -> list[CodeReason]:
 
 def told_once(reasons: Iterable[CodeReason]) -> list[CodeReason]:
     """Each reason once, and no "asks for the Python backend" beside the Python code itself."""
-    found = list({code_key(reason): reason for reason in reasons}.values())
+    found = reasons_joined(reasons)
     python = any(reason["kind"] == "python" and CONFIG not in reason["file"] for reason in found)
     return [
         reason
         for reason in found
         if not (python and reason["kind"] == "python" and CONFIG in reason["file"])
     ]
+
+
+def reasons_joined(*several: Iterable[CodeReason]) -> list[CodeReason]:
+    """Of several lists; each reason once."""
+    return list({code_key(reason): reason for reasons in several for reason in reasons}.values())
 
 
 def code_key(reason: CodeReason) -> tuple[str, str, str]:

@@ -22,13 +22,14 @@ class CodeState(TypedDict):
     approved_at: Any
 
 
-def version_reasons(version: ModelVersion) -> list[CodeReason]:
-    """Why it runs code, with all configurations that it ever had."""
+def version_reasons(version: ModelVersion, *, newest: int | None = None) -> list[CodeReason]:
+    """Why it runs code, with all configurations that it ever had, or those to revision ``newest``.
+    """
     found = reasons_kept(version.code)
     for model in version.repo_models.all():
         found += reasons_kept(model.code)
     for revision in version.config_revisions.all():
-        for name in revision.configs:
+        for name in revision.configs if newest is None or revision.number <= newest else ():
             found += _revised(revision, name)
     return told_once(found)
 

@@ -208,10 +208,17 @@ def restore(name: str, version: str | None, label: str | None, output: str) -> N
 @model.command(short_help="Let the code in a version run.")
 @name_option("Name of the model.", required=True)
 @click.option("--version", "-v", default="latest", show_default=True, help="A number, or an alias.")
+@click.option(
+    "--config-revision",
+    type=click.IntRange(0),
+    help="The newest edit that you looked at: later ones wait on. Default: all of them.",
+)
 @click.option("--withdraw", is_flag=True, help="Take the approval back; what runs runs on.")
 @az_options
 @output_option
-def approve(name: str, version: str, withdraw: bool, output: str) -> None:
+def approve(
+    name: str, version: str, config_revision: int | None, withdraw: bool, output: str
+) -> None:
     """Let the code in a version run: Python, machine code, pickles. Needs the role admin.
 
     What is approved are these files, under whatever name they are registered again.
@@ -220,8 +227,10 @@ def approve(name: str, version: str, withdraw: bool, output: str) -> None:
     from shoal.client import Client
 
     with Client() as client:
-        ask = client.disapprove_model_version if withdraw else client.approve_model_version
-        shown = ask(name, version)
+        if withdraw:
+            shown = client.disapprove_model_version(name, version)
+        else:
+            shown = client.approve_model_version(name, version, config_revision)
     emit(shown["code"], output, lambda: _print_code(shown["code"]))
     note(f"Model {name} version {shown['version']} {_APPROVAL[shown['code']['state']]}")
 

@@ -139,10 +139,14 @@ class Client(Administration, Deployments):
         verb = "archive" if archived else "restore"
         self._transport.json("POST", f"/models/{quoted(name)}{one}/{verb}")
 
-    def approve_model_version(self, name: str, version: int | str) -> ModelVersion:
-        """Let the code in a version run; needs the permission ``code:upload``."""
+    def approve_model_version(
+        self, name: str, version: int | str, config_revision: int | None = None
+    ) -> ModelVersion:
+        """Let the code in a version run; needs the permission ``code:upload``. What revisions of
+        its configurations after ``config_revision`` name waits on."""
         path = f"/models/{quoted(name)}/versions/{version}/approve"
-        return cast(ModelVersion, self._transport.json("POST", path))
+        body = {"config_revision": config_revision}
+        return cast(ModelVersion, self._transport.json("POST", path, json=body))
 
     def disapprove_model_version(self, name: str, version: int | str) -> ModelVersion:
         """Take the approval back; needs ``code:upload``. What runs the code runs on."""

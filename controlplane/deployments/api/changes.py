@@ -6,6 +6,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from controlplane.accounts.permissions import may
+from controlplane.accounts.policy import Permission
 from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate_values
 from controlplane.core.requests import flag, read_body, read_query
 from controlplane.deployments import selectors, services
@@ -57,8 +59,11 @@ class RollbackView(APIView):
         "deployments_rollback", body=RollbackSerializer, not_found="`RevisionNotFound`"
     )
     def post(self, request: Request, endpoint: str, deployment: str) -> Response:
-        """Run an earlier revision again. What serves now serves until that one is ready."""
+        """Run an earlier revision again. What serves now serves until that one is ready.
+
+        `CodeNotAllowed` where it had variables that you may not set."""
         values = read_body(RollbackSerializer, request)
+        values["may_run_code"] = may(request, Permission.CODE)
         return operate(request, endpoint, deployment, services.deployment_rollback, **values)
 
 

@@ -10,6 +10,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from controlplane.core.filters import ChoicesField
+from controlplane.accounts.permissions import may
+from controlplane.accounts.policy import Permission
 from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
 from controlplane.core.requests import flag, read_query
 from controlplane.deployments import selectors, services
@@ -104,5 +106,6 @@ class OperationRetryView(APIView):
             actor=actor(request),
             now=timezone.now(),
             supersede=flag(request, "supersede"),
+            may_run_code=may(request, Permission.CODE),
         )
         return accepted(operation)

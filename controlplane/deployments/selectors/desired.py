@@ -98,7 +98,7 @@ def _desired(replica: Replica) -> DesiredReplica:
         models=tuple(sorted(model.name for model in spec.model_version.repo_models.all())),
         runtime_args=_runtime_args(spec),
         code=_code(spec.allow_code),
-        environment={**_visible(replica.gpus), **_environment(spec)},
+        environment={**_visible(replica.gpus), **environment_of(spec)},
         secrets=tuple(sorted(spec.secrets)),
         load_timeout_s=LOAD_TIMEOUT_S + allowance_s(readiness),
         liveness=rule_of(spec.liveness_probe),
@@ -124,7 +124,7 @@ def _visible(gpus: list[str] | None) -> dict[str, str]:
     return {} if gpus is None else {"CUDA_VISIBLE_DEVICES": ",".join(gpus)}
 
 
-def _environment(spec: Spec) -> dict[str, str]:
+def environment_of(spec: Spec) -> dict[str, str]:
     """Variables in clear: a node must know them. One that cannot be unsealed is left out."""
     found = {str(key): str(value) for key, value in spec.environment.items()}
     for name, sealed in spec.secrets.items():

@@ -56,6 +56,7 @@ from controlplane.deployments.services.starting import (
     runnable_check,
     running_as_asked,
     scaling_open,
+    start_check,
 )
 from controlplane.deployments.services.superseding import operations_supersede
 from controlplane.deployments.states import DEPLOYMENTS, DeploymentCause
@@ -65,7 +66,6 @@ from controlplane.deployments.types import (
     OperationKind,
     OperationState,
 )
-from controlplane.registry.services.approvals import version_code_check
 
 # what gateways act on
 ROUTED: Final = frozenset({"request_timeout_ms", "retries", "max_concurrent_requests_per_instance"})
@@ -198,9 +198,10 @@ def deployment_roll(
     """Let a deployment run something else, while what it runs serves on until that is ready.
 
     What is not said stays as it is; ``settings``: liveness_probe, readiness_probe,
-    max_queue_wait_ms, None takes one away. Code that it runs already must still be approved.
-    Raises EndpointNotFound, DeploymentNotFound, ModelNotFound, ModelNotDeployable,
-    InstanceTypeUnknown, OperationInProgress, Conflict, CodeNotAllowed, CodeNotApproved.
+    max_queue_wait_ms, None takes one away. Code that it runs already must still be approved, and
+    signed where that is required.
+    Raises EndpointNotFound, DeploymentNotFound, ModelNotFound, ModelNotDeployable, Conflict,
+    InstanceTypeUnknown, OperationInProgress, CodeNotAllowed, CodeNotApproved, SignatureRequired.
     """
     with transaction.atomic():
         locked(endpoint)
@@ -220,7 +221,7 @@ def deployment_roll(
             row.model_version, row.config_revision, allowed = resolve_to_run(spec)
         else:
             # why here too: fresh replicas start, of what may never have come up, or is withdrawn
-            allowed = version_code_check(row.model_version, row.config_revision)
+            allowed = start_check(row.model_version, row.config_revision)
         if environment is not None:
             row.environment = environment
         if instance_type is not None:
@@ -258,11 +259,18 @@ def _rolled(
 
 
 def deployment_rollback(
-    *, endpoint: str, name: str, revision: int | None, actor: str, now: datetime
+    *,
+    endpoint: str,
+    name: str,
+    revision: int | None,
+    actor: str,
+    now: datetime,
+    may_run_code: bool = False,
 ) -> Operation:
     """Run an earlier revision again, the last that came up unless said which.
 
-    What serves serves on until the others are ready; nothing is uploaded anew.
+    What serves serves on until the others are ready; nothing is uploaded anew. ``may_run_code``:
+    the actor may set the variables that it had, whatever they are.
     Raises EndpointNotFound, DeploymentNotFound, RevisionNotFound, OperationInProgress, Conflict,
     ModelNotDeployable, CodeNotAllowed, CodeNotApproved.
     """
@@ -277,7 +285,7 @@ def deployment_rollback(
         if wanted.pk == current.pk and row.provisioning_state == DeploymentState.SUCCEEDED:
             raise AsItIs(f"{name} runs revision {current.number} already.", field="revision")
         # why here too: what ran once may have been archived, or its approval withdrawn, since
-        allowed = runnable_check(wanted.model_version, wanted.config_revision)
+        allowed = runnable_check(row, wanted, may_run_code=may_run_code)
         revision_apply(row, wanted)
         code_record(row, None, allowed)
         revision_record(row, author=actor, cause=f"rollback to {wanted.number}")
@@ -413,7 +421,12 @@ def operation_cancel(*, operation_id: str, actor: str, now: datetime) -> Operati
 
 
 def operation_retry(
-    *, operation_id: str, actor: str, now: datetime, supersede: bool = False
+    *,
+    operation_id: str,
+    actor: str,
+    now: datetime,
+    supersede: bool = False,
+    may_run_code: bool = False,
 ) -> Operation:
     """A new operation that does the same again; with ``supersede`` instead of what is in its way.
 
@@ -437,11 +450,11 @@ def operation_retry(
         wanted = old.parameters.get("instance_count", row.instance_count)
         revision = _revision_rolled(old, row)
         if row.provisioning_state != DeploymentState.SUCCEEDED:
-            allowed = runnable_check(row.model_version, row.config_revision)
+            allowed = runnable_check(row, row, may_run_code=may_run_code)
             code_record(row, row.revision, allowed)
             operation = deployment_start(row, traffic, actor, now)
         elif revision is not None:
-            allowed = runnable_check(revision.model_version, revision.config_revision)
+            allowed = runnable_check(row, revision, may_run_code=may_run_code)
             code_record(row, revision, allowed)
             operation = _roll_again(row, revision, old, actor, now)
         else:

@@ -13,6 +13,7 @@ from controlplane.deployments.errors import (
 )
 from controlplane.deployments.models import (
     Deployment,
+    DeploymentRevision,
     Endpoint,
     InstanceType,
     Operation,
@@ -21,6 +22,7 @@ from controlplane.deployments.models import (
 from controlplane.deployments.naming import colour_for, name_check
 from controlplane.deployments.probes import Probe, probe_declared
 from controlplane.deployments.selectors import operations_active
+from controlplane.deployments.selectors.desired import environment_of
 from controlplane.deployments.selectors.instance_types import (
     instance_type_list,
     instance_type_wanted,
@@ -46,7 +48,7 @@ from controlplane.deployments.types import (
 )
 from controlplane.registry.models import ConfigRevision, ModelVersion
 from controlplane.registry.selectors import version_get
-from controlplane.registry.services.approvals import version_code_check
+from controlplane.registry.services.approvals import variables_check, version_code_check
 from controlplane.registry.services.signatures import version_signature_check
 
 BROKEN = (DeploymentState.FAILED, DeploymentState.CANCELED)
@@ -109,20 +111,32 @@ def resolve_to_run(spec: Spec) -> tuple[ModelVersion, ConfigRevision | None, lis
     Raises CodeNotAllowed, CodeNotApproved, SignatureRequired besides.
     """
     version, revision = resolve(spec)
-    allowed = version_code_check(version, revision)
-    version_signature_check(version, revision)
-    return version, revision, allowed
+    return version, revision, start_check(version, revision)
 
 
-def runnable_check(version: ModelVersion, revision: ConfigRevision | None) -> list[str]:
-    """The kinds of code that what ran, or was to run, before may run when it is started again now.
+def start_check(version: ModelVersion, revision: ConfigRevision | None) -> list[str]:
+    """The kinds of code that fresh replicas of this may run now.
 
-    Raises ModelNotDeployable, CodeNotAllowed, CodeNotApproved, SignatureRequired.
+    Raises CodeNotAllowed, CodeNotApproved, SignatureRequired.
     """
-    _not_archived(version, field=None)
     allowed = version_code_check(version, revision)
     version_signature_check(version, revision)
     return allowed
+
+
+def runnable_check(
+    row: Deployment, asked: Deployment | DeploymentRevision, *, may_run_code: bool
+) -> list[str]:
+    """The same of what ``row`` ran, or was to run, before, and is to start again.
+
+    Variables that it does not have now are asked about as if they were said again. Raises
+    ModelNotDeployable besides.
+    """
+    _not_archived(asked.model_version, field=None)
+    now = environment_of(row)
+    fresh = {name: text for name, text in environment_of(asked).items() if now.get(name) != text}
+    variables_check(fresh, may_run_code=may_run_code)
+    return start_check(asked.model_version, asked.config_revision)
 
 
 def _not_archived(version: ModelVersion, *, field: str | None) -> None:

@@ -28,6 +28,7 @@ from controlplane.core.requests import flag, read_body, read_only, read_query
 from controlplane.registry import selectors
 from controlplane.registry.models import Model, ModelVersion
 from controlplane.registry.serializers.models import (
+    ApproveSerializer,
     ModelInputSerializer,
     ModelPatchSerializer,
     ModelSerializer,
@@ -302,7 +303,7 @@ class ModelVersionApproveView(APIView):
 
     @extend_schema(
         operation_id="model_versions_approve",
-        request=None,
+        request=ApproveSerializer,
         responses={
             200: ModelVersionSerializer,
             403: OpenApiResponse(description="`Forbidden`; `CodeNotAllowed`: no code here at all"),
@@ -310,8 +311,9 @@ class ModelVersionApproveView(APIView):
     )
     def post(self, request: Request, name: str, version: str) -> Response:
         """Let the code in it run: these files, under whatever name they come again."""
+        values = read_body(ApproveSerializer, request)
         row = approvals.version_approve(
-            name=name, version=version, actor=request.user.get_username()
+            name=name, version=version, actor=request.user.get_username(), **values
         )
         return Response(ModelVersionSerializer(row).data)
 

@@ -70,6 +70,17 @@ class ModelVersionSerializer(ModelVersionSummarySerializer):
     manifest = FileEntrySerializer(many=True)
 
 
+class ApproveSerializer(Fields):
+    config_revision = serializers.IntegerField(
+        required=False,
+        default=None,
+        allow_null=True,
+        min_value=0,
+        max_value=10**9 - 1,
+        help_text="the newest that was looked at: what later ones name waits on; default: all",
+    )
+
+
 class ModelSerializer(Fields):
     name = serializers.CharField()
     description = serializers.CharField(allow_blank=True)

@@ -9,7 +9,7 @@ from django.db import transaction
 from controlplane.accounts.policy import Permission, lowest_role
 from controlplane.core import events
 from controlplane.registry import selectors
-from controlplane.registry.code import CodeReason, code_kinds
+from controlplane.registry.code import CodeReason, code_kinds, reasons_joined
 from controlplane.registry.code_state import (
     covered,
     started_reasons,
@@ -106,16 +106,20 @@ def variables_check(values: Mapping[str, str | None], *, may_run_code: bool) -> 
 
 
 @transaction.atomic
-def version_approve(*, name: str, version: str, actor: str) -> ModelVersion:
+def version_approve(
+    *, name: str, version: str, actor: str, config_revision: int | None = None
+) -> ModelVersion:
     """Say yes to the code in a version: these files may run from now on, under whatever name.
 
-    What needs no approval stays as it is. Raises ModelNotFound, CodeNotAllowed,
+    ``config_revision``: the newest edit of its configurations that was looked at; what later ones
+    name waits on. What needs no approval stays as it is. Raises ModelNotFound, CodeNotAllowed,
     InspectorUnavailable.
     """
     row = selectors.version_get(name, version)
     judging.version_judge(row, row.config_revisions.all())
-    code_refuse(str(row), version_reasons(row))
-    code_approve(row, actor=actor)
+    reasons = version_reasons(row, newest=config_revision)
+    code_refuse(str(row), reasons)
+    _approve(row, reasons, actor=actor)
     return selectors.version_get(name, row.version)
 
 
@@ -139,15 +143,28 @@ def version_disapprove(*, name: str, version: str, actor: str) -> ModelVersion:
     return selectors.version_get(name, row.version)
 
 
-def code_approve(version: ModelVersion, *, actor: str) -> None:
-    """Write the approval down, if there is anything new to approve. Raises InspectorUnavailable."""
-    judging.version_judge(version, version.config_revisions.all())
-    reasons = version_reasons(version)
+def code_approve(version: ModelVersion, revision: ConfigRevision | None, *, actor: str) -> None:
+    """Approve what runs with this revision, and nothing that another one names: nobody looked at
+    that. Raises InspectorUnavailable."""
+    judging.version_judge(version, [revision] if revision else [])
+    _approve(version, started_reasons(version, revision), actor=actor)
+
+
+def code_extend(version: ModelVersion, revision: ConfigRevision, *, actor: str) -> None:
+    """An edit by somebody who may approve: what it adds is approved if the files are already."""
+    if CodeApproval.objects.filter(digest=version.digest).exists():
+        code_approve(version, revision, actor=actor)
+
+
+def _approve(version: ModelVersion, reasons: list[CodeReason], *, actor: str) -> None:
+    """Write the approval down, beside earlier ones of these files, if there is anything new."""
     existing = CodeApproval.objects.select_for_update().filter(digest=version.digest).first()
     if not reasons or covered(existing, reasons):
         return
+    before = existing.reasons if existing else []
     CodeApproval.objects.update_or_create(
-        digest=version.digest, defaults={"reasons": reasons, "approved_by": actor}
+        digest=version.digest,
+        defaults={"reasons": reasons_joined(before, reasons), "approved_by": actor},
     )
     events.record(
         actor=actor,
@@ -160,12 +177,6 @@ def code_approve(version: ModelVersion, *, actor: str) -> None:
             "files": [reason["file"] for reason in reasons],
         },
     )
-
-
-def code_extend(version: ModelVersion, *, actor: str) -> None:
-    """An edit by somebody who may approve: what it adds is approved if the files are already."""
-    if CodeApproval.objects.filter(digest=version.digest).exists():
-        code_approve(version, actor=actor)
 
 
 def _not_approved(

@@ -51,7 +51,7 @@ def revision_create(
     with transaction.atomic():
         revision = _save(row, edits, judged, message, number, actor)
         if may_run_code:
-            code_extend(selectors.version_get(name, row.version), actor=actor)
+            code_extend(selectors.version_get(name, row.version), revision, actor=actor)
     return revision
 
 

@@ -73,7 +73,9 @@ def model_version_register(
     with transaction.atomic():
         row, created = _register(upload, name, version, words, edits, judged, message, actor)
         if may_run_code and settings.SHOAL_CODE_POLICY == "approved":
-            code_approve(row, actor=actor)
+            code_approve(row, None, actor=actor)
+            if edits:
+                code_approve(row, row.config_revisions.order_by("-number").first(), actor=actor)
     return selectors.version_get(name, row.version), created
 
 

@@ -79,9 +79,11 @@ export const archiveVersion = (name: string, version: number) =>
   post<ModelVersion>(apiPath("models", name, "versions", version, "archive"));
 export const restoreVersion = (name: string, version: number) =>
   post<ModelVersion>(apiPath("models", name, "versions", version, "restore"));
-/** Let the code in it run. */
-export const approveVersion = (name: string, version: number) =>
-  post<ModelVersion>(apiPath("models", name, "versions", version, "approve"));
+/** Let the code in it run; `revision` is the newest edit that was looked at, what later ones name waits on. */
+export const approveVersion = (name: string, version: number, revision?: number) =>
+  post<ModelVersion>(apiPath("models", name, "versions", version, "approve"), { config_revision: revision ?? null });
+export const newestRevision = (version: ModelVersion): number =>
+  Math.max(0, ...version.config_revisions.map((one) => one.number));
 export const deleteVersion = (name: string, version: number, force: boolean) =>
   del<unknown>(apiPath("models", name, "versions", version), force ? { force } : undefined);
 export const setAlias = (name: string, alias: string, version: number) =>

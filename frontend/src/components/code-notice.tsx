@@ -22,15 +22,16 @@ export function CodeChip({ code }: { code: Code }) {
 
 export interface CodeNoticeProps {
   code: Code;
-  /** The version that can be approved; none while it is an upload. */
-  version?: { model: string; version: number };
+  /** The version that can be approved, with the newest edit that is shown; none while it is an upload. */
+  version?: { model: string; version: number; revision?: number };
 }
 
 export function CodeNotice({ code, version }: CodeNoticeProps) {
   const queryClient = useQueryClient();
   const permissions = useQuery(sessionQuery()).data?.user?.permissions;
   const approve = useMutation({
-    mutationFn: ({ model, version: number }: { model: string; version: number }) => approveVersion(model, number),
+    mutationFn: (seen: NonNullable<CodeNoticeProps["version"]>) =>
+      approveVersion(seen.model, seen.version, seen.revision),
     onSuccess: async (approved) => {
       await queryClient.invalidateQueries({ queryKey: keys.models.all });
       notifyDone(`${approved.model} version ${approved.version} may run`);

@@ -268,3 +268,76 @@ def test_nobody_gives_runtimes_flags(api: APIClient, admin_api: APIClient) -> No
             for path in ("/api/v1/deploy", "/api/v1/try-loads"):
                 assert client.post(path, asked, format="json").status_code == 400
             assert client.put(BLUE, asked, format="json").status_code == 400
+
+
+# --- variables ------------------------------------------------------------------------------------
+
+PRELOADED = {"LD_PRELOAD": "/opt/own.so"}
+FORBIDDEN = (403, "CodeNotAllowed")
+
+
+def varied(api: APIClient, admin: APIClient, node: SimulatedNode, **first: Any) -> None:
+    """Revision 1 has what only an administrator sets, revision 2 does not."""
+    model_register()
+    assert admin.post("/api/v1/deploy", {"model": "digits", **first}).status_code == 202
+    node.bring_up()
+    gateway_confirms()
+    gone = {name: None for name in first.get("secret_environment", {})}
+    change = {"environment": {"APP_A": "1"}, "secret_environment": gone}
+    assert api.post(f"{BLUE}/update", change).status_code == 202
+    node.bring_up()
+    gateway_confirms()
+    gateway_confirms()
+
+
+@pytest.mark.parametrize("field", ["environment", "secret_environment"])
+def test_going_back_sets_no_variables_that_the_actor_may_not_set(
+    api: APIClient, admin_api: APIClient, node: SimulatedNode, field: str
+) -> None:
+    varied(api, admin_api, node, **{field: PRELOADED})
+    assert api.get(BLUE).json()["revision"] == 2
+    for body in ({}, {"revision": 1}):
+        refused = api.post(f"{BLUE}/rollback", body)
+        assert said(refused) == FORBIDDEN
+        assert "environment.LD_PRELOAD" in refused.json()["detail"]
+    assert api.get(BLUE).json()["revision"] == 2
+    assert admin_api.post(f"{BLUE}/rollback", {}).status_code == 202
+
+
+def test_going_back_where_nobody_sets_them_any_more(
+    api: APIClient, admin_api: APIClient, node: SimulatedNode, settings: Settings
+) -> None:
+    varied(api, admin_api, node, environment=PRELOADED)
+    settings.SHOAL_CODE_POLICY = "off"
+    assert said(admin_api.post(f"{BLUE}/rollback", {})) == FORBIDDEN
+    settings.SHOAL_CODE_POLICY = "on"
+    assert api.post(f"{BLUE}/rollback", {}).status_code == 202
+
+
+def test_going_back_keeps_the_variables_that_it_has_now(
+    api: APIClient, admin_api: APIClient, node: SimulatedNode
+) -> None:
+    model_register()
+    body = {"model": "digits", "secret_environment": PRELOADED}
+    assert admin_api.post("/api/v1/deploy", body).status_code == 202
+    node.bring_up()
+    gateway_confirms()
+    api.post(f"{BLUE}/update", {"environment": {"APP_A": "1"}})
+    node.bring_up()
+    gateway_confirms()
+    gateway_confirms()
+    assert api.post(f"{BLUE}/rollback", {}).status_code == 202
+
+
+def test_a_retried_update_sets_no_variables_that_the_actor_may_not_set(
+    api: APIClient, admin_api: APIClient, node: SimulatedNode
+) -> None:
+    model_register()
+    api.post("/api/v1/deploy", {"model": "digits"})
+    node.bring_up()
+    gateway_confirms()
+    operation = admin_api.post(f"{BLUE}/update", {"environment": PRELOADED}).json()
+    path = f"/api/v1/operations/{operation['id']}"
+    assert admin_api.post(f"{path}/cancel").json()["state"] == "Canceled"
+    assert said(api.post(f"{path}/retry")) == FORBIDDEN
+    assert admin_api.post(f"{path}/retry").status_code == 202

@@ -233,3 +233,23 @@ def test_a_node_is_told_what_it_needs_to_verify(
         files = ((file.path, file.size, file.sha256) for file in replica.files)
         digest = files_digest(files, replica.inline_files)
         assert replica.signatures == (signed(digest),)
+
+
+@pytest.mark.parametrize("serves", [True, False], ids=["serving", "never came up"])
+def test_an_update_of_what_was_deployed_unsigned_asks(
+    api: APIClient, node: SimulatedNode, settings: Settings, serves: bool
+) -> None:
+    settings.SHOAL_SIGNATURE_POLICY = "off"
+    model_register()
+    operation = api.post("/api/v1/deploy", {"model": "digits"}).json()
+    if serves:
+        node.bring_up()
+        gateway_confirms()
+    else:
+        api.post(f"/api/v1/operations/{operation['id']}/cancel")
+    settings.SHOAL_SIGNATURE_POLICY = "require"
+    change = {"environment": {"APP_A": "1"}}
+    refused(api.post(f"{BLUE}/update", change))
+    refused(api.put(BLUE, {"model": "digits", "version": "1", **change}))
+    sign(api)
+    assert api.post(f"{BLUE}/update", change).status_code == 202

@@ -3,7 +3,7 @@ import { SegmentedControl, Select, Switch, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { endpointsNowQuery } from "@/api/endpoints";
-import { modelVersionQuery } from "@/api/models";
+import { modelVersionQuery, newestRevision } from "@/api/models";
 import { toProblem } from "@/api/problem";
 import type { Endpoint } from "@/api/types";
 import { Card } from "@/components/card";
@@ -208,7 +208,8 @@ function CodeNow({ source, draft }: Pick<DeployStepProps, "source" | "draft">) {
     enabled: version !== null && source.code.state !== "none",
     refetchInterval: ({ state }) => (state.data?.code.state === "waiting" ? LOOK_AGAIN_MS : false),
   });
-  return <CodeNotice code={now.data?.code ?? source.code} {...(version ? { version } : {})} />;
+  const seen = now.data ? { revision: newestRevision(now.data) } : {};
+  return <CodeNotice code={now.data?.code ?? source.code} {...(version ? { version: { ...version, ...seen } } : {})} />;
 }
 
 function trafficNote(draft: DraftForm, existing: Endpoint | undefined): string {

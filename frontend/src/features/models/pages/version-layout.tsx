@@ -3,7 +3,7 @@ import { Select } from "@mantine/core";
 import { useHotkeys } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { Outlet, useNavigate, useParams, useRouterState } from "@tanstack/react-router";
-import { modelQuery, modelVersionQuery, modelVersionsQuery } from "@/api/models";
+import { modelQuery, modelVersionQuery, modelVersionsQuery, newestRevision } from "@/api/models";
 import { toProblem } from "@/api/problem";
 import { MODEL_TABS, paths, type ModelTab } from "@/app/paths";
 import { CodeChip, CodeNotice } from "@/components/code-notice";
@@ -113,7 +113,7 @@ export function VersionLayout() {
         <Aliases model={model.data} version={one} />
       </div>
       {one.code.state === "waiting" || one.code.state === "refused" ? (
-        <CodeNotice code={one.code} version={{ model: name, version: one.version }} />
+        <CodeNotice code={one.code} version={{ model: name, version: one.version, revision: newestRevision(one) }} />
       ) : null}
       <Tabs
         label="Model version"
