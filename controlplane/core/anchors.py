@@ -106,7 +106,7 @@ def _counted(lines: Iterable[str]) -> Anchors:
             parts = json.loads(line)
             mac = parts.pop("mac")
             anchor = Anchor(**parts)
-        except (ValueError, TypeError, AttributeError, KeyError):
+        except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
             continue  # an empty line, or one that a crash tore
         if not seals.same(str(mac), seals.keyed(seals.ANCHOR, parts)):
             forged = forged or number

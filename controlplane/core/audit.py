@@ -9,10 +9,10 @@ transaction would make all of them wait for each other, and be a way to deadlock
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from django.conf import settings
-from django.db import transaction
+from django.db import DatabaseError, transaction
 from django.db.models import Count, Max, Min
 from django.utils import timezone
 
@@ -29,6 +29,15 @@ ONLY: Final = 1  # the key of the one head
 LARGEST: Final = 2**62  # of links; who writes a larger one wants us to run out of numbers
 ANCHOR_EVERY: Final = timedelta(minutes=1)
 ANCHOR_EVENTS: Final = 1000
+# what a row that somebody else wrote raises when it is read
+UNREADABLE: Final = (
+    ValueError, TypeError, AttributeError, OverflowError, RecursionError, DatabaseError,
+)  # fmt: skip
+BLANK: Final[dict[str, Any]] = {
+    "actor": "system", "verb": "event.unreadable", "subject": "events", "severity": "error",
+    "message": "What stood in this row could not be read.", "data": {}, "mac": "", "link": None,
+    "digest": "",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +67,22 @@ class Verification:
 
 def seal() -> int:
     """Hang every event that was committed since onto the chain. Returns how many."""
-    sealed = 0
-    while count := _seal_batch():
+    sealed = count = _seal_some()
+    while count == BATCH:  # not until there are none: somebody may make a new one each time
+        count = _seal_some()
         sealed += count
-    _anchor()
+    if count:
+        sealed += _seal_some()  # with nothing left to seal, the end is anchored
     return sealed
+
+
+def _seal_some() -> int:
+    try:
+        return _seal_batch()
+    except UNREADABLE:
+        if not _blank_unreadable():
+            raise
+        return _seal_batch()
 
 
 @transaction.atomic
@@ -70,6 +90,7 @@ def _seal_batch() -> int:
     head = _head()
     rows = list(Event.objects.filter(link=None).order_by("seq")[:BATCH])
     if not rows:
+        _anchor(head)  # under the lock under which it was checked
         return 0
     for event in rows:
         head.link += 1
@@ -81,10 +102,27 @@ def _seal_batch() -> int:
 
 
 @transaction.atomic
-def _anchor() -> None:
-    head = AuditHead.objects.select_for_update().get(pk=ONLY)
+def _blank_unreadable() -> int:
+    """A row that cannot be read must not end the sealing of all others, which could then be removed
+    unseen. Its seat stays, without a keyed hash: verifying tells that it was forged."""
+    head = AuditHead.objects.select_for_update().filter(pk=ONLY).first()
+    sealed = Event.objects.filter(link__gt=0, link__lte=head.link if head else 0)
+    found = 0
+    for seq in Event.objects.exclude(pk__in=sealed.values("pk")).values_list("seq", flat=True):
+        try:
+            event = Event.objects.get(seq=seq)
+            seals.digest_of(START, 0, event)
+            seals.event_fits(event)
+        except UNREADABLE:
+            found += Event.objects.filter(seq=seq).update(**BLANK, at=timezone.now())
+    return found
+
+
+def _anchor(head: AuditHead) -> None:
     now = timezone.now()
-    fresh = head.anchored_at is not None and now - head.anchored_at < ANCHOR_EVERY
+    # why not below zero: a clock that was set back must not put anchors off
+    since = now - head.anchored_at if head.anchored_at is not None else ANCHOR_EVERY
+    fresh = timedelta(0) <= since < ANCHOR_EVERY
     new = head.link - head.anchored
     if new <= 0 or (fresh and new < ANCHOR_EVENTS) or not anchors.append(head.link, head.digest):
         return
@@ -137,8 +175,9 @@ def _go_to_last(head: AuditHead) -> None:
     """The chain goes on behind its last event, whether it holds or not: verifying tells."""
     Event.objects.filter(link__gt=LARGEST).update(link=None)
     head.link, head.digest = 0, START
-    if last := Event.objects.exclude(link=None).order_by("-link").first():
-        head.link, head.digest = last.link or 0, last.digest
+    sealed = Event.objects.exclude(link=None).order_by("-link").values_list("link", "digest")
+    if last := sealed.first():
+        head.link, head.digest = last[0] or 0, last[1]
     # Sealed ones that have no keyed hash of their own are from before there were any.
     first = Event.objects.exclude(mac="").aggregate(first=Min("link"))["first"]
     head.boundary = head.link if first is None else first - 1
@@ -172,9 +211,8 @@ def restored(reason: str) -> None:
         message=f"The event log was put back to an earlier state: {reason}",
         severity=Event.Severity.WARNING,
     )
-    while _seal_batch():
-        pass
-    head = AuditHead.objects.select_for_update().get(pk=ONLY)
+    seal()
+    head = _head()
     if anchors.append(head.link, head.digest, restored=reason, kept=kept):
         head.anchored, head.anchored_at = head.link, timezone.now()
         _save(head)
@@ -186,14 +224,20 @@ def verify(kept: Path | None = None) -> Verification:
     ``kept`` is a copy of the anchors, which is then asked instead of our own.
     """
     seal()
-    head = AuditHead.objects.get(pk=ONLY)
     path = kept or settings.SHOAL_AUDIT_ANCHORS
     unread: Break | None = None
-    try:
-        outside = anchors.read(path)
-    except OSError as error:
-        outside = Anchors({}, 0, None)
-        unread = Break(REMOVED, head.link, None, f"The anchors in {path} cannot be read: {error}.")
+    with transaction.atomic():
+        # why locked: an anchor of an end that we have not seen would look like an older log
+        head = AuditHead.objects.select_for_update().filter(pk=ONLY).first() or AuditHead()
+        try:
+            outside = anchors.read(path)
+        except OSError as error:
+            outside = Anchors({}, 0, None)
+            reason = f"The anchors in {path} cannot be read: {error}."
+            unread = Break(REMOVED, head.link, None, reason)
+    if not seals.same(head.mac, seals.head_mac(head)):
+        reason = "The end of the event log's chain was changed while it was being looked at."
+        unread = Break(CHANGED, head.link, None, reason)
     broken = _walk(head, outside) or unread or _end(head, outside)
     return Verification(
         ok=broken is None,
@@ -208,15 +252,20 @@ def verify(kept: Path | None = None) -> Verification:
 
 def _walk(head: AuditHead, outside: Anchors) -> Break | None:
     before, link = START, 0
-    for event in Event.objects.filter(link__lte=head.link).order_by("link").iterator(BATCH):
-        link += 1
-        if found := _break_at(event, link, before, head.boundary):
-            return found
-        anchor = outside.by_link.get(link)
-        if anchor is not None and not seals.same(anchor.digest, event.digest):
-            reason = f"Event {event.seq} is not what link {link} was anchored as at {anchor.at}."
-            return Break(REWOUND, link, event.seq, f"{reason} An older log was put back.")
-        before = event.digest
+    try:
+        for event in Event.objects.filter(link__lte=head.link).order_by("link").iterator(BATCH):
+            link += 1
+            if found := _break_at(event, link, before, head.boundary):
+                return found
+            anchor = outside.by_link.get(link)
+            if anchor is not None and not seals.same(anchor.digest, event.digest):
+                reason = f"Event {event.seq} is not what link {link} was anchored as at"
+                reason += f" {anchor.at}. An older log was put back."
+                return Break(REWOUND, link, event.seq, reason)
+            before = event.digest
+    except UNREADABLE as error:
+        reason = f"An event from link {link or 1} on cannot be read: it was changed ({error})."
+        return Break(CHANGED, link or 1, None, reason)
     if (head.link, head.digest) != (link, before):
         reason = f"The events from link {link + 1} to {head.link} are gone."
         return Break(REMOVED, link + 1, None, reason)

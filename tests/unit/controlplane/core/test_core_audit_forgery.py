@@ -219,9 +219,72 @@ def put_off_the_anchors() -> None:
     AuditHead.objects.update(anchored_at=timezone.now() + timedelta(days=365))
 
 
+def change_the_end_between_two_looks() -> None:
+    """As a trigger of the database does it, once the end has been looked at."""
+    happen()
+    head = AuditHead.objects.get()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "CREATE TRIGGER eve AFTER UPDATE ON core_audithead BEGIN "
+            "UPDATE core_audithead SET boundary = 1000000; END"
+        )
+    happen()
+    with connection.cursor() as cursor:
+        cursor.execute("DROP TRIGGER eve")
+    assert AuditHead.objects.get().boundary != head.boundary
+    forge()
+
+
+LONG = "9" * 5000  # Python reads no whole number of this length
+
+
+def spoil(seq: int, column: str, text: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA ignore_check_constraints = ON")
+        cursor.execute(f"UPDATE core_event SET {column} = %s WHERE seq = %s", [text, seq])
+        cursor.execute("PRAGMA ignore_check_constraints = OFF")
+
+
+def stop_the_sealing_and_remove() -> None:
+    """What is not sealed can be removed unseen: so let nothing be sealed."""
+    happen()
+    stopper = forge()
+    spoil(stopper.seq, "data", f'{{"n": {LONG}}}')
+    regretted = events.record(actor="eve", verb="x.done", subject="x", message="she did it")
+    audit.seal()
+    stopper.delete()
+    regretted.delete()
+
+
+def stop_the_sealing_from_beyond_the_end() -> None:
+    happen()
+    spoil(forge(link=5, digest="0" * 64).seq, "data", f'{{"n": {LONG}}}')
+
+
+def stop_the_sealing_by_a_time() -> None:
+    happen()
+    spoil(forge().seq, "at", "yesterday")
+
+
+def stop_the_sealing_by_a_number() -> None:
+    happen()
+    spoil(forge().seq, "data", f'{{"n": {"9" * 400}}}')
+
+
+def make_a_sealed_one_unreadable() -> None:
+    _, two, _ = happen()
+    spoil(two.seq, "data", f'{{"n": {LONG}}}')
+
+
 @pytest.mark.parametrize(
     ("tamper", "kind", "link"),
     [
+        (change_the_end_between_two_looks, "changed", 7),
+        (stop_the_sealing_and_remove, "removed", 4),
+        (stop_the_sealing_from_beyond_the_end, "forged", 4),
+        (stop_the_sealing_by_a_time, "forged", 4),
+        (stop_the_sealing_by_a_number, "changed", 4),
+        (make_a_sealed_one_unreadable, "changed", 1),
         (slip_in, "forged", 4),
         (delete_everything, "removed", 1),
         (cut_with_an_older_end, "rewound", 4),
@@ -470,6 +533,43 @@ class Taking(BaseHTTPRequestHandler):
 
     def log_message(self, *args: object) -> None:
         pass
+
+
+@pytest.mark.parametrize(
+    "line", ["[" * 10**5, '{"at": "", "link": 1, "digest": "", "mac": "\\ud800"}']
+)
+def test_no_line_of_the_anchors_keeps_from_looking(anchored: Path, line: str) -> None:
+    happen()
+    with anchored.open("a") as file:
+        file.write(line + "\n")
+    found = audit.verify()
+    assert found.sealed == 3
+    assert found.broken is None or found.broken.kind == "forged"
+
+
+def test_a_clock_that_was_set_back_puts_no_anchors_off(
+    anchored: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(audit, "ANCHOR_EVERY", timedelta(minutes=1))
+    happen()
+    now = timezone.now() - timedelta(days=1)
+    monkeypatch.setattr(audit.timezone, "now", lambda: now)
+    happen()
+    assert len(anchored.read_text().splitlines()) == 2
+
+
+def test_an_anchor_that_another_process_writes_meanwhile_is_no_alarm(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    happen()
+    real, locked = anchors.read, []
+
+    def read(path: Path) -> Any:
+        locked.append(connection.in_atomic_block and not connection.get_autocommit())
+        return real(path)
+
+    monkeypatch.setattr(anchors, "read", read)
+    assert (audit.verify().broken, len(locked)) == (None, 1)
 
 
 def test_the_webhook_is_told_by_a_job_and_a_failure_is_a_line_in_the_log(
