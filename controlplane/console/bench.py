@@ -13,6 +13,7 @@ from django.conf import settings
 
 from controlplane.console import frames, reading
 from controlplane.console.inference import (
+    LARGEST_ANSWER,
     Answer,
     Call,
     InferenceFailed,
@@ -40,7 +41,7 @@ SIDE_CALL_TIMEOUT_S = 5.0
 STREAM_TIMEOUT_S = 600.0  # a stream may talk for long; a person can stop it
 UNFORESEEN = "Something unforeseen went wrong; the log has the cause."
 GRPC_OPTIONS = [
-    ("grpc.max_receive_message_length", 256 << 20),
+    ("grpc.max_receive_message_length", LARGEST_ANSWER),
     ("grpc.max_send_message_length", 256 << 20),
 ]
 

@@ -1,5 +1,6 @@
 """One inference through the gateway, over HTTP with binary tensors or over gRPC."""
 
+import asyncio
 import json
 import time
 from collections.abc import Mapping, Sequence
@@ -12,10 +13,12 @@ import httpx
 from tritonclient.grpc import service_pb2, service_pb2_grpc
 
 from controlplane.console.tensors import Tensor
+from controlplane.core.answers import PLAIN, AnswerRefused, aread_answer
 
 HEADER_LENGTH = "inference-header-content-length"
 PIN = "x-shoal-deployment"
 UPSTREAM = "x-shoal-upstream-us"
+LARGEST_ANSWER = 256 << 20  # bytes, over HTTP and over gRPC
 CODES = {401: "KeyRefused", 403: "NotReachable", 404: "NotFound", 408: "Timeout", 429: "Busy"}
 
 
@@ -102,26 +105,30 @@ async def infer_http(
     ).encode()
     headers = {
         **target.headers(),
+        **PLAIN,
         "content-type": "application/octet-stream",
         HEADER_LENGTH: str(len(head)),
     }
     body = b"".join([head, *(tensor.raw for tensor in call.inputs)])
     began = time.perf_counter()
     try:
-        response = await client.post(
-            target.url(call.path),
-            content=body,
-            headers=headers,
-            timeout=timeout_s,
-        )
-    except httpx.HTTPError as error:
+        async with (
+            asyncio.timeout(timeout_s),
+            client.stream(
+                "POST", target.url(call.path), content=body, headers=headers, timeout=timeout_s
+            ) as response,
+        ):
+            content = await aread_answer(response, most=LARGEST_ANSWER)
+    except AnswerRefused as error:
+        raise InferenceFailed("AnswerUnreadable", f"The answer is refused: {error}.") from error
+    except (httpx.HTTPError, TimeoutError) as error:
         raise InferenceFailed(
             "GatewayUnreachable", f"The gateway did not answer: {error!r}"
         ) from error
     total_us = (time.perf_counter() - began) * 1e6
     if response.status_code != httpx.codes.OK:
-        raise refused(response.status_code, response.text)
-    found, version = parse_http(response.content, response.headers.get(HEADER_LENGTH))
+        raise refused(response.status_code, content.decode("utf-8", "replace"))
+    found, version = parse_http(content, response.headers.get(HEADER_LENGTH))
     return Answer(
         outputs=found,
         model_version=version,
@@ -144,7 +151,7 @@ def refused(status: int, text: str) -> InferenceFailed:
     """A failure in the server's own words."""
     try:
         words = str(json.loads(text)["error"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         words = text[:2000]
     code = CODES.get(status, "InvalidInput" if status == 400 else "InferenceFailed")
     return InferenceFailed(code, words or f"Status {status}.", triton=words, status=status)
@@ -165,7 +172,7 @@ def parse_http(content: bytes, header_length: str | None) -> tuple[tuple[Tensor,
             raw = content[offset : offset + length]
             offset += length
             found.append(Tensor(output["name"], output["datatype"], tuple(output["shape"]), raw))
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         text = content[:500].decode("utf-8", "replace")
         raise InferenceFailed(
             "AnswerUnreadable", f"The answer cannot be read: {error!r}", triton=text

@@ -6,11 +6,13 @@ from typing import Any
 import httpx
 
 from controlplane.console.inference import Target, model_path
+from controlplane.core.answers import PLAIN, AnswerRefused, aread_answer, json_answer
 from controlplane.core.errors import NotFound
 from controlplane.deployments.selectors import deployment_get, endpoint_get
 from controlplane.registry.selectors import models_called
 
 Specification = dict[str, Any]
+LARGEST_DESCRIPTION = 4 << 20  # bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +146,10 @@ def _tensor(item: dict[str, Any], max_batch_size: int) -> dict[str, Any]:
 
 async def _get(client: httpx.AsyncClient, target: Target, path: str) -> dict[str, Any] | None:
     try:
-        response = await client.get(target.url(path), headers=target.headers())
-        data = response.json() if response.status_code == httpx.codes.OK else None
-    except (httpx.HTTPError, ValueError):
+        headers = {**target.headers(), **PLAIN}
+        async with client.stream("GET", target.url(path), headers=headers) as response:
+            body = await aread_answer(response, most=LARGEST_DESCRIPTION)
+        data = json_answer(body) if response.status_code == httpx.codes.OK else None
+    except (httpx.HTTPError, AnswerRefused):
         return None
     return data if isinstance(data, dict) else None

@@ -4,6 +4,7 @@ from typing import Any, Final
 
 import httpx
 
+from controlplane.core.answers import PLAIN, json_answer, read_answer
 from controlplane.core.errors import Conflict, Unavailable
 from controlplane.deployments.models import Deployment, Replica
 from controlplane.deployments.selectors.routing import reachable_at
@@ -26,16 +27,18 @@ def config_served(deployment: Deployment, model: str, *, client: httpx.Client | 
     port = int(replica.observed["http_port"])
     url = httpx.URL(scheme="http", host=host, port=port, path=f"/v2/models/{model}/config")
     try:
-        with client or httpx.Client(timeout=TIMEOUT_S, trust_env=False) as session:
-            answer = session.get(url)
-        found = answer.json()
+        with (
+            client or httpx.Client(timeout=TIMEOUT_S, trust_env=False) as session,
+            session.stream("GET", url, headers=PLAIN) as answer,
+        ):
+            found = json_answer(read_answer(answer, most=LARGEST_ANSWER, seconds=TIMEOUT_S))
     except (httpx.HTTPError, ValueError) as error:
         raise Unavailable(
             f"The replica on {replica.node.name} cannot be asked: {error}",
             code="ResourceNotReady",
             hints=("Look at the replica's log, and whether its node reports.",),
         ) from error
-    if answer.status_code != httpx.codes.OK or len(answer.content) > LARGEST_ANSWER:
+    if answer.status_code != httpx.codes.OK:
         said = found.get("error") if isinstance(found, dict) else None
         raise Unavailable(str(said or f"It answered {answer.status_code}."))
     return found

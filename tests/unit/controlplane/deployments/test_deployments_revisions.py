@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
+from controlplane.core.errors import Unavailable
 from controlplane.core.models import Event
-from controlplane.deployments.live_config import config_served
+from controlplane.deployments.live_config import LARGEST_ANSWER, config_served
 from controlplane.deployments.models import Deployment, Operation, Replica
 from controlplane.deployments.selectors import routing_view
 from controlplane.deployments.tokens import WINDOW, hashes_valid, token_now
@@ -237,12 +238,17 @@ def test_the_configuration_that_is_served_is_asked_of_a_replica(
 
     def answer(request: httpx.Request) -> httpx.Response:
         asked.append(str(request.url))
-        return httpx.Response(200, json={"name": "digits", "max_batch_size": 8})
+        body = b'{"name": "digits", "max_batch_size": 8}'
+        return httpx.Response(200, stream=httpx.ByteStream(body))
 
     row = Deployment.objects.get()
     client = httpx.Client(transport=httpx.MockTransport(answer))
     assert config_served(row, "digits", client=client)["max_batch_size"] == 8
     assert asked == ["http://127.0.0.1:9001/v2/models/digits/config"]
+    for lie in (b" " * (LARGEST_ANSWER + 1), b"[" * 10**5):
+        lies = httpx.MockTransport(lambda _, b=lie: httpx.Response(200, stream=httpx.ByteStream(b)))  # type: ignore[misc]
+        with pytest.raises(Unavailable, match="cannot be asked"):
+            config_served(row, "digits", client=httpx.Client(transport=lies))
     missing = api.get(f"{BLUE}/models/other/config")
     assert (missing.status_code, missing.json()["code"]) == (404, "ModelNotFound")
     serving.say("loading")
