@@ -23,8 +23,7 @@ class CodeState(TypedDict):
 
 
 def version_reasons(version: ModelVersion, *, newest: int | None = None) -> list[CodeReason]:
-    """Why it runs code, with all configurations that it ever had, or those to revision ``newest``.
-    """
+    """Why it runs code, with all configurations that it ever had, or those up to ``newest``."""
     found = reasons_kept(version.code)
     for model in version.repo_models.all():
         found += reasons_kept(model.code)

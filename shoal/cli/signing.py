@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from shoal.cli.options import name_option
 from shoal.cli.output import emit, output_option, print_fields, print_rows
 from shoal.display.units import moment
 
@@ -22,7 +23,7 @@ _path = click.option(
 
 
 @click.command(short_help="Sign a version with a key of this machine.")
-@click.argument("name")
+@name_option("Name of the model.", required=True)
 @_version
 @_revision
 @click.option("--key", "-k", type=_file, required=True, help="The secret key's file.")
@@ -53,7 +54,7 @@ def sign(
         data = statement_checked(shown["digest"], path)
         secret = opened(key, password_stdin=password_stdin)
         number, revision = shown["version"], shown["config_revision"]
-        made = secret.sign(data, file=f"{shown['model']}-{number}.statement")
+        made = secret.sign(data, file=f"{name}-{number}.statement")
         after = client.add_signature(name, number, made.file(), config_revision=revision)
     emit(after, output, lambda: _print(after))
     edited = f" with configuration revision {revision}" if revision else ""
@@ -63,7 +64,7 @@ def sign(
 
 
 @click.command(short_help="Who signed a version; fetch and check it.")
-@click.argument("name")
+@name_option("Name of the model.", required=True)
 @_version
 @_revision
 @click.option("--public-key", type=_file, help="Exit 1 unless this key signed it; checked here.")
@@ -126,4 +127,4 @@ def _print(shown: Any) -> None:
         "UPLOADED": lambda item: f"{moment(item['uploaded_at'])} by {item['uploaded_by']}",
         "SIGNER SAYS": lambda item: item["trusted_comment"].replace("\t", " "),
     }
-    print_rows(shown["items"], columns, "No signatures: shoal model sign NAME --key FILE")
+    print_rows(shown["items"], columns, "No signatures: shoal model sign --name NAME --key FILE")

@@ -30,8 +30,8 @@ VARIABLES: Final = frozenset(
 )
 ARGUMENT: Final = re.compile(r"--max-queue-wait-ms=[0-9]{1,12}", re.ASCII)
 SIGN_IT: Final = (
-    "Sign the version with a key that this node trusts: shoal model sign NAME --version N "
-    "--key FILE; then deploy again.",
+    "Sign the version with a key that this node trusts: shoal model sign --name NAME "
+    "--version N --key FILE; then deploy again.",
     "The node's keys are in the file that SHOAL_NODE_TRUSTED_KEYS names there.",
 )
 

@@ -9,9 +9,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from controlplane.core.filters import ChoicesField
 from controlplane.accounts.permissions import may
 from controlplane.accounts.policy import Permission
+from controlplane.core.filters import ChoicesField
 from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
 from controlplane.core.requests import flag, read_query
 from controlplane.deployments import selectors, services

@@ -42,7 +42,8 @@ def version_signature_check(
     saved. Raises SignatureRequired."""
     name, number = version.model.name, version.version
     edited = revision.number if revision else 0
-    how = f"Run: shoal model sign {name} --version {number} --config-revision {edited} --key FILE"
+    how = f"--name {name} --version {number} --config-revision {edited} --key FILE"
+    how = f"Run: shoal model sign {how}"
     if texts:
         how = "Save the edited configuration as a revision, and have that signed."
     _signed_check(

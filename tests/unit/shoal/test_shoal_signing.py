@@ -78,7 +78,7 @@ def stdin(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 
 def test_a_version_is_signed_with_a_key_of_minisign(installed: FakeServer, capsys: Capture) -> None:
     door = Signatures(installed, kept())
-    assert main(["model", "sign", "digits", "--version", "3", "--key", PLAIN_KEY]) == 0
+    assert main(["model", "sign", "--name", "digits", "--version", "3", "--key", PLAIN_KEY]) == 0
     (sent,) = door.sent
     made = signature_of(sent["signature"])
     assert sent["config_revision"] == 0
@@ -93,7 +93,18 @@ def test_a_version_is_signed_with_a_key_of_minisign(installed: FakeServer, capsy
 
 def test_a_revision_is_asked_for_by_its_number(installed: FakeServer) -> None:
     door = Signatures(installed, {**kept(), "config_revision": 2})
-    command = ["model", "sign", "digits", "-v", "3", "-k", PLAIN_KEY, "--config-revision", "2"]
+    command = [
+        "model",
+        "sign",
+        "--name",
+        "digits",
+        "-v",
+        "3",
+        "-k",
+        PLAIN_KEY,
+        "--config-revision",
+        "2",
+    ]
     assert main(command) == 0
     assert (door.queries, door.sent[0]["config_revision"]) == ([{"config_revision": "2"}], 2)
 
@@ -104,12 +115,12 @@ def test_a_password_is_read_from_stdin(
     door = Signatures(installed, kept())
     key = ["--key", str(FOLDER / "password.key"), "--password-stdin"]
     stdin("wrong\n")
-    assert main(["model", "sign", "digits", *key]) == 1
+    assert main(["model", "sign", "--name", "digits", *key]) == 1
     assert "Wrong password" in capsys.readouterr().err
     assert door.sent == []
     stdin(f"{PASSWORD}\n")
     Signatures(installed, kept())
-    assert main(["model", "sign", "digits", *key]) == 0
+    assert main(["model", "sign", "--name", "digits", *key]) == 0
     assert "15AA4AFC311BB6F5" in capsys.readouterr().err
 
 
@@ -119,14 +130,14 @@ def test_nothing_else_is_signed_for_a_server_that_lies(
 ) -> None:
     lie = {**kept(), "digest": digest, "statement": "I owe Eve a thousand.\n"}
     door = Signatures(installed, lie)
-    assert main(["model", "sign", "digits", "--key", PLAIN_KEY]) == 1
+    assert main(["model", "sign", "--name", "digits", "--key", PLAIN_KEY]) == 1
     assert "sent no digest" in capsys.readouterr().err
     assert door.sent == []
 
 
 def test_the_statement_is_made_here_whatever_the_server_calls_it(installed: FakeServer) -> None:
     door = Signatures(installed, {**kept(), "statement": "I owe Eve a thousand.\n"})
-    assert main(["model", "sign", "digits", "--key", PLAIN_KEY]) == 0
+    assert main(["model", "sign", "--name", "digits", "--key", PLAIN_KEY]) == 0
     made = signature_of(door.sent[0]["signature"])
     assert signer((ada().public,), made, statement(DIGEST), ed25519)
 
@@ -137,7 +148,7 @@ def test_own_files_are_compared_before_anything_is_signed(
     (tmp_path / "digits" / "1").mkdir(parents=True)
     model = tmp_path / "digits" / "1" / "model.onnx"
     model.write_bytes(b"weights")
-    command = ["model", "sign", "digits", "--key", PLAIN_KEY, "--path", str(tmp_path)]
+    command = ["model", "sign", "--name", "digits", "--key", PLAIN_KEY, "--path", str(tmp_path)]
     Signatures(installed, kept())
     assert main(command) == 0
     assert "--path FOLDER" not in capsys.readouterr().err
@@ -152,7 +163,7 @@ def test_own_files_are_compared_before_anything_is_signed(
 
 def test_what_is_no_key_is_told(installed: FakeServer, capsys: Capture) -> None:
     door = Signatures(installed, kept())
-    assert main(["model", "sign", "digits", "--key", PLAIN_PUB]) == 1
+    assert main(["model", "sign", "--name", "digits", "--key", PLAIN_PUB]) == 1
     assert "This is no secret key of minisign" in capsys.readouterr().err
     assert door.sent == []
 
@@ -161,7 +172,7 @@ def test_signatures_are_fetched_and_checked_here(
     installed: FakeServer, capsys: Capture, tmp_path: Path
 ) -> None:
     Signatures(installed, kept(signed(DIGEST, bob()), text("digits.statement.minisig")))
-    command = ["model", "signature", "digits", "-v", "3", "--public-key", PLAIN_PUB]
+    command = ["model", "signature", "--name", "digits", "-v", "3", "--public-key", PLAIN_PUB]
     assert main([*command, "--download-path", str(tmp_path)]) == 0
     said = capsys.readouterr()
     assert "Checked here: signed by the key in" in said.err
@@ -183,7 +194,7 @@ def test_the_servers_word_is_not_taken_for_a_signature(
     installed: FakeServer, capsys: Capture, texts: tuple[str, ...]
 ) -> None:
     Signatures(installed, {**kept(*texts), "signed": True})
-    assert main(["model", "signature", "digits", "--public-key", PLAIN_PUB]) == 1
+    assert main(["model", "signature", "--name", "digits", "--public-key", PLAIN_PUB]) == 1
     assert "has not signed this" in capsys.readouterr().err
 
 
@@ -192,7 +203,7 @@ def test_a_server_names_no_files_here(installed: FakeServer, tmp_path: Path) -> 
     lie["items"][1]["key_id"] = "/../../evil"
     Signatures(installed, lie)
     below = tmp_path / "a" / "b"
-    assert main(["model", "signature", "digits", "--download-path", str(below)]) == 0
+    assert main(["model", "signature", "--name", "digits", "--download-path", str(below)]) == 0
     assert {path for path in tmp_path.rglob("*") if path.is_file()} == set(below.iterdir())
 
 

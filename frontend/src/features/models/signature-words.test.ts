@@ -30,6 +30,6 @@ describe("a version's signatures", () => {
   test("the command names what would run, edited configuration included", () => {
     const words = signatureWords(found({ config_revision: 2 }));
     expect(words.text).toContain("configuration revision 2");
-    expect(words.command).toBe("shoal model sign digits --version 3 --config-revision 2 --key FILE");
+    expect(words.command).toBe("shoal model sign --name digits --version 3 --config-revision 2 --key FILE");
   });
 });

@@ -21,6 +21,6 @@ export function signatureWords(found: Signatures): SignatureWords {
     text: found.required
       ? `${what} cannot be deployed or tried: this installation asks for a signature by a trusted key.`
       : `${what} are not signed by a trusted key. This installation does not ask for it.`,
-    command: `shoal model sign ${model} --version ${version} --config-revision ${revision} --key FILE`,
+    command: `shoal model sign --name ${model} --version ${version} --config-revision ${revision} --key FILE`,
   };
 }

@@ -282,7 +282,7 @@ def varied(api: APIClient, admin: APIClient, node: SimulatedNode, **first: Any) 
     assert admin.post("/api/v1/deploy", {"model": "digits", **first}).status_code == 202
     node.bring_up()
     gateway_confirms()
-    gone = {name: None for name in first.get("secret_environment", {})}
+    gone = dict.fromkeys(first.get("secret_environment", {}))
     change = {"environment": {"APP_A": "1"}, "secret_environment": gone}
     assert api.post(f"{BLUE}/update", change).status_code == 202
     node.bring_up()

@@ -93,7 +93,7 @@ def test_nothing_unsigned_is_started(
     digest = manifest_digest(second.manifest)
     assert (problem["digest"], digest in problem["detail"]) == (digest, True)
     assert problem["hints"][0] == (
-        "Run: shoal model sign digits --version 2 --config-revision 0 --key FILE"
+        "Run: shoal model sign --name digits --version 2 --config-revision 0 --key FILE"
     )
     assert (Operation.objects.count(), TryLoad.objects.count()) == before
     sign(api, 2)
