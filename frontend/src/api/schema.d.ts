@@ -298,7 +298,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Run an earlier revision again. What serves now serves until that one is ready. */
+        /**
+         * @description Run an earlier revision again. What serves now serves until that one is ready.
+         *
+         *     `CodeNotAllowed` where it had variables that you may not set.
+         */
         post: operations["deployments_rollback"];
         delete?: never;
         options?: never;
@@ -1742,6 +1746,10 @@ export interface components {
             size: number;
             /** @default e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855 */
             sha256?: string;
+        };
+        ApproveRequest: {
+            /** @description the newest that was looked at: what later ones name waits on; default: all */
+            config_revision?: number | null;
         };
         Argument: {
             name: string;
@@ -12083,7 +12091,11 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ApproveRequest"];
+            };
+        };
         responses: {
             200: {
                 headers: {
@@ -12140,6 +12152,24 @@ export interface operations {
             };
             /** @description it exists already, or its state forbids this */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description the body is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description the body is of another type than the one documented */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
