@@ -28,7 +28,11 @@ HEADERS: Final = ("Content-Type", "Location", "Operation-Location", "ETag", "Ret
 
 
 class IdempotencyMiddleware:
-    """Answers below 500 are kept for a day per user and key, sealed: some hold keys in clear."""
+    """Answers below 500 are kept for a day per user and key, sealed: some hold keys in clear.
+
+    They are given before anybody is asked for permission, and so only to who has the rights that
+    they were made with.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -41,10 +45,10 @@ class IdempotencyMiddleware:
             return _problem(
                 request, 400, "BadArgument", f"{HEADER} must be 1 to {LONGEST_KEY} characters."
             )
-        user = _user(request)
+        user, scopes = _user(request)
         if user is None:  # the view will say so
             return self.get_response(request)
-        digest = _digest(request)
+        digest = _digest(request, user, scopes)
         row, mine = _claim(user, key, digest)
         if not mine:
             return _known(request, row, digest)
@@ -61,18 +65,21 @@ def _is_ours(request: HttpRequest) -> bool:
     return plain and int(request.headers.get("Content-Length") or 0) <= LARGEST_BODY
 
 
-def _user(request: HttpRequest) -> User | None:
+def _user(request: HttpRequest) -> tuple[User | None, list[str]]:
+    """Whose request it is, and the scopes of the token; none: all that the user may."""
     scheme, _, value = request.headers.get("Authorization", "").partition(" ")
     if scheme:
         clear = value.strip()
         token = selectors.token_get(clear) if clear.startswith(TOKEN_PREFIX) else None
-        return token.user if token is not None else None
+        return (token.user, sorted(token.scopes)) if token is not None else (None, [])
     user = getattr(request, "user", None)
-    return user if isinstance(user, User) else None
+    return (user if isinstance(user, User) else None), []
 
 
-def _digest(request: HttpRequest) -> str:
-    parts = (request.method or "", request.get_full_path(), request.body.decode("latin-1"))
+def _digest(request: HttpRequest, user: User, scopes: list[str]) -> str:
+    rights = (str(user.role), " ".join(scopes))
+    asked = (request.method or "", request.get_full_path(), request.body.decode("latin-1"))
+    parts = (*rights, *asked)
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 

@@ -14,10 +14,12 @@ from controlplane.gateway import services
 from controlplane.gateway.services import Caller
 from controlplane.metrics.services import gateway_samples_ingest
 from controlplane.nodes.auth import shown
+from controlplane.nodes.claims import name_refused, tidied
 from wire import codec
 from wire.messages import CertificateRequest, GatewayReport, GatewaySampleBatch
 
 View = Callable[[HttpRequest, Caller], HttpResponse]
+LONGEST_VERSION = 64  # characters, as the column has them
 
 
 def gateway_only(*, enrolling: bool = False) -> Callable[[View], Callable[..., HttpResponse]]:
@@ -73,7 +75,17 @@ def snapshot(request: HttpRequest, caller: Caller) -> HttpResponse:
 @gateway_only()
 @require_POST
 def report(request: HttpRequest, caller: Caller) -> HttpResponse:
-    services.gateway_report(codec.decode(GatewayReport, request.body), caller=caller)
+    # why as of nodes: what it says reaches events, pages and columns of a size
+    told, _ = tidied(codec.decode(GatewayReport, request.body))
+    if expected := name_refused(told.name):
+        raise Invalid(f"name: expected {expected}.", field="name")
+    if len(told.applied_version) > LONGEST_VERSION:
+        raise Invalid(
+            f"applied_version: {len(told.applied_version)} characters, "
+            f"expected at most {LONGEST_VERSION}.",
+            field="applied_version",
+        )
+    services.gateway_report(told, caller=caller)
     return JsonResponse({})
 
 
@@ -81,5 +93,5 @@ def report(request: HttpRequest, caller: Caller) -> HttpResponse:
 @require_POST
 def samples(request: HttpRequest, caller: Caller) -> HttpResponse:
     del caller
-    batch = codec.decode(GatewaySampleBatch, request.body)
+    batch, _ = tidied(codec.decode(GatewaySampleBatch, request.body))
     return JsonResponse({"sample_interval_s": gateway_samples_ingest(batch)})

@@ -8,7 +8,7 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from controlplane.accounts.idempotency import answers_prune
-from controlplane.accounts.models import IdempotentRequest
+from controlplane.accounts.models import IdempotentRequest, User
 from controlplane.deployments.models import Endpoint
 
 pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
@@ -83,3 +83,22 @@ def test_nobody_overwrites_what_they_have_not_seen(api: APIClient) -> None:
     fresh = {"headers": {"If-Match": first["ETag"]}, "format": "json"}
     assert api.put(f"{URL}/digits/traffic", {"traffic": {}}, **fresh).status_code == 200
     assert Endpoint.objects.get().description == "one"
+
+
+def test_an_answer_is_only_for_who_has_the_rights_that_it_was_given_for(
+    admin: User, admin_api: APIClient
+) -> None:
+    """It is repeated before anybody asks for permission, and may hold keys in clear."""
+    send(admin_api, {"name": "digits"})
+    keys = f"{URL}/digits/keys/list"
+    assert send(admin_api, {}, key="k2", url=keys).status_code == 200
+    body = {"name": "narrow", "scopes": ["read"]}
+    clear = admin_api.post("/api/v1/tokens", body, format="json").json()["token"]
+    narrow = APIClient()
+    narrow.credentials(HTTP_AUTHORIZATION=f"Bearer {clear}")
+    refused = send(narrow, {}, key="k2", url=keys)
+    assert (refused.status_code, refused.json()["code"]) == (422, "IdempotencyKeyReused")
+    User.objects.filter(pk=admin.pk).update(role=User.Role.VIEWER)
+    refused = send(admin_api, {}, key="k2", url=keys)
+    assert (refused.status_code, refused.json()["code"]) == (422, "IdempotencyKeyReused")
+    assert send(admin_api, {}, key="k3", url=keys).status_code == 403

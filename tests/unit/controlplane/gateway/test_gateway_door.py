@@ -197,3 +197,32 @@ def test_a_message_that_cannot_be_read_is_a_400_that_names_the_field(door: Clien
     assert answer.status_code == 400
     assert answer.json()["code"] == "MessageInvalid"
     assert "GatewayReport.name" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize("name", ["", "x" * 101, "a/b", "a\x1b[2J", "a\nb"])
+def test_a_gateway_has_a_name_that_can_be_shown(door: Client, name: str) -> None:
+    report = GatewayReport(name=name, applied_version="", sent_at=0.0)
+    answer = door.post(f"{DOOR}report", codec.encode(report), content_type="application/json")
+    assert (answer.status_code, answer.json()["field"]) == (400, "name")
+    assert not Gateway.objects.exists()
+
+
+def test_what_a_gateway_says_is_cut_to_size(door: Client) -> None:
+    """Whoever stole its token."""
+    snapshot = fetch(door)
+    assert snapshot is not None
+    endless, escape = "x" * 10**6, "\x1b[2Jgone"
+    parts = tuple(LeftOut(f"e{number}", endless) for number in range(1200))
+    error = Problem("Refused" * 1000, endless + escape, hints=(escape,) * 100)
+    report = GatewayReport(name="local", applied_version=endless, sent_at=0.0)
+    answer = door.post(f"{DOOR}report", codec.encode(report), content_type="application/json")
+    assert (answer.status_code, answer.json()["field"]) == (400, "applied_version")
+    say(door, snapshot.version, healthy=False, error=error, left_out=parts[:2])
+    row = Gateway.objects.get()
+    assert row.error is not None
+    assert (len(row.error["code"]), len(row.error["message"])) == (256, 4096)
+    assert (len(row.error["hints"]), "\x1b" in str(row.error)) == (16, False)
+    assert [len(part["reason"]) for part in row.left_out] == [4096, 4096]
+    say(door, "", left_out=tuple(LeftOut(part.endpoint, "no") for part in parts))
+    assert len(Gateway.objects.get().left_out) == 1000
+    assert "\x1b" not in Event.objects.get(verb="gateway.failed").message
