@@ -1,15 +1,19 @@
 """A socket outlives many requests, so what opened it is looked at again: the session, the role."""
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
 from channels.db import database_sync_to_async
+from django.db import DatabaseError
 from django.utils import timezone
 
 from controlplane.accounts.models import User
 from controlplane.accounts.policy import Permission, allows
 from controlplane.accounts.selectors import user_of_session
+
+logger = logging.getLogger(__name__)
 
 UNAUTHENTICATED: Final = 4401
 FORBIDDEN: Final = 4403
@@ -58,7 +62,11 @@ class Watch:
         may_stay = True
         while may_stay:
             await asyncio.sleep(self._every_s)
-            may_stay = await self._passes()
+            try:
+                may_stay = await self._passes()
+            except DatabaseError:
+                # why on: a moment without the database must not be the end of all looking
+                logger.exception("Whether a socket may stay open cannot be told now")
 
     async def _passes(self) -> bool:
         user = await self._user()

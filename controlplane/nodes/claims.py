@@ -23,11 +23,15 @@ STREAM_CHARS: Final = 32
 NODE_NAME_CHARS: Final = 100
 TEXT_CHARS: Final = 65_536
 # Texts of several lines, by the field that holds them; all others are names of something.
-TEXTS: Final = {"message": 4096, "reason": 4096, "hints": 1024, "detail": TEXT_CHARS, "log": TEXT_CHARS,
-                "text": TEXT_CHARS, "configs": TEXT_CHARS}  # fmt: skip
-MOST: Final = {"gpus": 64, "labels": 64, "backends": 64, "hints": 16, "request_failure": 32,
-               "batch_counts": 512, "batch_compute_us": 512, "first_response": 64,
-               "left_out": 1000, "host_health": 20_000, "replicas": 2000, "samples": 2000, "models": 1000, "configs": 1000}  # fmt: skip
+TEXTS: Final = {
+    "message": 4096, "reason": 4096, "hints": 1024, "detail": TEXT_CHARS, "log": TEXT_CHARS,
+    "text": TEXT_CHARS, "configs": TEXT_CHARS,
+}  # fmt: skip
+MOST: Final = {
+    "gpus": 64, "labels": 64, "backends": 64, "hints": 16, "request_failure": 32,
+    "batch_counts": 512, "batch_compute_us": 512, "first_response": 64, "left_out": 1000,
+    "host_health": 20_000, "replicas": 2000, "samples": 2000, "models": 1000, "configs": 1000,
+}  # fmt: skip
 MOST_OTHERS: Final = 100_000
 NUMBERED: Final = ("batch_counts", "batch_compute_us", "first_response")  # their keys are numbers
 BELOW_ZERO: Final = ("temperature_c",)

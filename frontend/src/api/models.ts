@@ -80,7 +80,7 @@ export const archiveVersion = (name: string, version: number) =>
 export const restoreVersion = (name: string, version: number) =>
   post<ModelVersion>(apiPath("models", name, "versions", version, "restore"));
 /** Let the code in it run; `revision` is the newest edit that was looked at, what later ones name waits on. */
-export const approveVersion = (name: string, version: number, revision?: number) =>
+export const approveVersion = (name: string, version: number, revision?: number | null) =>
   post<ModelVersion>(apiPath("models", name, "versions", version, "approve"), { config_revision: revision ?? null });
 export const newestRevision = (version: ModelVersion): number =>
   Math.max(0, ...version.config_revisions.map((one) => one.number));

@@ -23,7 +23,7 @@ export function CodeChip({ code }: { code: Code }) {
 export interface CodeNoticeProps {
   code: Code;
   /** The version that can be approved, with the newest edit that is shown; none while it is an upload. */
-  version?: { model: string; version: number; revision?: number };
+  version?: { model: string; version: number; revision?: number | null };
 }
 
 export function CodeNotice({ code, version }: CodeNoticeProps) {
