@@ -1,4 +1,4 @@
-"""What nodes and gateways say, before anybody believes it: cut to size, and held against what can be known.
+"""What nodes and gateways say, before anybody believes it: cut to size, held against what is known.
 
 A node that joined may be broken, or somebody else's by now. What it says reaches gateways, charts,
 events and browsers, so nothing of it may be endless, unprintable, or about somebody else.

@@ -22,7 +22,6 @@ from controlplane.registry.errors import (
     ChecksumMismatch,
     IngestFailed,
     UploadOffsetConflict,
-    UploadStateConflict,
     UploadTooLarge,
 )
 from controlplane.registry.models import Blob, Upload
@@ -35,7 +34,7 @@ from controlplane.registry.services.arrivals import (
     part_name,
     progress_of,
 )
-from controlplane.registry.services.uploads import plain_name
+from controlplane.registry.services.uploads import check_growing, plain_name
 from controlplane.registry.stores import blob_store
 from controlplane.registry.types import (
     EMPTY_SHA256,
@@ -123,14 +122,11 @@ def file_append(
 ) -> FileProgress:
     """Write one chunk of one file at ``offset``, all of it or none of it. Raises what
     ``chunk_append`` raises, and FileNotAnnounced."""
-    upload = selectors.upload_get(upload_id)
-    entry = announced(upload, sha256)
-    if upload.state != Upload.State.UPLOADING:
-        raise UploadStateConflict(
-            f"The upload is {upload.state}: it takes no more bytes.", extra={"state": upload.state}
-        )
+    entry = announced(check_growing(selectors.upload_get(upload_id)), sha256)
     room.chunk_check()
     with storage.locked_part(part_name(upload_id, sha256)) as file:
+        # why again: ingest may have begun while this waited for the lock
+        upload = check_growing(selectors.upload_get(upload_id))
         arrived = file_progress(upload_id=upload_id, sha256=sha256)["offset"]
         if offset != arrived:
             raise UploadOffsetConflict(

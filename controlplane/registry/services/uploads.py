@@ -81,11 +81,11 @@ def chunk_append(
     (with the true offset), ChecksumMismatch, UploadTooLarge, DiskFull; after each the upload goes
     on from where it was.
     """
-    if _check_growing(selectors.upload_get(upload_id)).files:
+    if check_growing(selectors.upload_get(upload_id)).files:
         raise Invalid("The bytes of a list of files go to `files/{sha256}` of the upload.")
     room.chunk_check()
     with storage.locked_part(upload_id) as file:
-        upload = _check_growing(selectors.upload_get(upload_id))
+        upload = check_growing(selectors.upload_get(upload_id))
         _check_offset(upload, offset)
         limit = min(MAX_CHUNK_BYTES, upload.size - offset)
         written, digest = storage.write_at(file, offset, source, limit=limit)
@@ -116,7 +116,7 @@ def _too_much(upload: Upload, offset: int) -> str:
     return f"A chunk may hold {MAX_CHUNK_BYTES} bytes at most."
 
 
-def _check_growing(upload: Upload) -> Upload:
+def check_growing(upload: Upload) -> Upload:
     if upload.state != Upload.State.UPLOADING:
         raise UploadStateConflict(
             f"The upload is {upload.state}: it takes no more bytes.", extra={"state": upload.state}

@@ -1,7 +1,8 @@
 """Uploads of several files: only what is not here is asked for, and bytes are believed late."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from controlplane.registry import storage
 from controlplane.registry.models import Blob, Upload
 from controlplane.registry.serializers.uploads import AnnouncedFileSerializer
 from controlplane.registry.services import ingest
+from controlplane.registry.services.arrivals import part_name
 from controlplane.registry.stores import blob_store
 
 GRAPH, WEIGHTS = b"graph" * 300, bytes(range(256)) * 40
@@ -215,3 +217,23 @@ def test_a_dropped_upload_leaves_nothing(
     with django_capture_on_commit_callbacks(execute=True):
         assert api.delete(f"/api/v1/uploads/{upload_id}").status_code == 204
     assert not list(storage.part_path(upload_id).parent.glob(f"{upload_id}*"))
+
+
+def test_a_chunk_that_waited_until_ingest_began_writes_nothing(
+    api: APIClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What ingest has hashed, or is about to, must not change under it."""
+    upload_id = announce(api, listed(TREE)).json()["id"]
+    real = storage.locked_part
+
+    @contextmanager
+    def late(name: str) -> Iterator[Any]:
+        with real(name) as file:
+            Upload.objects.filter(pk=upload_id).update(state=Upload.State.VERIFYING)
+            yield file
+
+    monkeypatch.setattr(storage, "locked_part", late)
+    content = next(iter(TREE.values()))
+    answer = send(api, upload_id, content)
+    assert answer.status_code == 409, answer.content
+    assert storage.part_size(part_name(upload_id, sha(content))) == 0
