@@ -105,6 +105,7 @@ EXAMPLES: Final[dict[str, Any]] = {
     "RollbackRequest": {"revision": 2},
     "ScaleRequest": {"instance_count": 3},
     "SignatureInputRequest": {"signature": MINISIG},
+    "ApproveRequest": {"config_revision": 2},
     "SigningKeyInputRequest": {"public_key": PUBLIC_KEY, "comment": "Ada"},
     "TestCaseInputRequest": {
         "name": "a seven",

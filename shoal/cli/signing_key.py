@@ -25,7 +25,7 @@ def signing_key() -> None:
     \b
       shoal signing-key create ada                       makes ada.key and ada.pub
       shoal signing-key add ada.pub --comment Ada        its signatures count
-      shoal model sign --name digits --version 3 --key ada.key  signs, on this machine
+      shoal model sign -n digits -v 3 --key ada.key      signs, on this machine
     """
 
 

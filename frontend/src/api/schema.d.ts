@@ -1747,6 +1747,11 @@ export interface components {
             /** @default e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855 */
             sha256?: string;
         };
+        /**
+         * @example {
+         *       "config_revision": 2
+         *     }
+         */
         ApproveRequest: {
             /** @description the newest that was looked at: what later ones name waits on; default: all */
             config_revision?: number | null;
