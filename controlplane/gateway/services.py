@@ -20,6 +20,7 @@ from controlplane.gateway.models import Gateway, Release
 from controlplane.gateway.render import render
 from controlplane.gateway.selectors import generations_confirmed, parts_left_out
 from controlplane.nodes import authority
+from controlplane.nodes.errors import CertificateRequestRefused
 from wire.messages import CertificateReply, GatewayReport, GatewaySnapshot
 
 
@@ -115,7 +116,7 @@ def gateway_certificate(*, caller: Caller, name: str, csr: str, now: datetime) -
     try:
         answer = authority.client_certificate(f"gateway/{name}", csr, now)
     except ValueError as error:
-        raise Invalid(f"csr: {error}.", code="CertificateRequestRefused") from error
+        raise CertificateRequestRefused(f"csr: {error}.") from error
     ends_at = authority.ends_at(answer)
     Gateway.objects.update_or_create(name=name, defaults={"certificate_ends_at": ends_at})
     if not caller.name:
