@@ -20,12 +20,13 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.config.settings")
-# why first: it sets Django up, which importing the rows below needs.
 from django.conf import settings
 
+# why before the others: it sets Django up, which importing rows needs.
 from controlplane.config.asgi import http_application  # isort: split
 
 from controlplane.config.guards import AgentsOnly
+from controlplane.core.errors import DomainError
 from controlplane.nodes import authority
 from controlplane.nodes.auth import EXTENSION
 from wire.proof import load_pair
@@ -128,7 +129,11 @@ async def _serve(tls: AgentTls) -> None:
 
 def main() -> int:
     tls = AgentTls()
-    tls.renew(datetime.now(UTC))
+    try:
+        tls.renew(datetime.now(UTC))
+    except DomainError as error:
+        logger.error("The agents' port cannot be opened: %s %s", error, " ".join(error.hints))
+        return 1
     asyncio.run(_serve(tls))
     return 0
 

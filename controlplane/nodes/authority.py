@@ -25,6 +25,7 @@ from controlplane.core.certificates import (
     pem,
     requested_key,
 )
+from controlplane.nodes.errors import AuthorityUnreadable
 from controlplane.nodes.models import Authority
 from wire.messages import CertificateReply
 
@@ -117,5 +118,12 @@ def _signing(now: datetime) -> Authority:
 
 
 def _signer(now: datetime) -> Signer:
+    """Raises AuthorityUnreadable."""
     row = _signing(now)
-    return Signer.from_pem(row.certificate.encode(), vault.unseal(PURPOSE, row.sealed_key).encode())
+    try:
+        key = vault.unseal(PURPOSE, row.sealed_key)
+    except vault.InvalidToken as error:
+        raise AuthorityUnreadable(
+            f"The key of {row} was sealed with another SHOAL_SECRET_KEY."
+        ) from error
+    return Signer.from_pem(row.certificate.encode(), key.encode())

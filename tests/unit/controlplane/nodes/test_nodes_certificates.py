@@ -16,7 +16,7 @@ from rest_framework.test import APIClient
 
 from controlplane.core.certificates import request_pem
 from controlplane.nodes import authority, services
-from controlplane.nodes.errors import CertificateRequestRefused, NodeUnknown
+from controlplane.nodes.errors import AuthorityUnreadable, CertificateRequestRefused, NodeUnknown
 from controlplane.nodes.models import Authority, Node
 from tests.support.simulated_node import SimulatedNode
 
@@ -187,5 +187,5 @@ def test_the_key_of_an_authority_is_sealed(settings: Settings) -> None:
     [made] = authority.authorities_ensure(NOW)
     assert "PRIVATE KEY" not in made.sealed_key
     settings.SECRET_KEY = "another"
-    with pytest.raises(authority.vault.InvalidToken):
+    with pytest.raises(AuthorityUnreadable, match="another SHOAL_SECRET_KEY"):
         authority.client_certificate("node/a", csr(), NOW)
