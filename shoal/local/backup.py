@@ -26,7 +26,7 @@ DATABASE = "db/main.db"
 MANIFEST = "MANIFEST.json"
 KEPT_FOLDERS = ("secrets", "tls", "audit")
 RESTORED = "audit/restored.json"  # read by `manage.py setup_installation` at the next start
-KEPT_FILES = ("node/credential.json",)
+KEPT_FILES = ("node/credential.json", "node/certificate.json")
 PRIVATE = 0o600
 _CHUNK = 1 << 20
 

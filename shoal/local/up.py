@@ -168,6 +168,9 @@ async def _prepare(plan: Plan, screen: Screen) -> dict[str, Any]:
         for name in ("node/credential.json", "node/certificate.json", "gateway/certificate.json"):
             (plan.home.path / name).unlink(missing_ok=True)
     token = node / "join-token"
+    if certificate_ended(node / "certificate.json", time.time()):
+        (node / "credential.json").unlink(missing_ok=True)  # worth nothing without: it joins again
+        (node / "certificate.json").unlink()
     files = ["--authority-file", str(plan.authority)]
     if not (node / "credential.json").exists():
         files += ["--join-token-file", str(token)]
@@ -175,6 +178,14 @@ async def _prepare(plan: Plan, screen: Screen) -> dict[str, Any]:
     installation: dict[str, Any] = json.loads(output.read_text())
     screen.ready("database", "migrated", time.monotonic() - began)
     return installation
+
+
+def certificate_ended(file: Path, now: float) -> bool:
+    """Whether the node was off for longer than what it proves itself by lives."""
+    try:
+        return float(json.loads(file.read_text())["ends_at"]) <= now
+    except FileNotFoundError:
+        return False
 
 
 def _setup_file(plan: Plan) -> Path:

@@ -33,10 +33,10 @@ served._HANG_S = 1.0
 RUN = """
 from tests.fuzz.seeds import SEEDS
 from tests.fuzz.served import Finding
-from tests.fuzz.targets import TARGETS
+from tests.fuzz.catalog import target
 try:
     for seed in SEEDS["http_bodies"]():
-        TARGETS["http_bodies"](seed)
+        target("http_bodies")(seed)
 except Finding as finding:
     print("found:", finding)
 """

@@ -34,6 +34,7 @@ def home(tmp_path: Path) -> Path:
         "secrets/secret_key": SECRET.encode(),
         "tls/ca.pem": b"certificate",
         "node/credential.json": b"{}",
+        "node/certificate.json": b"{}",
         "node/cache/x": b"cached",
         "logs/web.log": b"lines",
         "db/metrics.db": b"samples",
@@ -63,7 +64,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 def test_what_is_restored_is_what_was_backed_up(home: Path, tmp_path: Path) -> None:
     written = back_up(home, tmp_path / "shoal.tar", "1.2.3", ignored)
-    assert (written.blobs, written.files, written.version) == (2, 6, "1.2.3")
+    assert (written.blobs, written.files, written.version) == (2, 7, "1.2.3")
     assert stat.S_IMODE(written.archive.stat().st_mode) == 0o600
     new = tmp_path / "deep" / "new"
     assert restore(written.archive, new, ignored) == written
@@ -80,7 +81,10 @@ def test_what_is_restored_is_what_was_backed_up(home: Path, tmp_path: Path) -> N
 
 
 def _is_kept(name: str) -> bool:
-    return name.startswith(("secrets/", "tls/", "blobs/")) or name == "node/credential.json"
+    return name.startswith(("secrets/", "tls/", "blobs/")) or name in (
+        "node/credential.json",
+        "node/certificate.json",
+    )
 
 
 def test_a_writer_goes_on_while_a_backup_is_made(home: Path, tmp_path: Path) -> None:

@@ -284,7 +284,7 @@ async def test_who_may_not_hear_it_is_told_so_as_at_every_door(
             assert answer.headers["content-type"] == "application/problem+json"
             assert answer.headers["www-authenticate"] == other.headers["www-authenticate"]
             assert answer.json().keys() == other.json().keys()
-            assert answer.json()["code"] == "Unauthenticated"
+            assert answer.json()["code"] == "NodeUnknown"
         assert listeners() == {}
 
 
