@@ -124,8 +124,10 @@ class System:
         return node
 
     def new_node(self, name: str, *, home: Path | None = None, **more: str) -> Node:
-        address = urlsplit(self.product.url)
-        control = Cable((str(address.hostname), int(address.port or 80)))
+        made = self.studio.send("POST", "/join-tokens")
+        told = dict(word.split("=", 1) for word in made["command"].split() if "=" in word)
+        address = urlsplit(told["SHOAL_CONTROL_URL"])
+        control = Cable((str(address.hostname), int(address.port or 443)))
         node = Node(
             name,
             home or self.folder / name,
@@ -133,9 +135,9 @@ class System:
             {
                 **clean_environment(),
                 "SHOAL_HOME": str(home or self.folder / name),
-                "SHOAL_CONTROL_URL": f"http://127.0.0.1:{control.port}",
+                "SHOAL_CONTROL_URL": f"https://127.0.0.1:{control.port}",
                 "SHOAL_NODE_NAME": name,
-                "SHOAL_JOIN_TOKEN": self.studio.send("POST", "/join-tokens")["token"],
+                "SHOAL_JOIN_TOKEN": made["token"],
                 "PYTHONUNBUFFERED": "1",
                 **more,
             },
@@ -167,6 +169,10 @@ class System:
         assert self.product.process is not None
         children = psutil.Process(self.product.process.pid).children()
         return next(child for child in children if word in " ".join(_cmdline(child)))
+
+    def asked(self) -> tuple[psutil.Process, psutil.Process]:
+        """Whom people, and whom nodes and gateways, ask."""
+        return self.child("uvicorn"), self.child("agent_server")
 
     def kill_child(self, word: str) -> None:
         victim = self.child(word)

@@ -32,11 +32,11 @@ def fast_again(system: System) -> None:
 def test_everything_of_the_control_plane_dies_mid_deploy(
     system: System, pair: dict[str, str], case: Case
 ) -> None:
-    """Web, worker and clock killed together in the middle of a download."""
+    """Web, agents' port, worker and clock killed together in the middle of a download."""
     studio = system.studio
     system.endpoint("served-on", node_labels=pair)
     operation = slow_deployment(system, pair, "resumed")
-    words = ("uvicorn", " worker ", " beat ")
+    words = ("uvicorn", "agent_server", " worker ", " beat ")
     before = {word: system.child(word).pid for word in words}
     with case.under(system.load("served-on")) as load:
         for word in words:
@@ -57,14 +57,16 @@ def test_everything_of_the_control_plane_dies_mid_deploy(
 
 
 def test_the_web_process_hangs(system: System, pair: dict[str, str], case: Case) -> None:
-    """Web process frozen (SIGSTOP) for 25 s."""
+    """Web process and agents' port frozen (SIGSTOP) for 25 s."""
     studio = system.studio
     system.endpoint("unasked", node_labels=pair)
-    web = system.child("uvicorn")
+    asked = system.asked()
     with case.under(system.load("unasked")) as load:
-        web.send_signal(signal.SIGSTOP)
+        for process in asked:
+            process.send_signal(signal.SIGSTOP)
         signal.sigtimedwait([], 25)
-        web.send_signal(signal.SIGCONT)
+        for process in asked:
+            process.send_signal(signal.SIGCONT)
         system.ready()
         until(lambda: studio.serving("unasked") == "Healthy", "healthy")
         load.more(40)
@@ -97,14 +99,16 @@ def test_the_gateway_is_killed(system: System, pair: dict[str, str], case: Case)
     """Gateway itself killed (SIGKILL), the control plane frozen."""
     studio = system.studio
     system.endpoint("returned", node_labels=pair)
-    envoy, web = system.child("envoy").pid, system.child("uvicorn")
+    envoy, asked = system.child("envoy").pid, system.asked()
     with case.under(system.load("returned")) as load:
-        web.send_signal(signal.SIGSTOP)
+        for process in asked:
+            process.send_signal(signal.SIGSTOP)
         system.kill_child("envoy")
         system.comes_back("envoy", envoy)
         answered = load.seen["200"]
         until(lambda: load.seen["200"] > answered + 100, "it serves again")
-        web.send_signal(signal.SIGCONT)
+        for process in asked:
+            process.send_signal(signal.SIGCONT)
     gap = load.burst_s
     assert gap < 10
     system.ready()
