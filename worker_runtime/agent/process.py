@@ -100,19 +100,22 @@ def kill_session(process: ProcessIdentity) -> int:
     """SIGKILL for all that runs in the session that it leads, or led; how many there were.
 
     By session, since none of them can leave that (the sandbox's filter), and its number is given to
-    nobody as long as one is in it.
+    nobody as long as one is in it. Newest first, and each with its group: of who forks and ends
+    without pause the process that was seen is gone, and its child is in that group.
     """
     leader = _stat(process.pid)
     if boot_id() != process.boot_id or (leader and int(leader[19]) != process.start_ticks):
         return 0  # a stranger has its number: nothing of it is left
     members = 0
-    for pid in psutil.pids():
+    for pid in sorted(psutil.pids(), reverse=True):
         fields = _stat(pid)
         if fields and int(fields[3]) == process.pid and fields[0] not in "ZX":
             try:
-                os.kill(pid, signal.SIGKILL)
-            except (ProcessLookupError, PermissionError):
-                continue  # it has ended, or, without a sandbox, become another user's
+                os.killpg(int(fields[2]), signal.SIGKILL)
+            except PermissionError:
+                continue  # without a sandbox it may have become another user's
+            except ProcessLookupError:
+                pass  # it has ended: counted all the same, for it may have left another
             members += 1
     return members
 

@@ -1,6 +1,9 @@
 """A replica's own folders: counted and removed, whatever a model makes in them."""
 
 import os
+import signal
+import subprocess
+import sys
 import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -121,7 +124,7 @@ def test_what_a_user_of_its_own_left_in_shared_memory_is_removed(tmp_path: Path)
     scratch.make(user)
     left, other = (SHARED_MEMORY / f"shoal-test-{os.getpid()}-{name}" for name in "ab")
     try:
-        for again in (scratch.clear_shared, lambda: scratch.make(user)):
+        for again in (scratch.end_leftovers, lambda: scratch.make(user)):
             left.write_text("tensors")
             os.chown(left, user, user)
             other.write_text("a client's")
@@ -131,3 +134,31 @@ def test_what_a_user_of_its_own_left_in_shared_memory_is_removed(tmp_path: Path)
     finally:
         left.unlink(missing_ok=True)
         other.unlink()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes users")
+def test_whoever_runs_as_a_user_of_its_own_is_ended(tmp_path: Path) -> None:
+    """Whatever session and group it is in, and of nobody else."""
+    user = 1_900_000_125
+    scratch = Scratch(tmp_path / "scratch")
+    scratch.make(user)
+    code = "import os, signal; os.setresuid({0}, {0}, {0}); print(flush=True); signal.pause()"
+    ours, theirs = (
+        subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", code.format(who)],
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+        )
+        for who in (user, user + 1)
+    )
+    try:
+        for started in (ours, theirs):
+            assert started.stdout is not None
+            assert started.stdout.readline()
+        scratch.end_leftovers()
+        assert ours.wait(20) == -signal.SIGKILL
+        assert theirs.poll() is None
+    finally:
+        for started in (ours, theirs):
+            with started:
+                started.kill()
