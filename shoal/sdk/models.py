@@ -1,7 +1,9 @@
 """Models: registered from files, listed, archived, restored."""
 
 import hashlib
+import lzma
 import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,8 @@ from shoal.entities import Model
 from shoal.entities.loading import REMOTE, resolved
 from shoal.sdk.shapes import MODEL_FIELDS, declared, model_of, texts
 
+# What Python's reader raises over an archive that is damaged or encrypted.
+TORN = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, RuntimeError, ValueError)
 VIEWS = {"activeonly": "active", "archivedonly": "archived", "all": "all"}
 INSPECTION_S = 900.0
 
@@ -204,12 +208,19 @@ def _content(package: Package, files: Sequence[Listed]) -> str:
 
 def _files(package: Package, files: Sequence[Listed]) -> list[tuple[str, str]]:
     """Paths and digests as a version's manifest has them."""
-    if package.single is None or not zipfile.is_zipfile(package.single):
-        return sorted((file.name, file.sha256) for file in files if not file.name.endswith("/"))
+    packed = sorted((file.name, file.sha256) for file in files if not file.name.endswith("/"))
+    if package.single is None:
+        return packed
     found = []
-    with zipfile.ZipFile(package.single) as archive:
-        for info in archive.infolist():
-            if not info.is_dir():
-                with archive.open(info) as file:
-                    found.append((info.filename, hashlib.file_digest(file, "sha256").hexdigest()))  # type: ignore[arg-type]
+    try:
+        if not zipfile.is_zipfile(package.single):
+            return packed
+        with zipfile.ZipFile(package.single) as archive:
+            for info in archive.infolist():
+                if not info.is_dir():
+                    with archive.open(info) as file:
+                        digest = hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
+                    found.append((info.filename, digest))
+    except TORN:
+        return packed  # it is no version's content; the server says what is wrong with it
     return sorted(found)

@@ -1,5 +1,6 @@
 """The SDK in azure-ai-ml's shape: pollers, entities that come back as they went, failures."""
 
+import struct
 from pathlib import Path
 
 import pytest
@@ -166,6 +167,18 @@ def test_archived_models_are_hidden_and_come_back(ml_client: MLClient, models: P
     assert archived.version == "1"
     again = ml_client.models.create_or_update(Model(name="net", path=models))
     assert (again.version, len(list(ml_client.models.list("net")))) == ("1", 1)
+
+
+@pytest.mark.parametrize("disks", [1, 2])
+def test_a_damaged_archive_is_for_the_server_to_judge(
+    ml_client: MLClient, server: FakeServer, models: Path, tmp_path: Path, disks: int
+) -> None:
+    ml_client.models.create_or_update(Model(name="net", path=models))
+    end = b"PK\5\6" + bytes(4) + struct.pack("<HHLLH", 1, 1, 46, 0, 0)
+    locator = struct.pack("<4sLQL", b"PK\6\7", 1, 0, disks)
+    (tmp_path / "net.zip").write_bytes(b"torn" * 20 + locator + end)
+    made = ml_client.models.create_or_update(Model(name="net", path=tmp_path / "net.zip"))
+    assert made.version == "2"
 
 
 @pytest.mark.parametrize(

@@ -22,12 +22,6 @@ class Kind(Enum):
 
 def kind_of(path: Path, model: str) -> Kind:
     """Raises LoadFailed for what is none of the three, with the way to make one."""
-    if not zipfile.is_zipfile(path):
-        raise _refused(
-            model,
-            f"'{path.name}' is not a model archive",
-            "older than PyTorch 1.6, or not made by torch.jit.save or torch.export.save?",
-        )
     with opened(path, model) as archive:
         names = archive.namelist()
     inner = {name.partition("/")[2] for name in names}
@@ -49,8 +43,15 @@ def kind_of(path: Path, model: str) -> Kind:
 
 @contextmanager
 def opened(path: Path, model: str) -> Iterator[zipfile.ZipFile]:
-    """The archive. Raises LoadFailed where it, or an entry that is read meanwhile, is torn."""
+    """Raises LoadFailed where it is no archive, or torn, or an entry that is read meanwhile is."""
     try:
+        # why within: it raises, too, over an end that names several disks
+        if not zipfile.is_zipfile(path):
+            raise _refused(
+                model,
+                f"'{path.name}' is not a model archive",
+                "older than PyTorch 1.6, or not made by torch.jit.save or torch.export.save?",
+            )
         with zipfile.ZipFile(path) as archive:
             yield archive
     except TORN as error:

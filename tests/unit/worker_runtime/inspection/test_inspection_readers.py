@@ -2,6 +2,7 @@
 
 import json
 import os
+import struct
 import zipfile
 from contextlib import suppress
 from pathlib import Path
@@ -328,6 +329,18 @@ def test_a_torn_torch_archive_is_refused_in_words(
         data[place : place + 4] = b"torn"
         data[place + at : place + at + 20] = b"\xff" * 20
     path.write_bytes(data)
+    with pytest.raises(LoadFailed, match="torn") as caught:
+        read_torch(path, "m")
+    assert caught.value.problem is not None and caught.value.problem.code == "NotATorchModel"
+    assert kinds_of_file(path, "m/1/model.pt2")[0][0] == "unknown"
+
+
+def test_an_archive_that_names_several_disks_is_refused_in_words(tmp_path: Path) -> None:
+    path = packed(tmp_path / "model.pt2", {"constants.pkl": b"1"}, zipfile.ZIP_STORED)
+    data = path.read_bytes()
+    end = data.rindex(b"PK\x05\x06")
+    locator = struct.pack("<4sLQL", b"PK\x06\x07", 1, 0, 2)
+    path.write_bytes(data[:end] + locator + data[end:])
     with pytest.raises(LoadFailed, match="torn") as caught:
         read_torch(path, "m")
     assert caught.value.problem is not None and caught.value.problem.code == "NotATorchModel"
