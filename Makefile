@@ -94,7 +94,7 @@ test-chaos: $(STAMPS)/dev install ## the most valuable cases of make chaos, in a
 	@echo "== chaos, the short share"
 	@$(PYTEST) -q --randomly-dont-reorganize tests/chaos -m quick
 
-fuzz: $(STAMPS)/dev install ## fuzz parsers, doors, the gate, lying nodes, the gateway's Lua: seven minutes, or FUZZ_SECONDS=N
+fuzz: $(STAMPS)/dev install ## fuzz parsers, doors, the gate, lying nodes, the gateway's Lua: thirteen minutes, or FUZZ_SECONDS=N
 	@echo "== fuzzing"
 	@$(BIN)/python -m tests.fuzz $(if $(FUZZ_SECONDS),--seconds $(FUZZ_SECONDS)) $(if $(SEED),--seed $(SEED))
 
