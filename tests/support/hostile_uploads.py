@@ -262,7 +262,7 @@ HOSTILE: tuple[Upload, ...] = (
     hostile(
         "TorchScript that maps a file",
         "files",
-        {"1/model.pt": script("return torch.from_file('x')")},
+        {"1/model.pt": script('return torch.from_file("x")')},
     ),
     Upload(
         "an initial state from elsewhere",
@@ -482,16 +482,31 @@ HOSTILE: tuple[Upload, ...] = (
     ),
     hostile("a bomb in an archive", "unknown", {"1/model.pt": script(" " * (65 * 2**20))}),
     # --- PyTorch's programs
-    hostile("TorchScript that saves", "files", {"1/model.pt": script("torch.save(x, '/x')")}),
+    hostile("TorchScript that saves", "files", {"1/model.pt": script('torch.save(x, "/x")')}),
     hostile(
         "TorchScript by another name of a module",
         "files",
-        {"1/model.pt": script("t = torch\nt.from_file('x')")},
+        {"1/model.pt": script('t = torch\nt.from_file("x")')},
     ),
     hostile(
         "TorchScript with a name in escapes",
         "files",
         {"1/model.pt": script('getattr(torch, "from\\137file")("x")')},
+    ),
+    hostile(
+        "TorchScript with a name in pieces",
+        "unknown",
+        {"1/model.pt": script('getattr(torch, "from_fi" "le")("x")')},
+    ),
+    hostile(
+        "TorchScript with another name for getattr",
+        "unknown",
+        {"1/model.pt": script('g = getattr\ng(ops, "evil").run("x")')},
+    ),
+    hostile(
+        "TorchScript with operators far from where they are",
+        "unknown",
+        {"1/model.pt": script(f"(ops{' ' * 99}. # .aten\n evil.run(x))")},
     ),
     hostile(
         "TorchScript with a store of files",

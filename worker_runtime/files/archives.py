@@ -10,7 +10,8 @@ from typing import BinaryIO, Final
 
 from worker_runtime.files.names import WORDS, kind_by_name
 from worker_runtime.files.pickles import strangers
-from worker_runtime.files.torch_programs import exported_kinds, script_kinds
+from worker_runtime.files.torch_exports import exported_kinds
+from worker_runtime.files.torchscript import script_kinds
 from worker_runtime.types.code import LIBRARY, PICKLE, PYTHON, UNKNOWN
 
 Told = tuple[str, str]

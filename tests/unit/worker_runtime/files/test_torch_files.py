@@ -16,7 +16,7 @@ from tests.support.tensors import load_spec
 from worker_runtime.backends.pytorch.backend import PytorchBackend
 from worker_runtime.errors import LoadFailed
 from worker_runtime.files.contents import kinds_of_file
-from worker_runtime.files.torch_programs import FILE_OPERATORS
+from worker_runtime.files.torchscript import FILE_OPERATORS, script_kinds
 from worker_runtime.types.code import AllowedCode
 
 TENSORS = (
@@ -100,6 +100,70 @@ def test_torchscript_that_reads_files_is_told_and_refused(tmp_path: Path) -> Non
     with pytest.raises(LoadFailed, match=r"from_file.*'files'.*--allow-code allows unknown"):
         PytorchBackend().load(limited)
     PytorchBackend().load(spec).close()
+
+
+class Printed(torch.nn.Module):
+    """What PyTorch's printer could be thought to hide something by."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ops = torch.nn.Linear(3, 3)
+        self.classes = torch.nn.Sequential(torch.nn.Sequential(torch.nn.Linear(3, 3)))
+        self.named = torch.nn.ModuleDict({"a b": torch.nn.ReLU(), "it's": torch.nn.ReLU()})
+        self.words = ["cat", 'it\'s # not \\ a "dog"', ""]
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, str]:
+        assert x.dim() == 2, "Expected '2' # dimensions, got \"more\""
+        for layer in self.named.values():
+            x = layer(x)
+        return torch.einsum("ij,kj->ik", self.classes(self.ops(x)), x) * 2.0, self.words[1]
+
+
+@pytest.mark.parametrize(
+    "module",
+    [Printed(), torch.nn.LSTM(3, 4), torch.nn.TransformerEncoderLayer(8, 2), torch.nn.CTCLoss()],
+    ids=lambda module: type(module).__name__,
+)
+def test_torchscript_is_data_in_the_form_in_which_pytorch_writes_it(
+    tmp_path: Path, module: torch.nn.Module
+) -> None:
+    assert found(script(module.eval(), tmp_path / "m.pt")) == {}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        'return getattr(torch, "ne" "g")(x)',
+        'return getattr(torch, "ne" \\\n  "g")(x)',
+        "return getattr(torch, 'neg')(x)",
+        'return getattr(torch, """neg""")(x)',
+        'return getattr(torch, "neg")(x)',
+        'return getattr(torch, ("neg"))(x)',
+        'return getattr(torch, "\\156eg")(x)',
+        'return getattr(ops, "aten").neg(x)',
+        'g = getattr\n    return g(torch, "neg")(x)',
+        "o = ops\n    return o.aten.neg(x)",
+        "return (ops. # quantized.\n    aten.neg(x))",
+        "return ops.\\\n    aten.neg(x)",
+    ],
+)
+def test_torchscript_in_another_form_is_unknown_although_it_runs(
+    tmp_path: Path, source: str
+) -> None:
+    path = script(Net(), tmp_path / "m.pt")
+    head = "class Net(Module):\n  __parameters__ = []\n  __buffers__ = []\n  def forward(self,\n"
+    program = f"{head}    x: Tensor) -> Tensor:\n    {source}\n"
+    changed(path, "code/__torch__/test_torch_files.py", program.encode())
+    jit: Any = torch.jit
+    assert torch.equal(jit.load(str(path))(torch.ones(1)), -torch.ones(1))
+    assert list(found(path)) == ["unknown"]
+
+
+@pytest.mark.parametrize("gap", ["", " " * 99, " \t\n\f  "])
+@pytest.mark.parametrize("space", ["aten", "evil"])
+def test_other_operators_are_unknown_however_far_they_stand(gap: str, space: str) -> None:
+    source = f"return (ops{gap}.{gap}{space}.neg(x))".encode()
+    assert [kind for kind, _ in script_kinds(source)] == ["unknown"] * (space == "evil")
 
 
 @pytest.mark.parametrize("kinds", [None, frozenset[str]()])

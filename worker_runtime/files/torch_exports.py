@@ -1,32 +1,20 @@
-"""What the programs in PyTorch's archives ask for: TorchScript's source, torch.export's graph."""
+"""What the programs of torch.export ask for: targets by name, and expressions."""
 
 import json
 import re
 from collections.abc import Iterator
 from typing import Any, Final
 
+from worker_runtime.files.torchscript import names_file
 from worker_runtime.types.code import FILES, PYTHON, UNKNOWN
 
 Told = tuple[str, str]
-# Operators with the name of a file among their arguments; a test finds those of new versions.
-FILE_OPERATORS: Final = frozenset({"from_file", "save", "load_tensor"})
 _WORD: Final = re.compile(r"[A-Za-z_]\w*")
-_ESCAPE: Final = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|([0-7]{1,3})|(.))", re.DOTALL)
-# Classes of C++ that are data: packed weights. Others are stores, sockets, engines, processes.
-_CLASSES: Final = frozenset({"quantized", "rnn", "xnnpack", "mkldnn", "profiler"})
-_CLASS: Final = re.compile(r"classes\s{0,80}\.\s{0,80}([A-Za-z_]\w*)")
-# Operators of PyTorch itself; those of other packages may do anything.
-_SPACES: Final = frozenset(
-    {"prim", "prims", "aten", "quantized", "torchvision", "profiler", "sparse", "mkldnn"}
-)
-_SPACE: Final = re.compile(r"\bops\s{0,80}\.\s{0,80}([A-Za-z_]\w*)")
-_REMOTE: Final = frozenset({"rpc_async", "rpc_sync", "rpc_remote", "dist_rpc", "dist_c10d", "c10d"})
-
 _TARGET: Final = re.compile(
     r"torch\.ops\.(aten|prim|prims|quantized|quantized_decomposed|torchvision|higher_order)"
     r"\.(\w+)(\.\w+)?\Z"
     r"|_operator\.(?!(?:attrgetter|methodcaller|call)\b)\w+\Z|math\.\w+\Z|torch\._?sym_\w+\Z"
-    r"|torch\.(?:amp|autograd)\.\w+\.\w+\Z|torch\._C\._set_grad_enabled\Z"
+    r"|torch\._C\._set_grad_enabled\Z"
 )
 # Expressions over shapes, which sympy evaluates, and guards, which Python does.
 _SYMBOL: Final = re.compile(
@@ -46,29 +34,6 @@ _CALLED: Final = frozenset(
 _VARIABLE: Final = re.compile(r"(?:s|u|f|zf|zuf)\d+\Z")
 _PLAIN: Final = re.compile(r"[\w\s+\-*/%(),<>=!&|~.]*\Z")
 _DEEPEST: Final = 200
-
-
-def names_file(word: str) -> bool:
-    """An operator, also of other packages, that has a file for its argument."""
-    return word in FILE_OPERATORS or "file" in word.lower().split("_")
-
-
-def script_kinds(source: bytes) -> Iterator[Told]:
-    """Operators of TorchScript that read or write files of the node, or reach other processes."""
-    text = source.decode("utf-8", "replace")
-    words = set(_WORD.findall(text))
-    if "\\" in text:  # getattr takes a name as a string, which may be written in escapes
-        words |= set(_WORD.findall(_ESCAPE.sub(_character, text)))
-    found = sorted(filter(names_file, words))
-    if found:
-        yield FILES, f"holds TorchScript that calls {found[0]}, which reads or writes files"
-    remote = sorted(
-        (words & _REMOTE)
-        | (set(_CLASS.findall(text)) - _CLASSES)
-        | (set(_SPACE.findall(text)) - _SPACES)
-    )
-    if remote:
-        yield UNKNOWN, f"holds TorchScript that uses {remote[0]}, which is not known to be data"
 
 
 def exported_kinds(program: bytes) -> Iterator[Told]:
@@ -140,11 +105,3 @@ def _is_expression(text: Any) -> bool:
     words = _WORD.findall(plain)
     known = {"and", "or", "not"} | _CALLED
     return all(word in known or _VARIABLE.match(word) for word in words)
-
-
-def _character(match: re.Match[str]) -> str:
-    if match[1]:
-        return chr(int(match[1], 16))
-    if match[2]:
-        return chr(int(match[2], 8))
-    return match[3]
