@@ -553,6 +553,21 @@ HOSTILE: tuple[Upload, ...] = (
         "files",
         {"1/model.savedmodel/saved_model.pb": saved_model(graph_def(node("ReadFile")))},
     ),
+    *(
+        hostile(
+            f"a SavedModel with {operator}, which has the name of a file in an attribute",
+            "files",
+            {"1/model.savedmodel/saved_model.pb": saved_model(graph_def(node(operator)))},
+        )
+        for operator in (
+            "DecodeProtoV2",
+            "EncodeProto",
+            "FixedUnigramCandidateSampler",
+            "GenerateVocabRemapping",
+            "InitializeTRTResource",
+            "Skipgram",
+        )
+    ),
     hostile(
         "a SavedModel with a function that writes",
         "files",

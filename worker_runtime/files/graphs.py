@@ -18,6 +18,7 @@ _PYTHON: Final = re.compile(r"(Eager)?PyFunc")
 _FILES: Final = re.compile(
     r"File|Reader|Record|Dataset|Checkpoint|Summary|Print|Debug|Dump|Restore|Save|Load|Merge"
     r"|LMDB|BigQuery|Bigtable|Kafka|Rpc|Archive|Immutable"
+    r"|codeProto|VocabRemapping|Skipgram|FixedUnigram|TRTResource"  # files by an attribute
 )
 # A SavedModel's own two functions, which save and restore its variables.
 _SAVING: Final = frozenset(
