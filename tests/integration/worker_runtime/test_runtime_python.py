@@ -184,9 +184,10 @@ def test_a_process_that_is_killed_costs_no_later_call(client: http.InferenceServ
 
 
 def _ended(pid: int) -> bool:
-    """It is gone, or waits for its parent to notice."""
+    """It is gone, or waits for its parent to notice: all of its threads, which share its files."""
     try:
-        return "\nState:\tZ" in Path(f"/proc/{pid}/status").read_text()
+        status = Path(f"/proc/{pid}/status").read_text()
+        return "\nState:\tZ" in status and "\nThreads:\t1\n" in status
     except (FileNotFoundError, ProcessLookupError):
         return True
 
