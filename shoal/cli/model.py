@@ -207,7 +207,13 @@ def restore(name: str, version: str | None, label: str | None, output: str) -> N
 
 @model.command(short_help="Let the code in a version run.")
 @name_option("Name of the model.", required=True)
-@click.option("--version", "-v", default="latest", show_default=True, help="A number, or an alias.")
+@click.option(
+    # why required: the newest may have come after somebody looked
+    "--version",
+    "-v",
+    required=True,
+    help="The one that you looked at: a number, or an alias.",
+)
 @click.option(
     "--config-revision",
     type=click.IntRange(0),

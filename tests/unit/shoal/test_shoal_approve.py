@@ -29,15 +29,21 @@ def test_a_version_is_approved_by_its_number(installed: FakeServer, capsys: Capt
     assert "Model m version 3 may run" in said.err
 
 
-def test_the_newest_is_meant_unless_said(installed: FakeServer, capsys: Capture) -> None:
+def test_what_needs_no_approval_is_told(installed: FakeServer, capsys: Capture) -> None:
     none = {"state": "none", "reasons": [], "approved_by": None, "approved_at": None}
-    installed.fail_next("POST /models/m/versions/latest/approve", answer(none))
-    assert main(["model", "approve", "--name", "m"]) == 0
+    installed.fail_next("POST /models/m/versions/3/approve", answer(none))
+    assert main(["model", "approve", "--name", "m", "--version", "3"]) == 0
     assert "needs no approval" in capsys.readouterr().err
+
+
+def test_the_version_must_be_said(installed: FakeServer, capsys: Capture) -> None:
+    assert main(["model", "approve", "--name", "m"]) == 2
+    assert "Missing option '--version'" in capsys.readouterr().err
+    assert installed.calls == []
 
 
 def test_who_may_not_is_told_who_may(installed: FakeServer, capsys: Capture) -> None:
     refusal = problem(403, "Forbidden", "This needs the role admin; vera is viewer.")
-    installed.fail_next("POST /models/m/versions/latest/approve", lambda _: refusal)
-    assert main(["model", "approve", "--name", "m"]) == 1
+    installed.fail_next("POST /models/m/versions/3/approve", lambda _: refusal)
+    assert main(["model", "approve", "--name", "m", "--version", "3"]) == 1
     assert "role admin" in capsys.readouterr().err
