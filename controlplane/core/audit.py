@@ -105,13 +105,15 @@ def _seal_batch() -> int:
 def _blank_unreadable() -> int:
     """A row that cannot be read must not end the sealing of all others, which could then be removed
     unseen. Its seat stays, without a keyed hash: verifying tells that it was forged."""
-    head = AuditHead.objects.select_for_update().filter(pk=ONLY).first()
-    sealed = Event.objects.filter(link__gt=0, link__lte=head.link if head else 0)
+    head = _kept()
+    # why none behind an end that is not ours: it does not say what was sealed
+    ours = head is not None and seals.same(head.mac, seals.head_mac(head))
+    sealed = Event.objects.filter(link__gt=0, link__lte=head.link if head and ours else 0)
     found = 0
     for seq in Event.objects.exclude(pk__in=sealed.values("pk")).values_list("seq", flat=True):
         try:
             event = Event.objects.get(seq=seq)
-            seals.digest_of(START, 0, event)
+            seals.digest_of(event.digest, 0, event)
             seals.event_fits(event)
         except UNREADABLE:
             found += Event.objects.filter(seq=seq).update(**BLANK, at=timezone.now())
@@ -142,10 +144,25 @@ def begin() -> AuditHead:
     return head
 
 
+def _kept() -> AuditHead | None:
+    """The end of the chain as the database has it, locked; one that cannot be read comes back
+    empty, and so not as ours: it must not end the sealing either."""
+    # why locked: two workers at once must not fork the chain
+    row = AuditHead.objects.select_for_update().filter(pk=ONLY)
+    if row.values_list("pk").first() is None:  # what fails here is the database, not the row
+        return None
+    try:
+        with transaction.atomic():
+            head = row.get()
+            seals.same(head.mac, seals.head_mac(head))
+    except UNREADABLE:
+        return AuditHead(pk=ONLY, digest=START)
+    return head
+
+
 def _head() -> AuditHead:
     """The end of the chain, locked. One that is not ours leaves a mark in the log."""
-    # why locked: two workers at once must not fork the chain
-    head = AuditHead.objects.select_for_update().filter(pk=ONLY).first()
+    head = _kept()
     if head is None:
         head, kind = begin(), REMOVED
         told = "The end of the event log's chain was removed."
@@ -185,12 +202,15 @@ def _go_to_last(head: AuditHead) -> None:
 
 def _go_on(head: AuditHead) -> None:
     """Past what was sealed behind an older end; what only claims to be is sealed as it is found."""
-    for event in Event.objects.filter(link__gt=head.link).order_by("link").iterator(BATCH):
-        digest = seals.digest_of(head.digest, head.link + 1, event)
-        if event.link != head.link + 1 or not seals.same(event.digest, digest):
-            break
-        head.link, head.digest = event.link, digest
-    Event.objects.filter(link__gt=head.link).update(link=None)
+    # why no iterator(): a row that cannot be read would leave PostgreSQL's cursor open behind the
+    # savepoint that it is gone with, and closing it then ends the whole transaction
+    while rows := list(Event.objects.filter(link__gt=head.link).order_by("link")[:BATCH]):
+        for event in rows:
+            digest = seals.digest_of(head.digest, head.link + 1, event)
+            if event.link != head.link + 1 or not seals.same(event.digest, digest):
+                Event.objects.filter(link__gt=head.link).update(link=None)
+                return
+            head.link, head.digest = event.link, digest
 
 
 @transaction.atomic
@@ -228,7 +248,7 @@ def verify(kept: Path | None = None) -> Verification:
     unread: Break | None = None
     with transaction.atomic():
         # why locked: an anchor of an end that we have not seen would look like an older log
-        head = AuditHead.objects.select_for_update().filter(pk=ONLY).first() or AuditHead()
+        head = _kept() or AuditHead()
         try:
             outside = anchors.read(path)
         except OSError as error:

@@ -7,8 +7,9 @@ import logging
 import shutil
 import stat
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -219,61 +220,159 @@ def put_off_the_anchors() -> None:
     AuditHead.objects.update(anchored_at=timezone.now() + timedelta(days=365))
 
 
+# What a database takes from who may do anything in it: each has means of its own.
+
+LONG = "9" * 5000  # Python reads no whole number of this length
+NO_TIME = {"sqlite": "yesterday", "postgresql": "infinity"}  # which Python's datetime cannot hold
+
+
+def run(*statements: str) -> None:
+    with connection.cursor() as cursor:
+        for statement in statements:
+            cursor.execute(statement)
+
+
+def spoil(table: str, column: str, text: str, where: str = "") -> None:
+    """Store what the column's own kind of field would refuse."""
+    update = f"UPDATE {table} SET {column} = {text} {where}"
+    if connection.vendor == "sqlite":
+        pragma = "PRAGMA ignore_check_constraints = "
+        return run(f"{pragma}ON", update, f"{pragma}OFF")
+    return run(update)
+
+
+def spoil_event(seq: int, column: str, text: str) -> None:
+    spoil("core_event", column, f"'{text}'", f"WHERE seq = {seq}")
+
+
+@contextmanager
+def end_set_at_each_update(column: str, value: str) -> Iterator[None]:
+    """A trigger of the database: once the end has been looked at, it is written otherwise."""
+    if connection.vendor == "sqlite":
+        run(
+            "CREATE TRIGGER eve AFTER UPDATE ON core_audithead BEGIN "
+            f"UPDATE core_audithead SET {column} = {value}; END"
+        )
+    else:
+        run(
+            "CREATE FUNCTION eve() RETURNS trigger LANGUAGE plpgsql AS "
+            f"$$ BEGIN NEW.{column} := {value}; RETURN NEW; END $$",
+            "CREATE TRIGGER eve BEFORE UPDATE ON core_audithead "
+            "FOR EACH ROW EXECUTE FUNCTION eve()",
+        )
+    yield
+    run("DROP TRIGGER eve" + ("" if connection.vendor == "sqlite" else " ON core_audithead"))
+
+
+def only_sqlite(why: str) -> None:
+    if connection.vendor != "sqlite":
+        pytest.skip(f"{connection.vendor} cannot store it: {why}")
+
+
 def change_the_end_between_two_looks() -> None:
-    """As a trigger of the database does it, once the end has been looked at."""
     happen()
     head = AuditHead.objects.get()
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "CREATE TRIGGER eve AFTER UPDATE ON core_audithead BEGIN "
-            "UPDATE core_audithead SET boundary = 1000000; END"
-        )
-    happen()
-    with connection.cursor() as cursor:
-        cursor.execute("DROP TRIGGER eve")
+    with end_set_at_each_update("boundary", "1000000"):
+        happen()
     assert AuditHead.objects.get().boundary != head.boundary
     forge()
 
 
-LONG = "9" * 5000  # Python reads no whole number of this length
-
-
-def spoil(seq: int, column: str, text: str) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("PRAGMA ignore_check_constraints = ON")
-        cursor.execute(f"UPDATE core_event SET {column} = %s WHERE seq = %s", [text, seq])
-        cursor.execute("PRAGMA ignore_check_constraints = OFF")
+def regret() -> Event:
+    """What is not sealed can be removed unseen: so let nothing be sealed."""
+    regretted = events.record(actor="eve", verb="x.done", subject="x", message="she did it")
+    audit.seal()
+    return regretted
 
 
 def stop_the_sealing_and_remove() -> None:
-    """What is not sealed can be removed unseen: so let nothing be sealed."""
     happen()
     stopper = forge()
-    spoil(stopper.seq, "data", f'{{"n": {LONG}}}')
-    regretted = events.record(actor="eve", verb="x.done", subject="x", message="she did it")
-    audit.seal()
+    spoil_event(stopper.seq, "data", f'{{"n": {LONG}}}')
+    regretted = regret()
     stopper.delete()
     regretted.delete()
 
 
+def stop_the_sealing_by_the_end_and_remove() -> None:
+    happen()
+    genuine = AuditHead.objects.values().get()
+    spoil("core_audithead", "anchored_at", f"'{NO_TIME[connection.vendor]}'")
+    regret().delete()
+    AuditHead.objects.update(**genuine)
+
+
+def stop_the_sealing_by_an_end_that_is_no_text() -> None:
+    only_sqlite("a character column holds characters only")
+    happen()
+    spoil("core_audithead", "mac", "x'ff'")
+    regret()
+
+
+def stop_the_sealing_by_an_end_that_is_no_number() -> None:
+    only_sqlite("a bigint column holds whole numbers only")
+    happen()
+    spoil("core_audithead", "link", "CAST(x'ff' AS TEXT)")
+    regret()
+
+
+def make_the_end_unreadable_between_two_looks() -> None:
+    happen()
+    with end_set_at_each_update("anchored_at", f"'{NO_TIME[connection.vendor]}'"):
+        regret()
+
+
+def make_the_end_unreadable_for_good() -> None:
+    happen()
+    with end_set_at_each_update("anchored_at", f"'{NO_TIME[connection.vendor]}'"):
+        regret()
+        found = audit.verify()
+    assert found.broken is not None
+    assert found.broken.kind == "changed"
+
+
+def stop_the_sealing_by_a_digest_beyond_the_end() -> None:
+    only_sqlite("a character column holds characters only")
+    happen()
+    made = forge(link=5)
+    spoil("core_event", "digest", "x'ff'", f"WHERE seq = {made.seq}")
+    regret()
+
+
+def stop_the_sealing_by_the_digest_to_go_on_from() -> None:
+    only_sqlite("a character column holds characters only")
+    *_, three = happen()
+    genuine = Event.objects.values("digest").get(pk=three.pk), AuditHead.objects.values().get()
+    spoil("core_event", "digest", "CAST(x'ff' AS TEXT)", f"WHERE seq = {three.seq}")
+    AuditHead.objects.update(mac="", link=100)
+    regret().delete()
+    Event.objects.filter(pk=three.pk).update(**genuine[0])
+    AuditHead.objects.update(**genuine[1])
+
+
 def stop_the_sealing_from_beyond_the_end() -> None:
     happen()
-    spoil(forge(link=5, digest="0" * 64).seq, "data", f'{{"n": {LONG}}}')
+    spoil_event(forge(link=5, digest="0" * 64).seq, "data", f'{{"n": {LONG}}}')
 
 
 def stop_the_sealing_by_a_time() -> None:
     happen()
-    spoil(forge().seq, "at", "yesterday")
+    spoil_event(forge().seq, "at", NO_TIME[connection.vendor])
 
 
 def stop_the_sealing_by_a_number() -> None:
     happen()
-    spoil(forge().seq, "data", f'{{"n": {"9" * 400}}}')
+    spoil_event(forge().seq, "data", f'{{"n": {"9" * 400}}}')
 
 
 def make_a_sealed_one_unreadable() -> None:
     _, two, _ = happen()
-    spoil(two.seq, "data", f'{{"n": {LONG}}}')
+    spoil_event(two.seq, "data", f'{{"n": {LONG}}}')
+
+
+def make_a_sealed_one_unreadable_by_its_time() -> None:
+    one, *_ = happen()
+    spoil_event(one.seq, "at", NO_TIME[connection.vendor])
 
 
 @pytest.mark.parametrize(
@@ -284,7 +383,15 @@ def make_a_sealed_one_unreadable() -> None:
         (stop_the_sealing_from_beyond_the_end, "forged", 4),
         (stop_the_sealing_by_a_time, "forged", 4),
         (stop_the_sealing_by_a_number, "changed", 4),
+        (stop_the_sealing_by_the_end_and_remove, "changed", 4),
+        (stop_the_sealing_by_an_end_that_is_no_text, "changed", 5),
+        (stop_the_sealing_by_an_end_that_is_no_number, "changed", 5),
+        (make_the_end_unreadable_between_two_looks, "changed", 5),
+        (make_the_end_unreadable_for_good, "changed", 5),
+        (stop_the_sealing_by_a_digest_beyond_the_end, "forged", 4),
+        (stop_the_sealing_by_the_digest_to_go_on_from, "changed", 3),
         (make_a_sealed_one_unreadable, "changed", 1),
+        (make_a_sealed_one_unreadable_by_its_time, "changed", 1),
         (slip_in, "forged", 4),
         (delete_everything, "removed", 1),
         (cut_with_an_older_end, "rewound", 4),
