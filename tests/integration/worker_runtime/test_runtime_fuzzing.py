@@ -1,5 +1,6 @@
 """What the fuzzers start from passes, without a fuzzer; and a fault that is planted is found."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -59,3 +60,18 @@ def test_a_planted_fault_is_found(what: str) -> None:
         timeout=120,
     )  # fmt: skip
     assert "found:" in done.stdout, done.stdout + done.stderr
+
+
+def test_the_fuzzer_of_the_gateway_sees_where_inputs_lead(tmp_path: Path) -> None:
+    """Else it forgets all seeds but one, and guesses: "cov: 1" in its log."""
+    pytest.importorskip("atheris", reason="no wheel for this machine or this Python")
+    for number, seed in enumerate(SEEDS["gateway_headers"]()):
+        (tmp_path / f"{number:04}").write_bytes(seed)
+    done = subprocess.run(
+        [*REPLAY[:-1], "fuzz", "gateway_headers", str(tmp_path), "-runs=1"], cwd=ROOT,
+        capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    seen = re.search(r"INITED cov: (\d+)", done.stderr)
+    assert seen is not None, done.stderr
+    assert int(seen[1]) > 1, done.stderr
