@@ -24,11 +24,15 @@ class Outbox:
         self._ticks: dict[str, str] = {}
         self._ticked_at: dict[str, float] = {}
         self._wake = asyncio.Event()
+        self._full = asyncio.Event()
         self.min_interval_s = 0.0
 
     def put(self, frame: str) -> None:
         self._waiting.append(frame)
         self._wake.set()
+        if len(self._waiting) > MAX_WAITING:
+            self._waiting.clear()  # nobody gets them any more
+            self._full.set()
 
     def put_tick(self, topic: str, frame: str) -> None:
         """Dropped when the socket asked for fewer ticks than this."""
@@ -44,12 +48,22 @@ class Outbox:
         self._ticks.pop(topic, None)
 
     async def run(self) -> None:
+        """Until too many frames wait, also while one is being sent. Raises what sending raises."""
+        tasks = asyncio.create_task(self._send_waiting()), asyncio.create_task(self._full.wait())
+        try:
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        await self._overflow()
+
+    async def _send_waiting(self) -> None:
         while True:
             await self._wake.wait()
             self._wake.clear()
-            if len(self._waiting) > MAX_WAITING:
-                await self._overflow()
-                return
             while self._waiting:
                 await self._send(self._waiting.popleft())
             while self._ticks:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import math
+import weakref
 from datetime import UTC, datetime
 from typing import Any
 
@@ -61,6 +62,12 @@ def test_frames_are_json_that_every_browser_reads() -> None:
     assert json.loads(text) == {"at": "2026-01-02T03:04:05Z", "v": [1.0, None, None, None]}
 
 
+class Frame(str):
+    """One that can be looked for."""
+
+    __slots__ = ("__weakref__",)
+
+
 async def running(outbox: Outbox) -> "asyncio.Task[None]":
     return asyncio.create_task(outbox.run())
 
@@ -110,6 +117,42 @@ async def test_a_browser_that_does_not_read_is_let_go() -> None:
         outbox.put(str(number))
     await asyncio.wait_for(gone.wait(), 5)
     await task
+
+
+async def test_a_browser_that_stops_reading_amid_a_frame_is_let_go_and_costs_no_memory() -> None:
+    gone = asyncio.Event()
+
+    async def send(frame: str) -> None:
+        await asyncio.Event().wait()
+
+    async def overflow() -> None:
+        gone.set()
+
+    outbox = Outbox(send, overflow)
+    task = await running(outbox)
+    outbox.put("the one that it does not read")
+    await settle()
+    frame = weakref.ref(first := Frame("first"))
+    outbox.put(first)
+    del first
+    for number in range(5 * MAX_WAITING):
+        outbox.put(str(number))
+    assert frame() is None
+    await asyncio.wait_for(gone.wait(), 5)
+    await task
+
+
+async def test_a_connection_that_broke_ends_the_sending() -> None:
+    async def send(frame: str) -> None:
+        raise ConnectionError(frame)
+
+    async def overflow() -> None:
+        raise AssertionError("no overflow expected")
+
+    outbox = Outbox(send, overflow)
+    outbox.put("state")
+    with pytest.raises(ConnectionError, match="state"):
+        await outbox.run()
 
 
 async def test_a_slow_rate_drops_ticks_but_nothing_else() -> None:
