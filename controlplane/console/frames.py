@@ -73,7 +73,7 @@ def json_object(text: str, limit: int) -> dict[str, Any]:
 
 
 def _topic(value: object) -> str:
-    if isinstance(value, str):
+    if isinstance(value, str) and value.isprintable():  # no NUL, no half of a character
         kind, colon, name = value.partition(":")
         if value in TOPIC_NAMES or (colon and name and kind in TOPIC_KINDS):
             return value

@@ -1,5 +1,6 @@
 """A browser's call as values: JSON, and the binary frames behind it. Pure."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,7 +18,14 @@ LIMITS = {"request_chars": MAX_FRAME_CHARS, "binary_bytes": MAX_BINARY_BYTES}
 
 def parse(text: str) -> dict[str, Any]:
     """Raises BadRequest."""
-    return frames.json_object(text, MAX_FRAME_CHARS)
+    request = frames.json_object(text, MAX_FRAME_CHARS)
+    if "\\u" in text:
+        told = {name: value for name, value in request.items() if name != "inputs"}
+        try:
+            json.dumps(told, ensure_ascii=False).encode()
+        except (ValueError, RecursionError) as error:  # half a character, which only a value may be
+            raise frames.BadRequest("BadRequest", f"Not UTF-8: {error}") from error
+    return request
 
 
 def call_id(request: dict[str, Any]) -> str:
@@ -48,6 +56,10 @@ def parameters(request: dict[str, Any]) -> dict[str, Parameter]:
         if not isinstance(value, str | int):
             raise frames.BadRequest(
                 "BadRequest", f"parameters.{name}: expected a number, a text, true or false."
+            )
+        if isinstance(value, int) and not -(2**63) <= value < 2**63:
+            raise frames.BadRequest(
+                "BadRequest", f"parameters.{name}: expected a number of 64 bits, got {value}."
             )
     return given
 

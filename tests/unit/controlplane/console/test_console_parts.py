@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 
-from controlplane.console import frames
+from controlplane.console import frames, reading
 from controlplane.console.inference import (
+    Call,
     InferenceFailed,
     Target,
+    grpc_request,
     model_path,
     parse_http,
     refused,
@@ -40,6 +42,8 @@ def test_requests_are_read_and_bounded() -> None:
         "null",
         '{"op":"sub"}',
         '{"op":"sub","topic":"endpoint:"}',
+        '{"op":"sub","topic":"endpoint:a\\u0000"}',
+        '{"op":"sub","topic":"operation:\\ud800"}',
         '{"op":"sub","topic":"endpoint"}',
         '{"op":"sub","topic":["events"]}',
         '{"op":"sub","topic":"endpoint:a","range":"long"}',
@@ -173,6 +177,28 @@ async def test_a_slow_rate_drops_ticks_but_nothing_else() -> None:
         await settle()
     task.cancel()
     assert sent == ["event 0", "tick 0", "event 1", "event 2"]
+
+
+@pytest.mark.parametrize("where", ["deployment", "model", "version", "id"])
+def test_half_a_character_is_refused_where_it_comes_in(where: str) -> None:
+    """Neither a URL nor gRPC nor the database takes one."""
+    text = json.dumps({where: "\ud800"})
+    with pytest.raises(frames.BadRequest, match="surrogates"):
+        reading.parse(text)
+    assert reading.parse(json.dumps({where: "\U0001f600 \\ud800", "inputs": ["\ud800"]}))
+
+
+@pytest.mark.parametrize("value", [2**63, -(2**63) - 1, 10**30])
+def test_a_parameter_that_no_protocol_carries_is_refused_by_its_name(value: int) -> None:
+    with pytest.raises(frames.BadRequest, match=f"parameters.priority: .*{value}"):
+        reading.parameters({"parameters": {"priority": value}})
+
+
+@pytest.mark.parametrize("value", [2**63 - 1, -(2**63), True, "7"])
+def test_a_parameter_that_grpc_carries_is_taken(value: int | str) -> None:
+    call = Call("m", [], parameters=reading.parameters({"parameters": {"priority": value}}))
+    told = grpc_request(call).parameters["priority"]
+    assert getattr(told, told.WhichOneof("parameter_choice")) == value
 
 
 def test_an_answer_with_binary_tensors_is_read() -> None:
