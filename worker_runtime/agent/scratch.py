@@ -46,6 +46,7 @@ class Scratch:
         """
         self.path.mkdir(parents=True, exist_ok=True)
         self.path.chmod(0o711)
+        self.end_leftovers()  # of a life before, who may still write where we remove
         removal.remove(self.temporary)
         for folder in (self.home, self.temporary):
             if folder.is_symlink():

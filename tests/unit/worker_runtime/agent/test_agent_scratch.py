@@ -162,3 +162,29 @@ def test_whoever_runs_as_a_user_of_its_own_is_ended(tmp_path: Path) -> None:
         for started in (ours, theirs):
             with started:
                 started.kill()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes users")
+def test_nobody_writes_any_more_in_what_is_emptied_for_a_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a process that a crash left behind fills the folder as fast as it is emptied."""
+    user = 1_900_000_127
+    scratch = Scratch(tmp_path / "scratch")
+    scratch.make(user)
+    code = "import os, signal; os.setresuid({0}, {0}, {0}); print(flush=True); signal.pause()"
+    with subprocess.Popen(
+        [sys.executable, "-I", "-S", "-c", code.format(user)], stdout=subprocess.PIPE
+    ) as left:
+        try:
+            assert left.stdout is not None
+            assert left.stdout.readline()
+
+            def emptied(folder: Path) -> None:
+                assert left.wait(20) == -signal.SIGKILL
+                remove(folder)
+
+            monkeypatch.setattr("worker_runtime.agent.scratch.removal.remove", emptied)
+            scratch.make(user)
+        finally:
+            left.kill()
