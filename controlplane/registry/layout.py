@@ -7,6 +7,9 @@ import re
 import shutil
 from pathlib import Path
 
+from controlplane.registry.archive import MAX_NAME_BYTES
+from controlplane.registry.gathering import free_name, gather
+
 CONFIG = "config.pbtxt"
 # Files that are a model, whatever they are called: they get the name that Triton looks for.
 MODEL_SUFFIXES = {
@@ -43,41 +46,41 @@ def model_name(filename: str) -> str:
 
 
 def arrange(root: Path, filename: str) -> list[str]:
-    """Turn ``root`` into a repository in place; returns what was done, in sentences."""
+    """Turn ``root`` into a repository in place; returns what was done, in sentences.
+
+    Raises IngestFailed where two things would have one name.
+    """
     said: list[str] = []
     for _ in range(MAX_WRAPPERS):
         wrapper = _wrapper(root)
         if wrapper is None:
             break
+        said += _strays(root)
         _lift(wrapper, root)
         said.append(f"Took the content out of the folder {wrapper.name}/.")
     said += _split(root)
     if _is_model(root):
         name = _name_of(root, filename)
-        _sink(root, name)
+        gather(root / name, {path: path.name for path in root.iterdir()}, shown=name)
         said.append(f"Put the model into a folder: {name}/.")
     for folder in _folders(root):
         if _is_model(folder):
             said += _version(folder)
-        said += _empty_versions(folder)
+        said += _ensemble_version(folder)
     return said + _strays(root) + _empty_folders(root)
 
 
 def _split(root: Path) -> list[str]:
     """Several single files side by side, with nothing that binds them, are models of their own."""
     models = _models(root)
-    if len(models) < 2 or _folders(root) or (root / CONFIG).exists():
+    if len(models) < 2 or _folders(root) or (root / CONFIG).is_file():
         return []
     names = [model_name(path.name) for path in models]
     if len(set(names)) != len(names):
         return []
     for path, name in zip(models, names, strict=True):
         beside = [p for p in _files(root) if p != path and p.stem == path.stem]
-        folder = root / f".{name}.split"
-        folder.mkdir()
-        for item in (path, *beside):
-            item.rename(folder / item.name)
-        folder.rename(root / name)
+        gather(root / name, {item: item.name for item in (path, *beside)}, shown=name)
     return [f"Made a model of each file: {', '.join(names)}."]
 
 
@@ -105,9 +108,9 @@ def _model_file(path: Path) -> str | None:
 
 def _is_model(folder: Path) -> bool:
     """A folder with numbered versions, a configuration, or a model lying in it."""
-    if _versions(folder) or (folder / CONFIG).exists() or _models(folder):
+    if _versions(folder) or (folder / CONFIG).is_file() or _models(folder):
         return True
-    return (folder / SAVED_MODEL).exists()
+    return (folder / SAVED_MODEL).is_file()
 
 
 def _wrapper(root: Path) -> Path | None:
@@ -120,13 +123,11 @@ def _wrapper(root: Path) -> Path | None:
 
 
 def _lift(wrapper: Path, root: Path) -> None:
+    """The content of the wrapper, which is alone in ``root``, in its place."""
     # why a side name: the wrapper may hold a folder called like itself
-    aside = wrapper.rename(root / f".{wrapper.name}.lifted")
+    aside = wrapper.rename(root / free_name(root, wrapper))
     for path in list(aside.iterdir()):
-        target = root / path.name
-        if target.exists():  # a file beside the wrapper; the wrapper's content is what was meant
-            target.unlink()
-        path.rename(target)
+        path.rename(root / path.name)
     aside.rmdir()
 
 
@@ -137,49 +138,39 @@ def _text(config: Path) -> str:
 
 def _name_of(folder: Path, filename: str) -> str:
     config = folder / CONFIG
-    if config.exists():
+    if config.is_file():
         found = NAME_IN_CONFIG.search(_text(config))
-        if found and model_name(found[1]) == found[1]:
+        if found and model_name(found[1]) == found[1] and len(found[1]) <= MAX_NAME_BYTES:
             return found[1]
     return model_name(filename)
-
-
-def _sink(root: Path, name: str) -> None:
-    inside = list(root.iterdir())
-    folder = root / f".{name}.sunk"
-    folder.mkdir()
-    for path in inside:
-        path.rename(folder / path.name)
-    folder.rename(root / name)
 
 
 def _version(folder: Path) -> list[str]:
     """A model lying beside the configuration belongs into version 1, under Triton's name."""
     if _versions(folder):
         return []
-    if (folder / SAVED_MODEL).exists():
-        return [_saved_model(folder)]
-    inside = [path for path in _folders(folder) if (path / SAVED_MODEL).exists()]
-    if len(inside) == 1 and not _models(folder):
-        (folder / "1").mkdir()
-        inside[0].rename(folder / "1" / SAVED_MODEL_FOLDER)
-        return [
-            f"Created version 1: {folder.name}/1/{SAVED_MODEL_FOLDER}/ (was {inside[0].name}/)."
-        ]
+    version, shown = folder / "1", f"{folder.name}/1"
+    if (folder / SAVED_MODEL).is_file():
+        # why all but configuration and labels: the folder is a SavedModel itself
+        deeper = [path for path in folder.iterdir() if not _stays_above(path)]
+        moved = {path: f"{SAVED_MODEL_FOLDER}/{path.name}" for path in deeper}
+        gather(version, moved, shown=shown)
+        return [f"Created version 1: {shown}/{SAVED_MODEL_FOLDER}/."]
     models = _models(folder)
+    inside = [path for path in _folders(folder) if (path / SAVED_MODEL).is_file()]
+    if len(inside) == 1 and not models:
+        gather(version, {inside[0]: SAVED_MODEL_FOLDER}, shown=shown)
+        return [f"Created version 1: {shown}/{SAVED_MODEL_FOLDER}/ (was {inside[0].name}/)."]
     if len(models) > 1 and any(path.name == "model.py" for path in models):
         models = [path for path in models if path.name == "model.py"]  # it loads the others itself
     if len(models) != 1:
         return []
-    version = folder / "1"
-    version.mkdir()
     model = models[0]
     wanted = _model_file(model) or model.name
+    # why the others come along: external weights lie beside the graph that names them
     loose = [path for path in _files(folder) if path == model or not _stays_above(path)]
-    for path in loose:
-        # why the others come along: external weights lie beside the graph that names them
-        path.rename(version / _renamed(path, model, wanted))
-    return [f"Created version 1: {folder.name}/1/{wanted} (was {model.name})."]
+    gather(version, {path: _renamed(path, model, wanted) for path in loose}, shown=shown)
+    return [f"Created version 1: {shown}/{wanted} (was {model.name})."]
 
 
 def _renamed(path: Path, model: Path, wanted: str) -> str:
@@ -190,41 +181,35 @@ def _renamed(path: Path, model: Path, wanted: str) -> str:
     return path.name
 
 
-def _saved_model(folder: Path) -> str:
-    """The folder is a SavedModel itself: all but configuration and labels goes one deeper."""
-    inside = [path for path in folder.iterdir() if not _stays_above(path)]
-    target = folder / "1" / SAVED_MODEL_FOLDER
-    target.mkdir(parents=True)
-    for path in inside:
-        path.rename(target / path.name)
-    return f"Created version 1: {folder.name}/1/{SAVED_MODEL_FOLDER}/."
-
-
 def _stays_above(path: Path) -> bool:
     """Configurations and label files lie beside the version folders, not in them."""
     return path.suffix in {".pbtxt", ".txt", ".md", ".json"}
 
 
-def _empty_versions(folder: Path) -> list[str]:
-    """An ensemble needs a version that holds nothing, and only files reach a node."""
+def _ensemble_version(folder: Path) -> list[str]:
+    """An ensemble needs a version, too, which holds nothing."""
     config = folder / CONFIG
-    said = []
-    if config.exists() and not _versions(folder) and ENSEMBLE.search(_text(config)):
-        (folder / "1").mkdir()
-        said.append(f"Created version 1, which an ensemble needs as well: {folder.name}/1/.")
-    for version in _versions(folder):
-        if not any(path.is_file() for path in version.rglob("*")):
-            (version / KEEP).touch()
-    return said
+    if _versions(folder) or not config.is_file() or not ENSEMBLE.search(_text(config)):
+        return []
+    shown = f"{folder.name}/1"
+    gather(folder / "1", {}, shown=shown)
+    return [f"Created version 1, which an ensemble needs as well: {shown}/."]
 
 
 def _empty_folders(root: Path) -> list[str]:
-    """Gone before the inspection looks: it must see what a node will have."""
+    """Gone before the inspection looks: it must see what a node will have, and that is files.
+
+    Versions stay, with a file in them.
+    """
     empty = []
     for path in sorted(root.rglob("*"), reverse=True):
-        if path.is_dir() and not any(path.iterdir()):
-            path.rmdir()
-            empty.append(path.relative_to(root).as_posix())
+        if not path.is_dir() or any(path.iterdir()):
+            continue
+        if path.parent.parent == root and path.name.isdecimal():
+            (path / KEEP).touch()
+            continue
+        path.rmdir()
+        empty.append(path.relative_to(root).as_posix())
     if not empty:
         return []
     return [f"Left out empty folders: {', '.join(sorted(empty)[:10])}."]

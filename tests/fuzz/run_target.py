@@ -20,6 +20,7 @@ _WATCHED = [
     "google.protobuf.text_format",
     "controlplane.console",
     "controlplane.registry.archive",
+    "controlplane.registry.gathering",
     "controlplane.registry.layout",
     "controlplane.nodes",
     "controlplane.deployments.services",

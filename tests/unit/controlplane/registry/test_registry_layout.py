@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from controlplane.registry.errors import IngestFailed
 from controlplane.registry.layout import arrange, model_name
 
 
@@ -141,3 +142,102 @@ def test_folders_without_files_are_gone_before_anybody_looks(tmp_path: Path) -> 
     ]
     assert said == ["Left out empty folders: evil.python/1/model.plan, evil.python/2/variables, "
                     "evil.python/notes."]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("uploaded", "expected"),
+    [
+        (["m/config.pbtxt/x"], ["config.pbtxt/x"]),
+        (["config.pbtxt/x", "net.onnx"], ["z/1/model.onnx", "z/config.pbtxt/x"]),
+        (["m/config.pbtxt/x", "m/net.onnx"], ["m/1/model.onnx", "m/config.pbtxt/x"]),
+        (["m/saved_model.pb/x"], ["saved_model.pb/x"]),
+        (["m/saved_model.pb/x", "m/1/w"], ["m/1/w", "m/saved_model.pb/x"]),
+        (["m/s/saved_model.pb/x", "m/net.onnx"], ["m/1/model.onnx", "m/s/saved_model.pb/x"]),
+        (["a.onnx", "b.onnx", "config.pbtxt/x"], ["z/a.onnx", "z/b.onnx", "z/config.pbtxt/x"]),
+    ],
+)
+def test_a_folder_that_is_called_like_a_file_is_none(
+    tmp_path: Path, uploaded: list[str], expected: list[str]
+) -> None:
+    make(tmp_path, *uploaded)
+    arrange(tmp_path, "z.zip")
+    assert files(tmp_path) == expected
+
+
+@pytest.mark.parametrize(
+    ("uploaded", "expected"),
+    [
+        # external weights may be called anything, also like the version that they come into
+        (["m/net.onnx", "m/1"], ["m/1/1", "m/1/model.onnx"]),
+        (
+            ["m/saved_model.pb", "m/1"],
+            ["m/1/model.savedmodel/1", "m/1/model.savedmodel/saved_model.pb"],
+        ),
+        (["w/.w.lifted/x", "w/m/1/w"], [".w.lifted/x", "m/1/w"]),
+        (["1/w", ".z.sunk/x"], ["z/.z.sunk/x", "z/1/w"]),
+        (["a.b.onnx", "a.onnx", "a"], ["a.b/1/model.onnx", "a/1/a", "a/1/model.onnx"]),
+    ],
+)  # fmt: skip
+def test_no_name_in_an_upload_is_in_the_way(
+    tmp_path: Path, uploaded: list[str], expected: list[str]
+) -> None:
+    make(tmp_path, *uploaded)
+    arrange(tmp_path, "z.zip")
+    assert files(tmp_path) == expected
+
+
+@pytest.mark.parametrize(
+    ("uploaded", "said"),
+    [
+        (["m/net.xml", "m/net.bin", "m/model.bin"], ["model.bin", "net.bin", "m/1/model.bin"]),
+        (["m/config.pbtxt", "m/s/saved_model.pb", "m/1"], ["m/1", "folder"]),
+        (["e/config.pbtxt", "e/1"], ["e/1", "folder"]),
+        (["my net.onnx", "my_net", "b.onnx"], ["my_net", "folder"]),
+    ],
+)
+def test_two_things_for_one_name_are_refused_with_nothing_lost(
+    tmp_path: Path, uploaded: list[str], said: list[str]
+) -> None:
+    make(tmp_path, *uploaded, config=ENSEMBLE)
+    with pytest.raises(IngestFailed) as refused:
+        arrange(tmp_path, "z.zip")
+    assert refused.value.code == "NameTaken"
+    assert [word for word in said if word not in refused.value.message] == []
+    assert refused.value.hints
+    assert len(files(tmp_path)) == len(uploaded)
+
+
+def test_a_file_beside_a_wrapper_is_left_out_in_words(tmp_path: Path) -> None:
+    make(tmp_path, "README.md", "w/README.md", "w/m/1/model.onnx")
+    assert arrange(tmp_path, "z.zip") == [
+        "Left out files beside the models: README.md.",
+        "Took the content out of the folder w/.",
+        "Left out files beside the models: README.md.",
+    ]
+    assert files(tmp_path) == ["m/1/model.onnx"]
+
+
+@pytest.mark.parametrize("name", ["x" * 255, "x" * 250])
+def test_names_as_long_as_they_may_be(tmp_path: Path, name: str) -> None:
+    make(tmp_path, f"{name}/{name}/1/model.onnx", f"{name}/{name}/1/y")
+    arrange(tmp_path, "z.zip")
+    assert files(tmp_path) == [f"{name}/1/model.onnx", f"{name}/1/y"]
+
+
+def test_a_long_upload_name_is_a_model(tmp_path: Path) -> None:
+    make(tmp_path, "model.onnx")
+    arrange(tmp_path, "x" * 250 + ".onnx")
+    assert files(tmp_path) == ["x" * 250 + "/1/model.onnx"]
+
+
+def test_a_name_in_the_configuration_is_no_longer_than_a_folder_may_have(tmp_path: Path) -> None:
+    make(tmp_path, "config.pbtxt", "1/model.onnx", config=f'name: "{"x" * 256}"\n')
+    arrange(tmp_path, "good.zip")
+    assert files(tmp_path) == ["good/1/model.onnx", "good/config.pbtxt"]
+
+
+def test_a_version_that_holds_an_empty_folder_called_keep_stays(tmp_path: Path) -> None:
+    make(tmp_path, "e/config.pbtxt", config=ENSEMBLE)
+    (tmp_path / "e" / "1" / ".keep").mkdir(parents=True)
+    arrange(tmp_path, "z.zip")
+    assert files(tmp_path) == ["e/1/.keep", "e/config.pbtxt"]
