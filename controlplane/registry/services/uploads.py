@@ -13,6 +13,7 @@ from controlplane.core import events
 from controlplane.core.errors import Invalid
 from controlplane.core.jobs import enqueue_on_commit
 from controlplane.registry import selectors, storage
+from controlplane.registry.archive import MAX_NAME_BYTES
 from controlplane.registry.errors import (
     ChecksumMismatch,
     UploadIncomplete,
@@ -69,6 +70,11 @@ def plain_name(filename: str) -> str:
     name = filename.replace("\\", "/").rsplit("/", 1)[-1].strip()
     if not name or name in {".", ".."} or not name.isprintable():
         raise Invalid("The file needs a plain name.", field="filename")
+    if (size := len(name.encode())) > MAX_NAME_BYTES:
+        raise Invalid(
+            f"The file's name has {size} bytes, expected at most {MAX_NAME_BYTES}.",
+            field="filename",
+        )
     return name
 
 
