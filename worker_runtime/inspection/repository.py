@@ -22,7 +22,7 @@ from worker_runtime.repository.layout import ModelDirectory, scan
 from worker_runtime.repository.locate import places
 from worker_runtime.repository.normalise import normalise, unsupported_backend
 from worker_runtime.repository.pbtxt import parse, render
-from worker_runtime.repository.validation import placed, validate
+from worker_runtime.repository.validation import check_named_files, placed, validate
 from worker_runtime.types.code import UNKNOWN, CodeReason
 from worker_runtime.types.formats import FORMATS, by_backend
 from worker_runtime.types.machine import Machine
@@ -99,6 +99,8 @@ def _code(item: Looked) -> list[CodeReason]:
         first = code_beside(directory, uploaded)
         found += [reason for reason in first if reason.kind != UNKNOWN]
     for path in sorted(directory.path.glob("configs/*.pbtxt")):
+        if not path.is_file():
+            continue
         text, _ = config_read(path.read_bytes())
         found += code_beside(directory, text, path.relative_to(directory.path).as_posix())
     return list(dict.fromkeys(found))
@@ -134,6 +136,9 @@ def _facts(directory: ModelDirectory, looked: Looked) -> tuple[FileFacts | None,
     looked.text, first = repaired(looked.text, name, None)
     looked.problems += first
     plan = _plan(directory, looked.text)
+    # why before any is opened: what lies elsewhere is none of the uploader's business
+    if outside := check_named_files(plan.config, plan.places, contained=True):
+        raise ConfigInvalid(outside[0].message, tuple(outside))
     versions = plan.versions
     unknown = unsupported_backend(plan.config)
     if unknown is not None:

@@ -25,13 +25,29 @@ def read_facts(plan: ModelPlan) -> FileFacts | None:
     """
     if plan.config.backend not in READ:
         return None
-    facts = [_read(plan, version) for version in plan.versions]
+    facts = [_read_version(plan, version) for version in plan.versions]
     return facts[0]
 
 
-def _read(plan: ModelPlan, version: int) -> FileFacts | None:
+def _read_version(plan: ModelPlan, version: int) -> FileFacts | None:
+    path = plan.directory.version_path(version) / _filename(plan.config)
+    try:
+        facts = _read(plan, path)
+    except OSError as error:
+        shown = path.relative_to(plan.directory.path).as_posix()
+        raise _unusable(plan, f"{shown} cannot be read: {error.strerror}") from error
+    unusable = facts.unusable() if facts is not None else ""
+    if unusable:
+        raise _unusable(plan, f"the file of version {version} says {unusable}")
+    return facts
+
+
+def _unusable(plan: ModelPlan, message: str) -> LoadFailed:
+    return LoadFailed(message, Problem("ModelLoadFailed", message, model=plan.config.name))
+
+
+def _read(plan: ModelPlan, path: Path) -> FileFacts | None:
     config = plan.config
-    path = plan.directory.version_path(version) / _filename(config)
     if config.backend == "onnxruntime":
         path = path / "model.onnx" if path.is_dir() else path
     if not path.exists() or path.is_dir() != (config.backend == "tensorflow" and path.is_dir()):

@@ -29,3 +29,25 @@ class FileFacts:
     def producer_said(self) -> str:
         """Who made it, wherever that stands."""
         return (self.graph.producer if self.graph else "") or self.producer
+
+    def unusable(self) -> str:
+        """What no configuration can hold, in words; "" for what it can."""
+        batch = self.max_batch_size
+        if batch is not None and not -(2**31) <= batch < 2**31:
+            return f"max_batch_size {_shown(batch)}, expected a number of 32 bits"
+        tensors = (*self.graph.inputs, *self.graph.outputs) if self.graph is not None else ()
+        for tensor in tensors:
+            try:
+                tensor.name.encode()
+            except UnicodeEncodeError:
+                return f"that a tensor is called {tensor.name[:100]!r}, expected text of Unicode"
+            for dim in tensor.dims:
+                if dim >= 2**63:
+                    what = f"that tensor '{tensor.name}' has the dim {_shown(dim)}"
+                    return f"{what}, expected a number of 64 bits"
+        return ""
+
+
+def _shown(number: int) -> str:
+    # why: Python refuses to write numbers of thousands of digits
+    return str(number) if number.bit_length() < 512 else f"(a number of {number.bit_length()} bits)"

@@ -20,11 +20,11 @@ PRECISIONS = {"BOOL": "boolean", "STRING": "string"}  # as ports write what para
 
 def read_openvino(path: Path, model: str) -> FileFacts:
     """Raises LoadFailed for what is no IR, or when its weights are missing."""
+    if path.stat().st_size > MAX_BYTES:
+        return FileFacts(producer="openvino")
     try:
-        if path.stat().st_size > MAX_BYTES:
-            return FileFacts(producer="openvino")
         root = _parsed(path)
-    except ElementTree.ParseError as error:
+    except (ElementTree.ParseError, LookupError, ValueError) as error:  # some of its encoding
         raise _refused(model, f"{path.name} is not XML: {error}") from error
     if root.tag != "net":
         raise _refused(model, f"{path.name} is no OpenVINO IR: its root is <{root.tag[:40]}>")
@@ -38,12 +38,14 @@ def read_openvino(path: Path, model: str) -> FileFacts:
         edge.get("to-layer", ""): (edge.get("from-layer", ""), edge.get("from-port", ""))
         for edge in root.iterfind("./edges/edge")
     }
-    inputs = [_parameter(layer) for layer in layers.values() if layer.get("type") == "Parameter"]
-    outputs = [
-        _result(layer, layers, sources)
-        for layer in layers.values()
-        if layer.get("type") == "Result"
-    ]
+    kinds = {key: layer.get("type") for key, layer in layers.items()}
+    try:
+        inputs = [_parameter(layers[key]) for key in layers if kinds[key] == "Parameter"]
+        outputs = [
+            _result(layers[key], layers, sources) for key in layers if kinds[key] == "Result"
+        ]
+    except ValueError as error:  # of more digits than Python reads
+        raise _refused(model, f"{path.name} has a dim that is no number: {error}") from error
     return FileFacts(graph=ModelGraph(tuple(inputs), tuple(outputs), "openvino"))
 
 
@@ -101,4 +103,4 @@ def _type(kind: str) -> str:
 
 
 def _shape(text: str) -> tuple[int, ...]:
-    return tuple(int(part) if part.isdigit() else -1 for part in text.split(",") if part.strip())
+    return tuple(int(part) if part.isdecimal() else -1 for part in text.split(",") if part.strip())

@@ -37,7 +37,9 @@ def _xgboost(path: Path, model: str) -> FileFacts:
         features = int(parameters["num_feature"])
         classes = max(1, int(parameters.get("num_class", 0)), int(parameters.get("num_target", 1)))
         objective = str(learner["objective"]["name"])
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (
+        ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError,
+    ) as error:  # fmt: skip
         raise _refused(model, f"{path.name} is not a model that XGBoost saved") from error
     return _facts(features, classes, f"xgboost {objective}")
 

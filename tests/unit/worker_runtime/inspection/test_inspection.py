@@ -183,3 +183,41 @@ def test_serve_answers_line_by_line(
     monkeypatch.setattr("sys.stdin", io.StringIO(lines))
     assert main(["serve"]) == 0
     assert [json.loads(x)["id"] for x in capsys.readouterr().out.splitlines()] == [1, 2]
+
+
+@pytest.mark.parametrize("backend", ["onnxruntime", "python", "pytorch", "openvino", "fil"])
+@pytest.mark.parametrize("name", ["/etc/hostname", "../../outside/model", "../../outside/x"])
+def test_nothing_outside_of_the_model_is_opened_or_listed(
+    tmp_path: Path, backend: str, name: str
+) -> None:
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "model").write_text("secret")
+    (tmp_path / "m" / "1").mkdir(parents=True)
+    (tmp_path / "m" / "1" / "w").write_bytes(b"x")
+    text = f'backend: "{backend}"\ndefault_model_filename: "{name}"\n'
+    (tmp_path / "m" / "config.pbtxt").write_text(text)
+    (problem,) = inspect_repository(tmp_path)["problems"]
+    assert problem["field"] == "default_model_filename"
+    assert problem["message"].startswith("'default_model_filename' of model 'm' names a file outs")
+    assert problem["line"] == 2
+    assert "there:" not in problem["detail"]
+
+
+@pytest.mark.parametrize("backend", ["onnxruntime", "python", "pytorch", "openvino", "fil"])
+@pytest.mark.parametrize("name", ["x" * 256, "x/" * 2500 + "x"])
+def test_a_name_that_no_file_can_have_is_told(tmp_path: Path, backend: str, name: str) -> None:
+    (tmp_path / "m" / "1").mkdir(parents=True)
+    (tmp_path / "m" / "1" / "w").write_bytes(b"x")
+    text = f'backend: "{backend}"\ndefault_model_filename: "{name}"\n'
+    (tmp_path / "m" / "config.pbtxt").write_text(text)
+    (problem,) = inspect_repository(tmp_path)["problems"]
+    assert problem["message"] == f"1/{name} cannot be read: File name too long"
+
+
+def test_a_folder_that_is_called_like_a_configuration_is_none(tmp_path: Path) -> None:
+    om.save(tmp_path, "m", om.identity(om.FP32, "N", None))
+    (tmp_path / "m" / "configs" / "x.pbtxt").mkdir(parents=True)
+    (tmp_path / "m" / "configs" / "x.pbtxt" / "y").write_bytes(b"x")
+    found = inspect_repository(tmp_path)
+    assert found["problems"] == []
+    assert found["models"][0]["code"] == []

@@ -386,3 +386,45 @@ def test_a_tensor_without_a_type_is_told_and_no_failure(tmp_path: Path, code: st
     errors = [item for item in found["problems"] if item["severity"] == "error"]
     assert any("must specify 'data_type'" in item["message"] for item in errors) == (not code)
     assert 'name: "y"' in found["models"][0]["config_effective"]
+
+
+COMPLETES = """class TritonPythonModel:
+    @staticmethod
+    def auto_complete_config(config):
+        config.add_input({{"name": {name}, "data_type": "TYPE_FP32", "dims": [{dim}]}})
+        config.add_output({{"name": "b", "data_type": "TYPE_FP32", "dims": [1]}})
+        config.set_max_batch_size({batch})
+        return config
+
+    def execute(self, requests): ...
+"""
+TREES = '{"learner": {"learner_model_param": {"num_feature": %s}, "objective": {"name": "x"}}}'
+HUGE = str(10**30)
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "said"),
+    [
+        ("model.py", COMPLETES.format(name="'a'", dim=HUGE, batch=1), f"dim {HUGE}"),
+        ("model.py", COMPLETES.format(name="'a'", dim=1, batch=HUGE), f"max_batch_size {HUGE}"),
+        ("model.py", COMPLETES.format(name="'a'", dim=1, batch="0x" + "f" * 9000), "36000 bits"),
+        ("model.py", COMPLETES.format(name=r"'\ud800'", dim=1, batch=1), r"'\ud800'"),
+        ("xgboost.json", TREES % HUGE, f"dim {HUGE}"),
+        ("xgboost.json", TREES % "1e400", "xgboost.json"),
+        ("model.txt", f"tree\nmax_feature_idx={HUGE}\n\n", "has the dim"),
+        ("model.xml", IR.replace('shape="?,3"', f'shape="{HUGE}"'), f"dim {HUGE}"),
+        ("model.xml", IR.replace('shape="?,3"', f'shape="{"9" * 5000}"'), "model.xml"),
+        ("model.xml", '<?xml version="1.0" encoding="base64"?><net/>', "model.xml"),
+        ("model.xml", '<?xml version="1.0" encoding="utf-7"?><net/>', "model.xml"),
+    ],
+)
+def test_what_no_configuration_can_hold_is_refused_in_words(
+    tmp_path: Path, file: str, text: str, said: str
+) -> None:
+    version = tmp_path / "m" / "1"
+    version.mkdir(parents=True)
+    (version / file).write_text(text)
+    (version / "model.bin").write_bytes(b"")
+    problems = inspect_repository(tmp_path)["problems"]
+    assert [problem["severity"] for problem in problems] == ["error"]
+    assert said in problems[0]["message"]
