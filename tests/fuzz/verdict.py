@@ -112,9 +112,9 @@ def _uploaded(packed: bytes, home: Path) -> Upload | None:
     folder.mkdir()
     try:
         archive.unpack(home / "packed", folder, LIMITS)
-    except archive.Refused:
+        layout.arrange(folder, "m.tar")
+    except (archive.Refused, IngestFailed):
         return None
-    layout.arrange(folder, "m.tar")
     answer = json.loads(json.dumps(inspect_repository(folder)))
     inspection: Any = inspector.storable(answer)
     try:

@@ -99,6 +99,9 @@ def seeds() -> Iterator[bytes]:
     yield _packed(
         (FOLDER, "evil.python/1/model.plan", b""), (python, "evil.python/2/model.python", b"")
     )
+    yield _packed((onnx, "m/net.onnx", b""), (RAW, "m/1", b"x"))
+    yield _packed((RAW, "m/net.xml", b""), (RAW, "m/net.bin", b""), (RAW, "m/model.bin", b""))
+    yield _packed((RAW, "m/config.pbtxt/x", b"x"), (RAW, "m/configs/x.pbtxt/y", b"x"))
     yield _packed((LINK, "m/1/model.onnx", b"../../x"), config)
     yield _packed(
         (RAW, "m/1/w", b"x"),
