@@ -23,7 +23,8 @@ SOCKET_PATH_BYTES = 108
 # deleting everything, listing every key, ending the server.
 RIGHTS = (
     "~* &* -@all +@read +@write +@pubsub +@transaction +@connection -@dangerous"
-    " +eval +evalsha +script|load +client|setname +client|setinfo +client|id +info +time"
+    " +eval +evalsha +script|load +script|exists"
+    " +client|setname +client|setinfo +client|id +info +time"
 )
 
 

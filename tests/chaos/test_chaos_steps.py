@@ -267,6 +267,7 @@ def test_a_gpu_that_is_full(system: System, pair: dict[str, str], case: Case) ->
     assert large.status_code >= 400
     assert GPU_FULL in large.text
     assert studio.deployment("greedy")["version"] == 1
+    until(lambda: len(studio.replicas("greedy")) == 1, "the one that failed to be gone")
     (replica,) = studio.replicas("greedy")
     assert (replica["state"], replica["restarts"]) == ("ready", 0)
     assert load.lost == 0, load.explain()

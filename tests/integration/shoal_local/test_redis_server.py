@@ -15,7 +15,7 @@ import pytest
 import redis
 from celery import Celery
 from channels_redis.core import RedisChannelLayer
-from kombu import Queue
+from kombu import Exchange, Queue
 
 from controlplane.config import broker
 from shoal.local import ports, redis_server
@@ -113,6 +113,20 @@ def test_nobody_else_may_anything(server: str) -> None:
 def test_there_is_no_port(server: str) -> None:
     with redis.Redis.from_url(server) as client:
         assert client.info("server")["tcp_port"] == 0
+
+
+def test_celery_keeps_up_the_bindings_of_queues_that_expire(server: str) -> None:
+    """As its workers do each second, with a traceback in their log where they may not."""
+    app = Celery("test", broker=broker.for_celery(server), set_as_current=False)
+    name = uuid.uuid4().hex
+    with app.connection_for_read() as connection, connection.channel() as channel:
+        queue: Any = Queue(name, Exchange(name, "direct"), name, expires=60)
+        with connection.Consumer(queue(channel), channel=channel):
+            channel.maybe_refresh_binding_expiry()
+            assert channel.sweep_bindings() == 0
+        with redis.Redis.from_url(server) as client:
+            assert client.scard(f"_kombu.binding.{name}") == 1
+    app.close()
 
 
 def test_celery_works_through_the_socket(server: str) -> None:
