@@ -20,7 +20,7 @@ FUZZ_SECONDS ?=
 API_FUZZ_SECONDS ?= 600
 
 # Parts that keep one core busy, or wait: two at once. Each is told whole when it ends (GNU make 4 and
-# newer), and one that fails fails all. Nothing that measures time or load belongs among them (docs/adr/0388).
+# newer), and one that fails fails all. Nothing that measures time or load belongs among them (docs/adr/0358).
 SIDE_BY_SIDE := -j 2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
 .PHONY: help up install studio test check lint types layers migrations frontend-check test-unit \
