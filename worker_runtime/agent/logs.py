@@ -1,7 +1,7 @@
 """Ships what replicas write to the control plane: nothing twice, nothing lost over restarts.
 
 A replica that writes faster than its lines can be shipped loses the middle, and is told so in its
-own log; its files stay within two limits, also while nobody takes the lines (ADR 0379).
+own log; its files stay within two limits, also while nobody takes the lines.
 """
 
 import dataclasses
