@@ -36,7 +36,7 @@ const FONT = '11px "Inter Variable", system-ui, sans-serif';
 
 /**
  * Width of lines in CSS pixels. Half a pixel cannot be seen on a coarse screen, where it only blurs; and without a graphics
- * processor a line above one device pixel costs ten times one of a pixel (docs/adr/0382).
+ * processor a line above one device pixel costs ten times one of a pixel (docs/ui.md).
  */
 const lineWidth = (): number => (devicePixelRatio > 1 ? 1.5 : 1);
 
