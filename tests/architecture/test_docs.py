@@ -8,7 +8,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 LINK = re.compile(r"\]\(([^)\s#]+)(?:#[^)\s]*)?\)")
 PAGES = sorted((ROOT / "docs").glob("*.md"))
-READ_FIRST = [ROOT / "README.md", *PAGES]
+DECISIONS = sorted((ROOT / "docs" / "adr").glob("*.md"))
+READ_FIRST = [ROOT / "README.md", *PAGES, *DECISIONS]
 
 
 def local_links(page: Path) -> list[str]:
