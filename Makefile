@@ -10,7 +10,9 @@ BIN := $(VENV)/bin
 STAMPS := $(VENV)/.stamps
 # Tests and type checks import the settings without an installation.
 TEST_ENV := SHOAL_SECRET_KEY=test-only SHOAL_GATEWAY_TOKEN=test-only
-PYTEST := $(BIN)/python -m tests.support.second_look
+PYTEST := $(BIN)/python -m pytest
+# In CI, failed tests of whole products are asked once more, alone; which they were is written down.
+PYTEST_AGAIN := $(BIN)/python -m tests.support.second_look tests/second_looks.txt
 # Where fuzzing starts; empty is anywhere.
 SEED ?=
 # How long `make fuzz` looks, all targets together, of which two run at once; empty: the shares of
@@ -80,7 +82,7 @@ test-unit: $(STAMPS)/dev install ## unit and architecture tests
 test-integration: $(STAMPS)/dev install ## tests with real neighbours: Redis, Envoy, the runtime
 	@echo "== integration tests"
 	@# why whole files: those of one file share a runtime, a gateway, an installation
-	@$(PYTEST) -q -n 2 --dist loadfile tests/integration tests/conformance
+	@$(PYTEST_AGAIN) -q -n 2 --dist loadfile tests/integration tests/conformance
 
 test-load: $(STAMPS)/dev install ## thousands of connections and requests, a hundred reloads
 	@echo "== load"
@@ -114,7 +116,7 @@ test-postgres: $(STAMPS)/dev install ## the control plane's tests that use a dat
 e2e: $(STAMPS)/dev install studio ## the whole product with a real browser
 	@echo "== end to end"
 	@# why two: each has a product of its own, and mostly waits for it
-	@$(PYTEST) -q -n 2 --dist loadfile tests/e2e
+	@$(PYTEST_AGAIN) -q -n 2 --dist loadfile tests/e2e
 
 ui-budgets: $(STAMPS)/dev ## what the studio costs: size, time per tick, long logs and lists, memory over hours
 	@deploy/build-studio --budgets

@@ -1,11 +1,12 @@
 """pytest, and a second look at the few tests that failed, where one was asked for.
 
-    SECOND_LOOK=1 python -m tests.support.second_look PYTEST-ARGUMENT...
+    SECOND_LOOK=1 python -m tests.support.second_look LEDGER PYTEST-ARGUMENT...
 
 Without ``SECOND_LOOK`` this is pytest and nothing else. With it, up to ``MOST`` failed tests are
 asked once more, one at a time, by a new pytest with new products, browsers and databases. What
-fails again has failed; what passes then is named, so that nobody takes it for a test that passed
-(docs/adr/0358).
+fails again has failed. What passes then is a race: it is named, and written into the file LEDGER,
+which is committed. What stands there already has had its second look, and has failed
+(docs/adr/0358). Whoever mends a race deletes its line.
 """
 
 import json
@@ -13,6 +14,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from datetime import UTC, datetime
 from pathlib import Path
 
 MOST = 12
@@ -46,7 +48,26 @@ def alone(arguments: list[str]) -> list[str]:
     ]
 
 
-def main(arguments: list[str]) -> int:
+def seen_before(ledger: Path) -> set[str]:
+    """The tests in ``ledger``: lines of a date, a space and a name; ``#`` begins a comment."""
+    lines = ledger.read_text().splitlines() if ledger.exists() else []
+    return {line.split(" ", 1)[1] for line in lines if line and not line.startswith("#")}
+
+
+def enter(ledger: Path, names: list[str]) -> int:
+    """Write what passed only when asked again into ``ledger``; 1 where a name stood there."""
+    known = seen_before(ledger)
+    if again := [name for name in names if name in known]:
+        say(f"== passed only when asked again, and stand in {ledger} already: mend the race", again)
+        return 1
+    today = datetime.now(UTC).date().isoformat()
+    with ledger.open("a") as lines:
+        lines.writelines(f"{today} {name}\n" for name in names)
+    say(f"== passed only when asked again: look for a race, and commit {ledger}", names)
+    return 0
+
+
+def main(ledger: Path, arguments: list[str]) -> int:
     """The exit code of pytest: of the second look where there was one."""
     if not os.environ.get("SECOND_LOOK"):
         return subprocess.run([*_PYTEST, *arguments], check=False).returncode
@@ -58,9 +79,7 @@ def main(arguments: list[str]) -> int:
             return code
         say(f"== {len(names)} failed; a second look at", names)
         code = subprocess.run([*command, *alone(arguments)], check=False).returncode
-        if code == 0:
-            say("== passed only when asked again, so look for a race in", names)
-        return code
+        return code or enter(ledger, names)
 
 
 def say(headline: str, names: list[str]) -> None:
@@ -69,4 +88,4 @@ def say(headline: str, names: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(Path(sys.argv[1]), sys.argv[2:]))
