@@ -1,13 +1,13 @@
 """One running product and one browser for the whole session."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser
 
-from tests.e2e.browser import chromium
+from tests.e2e.browser import WatchedPage, chromium
 from tests.e2e.product import ROOT, Product
 
 
@@ -31,3 +31,17 @@ def product(
 def browser() -> Iterator[Browser]:
     with chromium() as launched:
         yield launched
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A test that failed shows what was on its page, as a screen reader would have read it."""
+    report = yield
+    if report.failed and call.when == "call":
+        for name, value in getattr(item, "funcargs", {}).items():
+            if isinstance(value, WatchedPage):
+                seen = value.page.locator("body").aria_snapshot()
+                report.sections.append((f"page of {name}", seen))
+    return report

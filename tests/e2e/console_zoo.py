@@ -21,7 +21,9 @@ _SEQUENCE = (
     "max_batch_size: 4\ninstance_group { count: 1 kind: KIND_CPU }\n"
     'input { name: "INPUT" data_type: TYPE_INT32 dims: [ 1 ] }\n'
     'output { name: "TOTAL" data_type: TYPE_INT32 dims: [ 1 ] }\n'
-    f"sequence_batching {{ oldest {{ max_candidate_sequences: 4 }} {sequence_models.STATE} }} }}\n"
+    # why a minute: after Triton's second of rest, a slow browser's next call would begin anew
+    "sequence_batching { max_sequence_idle_microseconds: 60000000\n"
+    f"oldest {{ max_candidate_sequences: 4 }} {sequence_models.STATE} }} }}\n"
 )
 PIPELINE_CONFIG = """
 platform: "ensemble"
