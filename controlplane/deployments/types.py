@@ -1,6 +1,7 @@
 """Values of deployments: their states and those of what moves them; ``states`` has the tables."""
 
-from typing import Final
+from dataclasses import dataclass
+from typing import Any, Final
 
 from django.db.models import TextChoices
 
@@ -121,6 +122,28 @@ class ServingState(TextChoices):
 
 TRIAL_ACTIVE: Final = (TrialState.QUEUED, TrialState.RUNNING)
 ACTIVE: Final = (OperationState.QUEUED, OperationState.RUNNING)
+NO_GPU_MEMORY: Final = "GpuOutOfMemory"  # the code that node agents report
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """``wire.messages.Problem`` as the control plane keeps it."""
+
+    code: str
+    message: str
+    detail: str = ""
+    hints: tuple[str, ...] = ()
+    replica_id: str = ""  # whose last log lines belong to it
+
+
+def failure_data(failure: Failure) -> dict[str, Any]:
+    """As rows and the API keep it."""
+    return {
+        "code": failure.code,
+        "message": failure.message,
+        "detail": failure.detail,
+        "hints": list(failure.hints),
+    }
 
 
 def size_text(size: int) -> str:

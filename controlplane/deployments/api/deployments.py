@@ -39,7 +39,7 @@ from controlplane.deployments.serializers.endpoints import (
     LogLinesSerializer,
 )
 from controlplane.deployments.serializers.operations import OperationSerializer
-from controlplane.deployments.services.starting import locked
+from controlplane.deployments.services.endpoints import locked
 from controlplane.metrics.selectors import log_lines
 
 DeploymentPageSerializer = page_of(DeploymentSerializer)

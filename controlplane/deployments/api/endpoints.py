@@ -46,8 +46,7 @@ from controlplane.deployments.serializers.endpoints import (
     SnippetsSerializer,
 )
 from controlplane.deployments.serializers.operations import OperationSerializer
-from controlplane.deployments.services.limits import LIMITS
-from controlplane.deployments.services.starting import locked
+from controlplane.deployments.services.endpoints import LIMITS, locked
 from controlplane.deployments.types import EndpointState
 from controlplane.metrics.selectors import endpoint_history, live_series, replica_history
 from controlplane.metrics.serializers import (

@@ -26,10 +26,10 @@ from controlplane.deployments.selectors import (
 from controlplane.deployments.selectors.shown import deployment_shown, latest_operations
 from controlplane.deployments.serializers.endpoints import DeploymentSerializer, EndpointSerializer
 from controlplane.deployments.serializers.operations import OperationSerializer
+from controlplane.deployments.services.completion import operations_supersede
 from controlplane.deployments.services.deployments import deployment_confirm
+from controlplane.deployments.services.endpoints import locked
 from controlplane.deployments.services.operations import PLACE as OPERATIONS
-from controlplane.deployments.services.starting import locked
-from controlplane.deployments.services.superseding import operations_supersede
 from controlplane.registry.services.approvals import variables_check
 
 ViewT = TypeVar("ViewT", bound=Callable[..., Any])

@@ -9,14 +9,13 @@ from controlplane.deployments.reconcile.values import (
     Cancel,
     Case,
     Fail,
-    Failure,
     Finish,
     Stage,
     Step,
     Stop,
 )
 from controlplane.deployments.reconcile.waves import wave_of
-from controlplane.deployments.types import ReplicaState, StageName, StageStatus
+from controlplane.deployments.types import Failure, ReplicaState, StageName, StageStatus
 
 
 def operation_step(case: Case) -> Step:

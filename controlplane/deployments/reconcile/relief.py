@@ -14,7 +14,6 @@ from controlplane.deployments.reconcile.values import (
     RANK,
     Action,
     Chosen,
-    Failure,
     Move,
     R,
     ReplicaFacts,
@@ -22,6 +21,7 @@ from controlplane.deployments.reconcile.values import (
     Restart,
     Retire,
 )
+from controlplane.deployments.types import Failure
 
 AGAIN_WITHIN: Final = timedelta(hours=1)  # trouble so soon after a restart is not cured by another
 HINTS: Final = (

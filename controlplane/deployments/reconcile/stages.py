@@ -10,7 +10,6 @@ from controlplane.deployments.reconcile.values import (
     RANK,
     Action,
     Case,
-    Failure,
     Place,
     R,
     ReplicaFacts,
@@ -19,7 +18,7 @@ from controlplane.deployments.reconcile.values import (
     Stop,
 )
 from controlplane.deployments.reconcile.waves import wave_of
-from controlplane.deployments.types import OperationKind, StageName, size_text
+from controlplane.deployments.types import Failure, OperationKind, StageName, size_text
 
 PLACE_PATIENCE: Final = timedelta(seconds=20)  # a node may just be (re)starting
 UNROUTE_PATIENCE: Final = timedelta(seconds=10)  # a deletion does not wait for a dead gateway

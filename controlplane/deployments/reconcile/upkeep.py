@@ -9,7 +9,6 @@ from controlplane.deployments.reconcile.relief import relief
 from controlplane.deployments.reconcile.values import (
     Action,
     Chosen,
-    Failure,
     Move,
     Place,
     R,
@@ -18,6 +17,7 @@ from controlplane.deployments.reconcile.values import (
     Restart,
     Stop,
 )
+from controlplane.deployments.types import Failure
 
 REVIVE_FIRST: Final = timedelta(seconds=15)
 REVIVE_LONGEST: Final = timedelta(minutes=10)

@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
 from controlplane.deployments.types import (
+    NO_GPU_MEMORY,
     Desired,
+    Failure,
     OperationKind,
     ReplicaState,
     StageName,
@@ -24,19 +26,7 @@ RANK: Final = {
     R.WARMING: 3,
     R.READY: 4,
 }
-NO_GPU_MEMORY: Final = "GpuOutOfMemory"  # the code that node agents report
 DELETIONS: Final = (OperationKind.DELETE_DEPLOYMENT, OperationKind.DELETE_ENDPOINT)
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """``wire.messages.Problem`` as the control plane keeps it."""
-
-    code: str
-    message: str
-    detail: str = ""
-    hints: tuple[str, ...] = ()
-    replica_id: str = ""  # whose last log lines belong to it
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,13 +191,3 @@ def missing_ordinals(replicas: tuple[ReplicaFacts, ...], instance_count: int) ->
     """Ordinals that no running replica holds; a lost one holds none."""
     held = {replica.ordinal for replica in replicas if replica.running and not replica.lost}
     return tuple(ordinal for ordinal in range(instance_count) if ordinal not in held)
-
-
-def failure_data(failure: Failure) -> dict[str, Any]:
-    """As rows and the API keep it."""
-    return {
-        "code": failure.code,
-        "message": failure.message,
-        "detail": failure.detail,
-        "hints": list(failure.hints),
-    }

@@ -1,19 +1,17 @@
 """Writes of deployments, one file per noun."""
 
+from controlplane.deployments.services.advance import operation_cancel
 from controlplane.deployments.services.capacity import nodes_fitting, placement_explained
+from controlplane.deployments.services.completion import operations_supersede
 from controlplane.deployments.services.deployments import (
     deploy,
     deployment_create,
     deployment_delete,
     deployment_pause,
-    deployment_restart,
+    deployment_put,
     deployment_resume,
-    deployment_roll,
-    deployment_rollback,
     deployment_scale,
     deployment_update,
-    operation_cancel,
-    operation_retry,
 )
 from controlplane.deployments.services.draining import (
     drain_preview,
@@ -23,6 +21,7 @@ from controlplane.deployments.services.draining import (
 from controlplane.deployments.services.endpoints import (
     endpoint_create,
     endpoint_delete,
+    endpoint_put,
     endpoint_update,
     mirror_set,
     traffic_set,
@@ -35,11 +34,20 @@ from controlplane.deployments.services.instance_types import (
 from controlplane.deployments.services.keys import endpoint_key_regenerate, endpoint_keys_reveal
 from controlplane.deployments.services.nodes import node_delete
 from controlplane.deployments.services.previews import placement_preview
-from controlplane.deployments.services.putting import Put, deployment_put, endpoint_put
-from controlplane.deployments.services.reports import endpoint_advance, node_report
-from controlplane.deployments.services.routes import LeftOutPart, gateway_confirmed
-from controlplane.deployments.services.starting import Spec
-from controlplane.deployments.services.superseding import operations_supersede
+from controlplane.deployments.services.reports import (
+    LeftOutPart,
+    endpoint_advance,
+    gateway_confirmed,
+    node_report,
+)
+from controlplane.deployments.services.retries import operation_retry
+from controlplane.deployments.services.rollouts import (
+    deployment_restart,
+    deployment_roll,
+    deployment_rollback,
+)
+from controlplane.deployments.services.spec import Spec
+from controlplane.deployments.services.starting import Put
 from controlplane.deployments.services.tick import operations_tick
 from controlplane.deployments.services.tokens import endpoint_token, endpoint_tokens_revoke
 from controlplane.deployments.services.trials import trial_cancel, trial_start

@@ -11,6 +11,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from controlplane.core import events
+from controlplane.deployments.errors import OperationFinished
 from controlplane.deployments.models import Deployment, Endpoint, Operation
 from controlplane.deployments.reconcile import (
     DELETIONS,
@@ -30,14 +31,15 @@ from controlplane.deployments.reconcile import (
     Stop,
     operation_step,
 )
-from controlplane.deployments.services import endings, facts
-from controlplane.deployments.services.operations import stage_data
+from controlplane.deployments.selectors.rows import operation_get
+from controlplane.deployments.services import completion, facts
+from controlplane.deployments.services.operations import describe, stage_data
 from controlplane.deployments.services.replicas import (
     replicas_place,
     replicas_retire,
     replicas_stop,
 )
-from controlplane.deployments.services.shares import shares_write
+from controlplane.deployments.services.traffic import shares_write
 from controlplane.deployments.states import OPERATIONS, OperationCause
 from controlplane.deployments.traffic import traffic_shift, traffic_without
 from controlplane.deployments.types import (
@@ -67,6 +69,45 @@ def operation_advance(*, operation_id: str, now: datetime) -> None:
             _apply(operation, step, now)
         except Overtaken:
             continue
+
+
+def advanced(operation: Operation, now: datetime) -> Operation:
+    operation_advance(operation_id=operation.pk, now=now)
+    operation.refresh_from_db()
+    return operation
+
+
+def operation_cancel(*, operation_id: str, actor: str, now: datetime) -> Operation:
+    """Stop it at whatever stage it is; what served before serves on.
+
+    Raises OperationNotFound, OperationFinished.
+    """
+    _cancel_request(operation_id=operation_id, actor=actor)
+    return advanced(operation_get(operation_id), now)
+
+
+@transaction.atomic
+def _cancel_request(*, operation_id: str, actor: str) -> None:
+    """Note the wish; the next step heeds it. Raises OperationNotFound, OperationFinished."""
+    operation = operation_get(operation_id)
+    if operation.kind in DELETIONS:
+        raise OperationFinished(
+            "A deletion cannot be taken back.",
+            code="NotCancelable",
+            hints=("Wait for its end, then make it anew.",),
+        )
+    asked = Operation.objects.filter(pk=operation.pk, state__in=ACTIVE).update(
+        cancel_requested=True
+    )
+    if not asked:
+        raise OperationFinished(f"It has ended already: {operation.state}.")
+    events.record(
+        actor=actor,
+        verb="operation.cancel_requested",
+        subject=f"endpoint/{operation.endpoint}",
+        message=f"{actor} asked to cancel: {describe(operation)}",
+        data={"operation": operation.id, "deployment": operation.deployment},
+    )
 
 
 @transaction.atomic
@@ -107,11 +148,11 @@ def _act(operation: Operation, action: Action, now: datetime) -> None:
         case Route():
             _route(operation, now)
         case Finish():
-            endings.operation_succeed(operation, now)
+            completion.operation_succeed(operation, now)
         case Fail(failure):
-            endings.operation_fail(operation, failure, now)
+            completion.operation_fail(operation, failure, now)
         case Cancel():
-            endings.operation_end_canceled(operation, now)
+            completion.operation_end_canceled(operation, now)
         case Restart() | Rest() | Move() | Retire() | Remove():
             raise AssertionError(f"{action} belongs to upkeep, not to an operation")
 

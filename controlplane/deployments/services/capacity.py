@@ -2,26 +2,22 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
-from datetime import datetime
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, Final
 
 from django.conf import settings
 from django.utils import timezone
 
 from controlplane.deployments import placement
 from controlplane.deployments.models import Deployment, GpuFootprint, InstanceType, Replica
-from controlplane.deployments.reconcile import (
-    Chosen,
-    ReplicaFacts,
-    escaping,
-    missing_ordinals,
-)
 from controlplane.deployments.selectors import deployment_get
-from controlplane.deployments.services.footprints import footprint_of
 from controlplane.deployments.types import AntiAffinity, Desired, GpuPolicy
 from controlplane.nodes.models import Node
 from controlplane.nodes.selectors import labels_of, node_age_s, node_list, node_state
 from wire.messages import SANDBOX_NEEDED
+
+# Another process may have grown meanwhile, so that the bound is too high: a day later it is tried.
+REMEMBERED_FOR: Final = timedelta(days=1)
 
 
 def need_of(
@@ -174,35 +170,6 @@ def _card(data: dict[str, Any]) -> placement.Card:
     )
 
 
-def choose(deployment: Deployment, replicas: tuple[ReplicaFacts, ...], now: datetime) -> Chosen:
-    """Placement's answer for the ordinals that nobody runs."""
-    missing = missing_ordinals(replicas, deployment.instance_count)
-    if not missing:
-        return Chosen()
-    placed = placement.place(need_of(deployment, missing), offers(deployment, now))
-    return Chosen(assigned=placed.assigned, unplaced=placed.unplaced, why_not=placed.why_not())
-
-
-def escapes(
-    deployment: Deployment,
-    rows: Iterable[Replica],
-    replicas: tuple[ReplicaFacts, ...],
-    now: datetime,
-) -> dict[str, Chosen]:
-    """Replica id -> placement's answer, for those that have no GPU memory where they are."""
-    by_id = {row.pk: row for row in rows}
-    found = {}
-    for fact in escaping(replicas):
-        row = by_id[fact.id]
-        need = need_of(deployment, (fact.ordinal,), avoided(row))
-        if fact.strained and row.gpus:
-            # why: one that answers most requests on a GPU is worse off on processors
-            need = replace(need, gpu=replace(need.gpu, required=True))
-        placed = placement.place(need, offers(deployment, now))
-        found[fact.id] = Chosen(placed.assigned, placed.unplaced, placed.why_not())
-    return found
-
-
 def avoided(row: Replica) -> list[str]:
     """Where this ordinal has run out of memory, this place included."""
     return [*row.avoid, *(row.gpus or [row.node_id])]
@@ -241,3 +208,28 @@ def nodes_fitting(kinds: list[InstanceType], now: datetime) -> dict[int, list[st
         verdicts = placement.explain(need, available)
         found[kind.pk] = [verdict.node for verdict in verdicts if verdict.reason is None]
     return found
+
+
+def footprint_remember(replica: Replica, least_bytes: int, now: datetime) -> None:
+    """``replica`` could not be loaded: its configuration needs this much of a GPU, or more."""
+    spec = replica.revision or replica.deployment
+    known = footprint_of(spec.model_version_id, spec.config_revision_id, spec.instance_type, now)
+    least = max(least_bytes, known.least_bytes if known else 0)
+    GpuFootprint.objects.update_or_create(
+        model_version_id=spec.model_version_id,
+        config_revision_key=spec.config_revision_id or 0,
+        kind=spec.instance_type.name if spec.instance_type else "",
+        defaults={"least_bytes": least, "node_name": replica.node.name, "seen_at": now},
+    )
+
+
+def footprint_of(
+    version_id: int, config_revision_id: int | None, kind: InstanceType | None, now: datetime
+) -> GpuFootprint | None:
+    """What is remembered of exactly this configuration: another one may need less."""
+    return GpuFootprint.objects.filter(
+        model_version_id=version_id,
+        config_revision_key=config_revision_id or 0,
+        kind=kind.name if kind else "",
+        seen_at__gte=now - REMEMBERED_FOR,
+    ).first()

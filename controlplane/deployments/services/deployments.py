@@ -7,68 +7,59 @@ from django.db import transaction
 from django.db.models import F
 
 from controlplane.core import events
-from controlplane.core.errors import Conflict
+from controlplane.core.errors import Conflict, Invalid
 from controlplane.deployments.errors import (
     AsItIs,
     DeploymentHasTraffic,
     EndpointNotFound,
-    OperationFinished,
 )
 from controlplane.deployments.models import (
     Deployment,
-    DeploymentRevision,
     Endpoint,
     Operation,
 )
 from controlplane.deployments.naming import endpoint_name_for
-from controlplane.deployments.probes import Probe
+from controlplane.deployments.probes import probe_declared
 from controlplane.deployments.reconcile import DELETIONS
-from controlplane.deployments.selectors import deployment_get, operation_get, operations_active
-from controlplane.deployments.selectors.instance_types import instance_type_wanted
-from controlplane.deployments.services import endings
-from controlplane.deployments.services.endpoints import endpoint_create
+from controlplane.deployments.selectors import deployment_get, operations_active
+from controlplane.deployments.services import completion
+from controlplane.deployments.services.advance import advanced
+from controlplane.deployments.services.endpoints import endpoint_create, locked
 from controlplane.deployments.services.operations import (
-    cancel_request,
+    not_deleting,
     nothing_active,
     operation_open,
 )
-from controlplane.deployments.services.revisions import (
-    SPEC,
-    code_record,
-    revision_apply,
-    revision_ensure,
-    revision_record,
-    revision_wanted,
-    spec_of,
-)
-from controlplane.deployments.services.secrets import secrets_merged
-from controlplane.deployments.services.starting import (
+from controlplane.deployments.services.rollouts import deployment_roll
+from controlplane.deployments.services.spec import (
     Spec,
-    advanced,
+    instance_type_of,
+    resolve,
+    resolve_to_run,
+)
+from controlplane.deployments.services.starting import (
+    BROKEN,
+    Put,
     colour_free,
     deployment_place,
-    deployment_start,
     is_same,
-    locked,
-    not_deleting,
-    resolve_to_run,
-    rolling_open,
-    runnable_check,
     running_as_asked,
     scaling_open,
-    start_check,
+    settled_check,
 )
-from controlplane.deployments.services.superseding import operations_supersede
 from controlplane.deployments.states import DEPLOYMENTS, DeploymentCause
 from controlplane.deployments.types import (
     DeploymentState,
-    Desired,
     OperationKind,
-    OperationState,
 )
 
 # what gateways act on
 ROUTED: Final = frozenset({"request_timeout_ms", "retries", "max_concurrent_requests_per_instance"})
+
+WORDS = (
+    "description", "tags", "declared", "request_timeout_ms", "retries",
+    "max_concurrent_requests_per_instance",
+)  # fmt: skip
 
 
 def deploy(*, spec: Spec, endpoint: str, deployment: str, actor: str, now: datetime) -> Operation:
@@ -178,137 +169,6 @@ def deployment_update(*, endpoint: str, name: str, actor: str, **changes: Any) -
     return row
 
 
-def deployment_roll(
-    *,
-    endpoint: str,
-    name: str,
-    actor: str,
-    now: datetime,
-    model: str = "",
-    version: str = "",
-    config_revision: int | None = None,
-    environment: dict[str, str] | None = None,
-    secret_environment: dict[str, str | None] | None = None,
-    instance_type: str | None = None,
-    node_labels: dict[str, str] | None = None,
-    anti_affinity: str | None = None,
-    instance_count: int | None = None,
-    **settings: Probe | int | None,
-) -> Operation:
-    """Let a deployment run something else, while what it runs serves on until that is ready.
-
-    What is not said stays as it is; ``settings``: liveness_probe, readiness_probe,
-    max_queue_wait_ms, None takes one away. Code that it runs already must still be approved, and
-    signed where that is required.
-    Raises EndpointNotFound, DeploymentNotFound, ModelNotFound, ModelNotDeployable, Conflict,
-    InstanceTypeUnknown, OperationInProgress, CodeNotAllowed, CodeNotApproved, SignatureRequired.
-    """
-    with transaction.atomic():
-        locked(endpoint)
-        row = deployment_get(endpoint, name)
-        nothing_active(endpoint, name)
-        if row.provisioning_state == DeploymentState.DELETING:
-            raise Conflict(f"{name} is being deleted.")
-        current = revision_ensure(row)
-        before = spec_of(row)
-        if model or version or config_revision is not None:
-            now_runs = row.model_version
-            spec = Spec(
-                model=model or now_runs.model.name,
-                version=version or ("latest" if model else str(now_runs.version)),
-                config_revision=config_revision,
-            )
-            row.model_version, row.config_revision, allowed = resolve_to_run(spec)
-        else:
-            # why here too: fresh replicas start, of what may never have come up, or is withdrawn
-            allowed = start_check(row.model_version, row.config_revision)
-        if environment is not None:
-            row.environment = environment
-        if instance_type is not None:
-            row.instance_type = instance_type_wanted(instance_type) if instance_type else None
-        row.node_labels = row.node_labels if node_labels is None else node_labels
-        row.anti_affinity = anti_affinity or row.anti_affinity
-        for key, value in settings.items():
-            setattr(row, key, value)
-        row.secrets = secrets_merged(row.secrets, secret_environment)
-        if spec_of(row) == before and row.provisioning_state == DeploymentState.SUCCEEDED:
-            raise AsItIs(f"{name} runs just this already.")
-        row.allow_code = allowed
-        count = row.instance_count
-        if instance_count is not None:
-            row.instance_count, row.paused_count = instance_count, None
-        row.save(update_fields=[*SPEC, "instance_count", "paused_count", "updated_at"])
-        revision_record(row, author=actor, cause="updated")
-        operation = _rolled(row, current.number, actor, now, previous_count=count)
-    return advanced(operation, now)
-
-
-def _rolled(
-    row: Deployment,
-    back_to: int,
-    actor: str,
-    now: datetime,
-    *,
-    previous_count: int | None = None,
-) -> Operation:
-    """Without a gap where something serves, afresh where nothing does."""
-    running = row.replicas.filter(desired=Desired.RUNNING).exists()
-    if row.provisioning_state == DeploymentState.SUCCEEDED and running:
-        return rolling_open(row, back_to, actor, now, previous_count=previous_count)
-    return deployment_start(row, 0, actor, now)
-
-
-def deployment_rollback(
-    *,
-    endpoint: str,
-    name: str,
-    revision: int | None,
-    actor: str,
-    now: datetime,
-    may_run_code: bool = False,
-) -> Operation:
-    """Run an earlier revision again, the last that came up unless said which.
-
-    What serves serves on until the others are ready; nothing is uploaded anew. ``may_run_code``:
-    the actor may set the variables that it had, whatever they are.
-    Raises EndpointNotFound, DeploymentNotFound, RevisionNotFound, OperationInProgress, Conflict,
-    ModelNotDeployable, CodeNotAllowed, CodeNotApproved.
-    """
-    with transaction.atomic():
-        locked(endpoint)
-        row = deployment_get(endpoint, name)
-        nothing_active(endpoint, name)
-        if row.provisioning_state == DeploymentState.DELETING:
-            raise Conflict(f"{name} is being deleted.")
-        current = revision_ensure(row)
-        wanted = revision_wanted(row, revision)
-        if wanted.pk == current.pk and row.provisioning_state == DeploymentState.SUCCEEDED:
-            raise AsItIs(f"{name} runs revision {current.number} already.", field="revision")
-        # why here too: what ran once may have been archived, or its approval withdrawn, since
-        allowed = runnable_check(row, wanted, may_run_code=may_run_code)
-        revision_apply(row, wanted)
-        code_record(row, None, allowed)
-        revision_record(row, author=actor, cause=f"rollback to {wanted.number}")
-        operation = _rolled(row, current.number, actor, now)
-    return advanced(operation, now)
-
-
-def deployment_restart(*, endpoint: str, name: str, actor: str, now: datetime) -> Operation:
-    """Replace every replica by one of the same kind. Raises EndpointNotFound, DeploymentNotFound,
-    OperationInProgress, Conflict."""
-    with transaction.atomic():
-        locked(endpoint)
-        row = deployment_get(endpoint, name)
-        _settled(row)
-        if row.instance_count == 0:
-            raise Conflict(f"{name} is paused.", hints=("Start it instead.",))
-        current = revision_ensure(row)
-        # why a revision: it tells the fresh replicas from those of before
-        revision_record(row, author=actor, cause="restarted")
-        operation = _rolled(row, current.number, actor, now)
-    return advanced(operation, now)
-
-
 def deployment_pause(
     *, endpoint: str, name: str, force: bool, actor: str, now: datetime
 ) -> Operation:
@@ -320,7 +180,7 @@ def deployment_pause(
     with transaction.atomic():
         locked(endpoint)
         row = deployment_get(endpoint, name)
-        _settled(row)
+        settled_check(row)
         percent = row.endpoint.traffic.get(name, 0)
         if percent and not force:
             raise DeploymentHasTraffic(
@@ -338,7 +198,7 @@ def deployment_resume(*, endpoint: str, name: str, actor: str, now: datetime) ->
     with transaction.atomic():
         locked(endpoint)
         row = deployment_get(endpoint, name)
-        _settled(row)
+        settled_check(row)
         if row.instance_count:
             raise AsItIs(f"{name} is not paused.")
         operation = scaling_open(row, row.paused_count or 1, actor, now)
@@ -354,19 +214,106 @@ def deployment_confirm(*, endpoint: str, name: str, actor: str, now: datetime) -
     with transaction.atomic():
         locked(endpoint)
         row = deployment_get(endpoint, name)
-        _settled(row)
+        settled_check(row)
         kind = OperationKind.DEPLOY if row.instance_count else OperationKind.SCALE
         operation = scaling_open(row, row.instance_count, actor, now, kind=kind)
     return advanced(operation, now)
 
 
-def _settled(row: Deployment) -> None:
-    nothing_active(row.endpoint.name, row.name)
-    if row.provisioning_state != DeploymentState.SUCCEEDED:
-        raise Conflict(
-            f"{row.name} is {row.provisioning_state}; only a deployment that works can do that.",
-            hints=("Retry its deployment first.",),
+@transaction.atomic
+def deployment_put(*, endpoint: str, name: str, spec: Spec, actor: str, now: datetime) -> Put:
+    """Made when missing, brought up afresh when broken, otherwise changed without a gap.
+
+    Its share of the traffic stays. Raises what ``deployment_create`` and ``deployment_roll`` raise.
+    """
+    row = locked(endpoint)
+    if row is None:
+        raise EndpointNotFound(f"There is no endpoint called {endpoint}.")
+    not_deleting(row)
+    nothing_active(endpoint, name)
+    existing = row.deployments.filter(name=name).first()
+    if existing is None or existing.provisioning_state in BROKEN:
+        _count_check(spec.instance_count, paused=False)
+        operation = deployment_create(
+            endpoint=endpoint, name=name, spec=spec, actor=actor, now=now, replace=True
         )
+        return Put(created=existing is None, operation=operation)
+    _count_check(spec.instance_count, paused=existing.instance_count == 0)
+    deployment_update(endpoint=endpoint, name=name, actor=actor, **_words(spec))
+    changes = _changes(existing, spec)
+    counted = spec.instance_count != existing.instance_count
+    if changes:
+        count = spec.instance_count if counted else None
+        operation = deployment_roll(
+            endpoint=endpoint, name=name, actor=actor, now=now, instance_count=count, **changes
+        )
+    elif counted:
+        operation = deployment_scale(
+            endpoint=endpoint,
+            name=name,
+            instance_count=spec.instance_count,
+            actor=actor,
+            now=now,
+        )
+    else:
+        return Put(created=False)
+    return Put(created=False, operation=operation)
+
+
+def _words(spec: Spec) -> dict[str, Any]:
+    """What is changed at once: no replica notices."""
+    said = {word: getattr(spec, word) for word in WORDS}
+    return {**said, "tags": spec.tags or {}, "declared": spec.declared or {}}
+
+
+def _count_check(count: int, *, paused: bool) -> None:
+    if count == 0 and not paused:
+        raise Invalid(
+            "instance_count: 0, expected 1 or more.",
+            field="instance_count",
+            hints=("`POST .../stop` pauses a deployment.",),
+        )
+
+
+def _changes(row: Deployment, spec: Spec) -> dict[str, Any]:
+    """What makes replicas start anew, as ``deployment_roll`` takes it; empty when nothing does."""
+    version, revision = row.model_version, row.config_revision
+    as_it_is = (spec.model, spec.version) == (version.model.name, str(version.version)) and (
+        spec.config_revision == (revision.number if revision else 0)
+    )
+    if not as_it_is:  # else it may be archived by now
+        version, revision = resolve(spec)
+    kind = instance_type_of(spec)
+    wanted = {
+        "model_version_id": version.pk,
+        "config_revision_id": revision.pk if revision else None,
+        "environment": spec.environment or {},
+        "node_labels": spec.node_labels or {},
+        "instance_type_id": kind.pk if kind else None,
+        "anti_affinity": spec.anti_affinity,
+        "liveness_probe": spec.liveness_probe or probe_declared(spec.declared, "liveness_probe"),
+        "readiness_probe": spec.readiness_probe or probe_declared(spec.declared, "readiness_probe"),
+        "max_queue_wait_ms": spec.max_queue_wait_ms,
+    }
+    same = all(getattr(row, name) == value for name, value in wanted.items())
+    if same and not spec.secret_environment:
+        return {}
+    changes: dict[str, Any] = {
+        name: wanted[name]
+        for name in (
+            "environment", "node_labels", "anti_affinity", "liveness_probe", "readiness_probe",
+            "max_queue_wait_ms",
+        )
+    }  # fmt: skip
+    changes["instance_type"] = kind.name if kind else ""
+    changes["secret_environment"] = spec.secret_environment or {}
+    if not as_it_is:
+        changes |= {
+            "model": version.model.name,
+            "version": str(version.version),
+            "config_revision": revision.number if revision else 0,
+        }
+    return changes
 
 
 def deployment_delete(
@@ -398,7 +345,7 @@ def deployment_delete(
                 continue
             if running.kind in DELETIONS:
                 return running
-            endings.operation_supersede(running, now)
+            completion.operation_supersede(running, now)
         DEPLOYMENTS.move(row, DeploymentCause.DELETE)
         operation = operation_open(
             kind=OperationKind.DELETE_DEPLOYMENT,
@@ -409,72 +356,3 @@ def deployment_delete(
             now=now,
         )
     return advanced(operation, now)
-
-
-def operation_cancel(*, operation_id: str, actor: str, now: datetime) -> Operation:
-    """Stop it at whatever stage it is; what served before serves on.
-
-    Raises OperationNotFound, OperationFinished.
-    """
-    cancel_request(operation_id=operation_id, actor=actor)
-    return advanced(operation_get(operation_id), now)
-
-
-def operation_retry(
-    *,
-    operation_id: str,
-    actor: str,
-    now: datetime,
-    supersede: bool = False,
-    may_run_code: bool = False,
-) -> Operation:
-    """A new operation that does the same again; with ``supersede`` instead of what is in its way.
-
-    Raises OperationNotFound, OperationFinished, OperationInProgress, DeploymentNotFound,
-    ModelNotDeployable, CodeNotAllowed, CodeNotApproved (of what is not running)."""
-    with transaction.atomic():
-        old = operation_get(operation_id)
-        if old.kind in DELETIONS or old.state not in (
-            OperationState.FAILED,
-            OperationState.CANCELED,
-        ):
-            raise OperationFinished("Only what failed or was cancelled can be retried.")
-        if (endpoint := locked(old.endpoint)) is not None:
-            not_deleting(endpoint)
-        traffic = old.parameters.get("traffic", 0)
-        place = None if traffic else old.deployment  # traffic is everybody's
-        if supersede:
-            operations_supersede(endpoint=old.endpoint, deployment=place, actor=actor, now=now)
-        nothing_active(old.endpoint, place)
-        row = deployment_get(old.endpoint, old.deployment)
-        wanted = old.parameters.get("instance_count", row.instance_count)
-        revision = _revision_rolled(old, row)
-        if row.provisioning_state != DeploymentState.SUCCEEDED:
-            allowed = runnable_check(row, row, may_run_code=may_run_code)
-            code_record(row, row.revision, allowed)
-            operation = deployment_start(row, traffic, actor, now)
-        elif revision is not None:
-            allowed = runnable_check(row, revision, may_run_code=may_run_code)
-            code_record(row, revision, allowed)
-            operation = _roll_again(row, revision, old, actor, now)
-        else:
-            operation = scaling_open(row, wanted, actor, now, traffic=traffic)
-    return advanced(operation, now)
-
-
-def _revision_rolled(old: Operation, row: Deployment) -> DeploymentRevision | None:
-    """What an operation was to put in the place of what ran; None for other operations."""
-    number = old.parameters.get("revision")
-    return row.revisions.filter(number=number).first() if number else None
-
-
-def _roll_again(
-    row: Deployment, revision: DeploymentRevision, old: Operation, actor: str, now: datetime
-) -> Operation:
-    current, count = revision_ensure(row), row.instance_count
-    revision_apply(row, revision)
-    if old.parameters["instance_count"] != old.parameters["previous_count"]:
-        row.instance_count, row.paused_count = old.parameters["instance_count"], None
-        row.save(update_fields=["instance_count", "paused_count", "updated_at"])
-    revision_record(row, author=actor, cause=f"retry of {revision.number}")
-    return _rolled(row, current.number, actor, now, previous_count=count)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from django.db import transaction
 from django.db.models import F
@@ -12,22 +12,31 @@ from controlplane.deployments.errors import NameTaken
 from controlplane.deployments.models import Endpoint, Operation
 from controlplane.deployments.naming import name_check
 from controlplane.deployments.selectors import endpoint_get, operations_active
-from controlplane.deployments.services import endings
+from controlplane.deployments.services import completion
 from controlplane.deployments.services.advance import operation_advance
 from controlplane.deployments.services.keys import keys_create
-from controlplane.deployments.services.limits import limits_change
-from controlplane.deployments.services.operations import describe, in_the_way, operation_open
-from controlplane.deployments.services.shares import mirror_record, shares_write
+from controlplane.deployments.services.operations import (
+    describe,
+    in_the_way,
+    not_deleting,
+    operation_open,
+)
+from controlplane.deployments.services.starting import Put
+from controlplane.deployments.services.traffic import mirror_record, ready_deployments, shares_write
 from controlplane.deployments.states import DEPLOYMENTS, DeploymentCause
 from controlplane.deployments.traffic import mirror_check, traffic_check
 from controlplane.deployments.types import (
     AuthMode,
-    DeploymentState,
-    Desired,
     EndpointState,
     OperationKind,
-    ReplicaState,
 )
+
+LIMITS: Final = ("cors_origins", "max_request_bytes", "rate_limit")
+
+
+def locked(endpoint: str) -> Endpoint | None:
+    """The row, held until the transaction ends: two deployments at once take different colours."""
+    return Endpoint.objects.select_for_update().filter(name=endpoint).first()
 
 
 @transaction.atomic
@@ -112,6 +121,24 @@ def endpoint_update(
     return endpoint
 
 
+def limits_change(*, endpoint: Endpoint, limits: Mapping[str, Any], actor: str) -> None:
+    """Inside the caller's transaction. ``limits`` holds checked values of any of ``LIMITS``."""
+    after = {name: value for name, value in limits.items() if value != getattr(endpoint, name)}
+    if not after:
+        return
+    before = {name: getattr(endpoint, name) for name in after}
+    Endpoint.objects.filter(pk=endpoint.pk).update(**after, generation=F("generation") + 1)
+    endpoint.refresh_from_db(fields=[*after, "generation"])
+    events.record(
+        actor=actor,
+        verb="endpoint.limits_changed",
+        subject=f"endpoint/{endpoint.name}",
+        message=f"{actor} changed {', '.join(sorted(after))} of {endpoint.name}",
+        before=before,
+        after=after,
+    )
+
+
 @transaction.atomic
 def traffic_set(*, name: str, traffic: dict[str, int], actor: str, now: datetime) -> Endpoint:
     """Replace the whole map; who answers from now on gets no copies any more.
@@ -165,19 +192,6 @@ def _nothing_moves(name: str, deployment: str | None = None) -> None:
             )
 
 
-def ready_deployments(endpoint: Endpoint) -> list[str]:
-    """Those that may get traffic: settled, with a replica that is ready."""
-    return [
-        deployment.name
-        for deployment in endpoint.deployments.all()
-        if deployment.provisioning_state in (DeploymentState.SUCCEEDED, DeploymentState.SCALING)
-        and any(
-            replica.desired == Desired.RUNNING and replica.state == ReplicaState.READY
-            for replica in deployment.replicas.all()
-        )
-    ]
-
-
 def endpoint_delete(*, name: str, actor: str, now: datetime) -> Operation:
     """Delete it with its deployments, whatever is under way there; models stay.
 
@@ -190,7 +204,7 @@ def endpoint_delete(*, name: str, actor: str, now: datetime) -> Operation:
         for running in operations_active(name):
             if running.kind == OperationKind.DELETE_ENDPOINT:
                 return running
-            endings.operation_supersede(running, now)
+            completion.operation_supersede(running, now)
         DEPLOYMENTS.write(endpoint.deployments.all(), DeploymentCause.DELETE)
         operation = operation_open(
             kind=OperationKind.DELETE_ENDPOINT,
@@ -203,3 +217,29 @@ def endpoint_delete(*, name: str, actor: str, now: datetime) -> Operation:
     operation_advance(operation_id=operation.pk, now=now)
     operation.refresh_from_db()
     return operation
+
+
+@transaction.atomic
+def endpoint_put(
+    *, name: str, values: Mapping[str, Any], limits: Mapping[str, Any], actor: str, now: datetime
+) -> Put:
+    """``values``: words, auth_mode, and perhaps traffic and mirror_traffic.
+
+    Raises NameInvalid, OperationInProgress, TrafficInvalid, MirrorInvalid.
+    """
+    words = dict(values)
+    traffic, mirror = words.pop("traffic", None), words.pop("mirror_traffic", None)
+    existing = locked(name)
+    if existing is None:
+        row = endpoint_create(name=name, actor=actor, now=now, limits=limits, **words)
+    else:
+        not_deleting(existing)
+        row = endpoint_update(name=name, actor=actor, limits=limits, **words)
+    if mirror is not None and mirror != row.mirror_traffic and row.mirror_traffic:
+        # before its deployment gets traffic
+        row = mirror_set(name=name, mirror_traffic={}, actor=actor, now=now)
+    if traffic is not None and traffic != row.traffic:
+        row = traffic_set(name=name, traffic=traffic, actor=actor, now=now)
+    if mirror is not None and mirror != row.mirror_traffic:
+        mirror_set(name=name, mirror_traffic=mirror, actor=actor, now=now)
+    return Put(created=existing is None)

@@ -1,21 +1,21 @@
 """Rows made into the values that ``reconcile`` and ``placement`` decide on."""
 
+from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
 
+from controlplane.deployments import placement
 from controlplane.deployments.models import Deployment, Endpoint, Operation, Replica
-from controlplane.deployments.reconcile import (
-    Case,
-    Chosen,
-    Failure,
-    ReplicaFacts,
-    Stage,
-)
-from controlplane.deployments.services.capacity import choose
+from controlplane.deployments.reconcile import Case, Chosen, ReplicaFacts, Stage
+from controlplane.deployments.reconcile.relief import escaping
+from controlplane.deployments.reconcile.values import missing_ordinals
+from controlplane.deployments.services.capacity import avoided, need_of, offers
 from controlplane.deployments.types import (
     Desired,
+    Failure,
     OperationKind,
     ReplicaState,
     StageName,
@@ -183,3 +183,32 @@ def stage_from(data: dict[str, Any]) -> Stage:
 
 def _moment(text: str | None) -> datetime | None:
     return datetime.fromisoformat(text) if text else None
+
+
+def choose(deployment: Deployment, replicas: tuple[ReplicaFacts, ...], now: datetime) -> Chosen:
+    """Placement's answer for the ordinals that nobody runs."""
+    missing = missing_ordinals(replicas, deployment.instance_count)
+    if not missing:
+        return Chosen()
+    placed = placement.place(need_of(deployment, missing), offers(deployment, now))
+    return Chosen(assigned=placed.assigned, unplaced=placed.unplaced, why_not=placed.why_not())
+
+
+def escapes(
+    deployment: Deployment,
+    rows: Iterable[Replica],
+    replicas: tuple[ReplicaFacts, ...],
+    now: datetime,
+) -> dict[str, Chosen]:
+    """Replica id -> placement's answer, for those that have no GPU memory where they are."""
+    by_id = {row.pk: row for row in rows}
+    found = {}
+    for fact in escaping(replicas):
+        row = by_id[fact.id]
+        need = need_of(deployment, (fact.ordinal,), avoided(row))
+        if fact.strained and row.gpus:
+            # why: one that answers most requests on a GPU is worse off on processors
+            need = replace(need, gpu=replace(need.gpu, required=True))
+        placed = placement.place(need, offers(deployment, now))
+        found[fact.id] = Chosen(placed.assigned, placed.unplaced, placed.why_not())
+    return found

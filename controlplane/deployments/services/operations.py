@@ -5,15 +5,14 @@ from typing import Any, Final
 from uuid import uuid4
 
 from django.conf import settings
-from django.db import transaction
 
 from controlplane.core import events
-from controlplane.deployments.errors import OperationFinished, OperationInProgress
+from controlplane.deployments.errors import OperationInProgress
 from controlplane.deployments.models import Deployment, Endpoint, Operation
 from controlplane.deployments.reconcile import DELETIONS, TITLES, Stage, stages_new, waves
-from controlplane.deployments.selectors import operation_get, operations_active
+from controlplane.deployments.selectors import operations_active
 from controlplane.deployments.states import ENDPOINTS, EndpointCause
-from controlplane.deployments.types import ACTIVE, EndpointState, OperationKind
+from controlplane.deployments.types import EndpointState, OperationKind
 
 SHORTEST_DEADLINE: Final = timedelta(minutes=15)
 LOAD_ALLOWANCE: Final = timedelta(minutes=7)
@@ -110,25 +109,10 @@ def in_the_way(
     return OperationInProgress(message, hints=hints, extra=extra)
 
 
-@transaction.atomic
-def cancel_request(*, operation_id: str, actor: str) -> None:
-    """Note the wish; the next step heeds it. Raises OperationNotFound, OperationFinished."""
-    operation = operation_get(operation_id)
-    if operation.kind in DELETIONS:
-        raise OperationFinished(
-            "A deletion cannot be taken back.",
-            code="NotCancelable",
-            hints=("Wait for its end, then make it anew.",),
+def not_deleting(endpoint: Endpoint) -> None:
+    if endpoint.provisioning_state == EndpointState.DELETING:
+        raise in_the_way(
+            f"{endpoint.name} is being deleted.",
+            operations_active(endpoint.name).first(),
+            hints=("Its name is free again in a moment.",),
         )
-    asked = Operation.objects.filter(pk=operation.pk, state__in=ACTIVE).update(
-        cancel_requested=True
-    )
-    if not asked:
-        raise OperationFinished(f"It has ended already: {operation.state}.")
-    events.record(
-        actor=actor,
-        verb="operation.cancel_requested",
-        subject=f"endpoint/{operation.endpoint}",
-        message=f"{actor} asked to cancel: {describe(operation)}",
-        data={"operation": operation.id, "deployment": operation.deployment},
-    )

@@ -6,8 +6,12 @@ from datetime import datetime
 from controlplane.deployments import placement
 from controlplane.deployments.models import Deployment
 from controlplane.deployments.selectors.instance_types import instance_type_wanted
-from controlplane.deployments.services.capacity import gpu_remembered, need_for, offers
-from controlplane.deployments.services.footprints import footprint_of
+from controlplane.deployments.services.capacity import (
+    footprint_of,
+    gpu_remembered,
+    need_for,
+    offers,
+)
 from controlplane.deployments.services.subjects import subject_of
 from controlplane.deployments.types import AntiAffinity
 

@@ -6,167 +6,37 @@ from typing import Any
 
 from django.db.models import F
 
+from controlplane.core.errors import Conflict
 from controlplane.deployments.errors import (
     DeploymentHasTraffic,
-    ModelNotDeployable,
     NameTaken,
 )
 from controlplane.deployments.models import (
     Deployment,
-    DeploymentRevision,
     Endpoint,
-    InstanceType,
     Operation,
     Replica,
 )
 from controlplane.deployments.naming import colour_for, name_check
-from controlplane.deployments.probes import Probe, probe_declared
+from controlplane.deployments.probes import probe_declared
 from controlplane.deployments.selectors import operations_active
-from controlplane.deployments.selectors.desired import environment_of
-from controlplane.deployments.selectors.instance_types import (
-    instance_type_list,
-    instance_type_wanted,
-    match,
-)
-from controlplane.deployments.services.advance import operation_advance
 from controlplane.deployments.services.operations import (
-    in_the_way,
     nothing_active,
     operation_open,
 )
 from controlplane.deployments.services.replicas import replicas_remove, replicas_stop
 from controlplane.deployments.services.revisions import revision_ensure, revision_record
-from controlplane.deployments.services.secrets import secrets_merged
+from controlplane.deployments.services.spec import Spec, instance_type_of, secrets_merged
 from controlplane.deployments.states import DEPLOYMENTS, DeploymentCause
 from controlplane.deployments.types import (
-    AntiAffinity,
     DeploymentState,
     Desired,
-    EndpointState,
     OperationKind,
     ReplicaState,
 )
 from controlplane.registry.models import ConfigRevision, ModelVersion
-from controlplane.registry.selectors import version_get
-from controlplane.registry.services.approvals import variables_check, version_code_check
-from controlplane.registry.services.signatures import version_signature_check
 
 BROKEN = (DeploymentState.FAILED, DeploymentState.CANCELED)
-
-
-@dataclass(frozen=True, slots=True)
-class Spec:
-    """What shall run. ``traffic`` is the percent that it gets once it is ready."""
-
-    model: str
-    version: str = "latest"
-    config_revision: int | None = None
-    instance_count: int = 1
-    environment: dict[str, str] | None = None
-    request_timeout_ms: int = 60_000
-    max_concurrent_requests_per_instance: int | None = None
-    retries: bool = True
-    traffic: int = 0
-    description: str = ""
-    tags: dict[str, str] | None = None
-    declared: dict[str, Any] | None = None
-    secret_environment: dict[str, str | None] | None = None
-    node_labels: dict[str, str] | None = None
-    instance_type: str = ""
-    anti_affinity: str = AntiAffinity.PREFERRED
-    liveness_probe: Probe | None = None
-    readiness_probe: Probe | None = None
-    max_queue_wait_ms: int | None = None
-
-
-def advanced(operation: Operation, now: datetime) -> Operation:
-    operation_advance(operation_id=operation.pk, now=now)
-    operation.refresh_from_db()
-    return operation
-
-
-def locked(endpoint: str) -> Endpoint | None:
-    """The row, held until the transaction ends: two deployments at once take different colours."""
-    return Endpoint.objects.select_for_update().filter(name=endpoint).first()
-
-
-def not_deleting(endpoint: Endpoint) -> None:
-    if endpoint.provisioning_state == EndpointState.DELETING:
-        raise in_the_way(
-            f"{endpoint.name} is being deleted.",
-            operations_active(endpoint.name).first(),
-            hints=("Its name is free again in a moment.",),
-        )
-
-
-def resolve(spec: Spec) -> tuple[ModelVersion, ConfigRevision | None]:
-    version = version_get(spec.model, spec.version)
-    _not_archived(version, field="version")
-    return version, _revision(version, spec.config_revision)
-
-
-def resolve_to_run(spec: Spec) -> tuple[ModelVersion, ConfigRevision | None, list[str]]:
-    """The same, for what will be started, and the kinds of code that it may run.
-
-    Raises CodeNotAllowed, CodeNotApproved, SignatureRequired besides.
-    """
-    version, revision = resolve(spec)
-    return version, revision, start_check(version, revision)
-
-
-def start_check(version: ModelVersion, revision: ConfigRevision | None) -> list[str]:
-    """The kinds of code that fresh replicas of this may run now.
-
-    Raises CodeNotAllowed, CodeNotApproved, SignatureRequired.
-    """
-    allowed = version_code_check(version, revision)
-    version_signature_check(version, revision)
-    return allowed
-
-
-def runnable_check(
-    row: Deployment, asked: Deployment | DeploymentRevision, *, may_run_code: bool
-) -> list[str]:
-    """The same of what ``row`` ran, or was to run, before, and is to start again.
-
-    Variables that it does not have now are asked about as if they were said again. Raises
-    ModelNotDeployable besides.
-    """
-    _not_archived(asked.model_version, field=None)
-    now = environment_of(row)
-    fresh = {name: text for name, text in environment_of(asked).items() if now.get(name) != text}
-    variables_check(fresh, may_run_code=may_run_code)
-    return start_check(asked.model_version, asked.config_revision)
-
-
-def _not_archived(version: ModelVersion, *, field: str | None) -> None:
-    if version.archived or version.model.archived:
-        raise ModelNotDeployable(
-            f"{version} is archived.", hints=("Restore it first.",), field=field
-        )
-
-
-def _revision(version: ModelVersion, number: int | None) -> ConfigRevision | None:
-    if number is None:
-        return version.config_revisions.order_by("-number").first()
-    revision = version.config_revisions.filter(number=number).first()
-    if revision is None and number != 0:
-        raise ModelNotDeployable(
-            f"{version} has no configuration revision {number}.",
-            field="config_revision",
-        )
-    return revision
-
-
-def instance_type_of(spec: Spec) -> InstanceType | None:
-    """The one that is named; or that was declared in Azure's words, if we know it.
-
-    Raises InstanceTypeUnknown.
-    """
-    if spec.instance_type:
-        return instance_type_wanted(spec.instance_type)
-    declared = (spec.declared or {}).get("instance_type")
-    return match(declared, instance_type_list()) if isinstance(declared, str) else None
 
 
 # What may be said beside the model; what is left at its default is not asked for.
@@ -396,3 +266,21 @@ def scaling_open(
         actor=actor,
         now=now,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """What came of it: ``operation`` is under way, unless nothing has to start anew."""
+
+    created: bool
+    operation: Operation | None = None
+
+
+def settled_check(row: Deployment) -> None:
+    """Raises OperationInProgress, Conflict."""
+    nothing_active(row.endpoint.name, row.name)
+    if row.provisioning_state != DeploymentState.SUCCEEDED:
+        raise Conflict(
+            f"{row.name} is {row.provisioning_state}; only a deployment that works can do that.",
+            hints=("Retry its deployment first.",),
+        )

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from controlplane.core.errors import Invalid
-from controlplane.deployments.services.starting import Spec, resolve
+from controlplane.deployments.services.spec import Spec, resolve
 from controlplane.registry.models import ConfigRevision, ModelVersion, Upload
 from controlplane.registry.selectors import upload_get
 

@@ -18,11 +18,10 @@ from controlplane.deployments.reconcile import (
     Restart,
     Retire,
     Stop,
-    failure_data,
     upkeep,
 )
 from controlplane.deployments.selectors import operations_active
-from controlplane.deployments.services import capacity, endings, facts
+from controlplane.deployments.services import completion, facts
 from controlplane.deployments.services.advance import operation_advance
 from controlplane.deployments.services.draining import drains_advance
 from controlplane.deployments.services.replicas import (
@@ -38,7 +37,7 @@ from controlplane.deployments.services.replicas import (
 )
 from controlplane.deployments.services.trials import trials_tick
 from controlplane.deployments.states import REPLICAS, ReplicaCause
-from controlplane.deployments.types import DeploymentState
+from controlplane.deployments.types import DeploymentState, failure_data
 from controlplane.nodes.selectors import node_list, node_state
 
 logger = logging.getLogger(__name__)
@@ -60,7 +59,7 @@ def operations_tick(*, now: datetime) -> None:
         except Exception:
             logger.exception("Operation %s (%s) cannot be advanced", operation.pk, operation)
             if now > operation.deadline_at + SWEEP_AFTER:
-                endings.operation_abandon(operation, now)
+                completion.operation_abandon(operation, now)
     settled = Deployment.objects.filter(provisioning_state=DeploymentState.SUCCEEDED)
     for deployment in settled:
         try:
@@ -105,12 +104,12 @@ def deployment_upkeep(*, deployment_id: int, now: datetime) -> None:
         return
     rows = list(deployment.replicas.select_related("node").order_by("ordinal", "id"))
     replicas = facts.replica_facts(rows, now=now)
-    chosen = capacity.choose(deployment, replicas, now)
+    chosen = facts.choose(deployment, replicas, now)
     needed = upkeep(
         replicas,
         instance_count=deployment.instance_count,
         chosen=chosen,
-        escapes=capacity.escapes(deployment, rows, replicas, now),
+        escapes=facts.escapes(deployment, rows, replicas, now),
     )
     error = failure_data(needed.hindrance) if needed.hindrance else None
     if not needed.actions and error == deployment.error:

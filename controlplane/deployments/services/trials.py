@@ -18,13 +18,18 @@ from controlplane.core.models import Event
 from controlplane.deployments import placement
 from controlplane.deployments.errors import TooManyTrials, TrialFinished, TrialImpossible
 from controlplane.deployments.models import Deployment, InstanceType, TryLoad
-from controlplane.deployments.reconcile import Failure, failure_data
 from controlplane.deployments.selectors.instance_types import instance_type_wanted
 from controlplane.deployments.selectors.trials import trial_get, trials_active
 from controlplane.deployments.services.capacity import need_for, offers
 from controlplane.deployments.services.subjects import Subject, subject_of
 from controlplane.deployments.states import TRIALS, TrialCause
-from controlplane.deployments.types import TRIAL_ACTIVE, ReplicaState, TrialState
+from controlplane.deployments.types import (
+    TRIAL_ACTIVE,
+    Failure,
+    ReplicaState,
+    TrialState,
+    failure_data,
+)
 from controlplane.nodes.models import Node
 from controlplane.nodes.selectors import node_get
 from controlplane.nodes.services import node_generation_raise

@@ -13,7 +13,6 @@ from controlplane.deployments.reconcile import (
     Case,
     Chosen,
     Fail,
-    Failure,
     Finish,
     Place,
     Remove,
@@ -28,7 +27,13 @@ from controlplane.deployments.reconcile import (
     stages_new,
     upkeep,
 )
-from controlplane.deployments.types import Desired, OperationKind, ReplicaState, StageStatus
+from controlplane.deployments.types import (
+    Desired,
+    Failure,
+    OperationKind,
+    ReplicaState,
+    StageStatus,
+)
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 NOTHING = timedelta(0)

@@ -14,7 +14,6 @@ from controlplane.deployments.models import Deployment, GpuFootprint, Replica
 from controlplane.deployments.reconcile import (
     Action,
     Chosen,
-    Failure,
     Move,
     ReplicaFacts,
     Rest,
@@ -25,9 +24,8 @@ from controlplane.deployments.reconcile import (
     upkeep,
 )
 from controlplane.deployments.selectors import routing_view
-from controlplane.deployments.services.capacity import need_of
-from controlplane.deployments.services.footprints import footprint_remember
-from controlplane.deployments.types import Desired, ReplicaState
+from controlplane.deployments.services.capacity import footprint_remember, need_of
+from controlplane.deployments.types import Desired, Failure, ReplicaState
 from tests.support.registered_models import model_register
 from tests.support.simulated_node import HEALTHY_WALK, SimulatedNode, gateway_confirms
 from tests.unit.controlplane.deployments.test_deployments_reconcile import replica

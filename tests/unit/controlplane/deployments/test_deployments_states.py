@@ -14,7 +14,7 @@ from controlplane.core.errors import DomainError
 from controlplane.core.states import IllegalTransition
 from controlplane.deployments import services
 from controlplane.deployments.models import Deployment, Endpoint, Operation, Replica
-from controlplane.deployments.services import endings
+from controlplane.deployments.services import completion
 from controlplane.deployments.services.tick import replicas_expire
 from controlplane.deployments.serving import (
     DEPLOYMENT_RULES,
@@ -166,7 +166,7 @@ def test_a_deployment_whose_operation_was_given_up_is_failed_and_can_be_retried(
     operation = services.deploy(
         spec=spec(), endpoint="digits", deployment="blue", actor="dora", now=now
     )
-    endings.operation_abandon(operation, now)
+    completion.operation_abandon(operation, now)
     row = Deployment.objects.get()
     assert row.provisioning_state == DeploymentState.FAILED
     assert row.error is not None

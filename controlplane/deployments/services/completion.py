@@ -1,10 +1,11 @@
-"""How operations end: what is set right when one succeeds, fails or is cancelled."""
+"""How operations end: what is set right when one succeeds, fails, is cancelled or superseded."""
 
 from datetime import datetime
 from functools import partial
 from typing import Any
 
 from django.db import transaction
+from django.db.models import F
 from django.utils import timezone
 
 from controlplane.core import events
@@ -16,7 +17,7 @@ from controlplane.deployments.models import (
     Operation,
     Replica,
 )
-from controlplane.deployments.reconcile import DELETIONS, Failure, failure_data
+from controlplane.deployments.reconcile import DELETIONS
 from controlplane.deployments.selectors import addresses, operations_active
 from controlplane.deployments.services.operations import describe
 from controlplane.deployments.services.replicas import (
@@ -36,10 +37,13 @@ from controlplane.deployments.states import (
 )
 from controlplane.deployments.traffic import traffic_check, traffic_without
 from controlplane.deployments.types import (
+    ACTIVE,
     DeploymentState,
     Desired,
+    Failure,
     OperationKind,
     OperationState,
+    failure_data,
 )
 from controlplane.metrics.selectors import log_lines
 from controlplane.metrics.services import logs_forget
@@ -80,6 +84,17 @@ def operation_end_canceled(operation: Operation, now: datetime) -> None:
     _close(operation, OperationCause.CANCEL, now)
     _record(
         operation, "operation.canceled", f"Cancelled: {describe(operation)}", Event.Severity.WARNING
+    )
+
+
+def operation_supersede(operation: Operation, now: datetime) -> None:
+    """A deletion came: this operation ends at once, and what it started goes with the rest."""
+    _close(operation, OperationCause.SUPERSEDE, now)
+    _record(
+        operation,
+        "operation.canceled",
+        f"Cancelled by a deletion: {describe(operation)}",
+        Event.Severity.WARNING,
     )
 
 
@@ -253,12 +268,41 @@ def _record(
     )
 
 
-def operation_supersede(operation: Operation, now: datetime) -> None:
-    """A deletion came: this operation ends at once, and what it started goes with the rest."""
-    _close(operation, OperationCause.SUPERSEDE, now)
-    _record(
-        operation,
-        "operation.canceled",
-        f"Cancelled by a deletion: {describe(operation)}",
-        Event.Severity.WARNING,
-    )
+@transaction.atomic
+def operations_supersede(
+    *,
+    endpoint: str,
+    deployment: str | None,
+    actor: str,
+    now: datetime,
+    moving_traffic: bool = False,
+) -> int:
+    """End what is under way at a deployment, or anywhere at the endpoint; deletions go on.
+
+    The caller holds the endpoint and makes its own change in the same transaction: if that is
+    refused, what was under way goes on. ``moving_traffic``: only what is about to move traffic.
+    Returns how many have been ended.
+    """
+    ended = 0
+    for running in operations_active(endpoint, deployment):
+        if running.kind in DELETIONS:
+            continue
+        if moving_traffic and not running.parameters.get("traffic"):
+            continue
+        # why a new revision: a step that another process has decided on is not taken any more
+        mine = Operation.objects.filter(pk=running.pk, state__in=ACTIVE).update(
+            revision=F("revision") + 1, cancel_requested=True
+        )
+        if not mine:
+            continue  # it has just ended
+        running.refresh_from_db()
+        events.record(
+            actor=actor,
+            verb="operation.superseded",
+            subject=f"endpoint/{endpoint}",
+            message=f"{actor} goes on with something else than: {describe(running)}",
+            data={"operation": running.id, "deployment": running.deployment},
+        )
+        operation_end_canceled(running, now)
+        ended += 1
+    return ended

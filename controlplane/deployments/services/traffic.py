@@ -8,6 +8,7 @@ from django.db.models import F
 from controlplane.core import events
 from controlplane.deployments.models import Endpoint
 from controlplane.deployments.traffic import mirror_beside
+from controlplane.deployments.types import DeploymentState, Desired, ReplicaState
 
 
 def shares_write(
@@ -52,3 +53,16 @@ def mirror_record(endpoint: Endpoint, mirror: dict[str, int], *, actor: str, **d
 def shares_text(shares: dict[str, int]) -> str:
     told = ", ".join(f"{name} {percent} %" for name, percent in sorted(shares.items()))
     return told or "nobody"
+
+
+def ready_deployments(endpoint: Endpoint) -> list[str]:
+    """Those that may get traffic: settled, with a replica that is ready."""
+    return [
+        deployment.name
+        for deployment in endpoint.deployments.all()
+        if deployment.provisioning_state in (DeploymentState.SUCCEEDED, DeploymentState.SCALING)
+        and any(
+            replica.desired == Desired.RUNNING and replica.state == ReplicaState.READY
+            for replica in deployment.replicas.all()
+        )
+    ]

@@ -1,0 +1,172 @@
+"""What nodes report of their replicas, written into rows as far as it is believed."""
+
+import dataclasses
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from django.db import transaction
+
+from controlplane.core import events
+from controlplane.core.models import Event
+from controlplane.deployments.models import Replica
+from controlplane.deployments.services.capacity import footprint_remember
+from controlplane.deployments.services.reach import Reach, unreachable
+from controlplane.deployments.services.replicas import endpoint_generation_raise
+from controlplane.deployments.states import REPLICAS, ReplicaCause
+from controlplane.deployments.types import NO_GPU_MEMORY, Desired, ReplicaState
+from controlplane.nodes.claims import Complaint, address_refused
+from controlplane.nodes.models import Node
+from controlplane.nodes.services import node_seen
+from wire.addresses import host_address
+from wire.messages import REPLICA_STATES, NodeReport, ObservedReplica
+
+ROUTING: Final = ("address", "http_port", "grpc_port")  # what gateways must hear of
+
+
+@transaction.atomic
+def replicas_observe(
+    node: Node, report: NodeReport, now: datetime, complaints: Sequence[Complaint]
+) -> tuple[Collection[Replica], set[int], list[Complaint]]:
+    """Write what changed; returns the node's replicas, the deployments of those that did, and what
+    of the report is not believed."""
+    complaints = list(complaints)
+    refused = address_refused(node, report.node, now)
+    if refused:
+        complaints.append(Complaint("node.address", report.node.address, refused))
+    reach = Reach(node, "" if refused else host_address(report.node.address))
+    rows = {
+        row.pk: row
+        for row in Replica.objects.filter(node=node).select_related("deployment__endpoint")
+    }
+    touched = set()
+    mentioned = set()
+    for observed in report.replicas:
+        row = rows.get(observed.replica_id)
+        mentioned.add(observed.replica_id)
+        if row is None or observed.generation != row.generation:
+            continue  # about somebody else
+        if wrong := reach.complaint(row, observed, now):
+            complaints.append(wrong)
+            observed = unreachable(observed, wrong)
+        elif observed.http_port:  # the node's own, also where it spells it otherwise or not at all
+            observed = dataclasses.replace(observed, address=reach.address)
+        if _replica_observe(row, observed, now):
+            touched.add(row.deployment_id)
+    node_seen(
+        node=node,
+        info=report.node,
+        observed_generation=report.observed_generation,
+        now=now,
+        sent_at=report.sent_at,
+        complaints=complaints,
+        address_refused=refused,
+    )
+    for row in rows.values():
+        unmentioned = row.pk not in mentioned and row.state != ReplicaState.STOPPED
+        acted = report.observed_generation >= row.node_generation
+        if unmentioned and acted and row.desired == Desired.STOPPED:
+            _change(row, ReplicaCause.ABSENT, {"state": ReplicaState.STOPPED}, now)
+            touched.add(row.deployment_id)
+        elif unmentioned and row.state == ReplicaState.UNKNOWN and row.desired == Desired.RUNNING:
+            # the node is back without it, and starts it
+            _change(row, ReplicaCause.BACK, {"state": ReplicaState.PENDING, "observed": {}}, now)
+            touched.add(row.deployment_id)
+    Replica.objects.filter(pk__in=[pk for pk in rows if pk in mentioned]).update(last_report_at=now)
+    return rows.values(), touched, complaints
+
+
+def _replica_observe(row: Replica, observed: ObservedReplica, now: datetime) -> bool:
+    """Whether anything changed."""
+    if observed.state not in REPLICA_STATES:
+        return False
+    data = dataclasses.asdict(observed)
+    if data["error"] is not None:
+        data["error"]["hints"] = list(data["error"]["hints"])  # as the row gives it back
+    if data == row.observed and observed.state == row.state:
+        return False
+    changes: dict[str, Any] = {"observed": data, "state": observed.state}
+    if data["error"] is not None:
+        changes["error"] = data["error"]
+    elif row.desired == Desired.RUNNING:
+        changes["error"] = None
+    if observed.state == ReplicaState.READY:
+        changes["attempts"] = row.attempts if row.state == ReplicaState.READY else 0
+    _change(row, ReplicaCause.REPORT, changes, now)
+    if observed.error is not None and observed.error.code == NO_GPU_MEMORY:
+        _gpu_memory(row, observed, now)
+    return True
+
+
+def _gpu_memory(row: Replica, observed: ObservedReplica, now: datetime) -> None:
+    """Remember what a load needs; tell once of one that serves and runs out again and again."""
+    if observed.gpu_needed_bytes and observed.state == ReplicaState.FAILED:
+        footprint_remember(row, observed.gpu_needed_bytes, now)
+    if observed.state == ReplicaState.READY and row.error is None and observed.error is not None:
+        deployment = row.deployment
+        events.record(
+            actor="system",
+            verb="replica.strained",
+            subject=f"endpoint/{deployment.endpoint.name}",
+            message=f"Replica {row.ordinal} of {deployment.name}: {observed.error.message}",
+            severity=Event.Severity.WARNING,
+            data={"deployment": deployment.name, "replica": row.pk, "code": NO_GPU_MEMORY},
+        )
+
+
+def _change(row: Replica, cause: ReplicaCause, changes: dict[str, Any], now: datetime) -> None:
+    """Compare-and-set on the generation, with the event and the endpoint's number."""
+    before_state, before = row.state, row.observed
+    if changes["state"] != before_state:
+        changes["state_since"] = now
+    same = Replica.objects.filter(pk=row.pk, generation=row.generation)
+    others = {name: value for name, value in changes.items() if name != "state"}
+    if not REPLICAS.write(same, cause, ReplicaState(changes["state"]), **others):
+        return
+    if _matters_for_routing(before_state, before, changes):
+        endpoint_generation_raise([row.deployment.endpoint_id])
+    if changes["state"] != before_state:
+        _record(row, before_state, changes)
+
+
+def _matters_for_routing(state: str, observed: dict[str, Any], changes: dict[str, Any]) -> bool:
+    routed = (ReplicaState.READY, ReplicaState.DRAINING, ReplicaState.UNKNOWN)
+    if state != changes["state"]:
+        return state in routed or changes["state"] in routed
+    new = changes.get("observed", observed)
+    return state in routed and any(observed.get(key) != new.get(key) for key in ROUTING)
+
+
+MESSAGES = {
+    ReplicaState.READY: ("replica.ready", "is ready"),
+    ReplicaState.FAILED: ("replica.failed", "failed"),
+    ReplicaState.DRAINING: ("replica.draining", "finishes what it is doing"),
+    ReplicaState.STOPPED: ("replica.stopped", "has stopped"),
+    ReplicaState.DOWNLOADING: ("replica.downloading", "downloads its model"),
+    ReplicaState.STARTING: ("replica.starting", "starts"),
+    ReplicaState.LOADING: ("replica.loading", "loads its model"),
+    ReplicaState.WARMING: ("replica.warming", "answers its first inference"),
+    ReplicaState.PENDING: ("replica.pending", "is to be started"),
+}
+
+
+def _record(row: Replica, before: str, changes: dict[str, Any]) -> None:
+    state = ReplicaState(changes["state"])
+    verb, words = MESSAGES[state]
+    severity = Event.Severity.INFO
+    if before == ReplicaState.READY and row.desired == Desired.RUNNING:
+        words = f"is no longer ready: it {words}"
+        severity = Event.Severity.WARNING
+    error = changes.get("error")
+    if state == ReplicaState.FAILED:
+        severity = Event.Severity.ERROR
+        words += f": {error['message']}" if error else ""
+    deployment = row.deployment
+    events.record(
+        actor="system",
+        verb=verb,
+        subject=f"endpoint/{deployment.endpoint.name}",
+        message=f"Replica {row.ordinal} of {deployment.name} {words}",
+        severity=severity,
+        data={"deployment": deployment.name, "replica": row.pk, "state": state.value},
+    )

@@ -1,0 +1,133 @@
+"""What shall run: the specification of a deployment, and what its names stand for."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from controlplane.core import vault
+from controlplane.core.errors import Invalid
+from controlplane.deployments.errors import ModelNotDeployable
+from controlplane.deployments.models import Deployment, DeploymentRevision, InstanceType
+from controlplane.deployments.naming import variable_problem
+from controlplane.deployments.probes import Probe
+from controlplane.deployments.selectors.desired import SECRETS, environment_of
+from controlplane.deployments.selectors.instance_types import (
+    instance_type_list,
+    instance_type_wanted,
+    match,
+)
+from controlplane.deployments.types import AntiAffinity
+from controlplane.registry.models import ConfigRevision, ModelVersion
+from controlplane.registry.selectors import version_get
+from controlplane.registry.services.approvals import variables_check, version_code_check
+from controlplane.registry.services.signatures import version_signature_check
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """What shall run. ``traffic`` is the percent that it gets once it is ready."""
+
+    model: str
+    version: str = "latest"
+    config_revision: int | None = None
+    instance_count: int = 1
+    environment: dict[str, str] | None = None
+    request_timeout_ms: int = 60_000
+    max_concurrent_requests_per_instance: int | None = None
+    retries: bool = True
+    traffic: int = 0
+    description: str = ""
+    tags: dict[str, str] | None = None
+    declared: dict[str, Any] | None = None
+    secret_environment: dict[str, str | None] | None = None
+    node_labels: dict[str, str] | None = None
+    instance_type: str = ""
+    anti_affinity: str = AntiAffinity.PREFERRED
+    liveness_probe: Probe | None = None
+    readiness_probe: Probe | None = None
+    max_queue_wait_ms: int | None = None
+
+
+def resolve(spec: Spec) -> tuple[ModelVersion, ConfigRevision | None]:
+    version = version_get(spec.model, spec.version)
+    _not_archived(version, field="version")
+    return version, _revision(version, spec.config_revision)
+
+
+def resolve_to_run(spec: Spec) -> tuple[ModelVersion, ConfigRevision | None, list[str]]:
+    """The same, for what will be started, and the kinds of code that it may run.
+
+    Raises CodeNotAllowed, CodeNotApproved, SignatureRequired besides.
+    """
+    version, revision = resolve(spec)
+    return version, revision, start_check(version, revision)
+
+
+def start_check(version: ModelVersion, revision: ConfigRevision | None) -> list[str]:
+    """The kinds of code that fresh replicas of this may run now.
+
+    Raises CodeNotAllowed, CodeNotApproved, SignatureRequired.
+    """
+    allowed = version_code_check(version, revision)
+    version_signature_check(version, revision)
+    return allowed
+
+
+def runnable_check(
+    row: Deployment, asked: Deployment | DeploymentRevision, *, may_run_code: bool
+) -> list[str]:
+    """The same of what ``row`` ran, or was to run, before, and is to start again.
+
+    Variables that it does not have now are asked about as if they were said again. Raises
+    ModelNotDeployable besides.
+    """
+    _not_archived(asked.model_version, field=None)
+    now = environment_of(row)
+    fresh = {name: text for name, text in environment_of(asked).items() if now.get(name) != text}
+    variables_check(fresh, may_run_code=may_run_code)
+    return start_check(asked.model_version, asked.config_revision)
+
+
+def _not_archived(version: ModelVersion, *, field: str | None) -> None:
+    if version.archived or version.model.archived:
+        raise ModelNotDeployable(
+            f"{version} is archived.", hints=("Restore it first.",), field=field
+        )
+
+
+def _revision(version: ModelVersion, number: int | None) -> ConfigRevision | None:
+    if number is None:
+        return version.config_revisions.order_by("-number").first()
+    revision = version.config_revisions.filter(number=number).first()
+    if revision is None and number != 0:
+        raise ModelNotDeployable(
+            f"{version} has no configuration revision {number}.",
+            field="config_revision",
+        )
+    return revision
+
+
+def instance_type_of(spec: Spec) -> InstanceType | None:
+    """The one that is named; or that was declared in Azure's words, if we know it.
+
+    Raises InstanceTypeUnknown.
+    """
+    if spec.instance_type:
+        return instance_type_wanted(spec.instance_type)
+    declared = (spec.declared or {}).get("instance_type")
+    return match(declared, instance_type_list()) if isinstance(declared, str) else None
+
+
+def secrets_merged(
+    old: Mapping[str, str], changes: Mapping[str, str | None] | None
+) -> dict[str, str]:
+    """Sealed values by name: those of ``old``, changed; None takes one away. Raises Invalid."""
+    found = dict(old)
+    for name, clear in (changes or {}).items():
+        if why := variable_problem(name):
+            raise Invalid(why, field="secret_environment")
+        if clear is None:
+            found.pop(name, None)
+        else:
+            found[name] = vault.seal(SECRETS, clear)
+    return found
