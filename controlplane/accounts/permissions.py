@@ -52,3 +52,8 @@ class RolePermission(BasePermission):
             hints=("An administrator can change roles under Settings, Users.",),
             extra={"needed_permission": needed, "needed_role": role},
         )
+
+
+def actor(request: Request) -> str:
+    """The name under which what this request does is recorded."""
+    return request.user.get_username()

@@ -107,6 +107,7 @@ INSTALLED_APPS = [
     "controlplane.nodes",
     "controlplane.metrics",
     "controlplane.deployments",
+    "controlplane.operations",
     "controlplane.drafts",
     "controlplane.gateway",
     "controlplane.system",

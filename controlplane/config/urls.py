@@ -8,13 +8,29 @@ from controlplane.console import urls as console
 from controlplane.core import health, http
 from controlplane.deployments import urls as deployments
 from controlplane.drafts import urls as drafts
+from controlplane.events import urls as events
 from controlplane.gateway import urls as gateway
 from controlplane.metrics import urls as metrics
 from controlplane.nodes import urls as nodes
+from controlplane.operations import urls as operations
+from controlplane.overview import urls as overview
 from controlplane.registry import urls as registry
 from controlplane.system import urls as system
 
-APPS = [accounts, registry, nodes, metrics, deployments, drafts, gateway, console, system]
+APPS = [
+    accounts,
+    events,
+    registry,
+    nodes,
+    metrics,
+    deployments,
+    operations,
+    drafts,
+    gateway,
+    overview,
+    console,
+    system,
+]
 
 
 def routes(name: str) -> list[URLPattern]:

@@ -24,12 +24,14 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from controlplane.console import hub, reads
-from controlplane.deployments import selectors as deployments
-from controlplane.deployments.models import Operation, Replica
+from controlplane.deployments.models import Replica
+from controlplane.deployments.selectors import endpoint_list, scrape_targets
 from controlplane.deployments.types import Desired
 from controlplane.metrics.selectors import freshness
 from controlplane.metrics.totals import REGISTRY
 from controlplane.nodes.selectors import node_list, node_state
+from controlplane.operations.models import Operation
+from controlplane.operations.selectors import endpoints_shown
 
 
 class ControlPlane(Collector):
@@ -39,7 +41,7 @@ class ControlPlane(Collector):
         info = GaugeMetricFamily("shoal_build_info", "1", labels=["version"])
         info.add_metric([settings.SHOAL_VERSION], 1)
         yield info
-        endpoints = deployments.endpoints_shown(deployments.endpoint_list())
+        endpoints = endpoints_shown(endpoint_list())
         yield _by_state("shoal_endpoints", "Endpoints", [e["serving_state"] for e in endpoints])
         rows = [row for endpoint in endpoints for row in endpoint["deployments"]]
         yield _by_state("shoal_deployments", "Deployments", [r["serving_state"] for r in rows])
@@ -155,6 +157,6 @@ class MetricsTargetsView(APIView):
                     "node": target.node,
                 },
             }
-            for target in deployments.scrape_targets()
+            for target in scrape_targets()
         ]
         return Response(ScrapeTargetsSerializer(found, many=True).data)

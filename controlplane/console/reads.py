@@ -9,14 +9,15 @@ from django.utils import timezone
 
 from controlplane.accounts.selectors import events_shown
 from controlplane.core.models import Event
-from controlplane.deployments import selectors as deployments
-from controlplane.deployments.selectors.overview import overview
+from controlplane.deployments.selectors import endpoint_get, endpoint_shown
 from controlplane.deployments.serializers.endpoints import EndpointSerializer
-from controlplane.deployments.serializers.events import EventSerializer
-from controlplane.deployments.serializers.operations import OperationSerializer
-from controlplane.deployments.serializers.overview import OverviewSerializer
+from controlplane.events.serializers import EventSerializer
 from controlplane.metrics import selectors as metrics
 from controlplane.metrics.services import watch
+from controlplane.operations.selectors import latest_operations, operation_get, operation_shown
+from controlplane.operations.serializers import OperationSerializer
+from controlplane.overview.selectors import overview
+from controlplane.overview.serializers import OverviewSerializer
 
 EVENTS_OVERLAP = 64  # numbers below the newest that a late transaction may still bring
 EVENTS_LIMIT = 200  # frames of one greeting: far below what an outbox holds for a slow browser
@@ -24,8 +25,8 @@ EVENTS_LIMIT = 200  # frames of one greeting: far below what an outbox holds for
 
 def endpoint_state(name: str) -> dict[str, Any]:
     """The REST object. Raises EndpointNotFound."""
-    endpoint = deployments.endpoint_get(name)
-    shown = deployments.endpoint_shown(endpoint, deployments.latest_operations([name]))
+    endpoint = endpoint_get(name)
+    shown = endpoint_shown(endpoint, latest_operations([name]))
     return dict(EndpointSerializer(shown).data)
 
 
@@ -47,7 +48,7 @@ def endpoint_tick(name: str) -> tuple[list[str], float, list[float | None]]:
 
 def operation_state(operation_id: str) -> dict[str, Any]:
     """The REST object. Raises OperationNotFound."""
-    shown = deployments.operation_shown(deployments.operation_get(operation_id))
+    shown = operation_shown(operation_get(operation_id))
     return dict(OperationSerializer(shown).data)
 
 

@@ -1,4 +1,4 @@
-"""The doors for node agents: what to run, what runs, what it measures and logs, and the bytes."""
+"""The doors for node agents: what to run, what it measures and logs, and the bytes."""
 
 import dataclasses
 import logging
@@ -6,26 +6,22 @@ from collections.abc import Iterable
 from functools import partial
 
 from django.http import HttpResponse, HttpResponseBase, HttpResponseNotModified, JsonResponse
-from django.utils import timezone
 from rest_framework.request import Request
 
 from controlplane.core.errors import NotFound
 from controlplane.core.etags import has_seen
 from controlplane.core.sending import bytes_response
-from controlplane.deployments import services
 from controlplane.deployments.selectors.desired import desired_state, node_may_read
 from controlplane.deployments.selectors.ownership import Claim, claims_upheld
 from controlplane.metrics.selectors import sample_interval_s
 from controlplane.metrics.services import logs_ingest, samples_ingest
-from controlplane.nodes import slowness
-from controlplane.nodes.auth import NodeDoor, caller, message, message_and_complaints, reply
+from controlplane.nodes.auth import NodeDoor, caller, message, reply
 from controlplane.nodes.models import Node
 from controlplane.nodes.selectors import cadence_now, clock_skew_s
 from controlplane.registry.stores import blob_store
 from wire.messages import (
     LogBatch,
     LogEntry,
-    NodeReport,
     ReplicaSample,
     ReportReply,
     SampleBatch,
@@ -40,16 +36,6 @@ UNCHANGING = "private, max-age=31536000, immutable"
 class DesiredDoor(NodeDoor):
     def get(self, request: Request) -> HttpResponse:
         return reply(desired_state(caller(request)))
-
-
-class ReportDoor(NodeDoor):
-    def post(self, request: Request) -> HttpResponse:
-        report, complaints = message_and_complaints(NodeReport, request)
-        with slowness.reports.running():
-            told = services.node_report(
-                node=caller(request), report=report, now=timezone.now(), complaints=complaints
-            )
-        return reply(told)
 
 
 class SamplesDoor(NodeDoor):

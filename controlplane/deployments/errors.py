@@ -1,4 +1,4 @@
-"""What can go wrong with endpoints, deployments and operations."""
+"""What can go wrong with endpoints and deployments."""
 
 from controlplane.core.errors import Conflict, Invalid, NotFound
 
@@ -11,11 +11,6 @@ class EndpointNotFound(NotFound):
 class DeploymentNotFound(NotFound):
     code = "DeploymentNotFound"
     tries = ("`GET /api/v1/endpoints/{endpoint}` lists its deployments.",)
-
-
-class OperationNotFound(NotFound):
-    code = "OperationNotFound"
-    tries = ("`GET /api/v1/operations` lists those that are kept.",)
 
 
 class NameInvalid(Invalid):
@@ -43,32 +38,9 @@ class DeploymentHasTraffic(Conflict):
     tries = ("Give its traffic to another deployment first.",)
 
 
-class OperationInProgress(Conflict):
-    """``extra``: ``operation``, the id of the one that is running, and ``operation_url``."""
-
-    code = "OperationInProgress"
-    tries = ("Wait for it, cancel it, or send the same with `?supersede=true` (`--supersede`).",)
-
-
-class AsItIs(Conflict):
-    """What is asked for is so already: a mistake, unless it just became so by superseding."""
-
-    tries = ("Nothing needs to be done; read the deployment to see what it runs.",)
-
-
-class OperationFinished(Conflict):
-    code = "OperationFinished"
-    tries = ("Read it for its outcome; a new change makes a new operation.",)
-
-
 class ModelNotDeployable(Invalid):
     code = "ModelNotDeployable"
     tries = ("Choose another version: `GET /api/v1/models/{name}/versions` lists them.",)
-
-
-class DrainImpossible(Conflict):
-    code = "OutOfCapacity"
-    tries = ("Make room on other nodes, or let it happen with `force`.",)
 
 
 class RevisionNotFound(NotFound):
@@ -119,8 +91,3 @@ class TooManyTrials(Conflict):
 class AuthModeMismatch(Conflict):
     code = "AuthModeMismatch"
     tries = ("Change `auth_mode` of the endpoint, or ask for what goes with it.",)
-
-
-class NodeInUse(Conflict):
-    code = "InUse"
-    tries = ("Drain the node first, or remove it with `force`.",)

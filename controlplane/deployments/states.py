@@ -1,4 +1,4 @@
-"""Which state follows which, and why: endpoints, deployments, operations, trials, replicas.
+"""Which state follows which, and why: endpoints, deployments, trials, replicas.
 
 What answers now is not among them: ``serving`` derives it whenever somebody looks.
 """
@@ -11,7 +11,6 @@ from controlplane.deployments.types import (
     DeploymentState,
     Desired,
     EndpointState,
-    OperationState,
     ReplicaState,
     TrialState,
 )
@@ -89,31 +88,6 @@ DEPLOYMENTS: Final = Machine(
         ),
         Move(DC.DELETE, tuple(D), (D.DELETING,), "somebody deletes it; what is under way ends"),
         Move(DC.FORGET, (D.DELETING,), (), "its replicas are stopped, or were silent too long"),
-    ),
-)
-
-
-class OperationCause(StrEnum):
-    STEP = "step"
-    SUCCEED = "succeed"
-    FAIL = "fail"
-    GIVE_UP = "give up"
-    CANCEL = "cancel"
-    SUPERSEDE = "supersede"
-
-
-O, OC = OperationState, OperationCause  # noqa: E741 - reads as a table
-OPERATIONS: Final = Machine(
-    "operation",
-    O,
-    starts=(O.QUEUED,),
-    moves=(
-        Move(OC.STEP, (O.QUEUED, O.RUNNING), (O.RUNNING,), "something of it was done"),
-        Move(OC.SUCCEED, (O.RUNNING,), (O.SUCCEEDED,), "all its stages are done"),
-        Move(OC.FAIL, (O.RUNNING,), (O.FAILED,), "a stage failed, or its deadline has passed"),
-        Move(OC.GIVE_UP, (O.QUEUED, O.RUNNING), (O.FAILED,), "it could not be carried on"),
-        Move(OC.CANCEL, (O.QUEUED, O.RUNNING), (O.CANCELED,), "somebody cancelled it, or goes on"),
-        Move(OC.SUPERSEDE, (O.QUEUED, O.RUNNING), (O.CANCELED,), "a deletion came"),
     ),
 )
 

@@ -1,16 +1,9 @@
 """Jobs of deployments, by name."""
 
 from celery import shared_task
-from django.utils import timezone
 
-from controlplane.deployments import services
-from controlplane.deployments.services.leftovers import logs_sweep
+from controlplane.deployments.services.deployments import logs_sweep
 from controlplane.nodes.services import bells_ring
-
-
-@shared_task(name="deployments.reconcile")
-def deployments_reconcile() -> None:
-    services.operations_tick(now=timezone.now())
 
 
 @shared_task(name="deployments.logs_sweep")

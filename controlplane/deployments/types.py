@@ -1,4 +1,4 @@
-"""Values of deployments: their states and those of what moves them; ``states`` has the tables."""
+"""Values of deployments: their states, and why something failed; ``states`` has the tables."""
 
 from dataclasses import dataclass
 from typing import Any, Final
@@ -77,39 +77,6 @@ class TrialState(TextChoices):
     CANCELED = "Canceled"
 
 
-class OperationState(TextChoices):
-    QUEUED = "Queued"
-    RUNNING = "Running"
-    SUCCEEDED = "Succeeded"
-    FAILED = "Failed"
-    CANCELED = "Canceled"
-
-
-class OperationKind(TextChoices):
-    DEPLOY = "deploy"
-    SCALE = "scale"
-    DELETE_DEPLOYMENT = "delete-deployment"
-    DELETE_ENDPOINT = "delete-endpoint"
-
-
-class StageName(TextChoices):
-    VALIDATE = "validate"
-    PLACE = "place"
-    DOWNLOAD = "download"
-    LOAD = "load"
-    WARM = "warm"
-    ROUTE = "route"
-    STOP = "stop"
-
-
-class StageStatus(TextChoices):
-    PENDING = "pending"
-    RUNNING = "running"
-    SUCCEEDED = "succeeded"
-    FAILED = "failed"
-    CANCELED = "canceled"
-
-
 class ServingState(TextChoices):
     """The second axis: is it answering now? Derived, never stored."""
 
@@ -121,7 +88,6 @@ class ServingState(TextChoices):
 
 
 TRIAL_ACTIVE: Final = (TrialState.QUEUED, TrialState.RUNNING)
-ACTIVE: Final = (OperationState.QUEUED, OperationState.RUNNING)
 NO_GPU_MEMORY: Final = "GpuOutOfMemory"  # the code that node agents report
 
 

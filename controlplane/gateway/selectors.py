@@ -2,8 +2,8 @@
 
 from datetime import datetime, timedelta
 
-from controlplane.deployments.services import LeftOutPart
 from controlplane.gateway.models import Gateway, Release
+from controlplane.operations.services import LeftOutPart
 
 # A gateway that is silent for longer no longer holds up operations; it catches up by itself.
 ALIVE_FOR = timedelta(seconds=15)

@@ -14,13 +14,13 @@ from controlplane.core import events
 from controlplane.core.errors import Conflict, Invalid, Unauthenticated
 from controlplane.core.models import Event
 from controlplane.deployments.selectors import routing_view
-from controlplane.deployments.services import gateway_confirmed
 from controlplane.gateway import selectors
 from controlplane.gateway.models import Gateway, Release
 from controlplane.gateway.render import render
 from controlplane.gateway.selectors import generations_confirmed, parts_left_out
 from controlplane.nodes import authority
 from controlplane.nodes.errors import CertificateRequestRefused
+from controlplane.operations.services import gateway_confirmed
 from wire.messages import CertificateReply, GatewayReport, GatewaySnapshot
 
 

@@ -14,7 +14,8 @@ def main(output: Path) -> None:
 
     from controlplane.accounts.models import User
     from controlplane.accounts.services import token_create
-    from controlplane.deployments import services
+    from controlplane.deployments.services import Spec, trial_start
+    from controlplane.operations import services
     from controlplane.registry.models import Upload
     from controlplane.registry.services import aliases, configs
     from tests.support.registered_models import CONFIG, model_register
@@ -41,11 +42,11 @@ def main(output: Path) -> None:
     SimulatedNode("spare")
     operation = None
     for name in ("digits", "spare"):
-        spec = services.Spec(model=name, traffic=100)
+        spec = Spec(model=name, traffic=100)
         operation = services.deploy(spec=spec, endpoint=name, deployment="blue", actor="x", now=now)
         node.bring_up()
         gateway_confirms()
-    trial = services.trial_start(model="digits", actor="x", now=now)
+    trial = trial_start(model="digits", actor="x", now=now)
     uploads = [
         Upload.objects.create(
             id=letter * 32, filename="digits.onnx", size=64, created_by=people["admin"],

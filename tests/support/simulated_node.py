@@ -7,10 +7,10 @@ from django.http import HttpResponse
 from rest_framework.test import APIClient
 
 from controlplane.deployments.selectors import routing_view
-from controlplane.deployments.services import gateway_confirmed
 from controlplane.nodes.models import Node
 from controlplane.nodes.selectors import machine_boot_id
 from controlplane.nodes.services import join_token_create
+from controlplane.operations.services import gateway_confirmed
 from wire import codec
 from wire.messages import (
     DesiredReplica,

@@ -1,6 +1,6 @@
 """REST of people: for administrators."""
 
-from typing import Any, cast
+from typing import Any
 
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework import status
@@ -10,6 +10,7 @@ from rest_framework.views import APIView
 
 from controlplane.accounts import selectors, services
 from controlplane.accounts.models import User
+from controlplane.accounts.permissions import actor
 from controlplane.accounts.policy import Permission
 from controlplane.accounts.serializers import (
     NewUserSerializer,
@@ -25,10 +26,6 @@ from controlplane.core.requests import read_body, read_only, read_query
 
 UserPageSerializer = page_of(UserSerializer)
 SHOWN_ONLY = read_only(UserSerializer, UserInputSerializer, UserPatchSerializer)
-
-
-def actor(request: Request) -> str:
-    return cast(User, request.user).username
 
 
 def user_etag(body: Any) -> str:

@@ -10,12 +10,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from controlplane.accounts.permissions import actor
 from controlplane.accounts.policy import Permission
 from controlplane.core.etags import IF_MATCH, etag_of, if_match
 from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
 from controlplane.core.requests import read_body, read_only, read_query
 from controlplane.deployments import services
-from controlplane.deployments.api.reading import actor
 from controlplane.deployments.models import InstanceType
 from controlplane.deployments.selectors.instance_types import (
     instance_type_get,

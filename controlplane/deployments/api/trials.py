@@ -7,13 +7,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from controlplane.accounts.permissions import may
+from controlplane.accounts.permissions import actor, may
 from controlplane.accounts.policy import Permission
 from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
 from controlplane.core.requests import read_body, read_query
+from controlplane.core.waiting import WAIT, or_wait
 from controlplane.deployments import services
-from controlplane.deployments.api.reading import actor
-from controlplane.deployments.api.waiting import WAIT, or_wait
 from controlplane.deployments.selectors.trials import (
     trial_get,
     trial_list,

@@ -10,28 +10,17 @@ from controlplane.deployments.selectors.routing import (
     routing_view,
 )
 from controlplane.deployments.selectors.rows import (
-    OperationFilter,
     deployment_get,
     endpoint_get,
     endpoint_list,
     endpoints_matching,
-    operation_get,
-    operation_list,
-    operations_active,
     revision_list,
 )
 from controlplane.deployments.selectors.scraping import ScrapeTarget, scrape_targets
-from controlplane.deployments.selectors.shown import (
-    addresses,
-    endpoint_shown,
-    endpoints_shown,
-    latest_operations,
-    operation_shown,
-)
+from controlplane.deployments.selectors.shown import addresses, endpoint_shown
 
 __all__ = [
     "KeyHash",
-    "OperationFilter",
     "RateLimit",
     "RoutedDeployment",
     "RoutedEndpoint",
@@ -44,12 +33,6 @@ __all__ = [
     "endpoint_list",
     "endpoint_shown",
     "endpoints_matching",
-    "endpoints_shown",
-    "latest_operations",
-    "operation_get",
-    "operation_list",
-    "operation_shown",
-    "operations_active",
     "revision_list",
     "routing_view",
     "scrape_targets",

@@ -1,25 +1,13 @@
-"""Finding endpoints, deployments and operations."""
+"""Finding endpoints, deployments and their revisions."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Prefetch, Q, QuerySet
+from django.db.models import Prefetch, QuerySet
 
 from controlplane.core.filters import tagged
-from controlplane.deployments.errors import (
-    DeploymentNotFound,
-    EndpointNotFound,
-    OperationNotFound,
-)
-from controlplane.deployments.models import (
-    Deployment,
-    DeploymentRevision,
-    Endpoint,
-    Operation,
-    Replica,
-)
-from controlplane.deployments.types import ACTIVE
+from controlplane.deployments.errors import DeploymentNotFound, EndpointNotFound
+from controlplane.deployments.models import Deployment, DeploymentRevision, Endpoint, Replica
 
 
 def endpoint_list() -> QuerySet[Endpoint]:
@@ -64,11 +52,6 @@ def revision_list(endpoint: str, name: str) -> list[DeploymentRevision]:
     return found
 
 
-def operation_list(endpoint: str = "") -> QuerySet[Operation]:
-    """Those of ``endpoint``; an empty text stands for all."""
-    return Operation.objects.filter(endpoint=endpoint) if endpoint else Operation.objects.all()
-
-
 def endpoints_matching(
     *,
     q: str = "",
@@ -86,47 +69,3 @@ def endpoints_matching(
     }
     rows = endpoint_list().filter(**{name: value for name, value in wanted.items() if value})
     return tagged(rows, tags or {})
-
-
-@dataclass(frozen=True, slots=True)
-class OperationFilter:
-    """Empty fields let everything through."""
-
-    endpoint: str = ""
-    state: Sequence[str] = ()
-    kind: Sequence[str] = ()
-    actor: str = ""
-    q: str = ""  # in the name of the endpoint or the deployment
-    since: datetime | None = None
-    until: datetime | None = None  # not included
-
-    def rows(self) -> QuerySet[Operation]:
-        wanted = {
-            "state__in": self.state,
-            "kind__in": self.kind,
-            "created_by": self.actor,
-            "created_at__gte": self.since,
-            "created_at__lt": self.until,
-        }
-        rows = operation_list(self.endpoint).filter(
-            **{name: value for name, value in wanted.items() if value}
-        )
-        if self.q:
-            rows = rows.filter(Q(endpoint__icontains=self.q) | Q(deployment__icontains=self.q))
-        return rows
-
-
-def operation_get(operation_id: str) -> Operation:
-    """Raises OperationNotFound."""
-    operation = Operation.objects.filter(pk=operation_id).first()
-    if operation is None:
-        raise OperationNotFound(f"There is no operation {operation_id}.")
-    return operation
-
-
-def operations_active(endpoint: str = "", deployment: str | None = None) -> QuerySet[Operation]:
-    """Those that have not ended, oldest first."""
-    rows = operation_list(endpoint).filter(state__in=ACTIVE)
-    if deployment is not None:
-        rows = rows.filter(deployment=deployment)
-    return rows.order_by("created_at")

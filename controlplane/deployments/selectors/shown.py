@@ -6,7 +6,7 @@ from typing import Any
 
 from django.conf import settings
 
-from controlplane.deployments.models import Deployment, Endpoint, Operation, Replica
+from controlplane.deployments.models import Deployment, Endpoint, Replica
 from controlplane.deployments.serving import (
     DEPLOYMENT_RULES,
     ENDPOINT_RULES,
@@ -14,29 +14,14 @@ from controlplane.deployments.serving import (
     EndpointFacts,
     serving,
 )
-from controlplane.deployments.types import (
-    DeploymentState,
-    Desired,
-    ReplicaState,
-    ServingState,
-    StageStatus,
-)
+from controlplane.deployments.types import DeploymentState, Desired, ReplicaState, ServingState
 
 Shown = dict[str, Any]
 
 
-def latest_operations(endpoints: Iterable[str]) -> dict[tuple[str, str], str]:
-    """(endpoint, deployment) -> id of its latest operation."""
-    rows = (
-        Operation.objects.filter(endpoint__in=list(endpoints))
-        .order_by("created_at")
-        .values_list("endpoint", "deployment", "id")
-    )
-    return {(endpoint, deployment): operation_id for endpoint, deployment, operation_id in rows}
-
-
 def endpoint_shown(endpoint: Endpoint, operations: dict[tuple[str, str], str]) -> Shown:
-    """``endpoint`` from ``rows.endpoint_list``, ``operations`` from ``latest_operations``."""
+    """``endpoint`` from ``rows.endpoint_list``; ``operations``: (endpoint, deployment) -> id of its
+    latest operation."""
     deployments = [
         deployment_shown(deployment, endpoint, operations)
         for deployment in endpoint.deployments.all()
@@ -66,12 +51,6 @@ def endpoint_shown(endpoint: Endpoint, operations: dict[tuple[str, str], str]) -
         "updated_at": endpoint.updated_at,
         "deployments": deployments,
     }
-
-
-def endpoints_shown(endpoints: Iterable[Endpoint]) -> list[Shown]:
-    rows = list(endpoints)
-    operations = latest_operations(endpoint.name for endpoint in rows)
-    return [endpoint_shown(endpoint, operations) for endpoint in rows]
 
 
 def addresses(endpoint: str) -> Shown:
@@ -178,32 +157,3 @@ def endpoint_serving(deployments: Iterable[Shown]) -> ServingState:
     answering = [row["serving_state"] for row in rows if row["traffic"]]
     facts = EndpointFacts(answering, all=[row["serving_state"] for row in rows])
     return serving(ENDPOINT_RULES, facts)
-
-
-def operation_shown(operation: Operation) -> Shown:
-    return {
-        "id": operation.id,
-        "kind": operation.kind,
-        "endpoint": operation.endpoint,
-        "deployment": operation.deployment,
-        "state": operation.state,
-        "stages": operation.stages,
-        "percent": percent(operation.stages),
-        "error": operation.error,
-        "result": operation.result,
-        "deadline_at": operation.deadline_at,
-        "created_by": operation.created_by,
-        "created_at": operation.created_at,
-        "finished_at": operation.finished_at,
-    }
-
-
-def percent(stages: list[Shown]) -> int:
-    """Every stage weighs the same; a running one counts by its progress."""
-    if not stages:
-        return 0
-    done = sum(
-        1.0 if stage["status"] == StageStatus.SUCCEEDED else (stage["progress"] or 0.0)
-        for stage in stages
-    )
-    return int(100 * done / len(stages))

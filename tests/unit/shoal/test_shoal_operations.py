@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import httpx
 import pytest
 
-from controlplane.deployments.types import OperationKind, OperationState
+from controlplane.operations.types import OperationKind, OperationState
 from shoal.cli.main import main
 from shoal.cli.operation import KINDS, STATES
 from shoal.cli.times import instant

@@ -21,9 +21,10 @@ from socket_harness import Browser
 from controlplane.accounts.models import User
 from controlplane.core import events
 from controlplane.core.models import Event
-from controlplane.deployments.models import Endpoint, Operation
+from controlplane.deployments.models import Endpoint
 from controlplane.metrics.models import Watch
 from controlplane.metrics.services import gateway_samples_ingest
+from controlplane.operations.models import Operation
 from wire.messages import GatewaySample, GatewaySampleBatch
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "metrics"])

@@ -11,9 +11,10 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from controlplane.core.models import Event
-from controlplane.deployments import services
-from controlplane.deployments.models import Deployment, Endpoint, Operation, Replica
+from controlplane.deployments.models import Deployment, Endpoint, Replica
 from controlplane.deployments.selectors import routing_view
+from controlplane.operations import services
+from controlplane.operations.models import Operation
 from tests.support.registered_models import model_register
 from tests.support.simulated_node import SimulatedNode, gateway_confirms
 from wire.messages import LogBatch, LogEntry

@@ -22,7 +22,7 @@ from rest_framework.test import APIClient
 
 from controlplane.core.errors import Unavailable
 from controlplane.deployments.models import Deployment
-from controlplane.deployments.services.facts import spec_failure
+from controlplane.operations.services.facts import spec_failure
 from controlplane.registry.models import Blob, ModelVersion
 from controlplane.registry.services import blobs
 from controlplane.registry.stores import BlobStore, blob_store

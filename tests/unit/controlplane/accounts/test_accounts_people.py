@@ -14,7 +14,7 @@ from controlplane.accounts.policy import PEOPLE, Role, permissions_of
 from controlplane.console import reads
 from controlplane.core import events
 from controlplane.core.models import Event
-from controlplane.deployments.selectors.overview import overview
+from controlplane.overview.selectors import overview
 
 pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
 ADDRESS = "203.0.113.77"

@@ -15,8 +15,8 @@ from controlplane.deployments.serializers.endpoints import (
     EndpointPatchSerializer,
     EndpointPutSerializer,
 )
-from controlplane.deployments.serializers.overview import NodePatchSerializer
 from controlplane.deployments.serializers.placement import InstanceTypePatchSerializer
+from controlplane.overview.serializers import NodePatchSerializer
 from controlplane.registry.serializers.models import (
     ModelPatchSerializer,
     ModelVersionPatchSerializer,

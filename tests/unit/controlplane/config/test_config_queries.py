@@ -20,9 +20,9 @@ from controlplane.accounts.models import BrowserSession, User
 from controlplane.accounts.services import token_create
 from controlplane.console.models import SavedCase
 from controlplane.core import events
-from controlplane.deployments.models import Operation
 from controlplane.metrics.models import LogLine
 from controlplane.nodes.models import Node
+from controlplane.operations.models import Operation
 from controlplane.registry.models import (
     ConfigRevision,
     ModelAlias,

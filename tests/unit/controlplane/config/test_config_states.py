@@ -14,18 +14,18 @@ from controlplane.deployments.states import (
     DEPLOYMENTS,
     DESIRED,
     ENDPOINTS,
-    OPERATIONS,
     REPLICAS,
     REPORTED,
     TRIALS,
     DeploymentCause,
     EndpointCause,
-    OperationCause,
     ReplicaCause,
     TrialCause,
 )
-from controlplane.deployments.types import ACTIVE, TRIAL_ACTIVE, ReplicaState
+from controlplane.deployments.types import TRIAL_ACTIVE, ReplicaState
 from controlplane.nodes.states import DUTIES, NODES, DutyCause, NodeCause
+from controlplane.operations.states import OPERATIONS, OperationCause
+from controlplane.operations.types import ACTIVE
 from controlplane.registry.selectors import ACTIVE as INGESTING
 from controlplane.registry.states import STEPS, UPLOADS, UploadCause
 from wire.messages import REPLICA_STATES

@@ -13,7 +13,8 @@ from django.utils import timezone
 
 from controlplane.accounts.models import User
 from controlplane.accounts.services import token_create
-from controlplane.deployments import services
+from controlplane.deployments.services import Spec
+from controlplane.operations import services
 from tests.support.registered_models import model_register
 from tests.support.simulated_node import SimulatedNode, gateway_confirms
 
@@ -35,7 +36,7 @@ async def test_a_node_fetches_its_blobs_in_parts_and_no_others() -> None:
     def prepare() -> tuple[SimulatedNode, SimulatedNode]:
         first = SimulatedNode("first")
         model_register(content=b"0123456789")
-        spec = services.Spec(model="digits", traffic=100)
+        spec = Spec(model="digits", traffic=100)
         services.deploy(spec=spec, endpoint="", deployment="", actor="ada", now=timezone.now())
         return first, SimulatedNode("second")
 
@@ -76,7 +77,7 @@ async def test_waiting_for_an_operation_answers_when_it_ends() -> None:
         _, token = token_create(user=user, name="t", actor="dora")
         worker = SimulatedNode()
         model_register()
-        spec = services.Spec(model="digits", traffic=100)
+        spec = Spec(model="digits", traffic=100)
         started = services.deploy(
             spec=spec, endpoint="", deployment="", actor="dora", now=timezone.now()
         )

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rest_framework.test import APIClient
 
-from controlplane.deployments import services
 from controlplane.deployments.models import Deployment, Replica
 from controlplane.deployments.placement import (
     Card,
@@ -27,6 +26,7 @@ from controlplane.deployments.placement import (
     relocate,
     settled,
 )
+from controlplane.operations import services
 from tests.support.registered_models import model_register
 from tests.support.simulated_node import SimulatedNode, gateway_confirms
 

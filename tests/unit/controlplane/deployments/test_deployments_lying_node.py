@@ -10,8 +10,7 @@ from rest_framework.test import APIClient
 
 from controlplane.core.models import Event
 from controlplane.deployments.models import Replica
-from controlplane.deployments.selectors import routing_view
-from controlplane.deployments.selectors.scraping import scrape_targets
+from controlplane.deployments.selectors import routing_view, scrape_targets
 from controlplane.nodes import claims, selectors
 from controlplane.nodes.models import CachedBlob, Node
 from controlplane.nodes.services import join_token_create

@@ -6,11 +6,11 @@ import pytest
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from controlplane.deployments import services
 from controlplane.deployments.errors import ProbeInvalid
 from controlplane.deployments.probes import DEFAULTS, allowance_s, probe_declared, rule_of
 from controlplane.deployments.selectors import routing_view
 from controlplane.gateway.clusters import cluster
+from controlplane.operations import services
 from tests.support.registered_models import model_register
 from tests.support.simulated_node import SimulatedNode, gateway_confirms
 from wire.messages import ProbeRule

@@ -10,17 +10,17 @@ from hypothesis import strategies as st
 
 from controlplane.core.models import Event
 from controlplane.deployments.models import Replica
-from controlplane.deployments.services import node_report
 from controlplane.deployments.services.replicas import (
     replicas_remove,
     replicas_restart,
     replicas_retire,
     replicas_stop,
 )
-from controlplane.deployments.services.tick import replicas_expire
 from controlplane.deployments.states import DESIRED, REPLICAS
 from controlplane.deployments.types import Desired, ReplicaState
 from controlplane.nodes.models import Node
+from controlplane.operations.services import node_report
+from controlplane.operations.services.tick import replicas_expire
 from tests.support.placed_replicas import replica_place
 from tests.support.watched_states import Watch, watched
 from wire.messages import REPLICA_STATES, NodeInfo, NodeReport, ObservedReplica

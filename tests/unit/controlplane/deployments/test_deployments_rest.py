@@ -11,9 +11,10 @@ from pytest_django import DjangoAssertNumQueries
 from rest_framework.test import APIClient
 
 from controlplane.core import events
-from controlplane.deployments import services
-from controlplane.deployments.models import Endpoint, Operation, Replica
+from controlplane.deployments.models import Endpoint, Replica
 from controlplane.metrics.models import LogLine
+from controlplane.operations import services
+from controlplane.operations.models import Operation
 from tests.support.registered_models import model_register
 from tests.support.simulated_node import SimulatedNode, gateway_confirms
 

@@ -8,8 +8,8 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from controlplane.core.models import Event
-from controlplane.deployments import services
 from controlplane.deployments.models import TryLoad
+from controlplane.operations import services
 from controlplane.registry.models import ModelVersion
 from tests.support.registered_models import CONFIG, model_register
 from tests.support.simulated_node import SimulatedNode

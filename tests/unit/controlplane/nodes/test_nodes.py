@@ -13,7 +13,6 @@ from rest_framework.test import APIClient
 from controlplane.core import fanout
 from controlplane.core.models import Event
 from controlplane.deployments.models import Replica
-from controlplane.deployments.services.facts import replica_facts
 from controlplane.nodes import selectors, services
 from controlplane.nodes.models import JoinToken, Node
 from controlplane.nodes.selectors import node_conditions
@@ -25,6 +24,7 @@ from controlplane.nodes.types import (
     credential_node_id,
     liveness,
 )
+from controlplane.operations.services.facts import replica_facts
 from tests.support.simulated_node import SimulatedNode
 from wire import codec
 from wire.messages import (

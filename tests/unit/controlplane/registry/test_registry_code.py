@@ -8,7 +8,7 @@ from pytest_django import Settings
 from rest_framework.test import APIClient
 
 from controlplane.core.models import Event
-from controlplane.deployments.models import Operation
+from controlplane.operations.models import Operation
 from controlplane.registry.models import CodeApproval, ModelVersion, Upload
 
 Send = Callable[..., Upload]

@@ -12,7 +12,8 @@ from typing import Any, cast
 import pytest
 from rest_framework.test import APIClient
 
-from controlplane.deployments.models import Operation, TryLoad
+from controlplane.deployments.models import TryLoad
+from controlplane.operations.models import Operation
 from controlplane.registry import inspector
 from controlplane.registry.models import ModelVersion, Upload
 from controlplane.registry.types import Inspection

@@ -10,7 +10,8 @@ from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
-from controlplane.deployments.models import Operation, TryLoad
+from controlplane.deployments.models import TryLoad
+from controlplane.operations.models import Operation
 from controlplane.registry import inspector
 from controlplane.registry.code import code_key, told_once
 from controlplane.registry.models import (

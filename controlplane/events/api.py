@@ -1,0 +1,119 @@
+"""REST of the event log: reading on, checking the chain, taking it away."""
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from itertools import islice
+from typing import Any
+
+from asgiref.sync import sync_to_async
+from django.db.models import QuerySet
+from django.http import HttpResponseBase, StreamingHttpResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from controlplane.accounts.permissions import actor, may
+from controlplane.accounts.policy import PEOPLE, Permission
+from controlplane.core import audit, events, exports
+from controlplane.core.models import Event
+from controlplane.core.pagination import page_of
+from controlplane.core.requests import read_query
+from controlplane.events.selectors import EventFilter, events_list
+from controlplane.events.serializers import (
+    AuditVerificationSerializer,
+    EventSerializer,
+    EventsExportQuery,
+    EventsQuery,
+)
+
+EventPageSerializer = page_of(EventSerializer)
+Lines = Callable[[QuerySet[Event]], Iterator[str]]
+FORMATS: dict[str, tuple[str, Lines]] = {
+    "csv": ("text/csv; charset=utf-8", exports.export_csv),
+    "ndjson": ("application/x-ndjson", exports.export_ndjson),
+}
+LINES_PER_PIECE = 500
+
+
+class EventsView(APIView):
+    @extend_schema(
+        operation_id="events_list", parameters=[EventsQuery], responses=EventPageSerializer
+    )
+    def get(self, request: Request) -> Response:
+        """With ``after_seq`` what came behind it, in order; without it the latest, newest first,
+        page by page."""
+        query = read_query(EventsQuery, request)
+        limit, after_seq = query.pop("limit"), query.pop("after_seq")
+        before_seq = query.pop("cursor")
+        items = events_list(
+            _filter(query, request), after_seq=after_seq, before_seq=before_seq, limit=limit + 1
+        )
+        more = len(items) > limit and after_seq is None
+        body = {
+            "items": items[:limit],
+            "next_cursor": str(items[limit - 1].seq) if more else None,
+        }
+        return Response(EventPageSerializer(body).data)
+
+
+def _filter(query: dict[str, Any], request: Request) -> EventFilter:
+    severity = frozenset(query.pop("severity"))
+    return EventFilter(people=may(request, PEOPLE), severity=severity, **query)
+
+
+class EventsExportView(APIView):
+    read_permission = Permission.OPERATE
+
+    @extend_schema(
+        operation_id="events_export",
+        parameters=[EventsExportQuery],
+        responses={
+            (200, "application/x-ndjson"): OpenApiTypes.STR,
+            (200, "text/csv"): OpenApiTypes.STR,
+        },
+    )
+    def get(self, request: Request) -> HttpResponseBase:
+        """All that one may read, oldest first, with each event's place in the chain. Being audited
+        itself."""
+        query = read_query(EventsExportQuery, request)
+        kind = query.pop("file_format")
+        content_type, lines = FORMATS[kind]
+        audit.seal()
+        last = Event.objects.order_by("-seq").values_list("seq", flat=True).first() or 0
+        events.record(
+            actor=actor(request),
+            verb="events.exported",
+            subject="events",
+            message=f"{actor(request)} exported the event log",
+            data={"format": kind},
+        )
+        rows = _filter(query, request).rows().filter(seq__lte=last)
+        response = StreamingHttpResponse(_pieces(lines(rows)), content_type=content_type)
+        response["Content-Disposition"] = f'attachment; filename="shoal-events.{kind}"'
+        return response
+
+
+async def _pieces(lines: Iterator[str]) -> AsyncIterator[str]:
+    # why asynchronous: a plain iterator would be drained into memory as a whole under ASGI
+    take = sync_to_async(lambda: list(islice(lines, LINES_PER_PIECE)))
+    while found := await take():
+        yield "".join(found)
+
+
+class AuditVerifyView(APIView):
+    read_permission = Permission.OPERATE
+
+    @extend_schema(
+        operation_id="events_verify",
+        responses={
+            200: OpenApiResponse(
+                AuditVerificationSerializer, description="the walk's outcome, also when it broke"
+            )
+        },
+    )
+    def get(self, request: Request) -> Response:
+        """Walk the chain over the whole log: nothing was changed, removed or slipped in?"""
+        del request
+        found: Any = audit.verify()
+        return Response(AuditVerificationSerializer(found).data)

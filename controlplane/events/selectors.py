@@ -1,0 +1,58 @@
+"""Events as somebody may see them: filtered, in pages, the latest."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Q, QuerySet
+
+from controlplane.accounts.selectors import events_shown
+from controlplane.core.models import Event
+
+
+@dataclass(frozen=True, slots=True)
+class EventFilter:
+    """Empty fields let everything through, but for what is about ``people``."""
+
+    people: bool
+    subject: str = ""
+    kind: str = ""
+    actor: str = ""
+    severity: frozenset[str] = frozenset()
+    q: str = ""
+    verb: str = ""  # or what it begins with
+    since: datetime | None = None
+    until: datetime | None = None  # not included
+
+    def rows(self) -> QuerySet[Event]:
+        rows = events_shown(people=self.people)
+        if self.since is not None:
+            rows = rows.filter(at__gte=self.since)
+        if self.until is not None:
+            rows = rows.filter(at__lt=self.until)
+        if self.subject:
+            rows = rows.filter(subject=self.subject)
+        if self.kind:
+            rows = rows.filter(Q(subject=self.kind) | Q(subject__startswith=f"{self.kind}/"))
+        if self.actor:
+            rows = rows.filter(actor=self.actor)
+        if self.verb:
+            rows = rows.filter(verb__startswith=self.verb)
+        if self.severity:
+            rows = rows.filter(severity__in=self.severity)
+        if self.q:
+            words = Q(message__icontains=self.q) | Q(verb__icontains=self.q)
+            rows = rows.filter(words | Q(subject__icontains=self.q))
+        return rows
+
+
+def events_list(
+    wanted: EventFilter, *, after_seq: int | None, before_seq: int | None, limit: int
+) -> list[Event]:
+    """Behind ``after_seq`` in order; without it the latest, or those before ``before_seq``,
+    newest first."""
+    rows = wanted.rows()
+    if after_seq is not None:
+        return list(rows.filter(seq__gt=after_seq).order_by("seq")[:limit])
+    if before_seq is not None:
+        rows = rows.filter(seq__lt=before_seq)
+    return list(rows.order_by("-seq")[:limit])

@@ -1,0 +1,160 @@
+"""REST of what share of an endpoint's requests goes where: live and mirrored."""
+
+from collections.abc import Callable, Collection
+from typing import Any
+
+from django.utils import timezone
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from controlplane.accounts.permissions import actor
+from controlplane.core.etags import IF_MATCH
+from controlplane.core.requests import read_body
+from controlplane.deployments import selectors
+from controlplane.deployments.models import Endpoint
+from controlplane.deployments.serializers.endpoints import (
+    EndpointSerializer,
+    MirrorInputSerializer,
+    TrafficAnswerSerializer,
+    TrafficInputSerializer,
+)
+from controlplane.deployments.traffic import moved_percent
+from controlplane.operations import services
+from controlplane.operations.api.reading import (
+    SUPERSEDE,
+    endpoint_body,
+    endpoint_change,
+    endpoint_etag,
+)
+
+
+def changed(
+    request: Request,
+    endpoint: str,
+    change: Callable[[], Endpoint],
+    *,
+    in_the_way: Collection[str | None] = (None,),
+) -> Response:
+    """The endpoint after ``change``, which happens to what the caller has seen or not at all."""
+    with endpoint_change(request, endpoint, in_the_way=in_the_way):
+        row = change()
+    body = endpoint_body(row)
+    return Response(body, headers={"ETag": endpoint_etag(body)})
+
+
+def moving(request: Request, endpoint: str, change: Callable[[], Endpoint]) -> Response:
+    """The same, with how much of the traffic moved."""
+    before: dict[str, int] = {}
+
+    def noted() -> Endpoint:
+        before.update(selectors.endpoint_get(endpoint).traffic)
+        return change()
+
+    answer = changed(request, endpoint, noted)
+    answer.data = {
+        **answer.data,
+        "moved_percent": moved_percent(before, answer.data["traffic"]),
+    }
+    return answer
+
+
+def set_traffic(request: Request, endpoint: str, traffic: dict[str, int]) -> Endpoint:
+    return services.traffic_set(
+        name=endpoint, traffic=traffic, actor=actor(request), now=timezone.now()
+    )
+
+
+def set_mirror(request: Request, endpoint: str, mirror: dict[str, int]) -> Endpoint:
+    return services.mirror_set(
+        name=endpoint, mirror_traffic=mirror, actor=actor(request), now=timezone.now()
+    )
+
+
+class TrafficView(APIView):
+    @extend_schema(operation_id="endpoints_traffic_get", responses=TrafficInputSerializer)
+    def get(self, request: Request, endpoint: str) -> Response:
+        del request
+        row = selectors.endpoint_get(endpoint)
+        tag = endpoint_etag(endpoint_body(row))
+        return Response({"traffic": row.traffic}, headers={"ETag": tag})
+
+    @extend_schema(
+        operation_id="endpoints_traffic_set",
+        parameters=[IF_MATCH, SUPERSEDE],
+        request=TrafficInputSerializer,
+        responses=TrafficAnswerSerializer,
+    )
+    def put(self, request: Request, endpoint: str) -> Response:
+        """Replace the whole map; the shares add up to 100, or to 0 to answer nobody.
+
+        The answer says how much moved; `routed` whether gateways have confirmed it already.
+        """
+        wanted = read_body(TrafficInputSerializer, request)["traffic"]
+        return moving(request, endpoint, lambda: set_traffic(request, endpoint, wanted))
+
+    @extend_schema(
+        operation_id="endpoints_traffic_update",
+        parameters=[IF_MATCH, SUPERSEDE],
+        request=TrafficInputSerializer,
+        responses=TrafficAnswerSerializer,
+    )
+    def patch(self, request: Request, endpoint: str) -> Response:
+        """Change the shares that are named, leave the others; the sum must again be 100, or 0."""
+        wanted = read_body(TrafficInputSerializer, request)["traffic"]
+
+        def merge() -> Endpoint:
+            before: dict[str, Any] = selectors.endpoint_get(endpoint).traffic
+            return set_traffic(request, endpoint, {**before, **wanted})
+
+        return moving(request, endpoint, merge)
+
+
+MIRRORED = {
+    200: EndpointSerializer,
+    409: OpenApiResponse(
+        description="`OperationInProgress` with the `operation` that is about to give "
+        "traffic to the deployment that shall get copies"
+    ),
+}
+
+
+class MirrorView(APIView):
+    @extend_schema(operation_id="endpoints_mirror_get", responses=MirrorInputSerializer)
+    def get(self, request: Request, endpoint: str) -> Response:
+        del request
+        row = selectors.endpoint_get(endpoint)
+        tag = endpoint_etag(endpoint_body(row))
+        return Response({"mirror_traffic": row.mirror_traffic}, headers={"ETag": tag})
+
+    @extend_schema(
+        operation_id="endpoints_mirror_set",
+        parameters=[IF_MATCH, SUPERSEDE],
+        request=MirrorInputSerializer,
+        responses=MIRRORED,
+    )
+    def put(self, request: Request, endpoint: str) -> Response:
+        """Replace the map; the copies' answers are thrown away."""
+        wanted = read_body(MirrorInputSerializer, request)["mirror_traffic"]
+        copied = [name for name, percent in wanted.items() if percent]
+        return changed(
+            request, endpoint, lambda: set_mirror(request, endpoint, wanted), in_the_way=copied
+        )
+
+    @extend_schema(
+        operation_id="endpoints_mirror_update",
+        parameters=[IF_MATCH, SUPERSEDE],
+        request=MirrorInputSerializer,
+        responses=MIRRORED,
+    )
+    def patch(self, request: Request, endpoint: str) -> Response:
+        """Change the shares that are named, 0 ends one; one deployment at most remains."""
+        wanted = read_body(MirrorInputSerializer, request)["mirror_traffic"]
+        copied = [name for name, percent in wanted.items() if percent]
+
+        def merge() -> Endpoint:
+            before: dict[str, Any] = selectors.endpoint_get(endpoint).mirror_traffic
+            return set_mirror(request, endpoint, {**before, **wanted})
+
+        return changed(request, endpoint, merge, in_the_way=copied)

@@ -1,0 +1,70 @@
+"""Pure: from the rows of an operation and of its replicas, as values, to what must be done next.
+
+``operation_step`` advances one operation; ``upkeep`` keeps a settled deployment alive. Neither
+reads a clock or a row, and both may be asked again at any time: no step is taken twice.
+"""
+
+from controlplane.operations.reconcile.operation import operation_step
+from controlplane.operations.reconcile.relief import AGAIN_WITHIN, Relief, escaping, relief
+from controlplane.operations.reconcile.stages import STAGES, TITLES, stages_new
+from controlplane.operations.reconcile.upkeep import Upkeep, revive_after, upkeep
+from controlplane.operations.reconcile.values import (
+    DELETIONS,
+    LOST_AFTER,
+    Action,
+    Cancel,
+    Case,
+    Chosen,
+    Fail,
+    Finish,
+    Move,
+    Place,
+    Remove,
+    ReplicaFacts,
+    Rest,
+    Restart,
+    Retire,
+    Route,
+    Stage,
+    Step,
+    Stop,
+    missing_ordinals,
+)
+from controlplane.operations.reconcile.waves import Wave, wave_of, waves
+
+__all__ = [
+    "AGAIN_WITHIN",
+    "DELETIONS",
+    "LOST_AFTER",
+    "STAGES",
+    "TITLES",
+    "Action",
+    "Cancel",
+    "Case",
+    "Chosen",
+    "Fail",
+    "Finish",
+    "Move",
+    "Place",
+    "Relief",
+    "Remove",
+    "ReplicaFacts",
+    "Rest",
+    "Restart",
+    "Retire",
+    "Route",
+    "Stage",
+    "Step",
+    "Stop",
+    "Upkeep",
+    "Wave",
+    "escaping",
+    "missing_ordinals",
+    "operation_step",
+    "relief",
+    "revive_after",
+    "stages_new",
+    "upkeep",
+    "wave_of",
+    "waves",
+]

@@ -1,0 +1,192 @@
+"""Pure: when each stage of an operation is done, what it waits for, what must happen first."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Final
+
+from controlplane.deployments.types import Failure, size_text
+from controlplane.operations.reconcile.values import (
+    DELETIONS,
+    RANK,
+    Action,
+    Case,
+    Place,
+    R,
+    ReplicaFacts,
+    Route,
+    Stage,
+    Stop,
+)
+from controlplane.operations.reconcile.waves import wave_of
+from controlplane.operations.types import OperationKind, StageName
+
+PLACE_PATIENCE: Final = timedelta(seconds=20)  # a node may just be (re)starting
+UNROUTE_PATIENCE: Final = timedelta(seconds=10)  # a deletion does not wait for a dead gateway
+STOP_PATIENCE: Final = timedelta(seconds=60)  # more than an agent needs to drain and stop
+
+NAMED_NODES: Final = 8  # more are counted, not listed
+IN_WAVES: Final = (StageName.PLACE, StageName.DOWNLOAD, StageName.LOAD, StageName.WARM)
+
+TITLES: Final = {
+    StageName.VALIDATE: "Validate",
+    StageName.PLACE: "Choose nodes",
+    StageName.DOWNLOAD: "Download to the nodes",
+    StageName.LOAD: "Load the model",
+    StageName.WARM: "First inference",
+    StageName.ROUTE: "Route traffic",
+    StageName.STOP: "Drain and stop",
+}
+STAGES: Final = {
+    OperationKind.DEPLOY: (
+        StageName.VALIDATE,
+        StageName.PLACE,
+        StageName.DOWNLOAD,
+        StageName.LOAD,
+        StageName.WARM,
+        StageName.ROUTE,
+    ),
+    OperationKind.SCALE: (
+        StageName.PLACE,
+        StageName.DOWNLOAD,
+        StageName.LOAD,
+        StageName.WARM,
+        StageName.ROUTE,
+    ),
+    OperationKind.DELETE_DEPLOYMENT: (StageName.ROUTE, StageName.STOP),
+    OperationKind.DELETE_ENDPOINT: (StageName.ROUTE, StageName.STOP),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Of one stage: done, or waiting (with progress), or failed; with what must happen first."""
+
+    done: bool = False
+    detail: str = ""
+    progress: float | None = None
+    actions: tuple[Action, ...] = ()
+    failure: Failure | None = None
+
+
+def stages_new(kind: OperationKind) -> tuple[Stage, ...]:
+    return tuple(Stage(name) for name in STAGES[kind])
+
+
+def _validate(case: Case, stage: Stage) -> Verdict:
+    del stage
+    return Verdict(done=case.spec_failure is None, failure=case.spec_failure)
+
+
+def _place(case: Case, stage: Stage) -> Verdict:
+    extra = tuple(
+        replica.id
+        for replica in case.replicas
+        if replica.running and replica.ordinal >= case.instance_count
+    )
+    if extra:
+        return Verdict(detail=f"Stopping {len(extra)} more than asked for.", actions=(Stop(extra),))
+    wave = wave_of(case)
+    if not wave.left or not wave.room:
+        return Verdict(done=True, detail=_on_nodes(case.own()))
+    if not case.chosen.unplaced:
+        return Verdict(actions=(Place(case.chosen.assigned[: wave.room]),))
+    if stage.started_at is None or case.now - stage.started_at < PLACE_PATIENCE:
+        return Verdict(detail=f"No node can take it yet. {case.chosen.why_not}")
+    count = len(case.chosen.unplaced)
+    return Verdict(
+        failure=Failure(
+            "OutOfCapacity",
+            f"No node can take {count} of {case.instance_count} replica(s).",
+            detail=case.chosen.why_not,
+            hints=("Add a node, or bring one of these back, then retry.",),
+        )
+    )
+
+
+def _on_nodes(replicas: list[ReplicaFacts]) -> str:
+    nodes = sorted({replica.node for replica in replicas})
+    if len(nodes) > NAMED_NODES:
+        return f"on {len(nodes)} nodes"
+    return f"on {', '.join(nodes)}" if nodes else "nothing to place"
+
+
+def _download(case: Case, stage: Stage) -> Verdict:
+    del stage
+    own = case.own()
+    total = sum(replica.total_bytes for replica in own)
+    fetched = sum(replica.downloaded_bytes for replica in own)
+    cached = sum(replica.cached_bytes for replica in own)
+    if all(replica.rank >= RANK[R.STARTING] for replica in own):
+        kept = f", {size_text(cached)} of it already there" if cached else ""
+        return Verdict(done=True, detail=f"{size_text(total)}{kept}" if own else "nothing to fetch")
+    known = bool(total)
+    share = min(1.0, fetched / total) if known else None
+    detail = f"{size_text(fetched)} of {size_text(total)}" if known else "waiting for the node"
+    return Verdict(detail=_with_silence(own, detail), progress=share)
+
+
+def _until(rank: int, doing: str, did: str) -> Callable[[Case, Stage], Verdict]:
+    def handler(case: Case, stage: Stage) -> Verdict:
+        del stage
+        own = case.own()
+        there = sum(replica.rank >= rank for replica in own)
+        if there == len(own):
+            return Verdict(done=True, detail=did if own else "nothing to start")
+        detail = f"{doing}: {there} of {len(own)} replica(s)"
+        return Verdict(detail=_with_silence(own, detail), progress=there / len(own))
+
+    return handler
+
+
+def _with_silence(replicas: list[ReplicaFacts], detail: str) -> str:
+    silent = sorted({replica.node for replica in replicas if replica.node_offline})
+    return f"{detail}; {', '.join(silent)} is silent" if silent else detail
+
+
+def _route(case: Case, stage: Stage) -> Verdict:
+    if case.route_generation is None:
+        return Verdict(detail="Telling the gateway", actions=(Route(),))
+    if case.refusal is not None and case.kind not in DELETIONS:
+        return Verdict(failure=case.refusal)
+    if case.confirmed_generation >= case.route_generation:
+        return Verdict(done=True, detail="confirmed by the gateway")
+    waited = case.now - (stage.started_at or case.now)
+    if case.kind in DELETIONS and waited >= UNROUTE_PATIENCE:
+        return Verdict(done=True, detail="the gateway did not answer; it will drop the route later")
+    return Verdict(detail="waiting for the gateway to confirm")
+
+
+def _stop(case: Case, stage: Stage) -> Verdict:
+    running = tuple(replica.id for replica in case.replicas if replica.running)
+    if running:
+        return Verdict(detail="draining", actions=(Stop(running),))
+    left = [
+        replica
+        for replica in case.replicas
+        if replica.state not in (R.STOPPED, R.FAILED) and not replica.node_offline
+    ]
+    if not left:
+        return Verdict(done=True, detail="all replicas are gone")
+    nodes = sorted({replica.node for replica in left})
+    if case.now - (stage.started_at or case.now) >= STOP_PATIENCE:
+        return Verdict(done=True, detail=f"{', '.join(nodes)} will stop the rest by itself")
+    return Verdict(detail=f"draining on {', '.join(nodes)}")
+
+
+def examine(case: Case, stage: Stage) -> Verdict:
+    """What its handler says, with the wave that it speaks of."""
+    verdict = HANDLERS[stage.name](case, stage)
+    text = wave_of(case).text if stage.name in IN_WAVES else ""
+    return replace(verdict, detail=f"{text}: {verdict.detail}") if text else verdict
+
+
+HANDLERS: Final[dict[StageName, Callable[[Case, Stage], Verdict]]] = {
+    StageName.VALIDATE: _validate,
+    StageName.PLACE: _place,
+    StageName.DOWNLOAD: _download,
+    StageName.LOAD: _until(RANK[R.WARMING], "loading", "loaded"),
+    StageName.WARM: _until(RANK[R.READY], "warming", "has had a first inference"),
+    StageName.ROUTE: _route,
+    StageName.STOP: _stop,
+}

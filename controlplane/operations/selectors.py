@@ -1,0 +1,113 @@
+"""Operations: found, as the API shows them, and endpoints with their latest ones."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Q, QuerySet
+
+from controlplane.deployments.models import Endpoint
+from controlplane.deployments.selectors.shown import Shown, endpoint_shown
+from controlplane.operations.errors import OperationNotFound
+from controlplane.operations.models import Operation
+from controlplane.operations.types import ACTIVE, StageStatus
+
+
+def operation_list(endpoint: str = "") -> QuerySet[Operation]:
+    """Those of ``endpoint``; an empty text stands for all."""
+    return Operation.objects.filter(endpoint=endpoint) if endpoint else Operation.objects.all()
+
+
+@dataclass(frozen=True, slots=True)
+class OperationFilter:
+    """Empty fields let everything through."""
+
+    endpoint: str = ""
+    state: Sequence[str] = ()
+    kind: Sequence[str] = ()
+    actor: str = ""
+    q: str = ""  # in the name of the endpoint or the deployment
+    since: datetime | None = None
+    until: datetime | None = None  # not included
+
+    def rows(self) -> QuerySet[Operation]:
+        wanted = {
+            "state__in": self.state,
+            "kind__in": self.kind,
+            "created_by": self.actor,
+            "created_at__gte": self.since,
+            "created_at__lt": self.until,
+        }
+        rows = operation_list(self.endpoint).filter(
+            **{name: value for name, value in wanted.items() if value}
+        )
+        if self.q:
+            rows = rows.filter(Q(endpoint__icontains=self.q) | Q(deployment__icontains=self.q))
+        return rows
+
+
+def operation_get(operation_id: str) -> Operation:
+    """Raises OperationNotFound."""
+    operation = Operation.objects.filter(pk=operation_id).first()
+    if operation is None:
+        raise OperationNotFound(f"There is no operation {operation_id}.")
+    return operation
+
+
+def operations_active(endpoint: str = "", deployment: str | None = None) -> QuerySet[Operation]:
+    """Those that have not ended, oldest first."""
+    rows = operation_list(endpoint).filter(state__in=ACTIVE)
+    if deployment is not None:
+        rows = rows.filter(deployment=deployment)
+    return rows.order_by("created_at")
+
+
+def operation_state(operation_id: str) -> tuple[Any, ...] | None:
+    """State alone, the cheapest look at an operation; None when there is none."""
+    return Operation.objects.filter(pk=operation_id).values_list("state").first()
+
+
+def latest_operations(endpoints: Iterable[str]) -> dict[tuple[str, str], str]:
+    """(endpoint, deployment) -> id of its latest operation."""
+    rows = (
+        Operation.objects.filter(endpoint__in=list(endpoints))
+        .order_by("created_at")
+        .values_list("endpoint", "deployment", "id")
+    )
+    return {(endpoint, deployment): operation_id for endpoint, deployment, operation_id in rows}
+
+
+def endpoints_shown(endpoints: Iterable[Endpoint]) -> list[Shown]:
+    rows = list(endpoints)
+    operations = latest_operations(endpoint.name for endpoint in rows)
+    return [endpoint_shown(endpoint, operations) for endpoint in rows]
+
+
+def operation_shown(operation: Operation) -> Shown:
+    return {
+        "id": operation.id,
+        "kind": operation.kind,
+        "endpoint": operation.endpoint,
+        "deployment": operation.deployment,
+        "state": operation.state,
+        "stages": operation.stages,
+        "percent": percent(operation.stages),
+        "error": operation.error,
+        "result": operation.result,
+        "deadline_at": operation.deadline_at,
+        "created_by": operation.created_by,
+        "created_at": operation.created_at,
+        "finished_at": operation.finished_at,
+    }
+
+
+def percent(stages: list[Shown]) -> int:
+    """Every stage weighs the same; a running one counts by its progress."""
+    if not stages:
+        return 0
+    done = sum(
+        1.0 if stage["status"] == StageStatus.SUCCEEDED else (stage["progress"] or 0.0)
+        for stage in stages
+    )
+    return int(100 * done / len(stages))

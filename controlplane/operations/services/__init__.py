@@ -1,0 +1,65 @@
+"""Writes that begin, move or end operations, one file per noun."""
+
+from controlplane.operations.services.advance import operation_cancel
+from controlplane.operations.services.completion import operations_supersede
+from controlplane.operations.services.deployments import (
+    deploy,
+    deployment_create,
+    deployment_delete,
+    deployment_pause,
+    deployment_put,
+    deployment_resume,
+    deployment_scale,
+)
+from controlplane.operations.services.draining import drain_preview, drains_advance, nodes_drain
+from controlplane.operations.services.endpoints import (
+    endpoint_delete,
+    endpoint_put,
+    mirror_set,
+    traffic_set,
+)
+from controlplane.operations.services.nodes import node_delete
+from controlplane.operations.services.reports import (
+    LeftOutPart,
+    endpoint_advance,
+    gateway_confirmed,
+    node_report,
+)
+from controlplane.operations.services.retries import operation_retry
+from controlplane.operations.services.rollouts import (
+    deployment_restart,
+    deployment_roll,
+    deployment_rollback,
+)
+from controlplane.operations.services.starting import Put
+from controlplane.operations.services.tick import operations_tick
+
+__all__ = [
+    "LeftOutPart",
+    "Put",
+    "deploy",
+    "deployment_create",
+    "deployment_delete",
+    "deployment_pause",
+    "deployment_put",
+    "deployment_restart",
+    "deployment_resume",
+    "deployment_roll",
+    "deployment_rollback",
+    "deployment_scale",
+    "drain_preview",
+    "drains_advance",
+    "endpoint_advance",
+    "endpoint_delete",
+    "endpoint_put",
+    "gateway_confirmed",
+    "mirror_set",
+    "node_delete",
+    "node_report",
+    "nodes_drain",
+    "operation_cancel",
+    "operation_retry",
+    "operations_supersede",
+    "operations_tick",
+    "traffic_set",
+]

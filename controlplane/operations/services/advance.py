@@ -1,0 +1,202 @@
+"""Moving one operation on.
+
+Called by beat and directly by whatever changes something, several at once if it so happens: each
+step is decided on values and applied in one transaction that only the first writer gets through.
+"""
+
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+
+from controlplane.core import events
+from controlplane.deployments.models import Deployment, Endpoint
+from controlplane.deployments.services.replicas import (
+    replicas_place,
+    replicas_retire,
+    replicas_stop,
+)
+from controlplane.deployments.services.traffic import shares_write
+from controlplane.deployments.traffic import traffic_shift, traffic_without
+from controlplane.operations.errors import OperationFinished
+from controlplane.operations.models import Operation
+from controlplane.operations.reconcile import (
+    DELETIONS,
+    Action,
+    Cancel,
+    Fail,
+    Finish,
+    Move,
+    Place,
+    Remove,
+    Rest,
+    Restart,
+    Retire,
+    Route,
+    Stage,
+    Step,
+    Stop,
+    operation_step,
+)
+from controlplane.operations.selectors import operation_get
+from controlplane.operations.services import completion, facts
+from controlplane.operations.services.operations import describe, stage_data
+from controlplane.operations.states import OPERATIONS, OperationCause
+from controlplane.operations.types import ACTIVE, OperationKind, StageStatus
+
+MAX_STEPS = 32  # of one operation in one pass: more than its stages need
+
+
+class Overtaken(Exception):
+    """Another pass has moved the row since it was read; nothing was written."""
+
+
+def operation_advance(*, operation_id: str, now: datetime) -> None:
+    """Take all the steps that can be taken now."""
+    for _ in range(MAX_STEPS):
+        operation = Operation.objects.filter(pk=operation_id, state__in=ACTIVE).first()
+        if operation is None:
+            return
+        case = facts.case_load(operation, now)
+        step = operation_step(case)
+        if step.stages == case.stages and not step.actions:
+            return
+        try:
+            _apply(operation, step, now)
+        except Overtaken:
+            continue
+
+
+def advanced(operation: Operation, now: datetime) -> Operation:
+    operation_advance(operation_id=operation.pk, now=now)
+    operation.refresh_from_db()
+    return operation
+
+
+def operation_cancel(*, operation_id: str, actor: str, now: datetime) -> Operation:
+    """Stop it at whatever stage it is; what served before serves on.
+
+    Raises OperationNotFound, OperationFinished.
+    """
+    _cancel_request(operation_id=operation_id, actor=actor)
+    return advanced(operation_get(operation_id), now)
+
+
+@transaction.atomic
+def _cancel_request(*, operation_id: str, actor: str) -> None:
+    """Note the wish; the next step heeds it. Raises OperationNotFound, OperationFinished."""
+    operation = operation_get(operation_id)
+    if operation.kind in DELETIONS:
+        raise OperationFinished(
+            "A deletion cannot be taken back.",
+            code="NotCancelable",
+            hints=("Wait for its end, then make it anew.",),
+        )
+    asked = Operation.objects.filter(pk=operation.pk, state__in=ACTIVE).update(
+        cancel_requested=True
+    )
+    if not asked:
+        raise OperationFinished(f"It has ended already: {operation.state}.")
+    events.record(
+        actor=actor,
+        verb="operation.cancel_requested",
+        subject=f"endpoint/{operation.endpoint}",
+        message=f"{actor} asked to cancel: {describe(operation)}",
+        data={"operation": operation.id, "deployment": operation.deployment},
+    )
+
+
+@transaction.atomic
+def _apply(operation: Operation, step: Step, now: datetime) -> None:
+    before = {data["name"]: data["status"] for data in operation.stages}
+    claimed = OPERATIONS.move(
+        operation,
+        OperationCause.STEP,
+        rows=Operation.objects.filter(revision=operation.revision),
+        revision=F("revision") + 1,
+        stages=[stage_data(stage) for stage in step.stages],
+        updated_at=timezone.now(),
+    )
+    if not claimed:
+        raise Overtaken
+    for stage in step.stages:
+        if stage.status == StageStatus.SUCCEEDED and before.get(stage.name) != stage.status:
+            _record_stage(operation, stage)
+    for action in step.actions:
+        _act(operation, action, now)
+
+
+def _act(operation: Operation, action: Action, now: datetime) -> None:
+    match action:
+        case Place(assigned):
+            deployment = Deployment.objects.select_related("endpoint").get(
+                endpoint__name=operation.endpoint, name=operation.deployment
+            )
+            placed = replicas_place(deployment, assigned, now)
+            for name in ("replica_ids", "placed_ids"):
+                operation.parameters[name] = [*operation.parameters.get(name, []), *placed]
+            operation.parameters["route_generation"] = None
+            _parameters_save(operation)
+        case Stop(replica_ids) if operation.kind in DELETIONS:
+            replicas_stop(replica_ids)  # nothing is routed there any more
+        case Stop(replica_ids):
+            replicas_retire(replica_ids, now)
+        case Route():
+            _route(operation, now)
+        case Finish():
+            completion.operation_succeed(operation, now)
+        case Fail(failure):
+            completion.operation_fail(operation, failure, now)
+        case Cancel():
+            completion.operation_end_canceled(operation, now)
+        case Restart() | Rest() | Move() | Retire() | Remove():
+            raise AssertionError(f"{action} belongs to upkeep, not to an operation")
+
+
+def _route(operation: Operation, now: datetime) -> None:
+    """Move the traffic and note which generation of the endpoint gateways have to confirm."""
+    # why locked: somebody may be setting the traffic by hand
+    endpoint = Endpoint.objects.select_for_update().get(name=operation.endpoint)
+    if operation.kind == OperationKind.DELETE_ENDPOINT:
+        traffic: dict[str, int] = {}
+    elif operation.kind == OperationKind.DELETE_DEPLOYMENT:
+        traffic = traffic_without(endpoint.traffic, operation.deployment)
+    elif operation.parameters.get("traffic"):
+        operation.parameters.setdefault("previous_traffic", endpoint.traffic)
+        wanted = operation.parameters["traffic"]
+        traffic = traffic_shift(endpoint.traffic, operation.deployment, wanted)
+    else:
+        traffic = endpoint.traffic
+    leaving = operation.kind == OperationKind.DELETE_DEPLOYMENT
+    shares_write(
+        endpoint,
+        traffic,
+        actor=operation.created_by,
+        now=now,
+        gone=operation.deployment if leaving else "",
+        operation=operation.id,
+    )
+    endpoint.refresh_from_db(fields=["generation"])
+    operation.parameters["route_generation"] = endpoint.generation
+    _parameters_save(operation)
+
+
+def _parameters_save(operation: Operation) -> None:
+    Operation.objects.filter(pk=operation.pk).update(parameters=operation.parameters)
+
+
+def _record_stage(operation: Operation, stage: Stage) -> None:
+    events.record(
+        actor="system",
+        verb="operation.stage_succeeded",
+        subject=f"endpoint/{operation.endpoint}",
+        message=f"{operation.endpoint}/{operation.deployment}".rstrip("/")
+        + f": {stage.name.value} done"
+        + (f" ({stage.detail})" if stage.detail else ""),
+        data={
+            "operation": operation.id,
+            "stage": stage.name.value,
+            "deployment": operation.deployment,
+        },
+    )

@@ -1,0 +1,312 @@
+"""Deployments: made, replaced, scaled, deleted, tried again; each change is an operation."""
+
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+
+from controlplane.core.errors import Conflict, Invalid
+from controlplane.deployments.errors import DeploymentHasTraffic, EndpointNotFound
+from controlplane.deployments.models import Deployment
+from controlplane.deployments.naming import endpoint_name_for
+from controlplane.deployments.probes import probe_declared
+from controlplane.deployments.selectors import deployment_get
+from controlplane.deployments.services.deployments import deployment_update
+from controlplane.deployments.services.endpoints import endpoint_create, locked
+from controlplane.deployments.services.spec import (
+    Spec,
+    instance_type_of,
+    resolve,
+    resolve_to_run,
+)
+from controlplane.deployments.states import DEPLOYMENTS, DeploymentCause
+from controlplane.deployments.types import DeploymentState
+from controlplane.operations.errors import AsItIs
+from controlplane.operations.models import Operation
+from controlplane.operations.reconcile import DELETIONS
+from controlplane.operations.selectors import operations_active
+from controlplane.operations.services import completion
+from controlplane.operations.services.advance import advanced
+from controlplane.operations.services.operations import not_deleting, nothing_active, operation_open
+from controlplane.operations.services.rollouts import deployment_roll
+from controlplane.operations.services.starting import (
+    BROKEN,
+    Put,
+    colour_free,
+    deployment_place,
+    is_same,
+    running_as_asked,
+    scaling_open,
+    settled_check,
+)
+from controlplane.operations.types import OperationKind
+
+WORDS = (
+    "description", "tags", "declared", "request_timeout_ms", "retries",
+    "max_concurrent_requests_per_instance",
+)  # fmt: skip
+
+
+def deploy(*, spec: Spec, endpoint: str, deployment: str, actor: str, now: datetime) -> Operation:
+    """From a model to an answering endpoint, in one operation.
+
+    The endpoint is made when missing. Without a name the deployment takes the free colour, or the
+    one that carries no traffic. What runs already as asked is not started again; asking twice while
+    it is under way returns the operation that is. Raises what ``deployment_create`` raises.
+    """
+    with transaction.atomic():
+        version, revision, allowed = resolve_to_run(spec)
+        name = endpoint or endpoint_name_for(spec.model)
+        row = locked(name) or endpoint_create(name=name, actor=actor, now=now, field="endpoint")
+        not_deleting(row)
+        for running in operations_active(name):
+            if is_same(running, row, deployment, spec, version, revision):
+                return running
+        if spec.traffic:
+            nothing_active(name)
+        existing = running_as_asked(row, deployment, spec, version, revision)
+        if existing is not None:
+            # the same model runs there already: only the difference is made up
+            operation = scaling_open(
+                existing,
+                spec.instance_count,
+                actor,
+                now,
+                kind=OperationKind.DEPLOY,
+                traffic=spec.traffic,
+            )
+        else:
+            chosen = deployment or colour_free(row)
+            operation = deployment_place(
+                row, chosen, spec, version, revision, allowed, actor, now,
+                replace=True, field="deployment",
+            )  # fmt: skip
+    return advanced(operation, now)
+
+
+def deployment_create(
+    *, endpoint: str, name: str, spec: Spec, actor: str, now: datetime, replace: bool = False
+) -> Operation:
+    """``replace``: what has this name and no traffic is taken over.
+
+    Raises EndpointNotFound, NameInvalid, NameTaken, OperationInProgress, ModelNotDeployable,
+    ModelNotFound, CodeNotAllowed, CodeNotApproved."""
+    with transaction.atomic():
+        version, revision, allowed = resolve_to_run(spec)
+        row = locked(endpoint)
+        if row is None:
+            raise EndpointNotFound(f"There is no endpoint called {endpoint}.")
+        not_deleting(row)
+        if spec.traffic:
+            nothing_active(endpoint)
+        chosen = name or colour_free(row)
+        operation = deployment_place(
+            row, chosen, spec, version, revision, allowed, actor, now, replace=replace
+        )
+    return advanced(operation, now)
+
+
+def deployment_scale(
+    *, endpoint: str, name: str, instance_count: int, actor: str, now: datetime
+) -> Operation:
+    """Raises EndpointNotFound, DeploymentNotFound, OperationInProgress, Conflict."""
+    with transaction.atomic():
+        locked(endpoint)
+        row = deployment_get(endpoint, name)
+        nothing_active(endpoint, name)
+        if row.provisioning_state != DeploymentState.SUCCEEDED:
+            raise Conflict(
+                f"{name} is {row.provisioning_state}; only a deployment that works can be scaled.",
+                hints=("Retry its deployment first.",),
+            )
+        operation = scaling_open(row, instance_count, actor, now)
+    return advanced(operation, now)
+
+
+def deployment_pause(
+    *, endpoint: str, name: str, force: bool, actor: str, now: datetime
+) -> Operation:
+    """Stop every replica and keep the deployment, to be resumed as it was.
+
+    Raises EndpointNotFound, DeploymentNotFound, DeploymentHasTraffic (unless ``force``),
+    OperationInProgress, Conflict.
+    """
+    with transaction.atomic():
+        locked(endpoint)
+        row = deployment_get(endpoint, name)
+        settled_check(row)
+        percent = row.endpoint.traffic.get(name, 0)
+        if percent and not force:
+            raise DeploymentHasTraffic(
+                f"{name} answers {percent} % of the requests.",
+                hints=("Give its traffic to another deployment first, or pause it by force.",),
+            )
+        if row.instance_count == 0:
+            raise AsItIs(f"{name} is paused already.")
+        operation = scaling_open(row, 0, actor, now)
+    return advanced(operation, now)
+
+
+def deployment_resume(*, endpoint: str, name: str, actor: str, now: datetime) -> Operation:
+    """As many replicas as before the pause. Raises what ``deployment_pause`` raises."""
+    with transaction.atomic():
+        locked(endpoint)
+        row = deployment_get(endpoint, name)
+        settled_check(row)
+        if row.instance_count:
+            raise AsItIs(f"{name} is not paused.")
+        operation = scaling_open(row, row.paused_count or 1, actor, now)
+    return advanced(operation, now)
+
+
+def deployment_confirm(*, endpoint: str, name: str, actor: str, now: datetime) -> Operation:
+    """An operation that ends once what the deployment asks for now serves, and changes nothing.
+
+    For who went back to what ran before by superseding the change that was under way.
+    Raises EndpointNotFound, DeploymentNotFound, OperationInProgress, Conflict.
+    """
+    with transaction.atomic():
+        locked(endpoint)
+        row = deployment_get(endpoint, name)
+        settled_check(row)
+        kind = OperationKind.DEPLOY if row.instance_count else OperationKind.SCALE
+        operation = scaling_open(row, row.instance_count, actor, now, kind=kind)
+    return advanced(operation, now)
+
+
+@transaction.atomic
+def deployment_put(*, endpoint: str, name: str, spec: Spec, actor: str, now: datetime) -> Put:
+    """Made when missing, brought up afresh when broken, otherwise changed without a gap.
+
+    Its share of the traffic stays. Raises what ``deployment_create`` and ``deployment_roll`` raise.
+    """
+    row = locked(endpoint)
+    if row is None:
+        raise EndpointNotFound(f"There is no endpoint called {endpoint}.")
+    not_deleting(row)
+    nothing_active(endpoint, name)
+    existing = row.deployments.filter(name=name).first()
+    if existing is None or existing.provisioning_state in BROKEN:
+        _count_check(spec.instance_count, paused=False)
+        operation = deployment_create(
+            endpoint=endpoint, name=name, spec=spec, actor=actor, now=now, replace=True
+        )
+        return Put(created=existing is None, operation=operation)
+    _count_check(spec.instance_count, paused=existing.instance_count == 0)
+    deployment_update(endpoint=endpoint, name=name, actor=actor, **_words(spec))
+    changes = _changes(existing, spec)
+    counted = spec.instance_count != existing.instance_count
+    if changes:
+        count = spec.instance_count if counted else None
+        operation = deployment_roll(
+            endpoint=endpoint, name=name, actor=actor, now=now, instance_count=count, **changes
+        )
+    elif counted:
+        operation = deployment_scale(
+            endpoint=endpoint,
+            name=name,
+            instance_count=spec.instance_count,
+            actor=actor,
+            now=now,
+        )
+    else:
+        return Put(created=False)
+    return Put(created=False, operation=operation)
+
+
+def _words(spec: Spec) -> dict[str, Any]:
+    """What is changed at once: no replica notices."""
+    said = {word: getattr(spec, word) for word in WORDS}
+    return {**said, "tags": spec.tags or {}, "declared": spec.declared or {}}
+
+
+def _count_check(count: int, *, paused: bool) -> None:
+    if count == 0 and not paused:
+        raise Invalid(
+            "instance_count: 0, expected 1 or more.",
+            field="instance_count",
+            hints=("`POST .../stop` pauses a deployment.",),
+        )
+
+
+def _changes(row: Deployment, spec: Spec) -> dict[str, Any]:
+    """What makes replicas start anew, as ``deployment_roll`` takes it; empty when nothing does."""
+    version, revision = row.model_version, row.config_revision
+    as_it_is = (spec.model, spec.version) == (version.model.name, str(version.version)) and (
+        spec.config_revision == (revision.number if revision else 0)
+    )
+    if not as_it_is:  # else it may be archived by now
+        version, revision = resolve(spec)
+    kind = instance_type_of(spec)
+    wanted = {
+        "model_version_id": version.pk,
+        "config_revision_id": revision.pk if revision else None,
+        "environment": spec.environment or {},
+        "node_labels": spec.node_labels or {},
+        "instance_type_id": kind.pk if kind else None,
+        "anti_affinity": spec.anti_affinity,
+        "liveness_probe": spec.liveness_probe or probe_declared(spec.declared, "liveness_probe"),
+        "readiness_probe": spec.readiness_probe or probe_declared(spec.declared, "readiness_probe"),
+        "max_queue_wait_ms": spec.max_queue_wait_ms,
+    }
+    same = all(getattr(row, name) == value for name, value in wanted.items())
+    if same and not spec.secret_environment:
+        return {}
+    changes: dict[str, Any] = {
+        name: wanted[name]
+        for name in (
+            "environment", "node_labels", "anti_affinity", "liveness_probe", "readiness_probe",
+            "max_queue_wait_ms",
+        )
+    }  # fmt: skip
+    changes["instance_type"] = kind.name if kind else ""
+    changes["secret_environment"] = spec.secret_environment or {}
+    if not as_it_is:
+        changes |= {
+            "model": version.model.name,
+            "version": str(version.version),
+            "config_revision": revision.number if revision else 0,
+        }
+    return changes
+
+
+def deployment_delete(
+    *, endpoint: str, name: str, force: bool, actor: str, now: datetime
+) -> Operation:
+    """Legal in every state: what is under way there is cancelled first.
+
+    Raises EndpointNotFound, DeploymentNotFound, DeploymentHasTraffic (unless ``force``).
+    """
+    with transaction.atomic():
+        locked(endpoint)
+        row = deployment_get(endpoint, name)
+        percent = row.endpoint.traffic.get(name, 0)
+        if percent and not force:
+            raise DeploymentHasTraffic(
+                f"{name} answers {percent} % of the requests.",
+                hints=("Give its traffic to another deployment first.",),
+            )
+        copies = row.endpoint.mirror_traffic.get(name, 0)
+        if copies and not force:
+            raise DeploymentHasTraffic(
+                f"{name} gets copies of {copies} % of the requests.",
+                hints=('End that first: `PUT .../mirror` with {"mirror_traffic": {}}.',),
+            )
+        for running in operations_active(endpoint):
+            if running.kind == OperationKind.DELETE_ENDPOINT:
+                return running
+            if running.deployment != name:
+                continue
+            if running.kind in DELETIONS:
+                return running
+            completion.operation_supersede(running, now)
+        DEPLOYMENTS.move(row, DeploymentCause.DELETE)
+        operation = operation_open(
+            kind=OperationKind.DELETE_DEPLOYMENT,
+            endpoint=row.endpoint,
+            deployment=row,
+            parameters={},
+            actor=actor,
+            now=now,
+        )
+    return advanced(operation, now)

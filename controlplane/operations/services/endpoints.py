@@ -1,0 +1,134 @@
+"""Endpoints where operations have a say: put, given traffic, deleted."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F
+
+from controlplane.deployments.models import Endpoint
+from controlplane.deployments.selectors import endpoint_get
+from controlplane.deployments.services.endpoints import endpoint_create, endpoint_update, locked
+from controlplane.deployments.services.traffic import mirror_record, ready_deployments, shares_write
+from controlplane.deployments.states import DEPLOYMENTS, DeploymentCause
+from controlplane.deployments.traffic import mirror_check, traffic_check
+from controlplane.deployments.types import EndpointState
+from controlplane.operations.models import Operation
+from controlplane.operations.selectors import operations_active
+from controlplane.operations.services import completion
+from controlplane.operations.services.advance import operation_advance
+from controlplane.operations.services.operations import (
+    describe,
+    in_the_way,
+    not_deleting,
+    operation_open,
+)
+from controlplane.operations.services.starting import Put
+from controlplane.operations.types import OperationKind
+
+
+@transaction.atomic
+def traffic_set(*, name: str, traffic: dict[str, int], actor: str, now: datetime) -> Endpoint:
+    """Replace the whole map; who answers from now on gets no copies any more.
+
+    Raises EndpointNotFound, TrafficInvalid, OperationInProgress.
+    """
+    locked = Endpoint.objects.select_for_update().filter(name=name).first()
+    endpoint = endpoint_get(name)
+    if locked is not None and locked.provisioning_state == EndpointState.DELETING:
+        raise in_the_way(f"{name} is being deleted.", operations_active(name).first())
+    _nothing_moves(name)
+    kept = traffic_check(
+        traffic,
+        deployments=[deployment.name for deployment in endpoint.deployments.all()],
+        ready=ready_deployments(endpoint),
+    )
+    if kept != endpoint.traffic:
+        shares_write(endpoint, kept, actor=actor, now=now)
+    return endpoint_get(name)
+
+
+@transaction.atomic
+def mirror_set(*, name: str, mirror_traffic: dict[str, int], actor: str, now: datetime) -> Endpoint:
+    """Replace the map; nobody reads the copies' answers.
+
+    Raises EndpointNotFound, MirrorInvalid, OperationInProgress."""
+    # why locked: traffic may just be on its way to the same deployment
+    Endpoint.objects.select_for_update().filter(name=name).first()
+    endpoint = endpoint_get(name)
+    kept = mirror_check(
+        mirror_traffic,
+        deployments=[deployment.name for deployment in endpoint.deployments.all()],
+        traffic=endpoint.traffic,
+    )
+    for copied in kept:  # one that gets copies must not be about to answer itself
+        _nothing_moves(name, copied)
+    if kept != endpoint.mirror_traffic:
+        Endpoint.objects.filter(pk=endpoint.pk).update(
+            mirror_traffic=kept, generation=F("generation") + 1, updated_at=now
+        )
+        mirror_record(endpoint, kept, actor=actor)
+    return endpoint_get(name)
+
+
+def _nothing_moves(name: str, deployment: str | None = None) -> None:
+    """Raises OperationInProgress when something is about to move traffic (to ``deployment``)."""
+    for operation in operations_active(name, deployment):
+        if operation.parameters.get("traffic"):
+            raise in_the_way(
+                f"A deployment is about to move the traffic: {describe(operation)}.", operation
+            )
+
+
+def endpoint_delete(*, name: str, actor: str, now: datetime) -> Operation:
+    """Delete it with its deployments, whatever is under way there; models stay.
+
+    Raises EndpointNotFound.
+    """
+    with transaction.atomic():
+        # why locked: what somebody is just deploying there must be seen, and end
+        Endpoint.objects.select_for_update().filter(name=name).first()
+        endpoint = endpoint_get(name)
+        for running in operations_active(name):
+            if running.kind == OperationKind.DELETE_ENDPOINT:
+                return running
+            completion.operation_supersede(running, now)
+        DEPLOYMENTS.write(endpoint.deployments.all(), DeploymentCause.DELETE)
+        operation = operation_open(
+            kind=OperationKind.DELETE_ENDPOINT,
+            endpoint=endpoint,
+            deployment=None,
+            parameters={},
+            actor=actor,
+            now=now,
+        )
+    operation_advance(operation_id=operation.pk, now=now)
+    operation.refresh_from_db()
+    return operation
+
+
+@transaction.atomic
+def endpoint_put(
+    *, name: str, values: Mapping[str, Any], limits: Mapping[str, Any], actor: str, now: datetime
+) -> Put:
+    """``values``: words, auth_mode, and perhaps traffic and mirror_traffic.
+
+    Raises NameInvalid, OperationInProgress, TrafficInvalid, MirrorInvalid.
+    """
+    words = dict(values)
+    traffic, mirror = words.pop("traffic", None), words.pop("mirror_traffic", None)
+    existing = locked(name)
+    if existing is None:
+        row = endpoint_create(name=name, actor=actor, now=now, limits=limits, **words)
+    else:
+        not_deleting(existing)
+        row = endpoint_update(name=name, actor=actor, limits=limits, **words)
+    if mirror is not None and mirror != row.mirror_traffic and row.mirror_traffic:
+        # before its deployment gets traffic
+        row = mirror_set(name=name, mirror_traffic={}, actor=actor, now=now)
+    if traffic is not None and traffic != row.traffic:
+        row = traffic_set(name=name, traffic=traffic, actor=actor, now=now)
+    if mirror is not None and mirror != row.mirror_traffic:
+        mirror_set(name=name, mirror_traffic=mirror, actor=actor, now=now)
+    return Put(created=existing is None)

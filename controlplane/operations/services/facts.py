@@ -1,0 +1,214 @@
+"""Rows made into the values that ``reconcile`` and ``placement`` decide on."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+
+from controlplane.deployments import placement
+from controlplane.deployments.models import Deployment, Endpoint, Replica
+from controlplane.deployments.services.capacity import avoided, need_of, offers
+from controlplane.deployments.types import Desired, Failure, ReplicaState
+from controlplane.nodes.models import Node
+from controlplane.nodes.selectors import (
+    liveness_of,
+    node_state,
+    nodes_heard_since,
+)
+from controlplane.operations.models import Operation
+from controlplane.operations.reconcile import (
+    Case,
+    Chosen,
+    ReplicaFacts,
+    Stage,
+    escaping,
+    missing_ordinals,
+)
+from controlplane.operations.types import OperationKind, StageName, StageStatus
+from controlplane.registry.models import ModelVersion
+from controlplane.registry.stores import blob_store
+
+
+def case_load(operation: Operation, now: datetime) -> Case:
+    """Everything one step of this operation looks at, read now."""
+    kind = OperationKind(operation.kind)
+    stages = tuple(stage_from(data) for data in operation.stages)
+    endpoint = Endpoint.objects.filter(name=operation.endpoint).first()
+    deployment = _deployment(operation)
+    own = set(operation.parameters.get("replica_ids", []))
+    rows = _replicas(operation)
+    replicas = replica_facts(rows, own=own, now=now)
+    count = deployment.instance_count if deployment else 0
+    pending = next((stage.name for stage in stages if stage.status != StageStatus.SUCCEEDED), None)
+    placing = deployment is not None and pending == StageName.PLACE
+    checking = deployment is not None and pending == StageName.VALIDATE
+    return Case(
+        kind=kind,
+        stages=stages,
+        now=now,
+        deadline_at=operation.deadline_at,
+        cancel_requested=operation.cancel_requested,
+        instance_count=count,
+        replicas=replicas,
+        spec_failure=spec_failure(deployment) if deployment and checking else None,
+        chosen=choose(deployment, replicas, now) if deployment and placing else Chosen(),
+        route_generation=operation.parameters.get("route_generation"),
+        confirmed_generation=endpoint.confirmed_generation if endpoint else 0,
+        refusal=_refusal(operation, endpoint),
+        wave_size=settings.SHOAL_WAVE_REPLICAS,
+    )
+
+
+def _refusal(operation: Operation, endpoint: Endpoint | None) -> Failure | None:
+    """What a gateway left out of the generation that the operation waits for, or of a later one."""
+    generation = operation.parameters.get("route_generation")
+    if generation is None or endpoint is None:
+        return None
+    for part in endpoint.left_out:
+        own = part["deployment"] in ("", operation.deployment)
+        if own and part["generation"] >= generation:
+            return Failure(
+                "GatewayRefused",
+                part["text"],
+                hints=("Everything else is routed. It is tried again when this part changes.",),
+            )
+    return None
+
+
+def _deployment(operation: Operation) -> Deployment | None:
+    return (
+        Deployment.objects.select_related("model_version", "endpoint", "instance_type")
+        .filter(endpoint__name=operation.endpoint, name=operation.deployment)
+        .first()
+    )
+
+
+def _replicas(operation: Operation) -> list[Replica]:
+    rows = Replica.objects.filter(deployment__endpoint__name=operation.endpoint)
+    if operation.kind != OperationKind.DELETE_ENDPOINT:
+        rows = rows.filter(deployment__name=operation.deployment)
+        # why: what an update replaces is none of its business until the new ones answer
+        rows = rows.exclude(pk__in=operation.parameters.get("old_ids", []))
+    return list(rows.select_related("node").order_by("ordinal", "id"))
+
+
+def replica_facts(
+    rows: list[Replica], *, now: datetime, own: set[str] | None = None
+) -> tuple[ReplicaFacts, ...]:
+    heard_since = nodes_heard_since(now) if rows else None
+    return tuple(_replica(row, own, heard_since, now) for row in rows)
+
+
+def _replica(
+    row: Replica, own: set[str] | None, heard_since: datetime | None, now: datetime
+) -> ReplicaFacts:
+    observed = row.observed
+    last = row.node.last_seen_at or row.node.created_at
+    # why: after an outage of our own every node looks silent; only what was listened to counts
+    since = max(last, heard_since) if heard_since else last
+    return ReplicaFacts(
+        id=row.id,
+        ordinal=row.ordinal,
+        node=row.node.name,
+        desired=Desired(row.desired),
+        state=ReplicaState(row.state),
+        state_age=now - (row.state_since or row.created_at),
+        silence=max(now - since, timedelta(0)),
+        node_offline=node_state(row.node, now) == "offline",
+        own=own is None or row.id in own,
+        attempts=row.attempts,
+        downloaded_bytes=int(observed.get("downloaded_bytes", 0)),
+        total_bytes=int(observed.get("total_bytes", 0)),
+        cached_bytes=int(observed.get("cached_bytes", 0)),
+        error=failure_from(row.error, row.id) if row.error else None,
+        lost_after=_lost_after(row.node),
+        replaces=row.replaces,
+        resting=row.desired == Desired.RUNNING and row.retire_generation is not None,
+        relieved=None if row.relieved_at is None else now - row.relieved_at,
+    )
+
+
+def _lost_after(node: Node) -> timedelta:
+    """Never before the node is offline: in a large fleet nodes report rarely, and are well."""
+    offline_s = liveness_of(node).offline_after_s
+    return timedelta(seconds=max(settings.SHOAL_NODE_LOST_AFTER_S, offline_s))
+
+
+def spec_failure(deployment: Deployment) -> Failure | None:
+    """Why this deployment cannot run on any node; None when nothing speaks against it."""
+    version: ModelVersion = deployment.model_version
+    names = set(version.repo_models.values_list("name", flat=True))
+    if not names:
+        return Failure("NoModelFound", f"{version} holds no model.")
+    revision = deployment.config_revision
+    strangers = sorted(set(revision.configs) - names) if revision else []
+    if strangers:
+        return Failure(
+            "ConfigInvalid", f"The configuration is for {', '.join(strangers)}, not in {version}."
+        )
+    absent = blob_store().missing(entry["sha256"] for entry in version.manifest)
+    missing = [entry["path"] for entry in version.manifest if entry["sha256"] in absent]
+    if missing:
+        return Failure(
+            "BlobMissing",
+            f"{len(missing)} file(s) of {version} are no longer stored.",
+            detail="\n".join(missing[:20]),
+            hints=("Upload the model again.",),
+        )
+    return None
+
+
+def failure_from(data: dict[str, Any], replica_id: str = "") -> Failure:
+    return Failure(
+        code=str(data.get("code", "ReplicaFailed")),
+        message=str(data.get("message", "")),
+        detail=str(data.get("detail", "")),
+        hints=tuple(data.get("hints", ())),
+        replica_id=replica_id,
+    )
+
+
+def stage_from(data: dict[str, Any]) -> Stage:
+    return Stage(
+        name=StageName(data["name"]),
+        status=StageStatus(data["status"]),
+        started_at=_moment(data["started_at"]),
+        ended_at=_moment(data["ended_at"]),
+        detail=data["detail"],
+        progress=data["progress"],
+    )
+
+
+def _moment(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None
+
+
+def choose(deployment: Deployment, replicas: tuple[ReplicaFacts, ...], now: datetime) -> Chosen:
+    """Placement's answer for the ordinals that nobody runs."""
+    missing = missing_ordinals(replicas, deployment.instance_count)
+    if not missing:
+        return Chosen()
+    placed = placement.place(need_of(deployment, missing), offers(deployment, now))
+    return Chosen(assigned=placed.assigned, unplaced=placed.unplaced, why_not=placed.why_not())
+
+
+def escapes(
+    deployment: Deployment,
+    rows: Iterable[Replica],
+    replicas: tuple[ReplicaFacts, ...],
+    now: datetime,
+) -> dict[str, Chosen]:
+    """Replica id -> placement's answer, for those that have no GPU memory where they are."""
+    by_id = {row.pk: row for row in rows}
+    found = {}
+    for fact in escaping(replicas):
+        row = by_id[fact.id]
+        need = need_of(deployment, (fact.ordinal,), avoided(row))
+        if fact.strained and row.gpus:
+            # why: one that answers most requests on a GPU is worse off on processors
+            need = replace(need, gpu=replace(need.gpu, required=True))
+        placed = placement.place(need, offers(deployment, now))
+        found[fact.id] = Chosen(placed.assigned, placed.unplaced, placed.why_not())
+    return found

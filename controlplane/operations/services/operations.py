@@ -1,0 +1,120 @@
+"""Operations: opening, cancelling, trying again."""
+
+from datetime import datetime, timedelta
+from typing import Any, Final
+from uuid import uuid4
+
+from django.conf import settings
+
+from controlplane.core import events
+from controlplane.deployments.models import Deployment, Endpoint
+from controlplane.deployments.states import ENDPOINTS, EndpointCause
+from controlplane.deployments.types import EndpointState
+from controlplane.operations.errors import OperationInProgress
+from controlplane.operations.models import Operation
+from controlplane.operations.reconcile import DELETIONS, TITLES, Stage, stages_new, waves
+from controlplane.operations.selectors import operations_active
+from controlplane.operations.types import OperationKind
+
+SHORTEST_DEADLINE: Final = timedelta(minutes=15)
+LOAD_ALLOWANCE: Final = timedelta(minutes=7)
+SLOWEST_DOWNLOAD: Final = 5_000_000  # bytes per second
+PLACE: Final = "/api/v1/operations/"
+DELETE_DEADLINE: Final = timedelta(minutes=2)
+
+
+def deadline_for(kind: OperationKind, deployment: Deployment | None) -> timedelta:
+    """How long an operation may take: loading, and downloading over a slow line, wave by wave."""
+    if kind in DELETIONS or deployment is None:
+        return DELETE_DEADLINE
+    download = timedelta(seconds=deployment.model_version.size / SLOWEST_DOWNLOAD)
+    rounds = waves(deployment.instance_count, settings.SHOAL_WAVE_REPLICAS)
+    return max(SHORTEST_DEADLINE, LOAD_ALLOWANCE + download) * rounds
+
+
+def stage_data(stage: Stage) -> dict[str, Any]:
+    return {
+        "name": stage.name.value,
+        "title": str(TITLES[stage.name]),
+        "status": stage.status.value,
+        "started_at": stage.started_at.isoformat() if stage.started_at else None,
+        "ended_at": stage.ended_at.isoformat() if stage.ended_at else None,
+        "detail": stage.detail,
+        "progress": stage.progress,
+    }
+
+
+def operation_open(
+    *,
+    kind: OperationKind,
+    endpoint: Endpoint,
+    deployment: Deployment | None,
+    parameters: dict[str, Any],
+    actor: str,
+    now: datetime,
+) -> Operation:
+    """A new operation in the caller's transaction; the caller has seen that none is in its way.
+
+    Raises IllegalTransition where the endpoint is being deleted, unless it deletes, too.
+    """
+    name = deployment.name if deployment else ""
+    operation = Operation.objects.create(
+        id=uuid4().hex,
+        kind=kind,
+        endpoint=endpoint.name,
+        deployment=name,
+        stages=[stage_data(stage) for stage in stages_new(kind)],
+        parameters=parameters,
+        deadline_at=now + deadline_for(kind, deployment),
+        created_by=actor,
+    )
+    leaving = kind == OperationKind.DELETE_ENDPOINT
+    cause = EndpointCause.DELETE if leaving else EndpointCause.CHANGE
+    if not ENDPOINTS.move(endpoint, cause) and kind not in DELETIONS:
+        endpoint.refresh_from_db(fields=["provisioning_state"])
+        ENDPOINTS.check(EndpointState(endpoint.provisioning_state), cause)
+    events.record(
+        actor=actor,
+        verb="operation.started",
+        subject=f"endpoint/{endpoint.name}",
+        message=f"{actor} started: {describe(operation)}",
+        data={"operation": operation.id, "kind": kind.value, "deployment": name},
+    )
+    return operation
+
+
+def describe(operation: Operation) -> str:
+    target = f"{operation.endpoint}/{operation.deployment}".rstrip("/")
+    return {
+        OperationKind.DEPLOY: f"deploy {target}",
+        OperationKind.SCALE: f"scale {target} to {operation.parameters.get('instance_count')}",
+        OperationKind.DELETE_DEPLOYMENT: f"delete deployment {target}",
+        OperationKind.DELETE_ENDPOINT: f"delete endpoint {target}",
+    }[OperationKind(operation.kind)]
+
+
+def nothing_active(endpoint: str, deployment: str | None = None) -> None:
+    """Raises OperationInProgress when something is under way there."""
+    operation = operations_active(endpoint, deployment).first()
+    if operation is None:
+        return
+    raise in_the_way(f"Another change is under way: {describe(operation)}.", operation)
+
+
+def in_the_way(
+    message: str, operation: Operation | None, *, hints: tuple[str, ...] = ()
+) -> OperationInProgress:
+    """The error for a change that has to wait, with a link to what it waits for."""
+    extra: dict[str, str | None] = {"operation": None, "operation_url": None}
+    if operation is not None:
+        extra = {"operation": operation.id, "operation_url": f"{PLACE}{operation.id}"}
+    return OperationInProgress(message, hints=hints, extra=extra)
+
+
+def not_deleting(endpoint: Endpoint) -> None:
+    if endpoint.provisioning_state == EndpointState.DELETING:
+        raise in_the_way(
+            f"{endpoint.name} is being deleted.",
+            operations_active(endpoint.name).first(),
+            hints=("Its name is free again in a moment.",),
+        )

@@ -1,0 +1,146 @@
+"""What nodes report and gateways confirm; then whatever waits for it moves on."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from controlplane.core import events
+from controlplane.core.models import Event
+from controlplane.deployments.models import Deployment, Endpoint
+from controlplane.deployments.services.observations import replicas_observe
+from controlplane.deployments.services.replicas import retirements_end
+from controlplane.deployments.services.trials import trials_observe
+from controlplane.deployments.types import Desired
+from controlplane.metrics.selectors import sample_interval_s
+from controlplane.nodes.claims import MOST_SHOWN, Complaint
+from controlplane.nodes.models import Node
+from controlplane.nodes.selectors import cadence_now, desired_generation, drains_pending
+from controlplane.operations.selectors import operations_active
+from controlplane.operations.services.advance import operation_advance
+from controlplane.operations.services.draining import drains_advance
+from controlplane.operations.services.tick import deployment_upkeep
+from wire.messages import NodeReport, ReportReply
+
+
+def node_report(
+    *, node: Node, report: NodeReport, now: datetime, complaints: Sequence[Complaint] = ()
+) -> ReportReply:
+    """Take in a heartbeat with observed replicas. The reply tells the node what to look at next.
+
+    ``complaints``: what of the report was changed before, because it cannot be so.
+    """
+    pace = cadence_now()
+    # why now: it keeps what it is told from here on, and its silence is measured by that
+    told_s = max(report.node.heartbeat_interval_s, pace.report_s)
+    report = dataclasses.replace(
+        report, node=dataclasses.replace(report.node, heartbeat_interval_s=told_s)
+    )
+    rows, touched, complaints = replicas_observe(node, report, now, complaints)
+    trials_observe(node, report.replicas, now)
+    if touched:
+        deployments = Deployment.objects.filter(pk__in=touched).select_related("endpoint")
+        for name in sorted({row.endpoint.name for row in deployments}):
+            endpoint_advance(name=name, now=now)
+        for deployment in deployments:
+            deployment_upkeep(deployment_id=deployment.pk, now=now)
+        if drains_pending():
+            drains_advance(now=now)
+    running = {row.deployment.endpoint.name for row in rows if row.desired == Desired.RUNNING}
+    return ReportReply(
+        desired_generation=desired_generation(node),
+        sample_interval_s=pace.sampling_s(sample_interval_s(running)),
+        poll_interval_s=pace.poll_s,
+        heartbeat_interval_s=pace.report_s,
+        refused=tuple(str(complaint) for complaint in complaints[:MOST_SHOWN]),
+    )
+
+
+def endpoint_advance(*, name: str, now: datetime) -> None:
+    """Move on what is under way at this endpoint."""
+    for operation in operations_active(name):
+        operation_advance(operation_id=operation.pk, now=now)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class LeftOutPart:
+    """A part of an endpoint that a gateway does not route; see ``wire.messages.LeftOut``."""
+
+    gateway: str
+    generation: int  # of the endpoint, in what that gateway applied
+    endpoint: str
+    reason: str
+    deployment: str = ""
+    address: str = ""
+    waits: bool = False
+
+    @property
+    def unconfirmed(self) -> bool:
+        """Of a replica everything else is routed, so that others need not wait for it."""
+        return self.waits or not self.deployment
+
+    @property
+    def text(self) -> str:
+        what = f"deployment {self.deployment}" if self.deployment else f"endpoint {self.endpoint}"
+        if self.address:
+            what = f"the replica at {self.address} of {what}"
+        return f"Gateway {self.gateway} leaves out {what}: {self.reason}"
+
+
+def gateway_confirmed(
+    *,
+    generation_by_endpoint: Mapping[str, int],
+    left_out: Mapping[str, Sequence[LeftOutPart]] | None = None,
+) -> None:
+    """Every live gateway routes at least these generations (``RoutedEndpoint.generation``), but
+    for the parts in ``left_out``.
+
+    Called with each gateway report; numbers not above those confirmed before change nothing.
+    """
+    now = timezone.now()
+    for endpoint in Endpoint.objects.filter(name__in=generation_by_endpoint):
+        parts = list((left_out or {}).get(endpoint.name, []))
+        told = _left_out_set(endpoint, parts)
+        if any(part.unconfirmed for part in parts):
+            moved = 0
+        else:
+            confirmed = min(generation_by_endpoint[endpoint.name], endpoint.generation)
+            moved = Endpoint.objects.filter(
+                pk=endpoint.pk, confirmed_generation__lt=confirmed
+            ).update(confirmed_generation=confirmed)
+        if moved:
+            retirements_end(now)
+        if moved or told:
+            endpoint_advance(name=endpoint.name, now=now)
+
+
+@transaction.atomic
+def _left_out_set(endpoint: Endpoint, parts: Sequence[LeftOutPart]) -> bool:
+    """Whether that is new. An event for each part that was not left out before."""
+    rows: list[dict[str, Any]] = [
+        dataclasses.asdict(part) | {"text": part.text} for part in parts if not part.waits
+    ]
+    if rows == endpoint.left_out:
+        return False
+    Endpoint.objects.filter(pk=endpoint.pk).update(left_out=rows)
+    before = {row["text"] for row in endpoint.left_out}
+    for row in rows:
+        if row["text"] not in before:
+            _record(endpoint, "endpoint.left_out", row["text"], Event.Severity.ERROR)
+    if endpoint.left_out and not rows:
+        words = f"Gateways route all of {endpoint.name} again"
+        _record(endpoint, "endpoint.taken_in", words, Event.Severity.INFO)
+    return True
+
+
+def _record(endpoint: Endpoint, verb: str, message: str, severity: Event.Severity) -> None:
+    events.record(
+        actor="system",
+        verb=verb,
+        subject=f"endpoint/{endpoint.name}",
+        message=message,
+        severity=severity,
+    )

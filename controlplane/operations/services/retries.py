@@ -1,0 +1,87 @@
+"""An operation that failed or was cancelled, made anew."""
+
+from datetime import datetime
+
+from django.db import transaction
+
+from controlplane.deployments.models import Deployment, DeploymentRevision
+from controlplane.deployments.selectors import deployment_get
+from controlplane.deployments.services.endpoints import locked
+from controlplane.deployments.services.revisions import (
+    code_record,
+    revision_apply,
+    revision_ensure,
+    revision_record,
+)
+from controlplane.deployments.services.spec import runnable_check
+from controlplane.deployments.types import DeploymentState
+from controlplane.operations.errors import OperationFinished
+from controlplane.operations.models import Operation
+from controlplane.operations.reconcile import DELETIONS
+from controlplane.operations.selectors import operation_get
+from controlplane.operations.services.advance import advanced
+from controlplane.operations.services.completion import operations_supersede
+from controlplane.operations.services.operations import not_deleting, nothing_active
+from controlplane.operations.services.rollouts import rolled
+from controlplane.operations.services.starting import deployment_start, scaling_open
+from controlplane.operations.types import OperationState
+
+
+def operation_retry(
+    *,
+    operation_id: str,
+    actor: str,
+    now: datetime,
+    supersede: bool = False,
+    may_run_code: bool = False,
+) -> Operation:
+    """A new operation that does the same again; with ``supersede`` instead of what is in its way.
+
+    Raises OperationNotFound, OperationFinished, OperationInProgress, DeploymentNotFound,
+    ModelNotDeployable, CodeNotAllowed, CodeNotApproved (of what is not running)."""
+    with transaction.atomic():
+        old = operation_get(operation_id)
+        if old.kind in DELETIONS or old.state not in (
+            OperationState.FAILED,
+            OperationState.CANCELED,
+        ):
+            raise OperationFinished("Only what failed or was cancelled can be retried.")
+        if (endpoint := locked(old.endpoint)) is not None:
+            not_deleting(endpoint)
+        traffic = old.parameters.get("traffic", 0)
+        place = None if traffic else old.deployment  # traffic is everybody's
+        if supersede:
+            operations_supersede(endpoint=old.endpoint, deployment=place, actor=actor, now=now)
+        nothing_active(old.endpoint, place)
+        row = deployment_get(old.endpoint, old.deployment)
+        wanted = old.parameters.get("instance_count", row.instance_count)
+        revision = _revision_rolled(old, row)
+        if row.provisioning_state != DeploymentState.SUCCEEDED:
+            allowed = runnable_check(row, row, may_run_code=may_run_code)
+            code_record(row, row.revision, allowed)
+            operation = deployment_start(row, traffic, actor, now)
+        elif revision is not None:
+            allowed = runnable_check(row, revision, may_run_code=may_run_code)
+            code_record(row, revision, allowed)
+            operation = _roll_again(row, revision, old, actor, now)
+        else:
+            operation = scaling_open(row, wanted, actor, now, traffic=traffic)
+    return advanced(operation, now)
+
+
+def _revision_rolled(old: Operation, row: Deployment) -> DeploymentRevision | None:
+    """What an operation was to put in the place of what ran; None for other operations."""
+    number = old.parameters.get("revision")
+    return row.revisions.filter(number=number).first() if number else None
+
+
+def _roll_again(
+    row: Deployment, revision: DeploymentRevision, old: Operation, actor: str, now: datetime
+) -> Operation:
+    current, count = revision_ensure(row), row.instance_count
+    revision_apply(row, revision)
+    if old.parameters["instance_count"] != old.parameters["previous_count"]:
+        row.instance_count, row.paused_count = old.parameters["instance_count"], None
+        row.save(update_fields=["instance_count", "paused_count", "updated_at"])
+    revision_record(row, author=actor, cause=f"retry of {revision.number}")
+    return rolled(row, current.number, actor, now, previous_count=count)

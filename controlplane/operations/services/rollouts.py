@@ -1,0 +1,165 @@
+"""Rollouts: a deployment runs something else, while what it runs serves on until that is ready."""
+
+from datetime import datetime
+
+from django.db import transaction
+
+from controlplane.core.errors import Conflict
+from controlplane.deployments.models import Deployment
+from controlplane.deployments.probes import Probe
+from controlplane.deployments.selectors import deployment_get
+from controlplane.deployments.selectors.instance_types import instance_type_wanted
+from controlplane.deployments.services.endpoints import locked
+from controlplane.deployments.services.revisions import (
+    SPEC,
+    code_record,
+    revision_apply,
+    revision_ensure,
+    revision_record,
+    revision_wanted,
+    spec_of,
+)
+from controlplane.deployments.services.spec import (
+    Spec,
+    resolve_to_run,
+    runnable_check,
+    secrets_merged,
+    start_check,
+)
+from controlplane.deployments.types import DeploymentState, Desired
+from controlplane.operations.errors import AsItIs
+from controlplane.operations.models import Operation
+from controlplane.operations.services.advance import advanced
+from controlplane.operations.services.operations import nothing_active
+from controlplane.operations.services.starting import deployment_start, rolling_open, settled_check
+
+
+def deployment_roll(
+    *,
+    endpoint: str,
+    name: str,
+    actor: str,
+    now: datetime,
+    model: str = "",
+    version: str = "",
+    config_revision: int | None = None,
+    environment: dict[str, str] | None = None,
+    secret_environment: dict[str, str | None] | None = None,
+    instance_type: str | None = None,
+    node_labels: dict[str, str] | None = None,
+    anti_affinity: str | None = None,
+    instance_count: int | None = None,
+    **settings: Probe | int | None,
+) -> Operation:
+    """Let a deployment run something else, while what it runs serves on until that is ready.
+
+    What is not said stays as it is; ``settings``: liveness_probe, readiness_probe,
+    max_queue_wait_ms, None takes one away. Code that it runs already must still be approved, and
+    signed where that is required.
+    Raises EndpointNotFound, DeploymentNotFound, ModelNotFound, ModelNotDeployable, Conflict,
+    InstanceTypeUnknown, OperationInProgress, CodeNotAllowed, CodeNotApproved, SignatureRequired.
+    """
+    with transaction.atomic():
+        locked(endpoint)
+        row = deployment_get(endpoint, name)
+        nothing_active(endpoint, name)
+        if row.provisioning_state == DeploymentState.DELETING:
+            raise Conflict(f"{name} is being deleted.")
+        current = revision_ensure(row)
+        before = spec_of(row)
+        if model or version or config_revision is not None:
+            now_runs = row.model_version
+            spec = Spec(
+                model=model or now_runs.model.name,
+                version=version or ("latest" if model else str(now_runs.version)),
+                config_revision=config_revision,
+            )
+            row.model_version, row.config_revision, allowed = resolve_to_run(spec)
+        else:
+            # why here too: fresh replicas start, of what may never have come up, or is withdrawn
+            allowed = start_check(row.model_version, row.config_revision)
+        if environment is not None:
+            row.environment = environment
+        if instance_type is not None:
+            row.instance_type = instance_type_wanted(instance_type) if instance_type else None
+        row.node_labels = row.node_labels if node_labels is None else node_labels
+        row.anti_affinity = anti_affinity or row.anti_affinity
+        for key, value in settings.items():
+            setattr(row, key, value)
+        row.secrets = secrets_merged(row.secrets, secret_environment)
+        if spec_of(row) == before and row.provisioning_state == DeploymentState.SUCCEEDED:
+            raise AsItIs(f"{name} runs just this already.")
+        row.allow_code = allowed
+        count = row.instance_count
+        if instance_count is not None:
+            row.instance_count, row.paused_count = instance_count, None
+        row.save(update_fields=[*SPEC, "instance_count", "paused_count", "updated_at"])
+        revision_record(row, author=actor, cause="updated")
+        operation = rolled(row, current.number, actor, now, previous_count=count)
+    return advanced(operation, now)
+
+
+def rolled(
+    row: Deployment,
+    back_to: int,
+    actor: str,
+    now: datetime,
+    *,
+    previous_count: int | None = None,
+) -> Operation:
+    """Without a gap where something serves, afresh where nothing does."""
+    running = row.replicas.filter(desired=Desired.RUNNING).exists()
+    if row.provisioning_state == DeploymentState.SUCCEEDED and running:
+        return rolling_open(row, back_to, actor, now, previous_count=previous_count)
+    return deployment_start(row, 0, actor, now)
+
+
+def deployment_rollback(
+    *,
+    endpoint: str,
+    name: str,
+    revision: int | None,
+    actor: str,
+    now: datetime,
+    may_run_code: bool = False,
+) -> Operation:
+    """Run an earlier revision again, the last that came up unless said which.
+
+    What serves serves on until the others are ready; nothing is uploaded anew. ``may_run_code``:
+    the actor may set the variables that it had, whatever they are.
+    Raises EndpointNotFound, DeploymentNotFound, RevisionNotFound, OperationInProgress, Conflict,
+    ModelNotDeployable, CodeNotAllowed, CodeNotApproved.
+    """
+    with transaction.atomic():
+        locked(endpoint)
+        row = deployment_get(endpoint, name)
+        nothing_active(endpoint, name)
+        if row.provisioning_state == DeploymentState.DELETING:
+            raise Conflict(f"{name} is being deleted.")
+        current = revision_ensure(row)
+        wanted = revision_wanted(row, revision)
+        if wanted.pk == current.pk and row.provisioning_state == DeploymentState.SUCCEEDED:
+            raise AsItIs(f"{name} runs revision {current.number} already.", field="revision")
+        # why here too: what ran once may have been archived, or its approval withdrawn, since
+        allowed = runnable_check(row, wanted, may_run_code=may_run_code)
+        revision_apply(row, wanted)
+        code_record(row, None, allowed)
+        revision_record(row, author=actor, cause=f"rollback to {wanted.number}")
+        operation = rolled(row, current.number, actor, now)
+    return advanced(operation, now)
+
+
+def deployment_restart(*, endpoint: str, name: str, actor: str, now: datetime) -> Operation:
+    """Replace every replica by one of the same kind. Raises EndpointNotFound, DeploymentNotFound,
+    OperationInProgress, Conflict."""
+    with transaction.atomic():
+        locked(endpoint)
+        row = deployment_get(endpoint, name)
+        settled_check(row)
+        if row.instance_count == 0:
+            raise Conflict(f"{name} is paused.", hints=("Start it instead.",))
+        current = revision_ensure(row)
+        # why a revision: it tells the fresh replicas from those of before
+        revision_record(row, author=actor, cause="restarted")
+        operation = rolled(row, current.number, actor, now)
+    return advanced(operation, now)

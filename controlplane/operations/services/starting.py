@@ -1,0 +1,275 @@
+"""What every change of a deployment begins with: the row, held and checked, and its operation."""
+
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Any
+
+from django.db.models import F
+
+from controlplane.core.errors import Conflict
+from controlplane.deployments.errors import (
+    DeploymentHasTraffic,
+    NameTaken,
+)
+from controlplane.deployments.models import Deployment, Endpoint, Replica
+from controlplane.deployments.naming import colour_for, name_check
+from controlplane.deployments.probes import probe_declared
+from controlplane.deployments.services.replicas import replicas_remove, replicas_stop
+from controlplane.deployments.services.revisions import revision_ensure, revision_record
+from controlplane.deployments.services.spec import Spec, instance_type_of, secrets_merged
+from controlplane.deployments.states import DEPLOYMENTS, DeploymentCause
+from controlplane.deployments.types import DeploymentState, Desired, ReplicaState
+from controlplane.operations.models import Operation
+from controlplane.operations.selectors import operations_active
+from controlplane.operations.services.operations import nothing_active, operation_open
+from controlplane.operations.types import OperationKind
+from controlplane.registry.models import ConfigRevision, ModelVersion
+
+BROKEN = (DeploymentState.FAILED, DeploymentState.CANCELED)
+
+
+# What may be said beside the model; what is left at its default is not asked for.
+SETTINGS = (
+    "environment", "request_timeout_ms", "max_concurrent_requests_per_instance", "retries",
+    "liveness_probe", "readiness_probe", "max_queue_wait_ms",
+)  # fmt: skip
+PLAIN = {field.name: field.default for field in fields(Spec)}
+
+
+def _set_as_asked(row: Deployment, spec: Spec) -> bool:
+    """Whether a deployment has the settings that were asked for; secrets cannot be compared."""
+    asked = {name: getattr(spec, name) for name in SETTINGS}
+    return not spec.secret_environment and all(
+        value in ({}, PLAIN[name]) or getattr(row, name) == value for name, value in asked.items()
+    )
+
+
+def is_same(
+    operation: Operation,
+    endpoint: Endpoint,
+    deployment: str,
+    spec: Spec,
+    version: ModelVersion,
+    revision: ConfigRevision | None,
+) -> bool:
+    if operation.kind != OperationKind.DEPLOY or deployment not in ("", operation.deployment):
+        return False
+    rows = endpoint.deployments.filter(
+        name=operation.deployment, model_version=version, config_revision=revision
+    )
+    return any(_set_as_asked(row, spec) for row in rows)
+
+
+def running_as_asked(
+    endpoint: Endpoint,
+    name: str,
+    spec: Spec,
+    version: ModelVersion,
+    revision: ConfigRevision | None,
+) -> Deployment | None:
+    rows = endpoint.deployments.filter(
+        model_version=version,
+        config_revision=revision,
+        provisioning_state=DeploymentState.SUCCEEDED,
+    )
+    if name:
+        rows = rows.filter(name=name)
+    rows_set = [row for row in rows if _set_as_asked(row, spec)]
+    found = sorted(rows_set, key=lambda row: -endpoint.traffic.get(row.name, 0))
+    free = [row for row in found if not operations_active(endpoint.name, row.name).exists()]
+    return free[0] if free else None
+
+
+def colour_free(endpoint: Endpoint) -> str:
+    rows = list(endpoint.deployments.all())
+    busy = set(operations_active(endpoint.name).values_list("deployment", flat=True))
+    idle = [
+        row.name
+        for row in rows
+        if not endpoint.traffic.get(row.name)
+        and row.name not in busy
+        and row.provisioning_state != DeploymentState.DELETING
+    ]
+    broken = [row.name for row in rows if row.name in idle and row.provisioning_state in BROKEN]
+    colour = colour_for([row.name for row in rows], idle, broken)
+    if colour is None:
+        raise NameTaken(
+            "Both colours carry traffic or are being changed.",
+            field="deployment",
+            hints=("Name the deployment, or give one of them no traffic.",),
+        )
+    return colour
+
+
+def deployment_place(
+    endpoint: Endpoint,
+    name: str,
+    spec: Spec,
+    version: ModelVersion,
+    revision: ConfigRevision | None,
+    allow_code: list[str],
+    actor: str,
+    now: datetime,
+    *,
+    replace: bool,
+    field: str = "name",
+) -> Operation:
+    """A row for ``name``, new or taken over, and the operation that brings it up; ``field`` is
+    where the caller's name stands, for the refusal."""
+    name_check(name, field=field)
+    nothing_active(endpoint.name, name)
+    values: dict[str, Any] = {
+        "model_version": version,
+        "config_revision": revision,
+        "allow_code": allow_code,
+        "instance_count": spec.instance_count,
+        "environment": spec.environment or {},
+        "request_timeout_ms": spec.request_timeout_ms,
+        "max_concurrent_requests_per_instance": spec.max_concurrent_requests_per_instance,
+        "retries": spec.retries,
+        "description": spec.description,
+        "tags": spec.tags or {},
+        "declared": spec.declared or {},
+        "node_labels": spec.node_labels or {},
+        "instance_type": instance_type_of(spec),
+        "anti_affinity": spec.anti_affinity,
+        "liveness_probe": spec.liveness_probe or probe_declared(spec.declared, "liveness_probe"),
+        "readiness_probe": spec.readiness_probe or probe_declared(spec.declared, "readiness_probe"),
+        "max_queue_wait_ms": spec.max_queue_wait_ms,
+    }
+    row = endpoint.deployments.filter(name=name).first()
+    values["secrets"] = secrets_merged(row.secrets if row else {}, spec.secret_environment)
+    values["paused_count"] = None
+    if row is None:
+        row = Deployment.objects.create(endpoint=endpoint, name=name, **values)
+        revision_record(row, author=actor, cause="created")
+        return _open(row, spec.traffic, actor, now)
+    if endpoint.traffic.get(name):
+        raise DeploymentHasTraffic(
+            f"{name} runs something else and answers requests.",
+            hints=("Leave the name out: the other colour is taken, and traffic moves to it.",),
+        )
+    if not replace and row.provisioning_state not in BROKEN:
+        raise NameTaken(f"{endpoint.name} has a deployment called {name} already.", field="name")
+    revision_ensure(row)
+    Deployment.objects.filter(pk=row.pk).update(**values)
+    row.refresh_from_db()
+    revision_record(row, author=actor, cause="replaced")
+    return deployment_start(row, spec.traffic, actor, now)
+
+
+def deployment_start(row: Deployment, traffic: int, actor: str, now: datetime) -> Operation:
+    """Bring up an existing row afresh: what ran for it before, if anything, goes."""
+    old = Replica.objects.filter(deployment=row)
+    replicas_stop(old.values_list("id", flat=True))
+    gone = old.filter(state__in=[ReplicaState.STOPPED, ReplicaState.FAILED, ReplicaState.PENDING])
+    replicas_remove(list(gone.values_list("id", flat=True)))
+    broken = row.provisioning_state in BROKEN
+    state = DeploymentState.CREATING if broken else DeploymentState.UPDATING
+    _change(row, DeploymentCause.START, state, error=None)
+    return _open(row, traffic, actor, now)
+
+
+def _change(
+    row: Deployment, cause: DeploymentCause, state: DeploymentState | None = None, **fields: Any
+) -> None:
+    """The state in which a change begins. Raises IllegalTransition."""
+    changed = DEPLOYMENTS.move(row, cause, state, generation=F("generation") + 1, **fields)
+    row.refresh_from_db()
+    if not changed:
+        DEPLOYMENTS.check(DeploymentState(row.provisioning_state), cause, state)
+
+
+def _open(row: Deployment, traffic: int, actor: str, now: datetime) -> Operation:
+    return operation_open(
+        kind=OperationKind.DEPLOY,
+        endpoint=row.endpoint,
+        deployment=row,
+        parameters={"traffic": traffic, "instance_count": row.instance_count},
+        actor=actor,
+        now=now,
+    )
+
+
+def rolling_open(
+    row: Deployment,
+    back_to: int,
+    actor: str,
+    now: datetime,
+    *,
+    previous_count: int | None = None,
+) -> Operation:
+    """Replace what runs, replica by replica of the new kind first; the old ones go at the end.
+
+    ``row`` asks for the new; ``back_to`` is the revision that it returns to if this fails, to
+    ``previous_count`` replicas.
+    """
+    running = row.replicas.filter(desired=Desired.RUNNING).values_list("id", flat=True)
+    parameters = {
+        "traffic": 0,
+        "instance_count": row.instance_count,
+        "old_ids": list(running),
+        "revision": row.revision.number if row.revision else back_to,
+        "previous_revision": back_to,
+        "previous_count": row.instance_count if previous_count is None else previous_count,
+    }
+    _change(row, DeploymentCause.ROLL, error=None)
+    return operation_open(
+        kind=OperationKind.DEPLOY,
+        endpoint=row.endpoint,
+        deployment=row,
+        parameters=parameters,
+        actor=actor,
+        now=now,
+    )
+
+
+def scaling_open(
+    row: Deployment,
+    instance_count: int,
+    actor: str,
+    now: datetime,
+    *,
+    kind: OperationKind = OperationKind.SCALE,
+    traffic: int = 0,
+) -> Operation:
+    """What serves now serves on, come what may: ``previous_count`` says so to the ending."""
+    running = row.replicas.filter(desired=Desired.RUNNING).values_list("id", flat=True)
+    parameters = {
+        "traffic": traffic,
+        "instance_count": instance_count,
+        "previous_count": row.instance_count,
+        "replica_ids": list(running) if kind == OperationKind.DEPLOY else [],
+    }
+    _change(
+        row,
+        DeploymentCause.SCALE,
+        instance_count=instance_count,
+        paused_count=None if instance_count else row.instance_count or row.paused_count,
+    )
+    return operation_open(
+        kind=kind,
+        endpoint=row.endpoint,
+        deployment=row,
+        parameters=parameters,
+        actor=actor,
+        now=now,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """What came of it: ``operation`` is under way, unless nothing has to start anew."""
+
+    created: bool
+    operation: Operation | None = None
+
+
+def settled_check(row: Deployment) -> None:
+    """Raises OperationInProgress, Conflict."""
+    nothing_active(row.endpoint.name, row.name)
+    if row.provisioning_state != DeploymentState.SUCCEEDED:
+        raise Conflict(
+            f"{row.name} is {row.provisioning_state}; only a deployment that works can do that.",
+            hints=("Retry its deployment first.",),
+        )

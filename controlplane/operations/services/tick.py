@@ -1,0 +1,158 @@
+"""What is due without anybody asking: silence noticed, operations moved on, deployments kept."""
+
+import logging
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.db.models import F
+
+from controlplane.core import events
+from controlplane.core.models import Event
+from controlplane.deployments.models import Deployment, Replica
+from controlplane.deployments.services.replicas import (
+    replica_move,
+    replicas_place,
+    replicas_remove,
+    replicas_rest,
+    replicas_restart,
+    replicas_retire,
+    replicas_stop,
+    rests_end,
+    retirements_end,
+)
+from controlplane.deployments.services.trials import trials_tick
+from controlplane.deployments.states import REPLICAS, ReplicaCause
+from controlplane.deployments.types import DeploymentState, failure_data
+from controlplane.nodes.selectors import node_list, node_state
+from controlplane.operations.reconcile import (
+    Action,
+    Move,
+    Place,
+    Remove,
+    Rest,
+    Restart,
+    Retire,
+    Stop,
+    upkeep,
+)
+from controlplane.operations.selectors import operations_active
+from controlplane.operations.services import completion, facts
+from controlplane.operations.services.advance import operation_advance
+from controlplane.operations.services.draining import drains_advance
+
+logger = logging.getLogger(__name__)
+
+SWEEP_AFTER = timedelta(minutes=1)  # past its deadline; only what cannot be advanced gets this old
+
+
+def operations_tick(*, now: datetime) -> None:
+    """Everything that is due: silence noticed, operations advanced, deployments kept alive.
+
+    One that fails does not keep the others from moving.
+    """
+    replicas_expire(now=now)
+    retirements_end(now)
+    rests_end(now)
+    for operation in operations_active():
+        try:
+            operation_advance(operation_id=operation.pk, now=now)
+        except Exception:
+            logger.exception("Operation %s (%s) cannot be advanced", operation.pk, operation)
+            if now > operation.deadline_at + SWEEP_AFTER:
+                completion.operation_abandon(operation, now)
+    settled = Deployment.objects.filter(provisioning_state=DeploymentState.SUCCEEDED)
+    for deployment in settled:
+        try:
+            deployment_upkeep(deployment_id=deployment.pk, now=now)
+        except Exception:
+            logger.exception("Upkeep of %s failed, the next pass tries again", deployment.name)
+    drains_advance(now=now)
+    trials_tick(now=now)
+
+
+@transaction.atomic
+def replicas_expire(*, now: datetime) -> None:
+    """Replicas of silent nodes become unknown; gateways keep the routes and watch their health."""
+    offline = [node.pk for node in node_list() if node_state(node, now) == "offline"]
+    rows = (
+        Replica.objects.filter(node_id__in=offline)
+        .filter(state__in=REPLICAS.sources(ReplicaCause.SILENCE))
+        .select_related("node", "deployment__endpoint")
+    )
+    for row in rows:
+        same = Replica.objects.filter(state=row.state)
+        if REPLICAS.move(row, ReplicaCause.SILENCE, rows=same, state_since=now):
+            events.record(
+                actor="system",
+                verb="replica.unknown",
+                subject=f"endpoint/{row.deployment.endpoint.name}",
+                message=f"Replica {row.ordinal} of {row.deployment.name}: "
+                f"its node {row.node.name} is silent",
+                severity=Event.Severity.WARNING,
+                data={"deployment": row.deployment.name, "replica": row.id},
+            )
+
+
+def deployment_upkeep(*, deployment_id: int, now: datetime) -> None:
+    """Restart, replace and forget replicas of a deployment that no operation is working on."""
+    deployment = (
+        Deployment.objects.select_related("endpoint", "model_version", "instance_type")
+        .filter(pk=deployment_id, provisioning_state=DeploymentState.SUCCEEDED)
+        .first()
+    )
+    if deployment is None:
+        return
+    rows = list(deployment.replicas.select_related("node").order_by("ordinal", "id"))
+    replicas = facts.replica_facts(rows, now=now)
+    chosen = facts.choose(deployment, replicas, now)
+    needed = upkeep(
+        replicas,
+        instance_count=deployment.instance_count,
+        chosen=chosen,
+        escapes=facts.escapes(deployment, rows, replicas, now),
+    )
+    error = failure_data(needed.hindrance) if needed.hindrance else None
+    if not needed.actions and error == deployment.error:
+        return
+    with transaction.atomic():
+        claimed = Deployment.objects.filter(
+            pk=deployment.pk,
+            generation=deployment.generation,
+            provisioning_state=DeploymentState.SUCCEEDED,
+        ).update(generation=F("generation") + 1, error=error)
+        if claimed != 1:
+            return
+        for action in needed.actions:
+            _keep(deployment, action, now)
+        notes = list(needed.notes)
+        if needed.hindrance and needed.hindrance.message != (deployment.error or {}).get("message"):
+            notes.append(needed.hindrance.message)  # details, such as ages, change all the time
+        for note in notes:
+            events.record(
+                actor="system",
+                verb="deployment.healing",
+                subject=f"endpoint/{deployment.endpoint.name}",
+                message=f"{deployment.name}: {note}",
+                severity=Event.Severity.WARNING,
+                data={"deployment": deployment.name},
+            )
+
+
+def _keep(deployment: Deployment, action: Action, now: datetime) -> None:
+    match action:
+        case Place(assigned):
+            replicas_place(deployment, assigned, now)
+        case Stop(replica_ids):
+            replicas_stop(replica_ids)
+        case Restart(replica_ids):
+            replicas_restart(deployment, replica_ids, now)
+        case Rest(replica_ids):
+            replicas_rest(replica_ids, now)
+        case Retire(replica_ids):
+            replicas_retire(replica_ids, now)
+        case Move(replica_id, _, node_id):
+            replica_move(deployment, replica_id, node_id, now)
+        case Remove(replica_ids):
+            replicas_remove(replica_ids)
+        case _:
+            raise AssertionError(f"{action} belongs to an operation, not to upkeep")

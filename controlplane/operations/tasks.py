@@ -1,0 +1,12 @@
+"""Jobs of operations, by name."""
+
+from celery import shared_task
+from django.utils import timezone
+
+from controlplane.operations import services
+
+
+# why this name: beat and workers are not upgraded in one moment, and each must know the other's
+@shared_task(name="deployments.reconcile")
+def deployments_reconcile() -> None:
+    services.operations_tick(now=timezone.now())

@@ -1,0 +1,41 @@
+"""Values of operations: their kinds, states and stages; ``states`` has the table."""
+
+from typing import Final
+
+from django.db.models import TextChoices
+
+
+class OperationState(TextChoices):
+    QUEUED = "Queued"
+    RUNNING = "Running"
+    SUCCEEDED = "Succeeded"
+    FAILED = "Failed"
+    CANCELED = "Canceled"
+
+
+class OperationKind(TextChoices):
+    DEPLOY = "deploy"
+    SCALE = "scale"
+    DELETE_DEPLOYMENT = "delete-deployment"
+    DELETE_ENDPOINT = "delete-endpoint"
+
+
+class StageName(TextChoices):
+    VALIDATE = "validate"
+    PLACE = "place"
+    DOWNLOAD = "download"
+    LOAD = "load"
+    WARM = "warm"
+    ROUTE = "route"
+    STOP = "stop"
+
+
+class StageStatus(TextChoices):
+    PENDING = "pending"
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELED = "canceled"
+
+
+ACTIVE: Final = (OperationState.QUEUED, OperationState.RUNNING)

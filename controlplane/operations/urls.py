@@ -1,0 +1,60 @@
+"""Routes below /api/v1/ and /agent/v1/."""
+
+from django.urls import path
+
+from controlplane.operations import agent_api
+from controlplane.operations.api import changes, deployments, endpoints, operations, traffic
+
+urlpatterns = [
+    path("endpoints", endpoints.EndpointsView.as_view()),
+    path("endpoints/<str:endpoint>", endpoints.EndpointView.as_view()),
+    path("endpoints/<str:endpoint>/traffic", traffic.TrafficView.as_view()),
+    path("endpoints/<str:endpoint>/mirror", traffic.MirrorView.as_view()),
+    path("endpoints/<str:endpoint>/deployments", deployments.DeploymentsView.as_view()),
+    path(
+        "endpoints/<str:endpoint>/deployments/<str:deployment>",
+        deployments.DeploymentView.as_view(),
+    ),
+    path(
+        "endpoints/<str:endpoint>/deployments/<str:deployment>/logs",
+        deployments.LogsView.as_view(),
+    ),
+    path(
+        "endpoints/<str:endpoint>/deployments/<str:deployment>/revisions",
+        changes.RevisionsView.as_view(),
+    ),
+    path(
+        "endpoints/<str:endpoint>/deployments/<str:deployment>/update",
+        changes.UpdateView.as_view(),
+    ),
+    path(
+        "endpoints/<str:endpoint>/deployments/<str:deployment>/rollback",
+        changes.RollbackView.as_view(),
+    ),
+    path(
+        "endpoints/<str:endpoint>/deployments/<str:deployment>/restart",
+        changes.RestartView.as_view(),
+    ),
+    path("endpoints/<str:endpoint>/deployments/<str:deployment>/stop", changes.StopView.as_view()),
+    path(
+        "endpoints/<str:endpoint>/deployments/<str:deployment>/scale", changes.ScaleView.as_view()
+    ),
+    path(
+        "endpoints/<str:endpoint>/deployments/<str:deployment>/replicas",
+        changes.ReplicasView.as_view(),
+    ),
+    path(
+        "endpoints/<str:endpoint>/deployments/<str:deployment>/start", changes.StartView.as_view()
+    ),
+    path(
+        "endpoints/<str:endpoint>/deployments/<str:deployment>/models/<str:repo_model>/config",
+        changes.ServedConfigView.as_view(),
+    ),
+    path("deploy", deployments.DeployView.as_view()),
+    path("operations", operations.OperationsView.as_view()),
+    path("operations/<str:operation_id>", operations.operation_or_wait),
+    path("operations/<str:operation_id>/cancel", operations.OperationCancelView.as_view()),
+    path("operations/<str:operation_id>/retry", operations.OperationRetryView.as_view()),
+]
+
+agent_urlpatterns = [path("report", agent_api.ReportDoor.as_view())]
