@@ -20,7 +20,12 @@ WRONG_IMPORTS = [
     ("controlplane/core/errors.py", "import controlplane.accounts.models", "domains"),
     (
         "controlplane/deployments/services/__init__.py",
-        "import controlplane.deployments.tasks",
+        "import controlplane.operations.models",
+        "domains",
+    ),
+    (
+        "controlplane/operations/services/__init__.py",
+        "import controlplane.operations.tasks",
         "app",
     ),
     ("worker_runtime/types/__init__.py", "import worker_runtime.settings", "runtime"),

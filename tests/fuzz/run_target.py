@@ -24,6 +24,7 @@ _WATCHED = [
     "controlplane.registry.layout",
     "controlplane.nodes",
     "controlplane.deployments.services",
+    "controlplane.operations.services",
     "controlplane.metrics.services",
     "wire",
     "tarfile",

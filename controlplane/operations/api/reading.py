@@ -1,4 +1,4 @@
-"""What the views share: the caller's name, answers, and what the caller has seen."""
+"""What the views share: answers, and what the caller has seen."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager

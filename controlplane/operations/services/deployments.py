@@ -1,4 +1,4 @@
-"""Deployments: made, replaced, scaled, deleted, tried again; each change is an operation."""
+"""Deployments: made, put, scaled, paused, deleted; each change is an operation."""
 
 from datetime import datetime
 from typing import Any

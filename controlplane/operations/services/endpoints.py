@@ -17,7 +17,7 @@ from controlplane.deployments.types import EndpointState
 from controlplane.operations.models import Operation
 from controlplane.operations.selectors import operations_active
 from controlplane.operations.services import completion
-from controlplane.operations.services.advance import operation_advance
+from controlplane.operations.services.advance import advanced
 from controlplane.operations.services.operations import (
     describe,
     in_the_way,
@@ -34,9 +34,9 @@ def traffic_set(*, name: str, traffic: dict[str, int], actor: str, now: datetime
 
     Raises EndpointNotFound, TrafficInvalid, OperationInProgress.
     """
-    locked = Endpoint.objects.select_for_update().filter(name=name).first()
+    held = locked(name)
     endpoint = endpoint_get(name)
-    if locked is not None and locked.provisioning_state == EndpointState.DELETING:
+    if held is not None and held.provisioning_state == EndpointState.DELETING:
         raise in_the_way(f"{name} is being deleted.", operations_active(name).first())
     _nothing_moves(name)
     kept = traffic_check(
@@ -55,7 +55,7 @@ def mirror_set(*, name: str, mirror_traffic: dict[str, int], actor: str, now: da
 
     Raises EndpointNotFound, MirrorInvalid, OperationInProgress."""
     # why locked: traffic may just be on its way to the same deployment
-    Endpoint.objects.select_for_update().filter(name=name).first()
+    locked(name)
     endpoint = endpoint_get(name)
     kept = mirror_check(
         mirror_traffic,
@@ -88,7 +88,7 @@ def endpoint_delete(*, name: str, actor: str, now: datetime) -> Operation:
     """
     with transaction.atomic():
         # why locked: what somebody is just deploying there must be seen, and end
-        Endpoint.objects.select_for_update().filter(name=name).first()
+        locked(name)
         endpoint = endpoint_get(name)
         for running in operations_active(name):
             if running.kind == OperationKind.DELETE_ENDPOINT:
@@ -103,9 +103,7 @@ def endpoint_delete(*, name: str, actor: str, now: datetime) -> Operation:
             actor=actor,
             now=now,
         )
-    operation_advance(operation_id=operation.pk, now=now)
-    operation.refresh_from_db()
-    return operation
+    return advanced(operation, now)
 
 
 @transaction.atomic
