@@ -21,7 +21,7 @@ logger = logging.getLogger("controlplane.gateway.certificate")
 class Certificate:
     """That of the gateway `name`, kept in `file`; `via` is where the control plane is said to be.
 
-    As nodes do (``worker_runtime.agent.certificate``). Raises ProofDamaged.
+    As nodes do (``node_agent.certificate``). Raises ProofDamaged.
     """
 
     def __init__(

@@ -21,7 +21,7 @@ JoinTokenPageSerializer = page_of(JoinTokenSerializer)
 def command_for(token: str) -> str:
     return (
         f"SHOAL_CONTROL_URL={shlex.quote(settings.SHOAL_AGENT_URL)} "
-        f"SHOAL_JOIN_TOKEN={token} python -m worker_runtime.agent"
+        f"SHOAL_JOIN_TOKEN={token} python -m node_agent"
     )
 
 

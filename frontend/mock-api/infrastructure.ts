@@ -52,7 +52,7 @@ export const joinToken: JoinTokenMade = {
   used_at: null,
   node: null,
   token: `sjoin_7Qm2vX8bRt0pLw.${FINGERPRINT}`,
-  command: `SHOAL_CONTROL_URL=https://studio.example:8445 SHOAL_JOIN_TOKEN=sjoin_7Qm2vX8bRt0pLw.${FINGERPRINT} python -m worker_runtime.agent`,
+  command: `SHOAL_CONTROL_URL=https://studio.example:8445 SHOAL_JOIN_TOKEN=sjoin_7Qm2vX8bRt0pLw.${FINGERPRINT} python -m node_agent`,
   fingerprint: FINGERPRINT,
 };
 

@@ -170,7 +170,7 @@ def node_agent(plan: Plan) -> Program:
     agent = _python(
         plan,
         "node",
-        *("-m", "worker_runtime.agent"),
+        *("-m", "node_agent"),
         ready_when=ready.writes_own_pid(plan.home.path / "node" / "agent.json"),
         note=f"node {plan.environment['SHOAL_NODE_NAME']!r}",
         after=("agents",),

@@ -13,7 +13,7 @@ READERS = {
     "controlplane/gateway/settings.py",
     "worker_runtime/settings.py",
     "worker_runtime/core/scheduling/delays.py",
-    "worker_runtime/agent/settings.py",
+    "node_agent/settings.py",
     "worker_runtime/backends/python/environment.py",
     "shoal/client/discovery.py",
     "shoal/local/settings.py",
@@ -22,7 +22,7 @@ VARIABLE = re.compile(r'"(SHOAL_[A-Z_]+)"')
 
 
 def sources() -> list[Path]:
-    packages = ["controlplane", "worker_runtime", "wire", "shoal"]
+    packages = ["controlplane", "worker_runtime", "node_agent", "wire", "shoal"]
     return [path for package in packages for path in sorted((ROOT / package).rglob("*.py"))]
 
 

@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 LINTER = Path(sys.executable).parent / "lint-imports"
-PACKAGES = ["controlplane", "worker_runtime", "wire", "shoal"]
+PACKAGES = ["controlplane", "worker_runtime", "node_agent", "wire", "shoal"]
 
 # (file to break, line to add, contract that must notice)
 WRONG_IMPORTS = [

@@ -36,7 +36,7 @@ class Node:
     control: Cable
     environment: dict[str, str]
     process: "subprocess.Popen[bytes] | None" = None
-    program: tuple[str, ...] = ("-m", "worker_runtime.agent")
+    program: tuple[str, ...] = ("-m", "node_agent")
 
     def start(self) -> None:
         self.home.mkdir(parents=True, exist_ok=True)

@@ -24,10 +24,10 @@ GIB = 2**30
 WITH_GPUS = """
 import json, os, pathlib, runpy
 from wire.messages import GpuInfo
-from worker_runtime.agent import gpus, machine
+from node_agent import gpus, machine
 told = pathlib.Path(os.environ["SHOAL_HOME"]) / "gpus.json"
 gpus.gpus = machine.gpus = lambda: tuple(GpuInfo(**gpu) for gpu in json.loads(told.read_text()))
-runpy.run_module("worker_runtime.agent", run_name="__main__")
+runpy.run_module("node_agent", run_name="__main__")
 """
 
 

@@ -29,7 +29,7 @@ def encode(message):
             replica |= lie.get("replica", {})
     return json.dumps(data).encode()
 codec.encode = encode
-runpy.run_module("worker_runtime.agent", run_name="__main__")
+runpy.run_module("node_agent", run_name="__main__")
 """
 HUGE = "x" * 200_000
 

@@ -28,13 +28,13 @@ def encode(message):
         data["node"] |= {"agent_version": "99.0", "wire_version": 2, "quantum_cores": 7}
     return json.dumps(data).encode()
 codec.encode = encode
-runpy.run_module("worker_runtime.agent", run_name="__main__")
+runpy.run_module("node_agent", run_name="__main__")
 """
 # One of an earlier time: it does not say what came later, and calls no door that came later.
 OLDER = """
 import json, runpy
 from wire import codec
-from worker_runtime.agent import client
+from node_agent import client
 plain = codec.encode
 def encode(message):
     data = json.loads(plain(message))
@@ -48,14 +48,14 @@ codec.encode = encode
 async def unknown(self, report):
     raise client.Refused(404, "not here")
 client.ControlClient.cache = unknown
-runpy.run_module("worker_runtime.agent", run_name="__main__")
+runpy.run_module("node_agent", run_name="__main__")
 """
 # One whose clock is two minutes fast.
 FAST_CLOCK = """
 import runpy, time
 now = time.time
 time.time = lambda: now() + 120
-runpy.run_module("worker_runtime.agent", run_name="__main__")
+runpy.run_module("node_agent", run_name="__main__")
 """
 
 

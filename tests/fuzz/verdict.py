@@ -34,12 +34,12 @@ from controlplane.registry.services.ingest import refuse_bad  # noqa: E402
 from controlplane.registry.services.judging import texts_judge  # noqa: E402
 from controlplane.registry.services.registering import configs_edited  # noqa: E402
 from controlplane.registry.types import FileEntry, config_files  # noqa: E402
+from node_agent import launch, staging  # noqa: E402
+from node_agent.journal import ReplicaFolder  # noqa: E402
 from tests.fuzz.finding import Finding  # noqa: E402
 from tests.fuzz.verdict_seeds import PLANTED, tarred  # noqa: E402
 from wire import codec  # noqa: E402
 from wire.messages import DesiredReplica, FileRef  # noqa: E402
-from worker_runtime.agent import launch, staging  # noqa: E402
-from worker_runtime.agent.journal import ReplicaFolder  # noqa: E402
 from worker_runtime.backends.attempt import Attempt  # noqa: E402
 from worker_runtime.cli.pairs import allowed_code  # noqa: E402
 from worker_runtime.core import loading  # noqa: E402

@@ -9,11 +9,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from node_agent import process
+from node_agent.journal import ReplicaFolder
 from tests.support.control_door import TOKEN, ControlDoor
 from tests.support.ordinary_user import as_ordinary_user
 from wire.messages import ObservedReplica
-from worker_runtime.agent import process
-from worker_runtime.agent.journal import ReplicaFolder
 
 DEADLINE_S = 60
 
@@ -61,7 +61,7 @@ class Node:
 
     def start(self) -> None:
         self.door.reports = []  # what an earlier agent said says nothing about this one
-        argv, given = [sys.executable, "-m", "worker_runtime.agent"], b""
+        argv, given = [sys.executable, "-m", "node_agent"], b""
         if self.ordinary:
             argv, given = as_ordinary_user(
                 argv, home=self.home, environment=self.environment, contained=self.contained

@@ -5,16 +5,16 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from worker_runtime.agent import readable
-from worker_runtime.agent.sandbox import LAUNCH
-from worker_runtime.sandbox.plan import Plan, dump
+from node_agent import readable
+from node_agent.launcher.plan import Plan, dump
+from node_agent.sandbox import LAUNCH
 
 USER = 65_534
 # The filter of replicas, but for the call by which the agent starts them.
 CONTAIN = """
 import os, sys
 sys.path.insert(0, sys.argv[1])
-from worker_runtime.sandbox import calls, seccomp
+from node_agent.launcher import calls, seccomp
 del calls.REFUSED["setsid"]
 seccomp.install(sockets=True, truncate=True)
 os.execv(sys.argv[2], sys.argv[2:])

@@ -142,7 +142,7 @@ def test_nothing_in_its_folder_is_open_to_others(installation: Installation) -> 
 
 def test_the_node_agent_is_told_no_way_to_redis(installation: Installation) -> None:
     assert "SHOAL_REDIS_URL" in installation.child("uvicorn").environ()
-    assert "SHOAL_REDIS_URL" not in installation.child("worker_runtime.agent").environ()
+    assert "SHOAL_REDIS_URL" not in installation.child("node_agent").environ()
 
 
 def test_a_second_one_on_the_same_folder_is_refused(installation: Installation) -> None:

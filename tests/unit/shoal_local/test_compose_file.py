@@ -121,7 +121,7 @@ def test_programs_that_containers_start_exist() -> None:
     listed = [command for service in SERVICES.values() if (command := service.get("command"))]
     names = {first or second for first, second in modules}
     names |= {command[2] for command in listed if command[:2] == ["python", "-m"]}
-    assert {"worker_runtime.agent", "controlplane.gateway.agent", "shoal.local.prepare"} <= names
+    assert {"node_agent", "controlplane.gateway.agent", "shoal.local.prepare"} <= names
     for name in names - {"venv"}:
         assert importlib.util.find_spec(name) is not None, name
 

@@ -9,8 +9,8 @@ from django.core.exceptions import ImproperlyConfigured
 
 from controlplane.config import env
 from controlplane.gateway import settings as gateway
+from node_agent import settings as node
 from wire.secret_files import EmptySecret, secret
-from worker_runtime.agent import settings as node
 
 PROGRAMS: list[tuple[str, Callable[[], object], type[Exception]]] = [
     ("SHOAL_GATEWAY_TOKEN", gateway.load, gateway.SettingsError),

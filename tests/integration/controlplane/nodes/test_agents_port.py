@@ -16,13 +16,13 @@ import pytest_asyncio
 
 from controlplane.gateway import certificate as gateway_certificate
 from controlplane.gateway.door import Door, DoorClosed
+from node_agent import identity, trust
+from node_agent.certificate import Certificate
+from node_agent.client import ControlClient, ControlError, CredentialRefused
 from tests.support.certificates import certificate_authority
 from tests.support.installation import Installation
 from wire import proof
 from wire.messages import GatewayReport, NodeInfo
-from worker_runtime.agent import identity, trust
-from worker_runtime.agent.certificate import Certificate
-from worker_runtime.agent.client import ControlClient, ControlError, CredentialRefused
 
 THIRTY_DAYS_S = 30 * 24 * 3600
 

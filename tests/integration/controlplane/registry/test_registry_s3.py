@@ -28,10 +28,10 @@ from controlplane.registry.services import blobs
 from controlplane.registry.stores import BlobStore, blob_store
 from controlplane.registry.stores.local import LocalStore
 from controlplane.registry.stores.s3 import S3Store
+from node_agent.client import ControlClient
 from tests.support.quiet_handler import QuietHandler
 from tests.support.registered_models import model_register
 from tests.support.simulated_node import SimulatedNode
-from worker_runtime.agent.client import ControlClient
 
 pytestmark = [
     pytest.mark.integration,

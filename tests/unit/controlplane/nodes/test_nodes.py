@@ -340,7 +340,7 @@ def test_a_join_token_comes_with_the_command_and_only_to_administrators(
     answer = admin_api.post("/api/v1/join-tokens")
     assert answer.status_code == 201
     body = answer.json()
-    assert f"SHOAL_JOIN_TOKEN={body['token']} python -m worker_runtime.agent" in body["command"]
+    assert f"SHOAL_JOIN_TOKEN={body['token']} python -m node_agent" in body["command"]
     assert register(body["token"]) == 200
 
 

@@ -1,0 +1,435 @@
+"""The agent itself: loops that converge, report, sample and ship logs, each on its own."""
+
+import asyncio
+import contextlib
+import dataclasses
+import json
+import logging
+import os
+import signal
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import httpx
+
+from node_agent import answers, bell, identity, sampler, trust
+from node_agent.backoff import Backoff
+from node_agent.bandwidth import Throttle
+from node_agent.cache import BlobCache
+from node_agent.certificate import LOOK_S, Certificate
+from node_agent.client import ControlClient, ControlError, CredentialRefused, Refused
+from node_agent.fleet import Fleet
+from node_agent.folder import NodeFolder
+from node_agent.host import Host
+from node_agent.identity import Identity
+from node_agent.launch import RUNTIME
+from node_agent.logs import LogTail
+from node_agent.machine import Machine, usage
+from node_agent.recheck import Schedule
+from node_agent.sandbox import Sandbox, prepared
+from node_agent.settings import AgentSettings
+from wire.messages import (
+    CachedBlob,
+    CacheReport,
+    LogBatch,
+    NodeReport,
+    ReplicaSample,
+    ReportReply,
+    SampleBatch,
+)
+
+logger = logging.getLogger(__name__)
+
+PATIENCE_S = 10.0  # without the control plane for so long, dormant replicas start from the journal
+REPORT_GAP_S = 0.2
+LOG_INTERVAL_S = 1.0
+LOG_PAGE_S = 0.25  # between pages while there are more; bounds what one replica costs
+NODE_INTERVAL_S = 1.9  # between samples of the machine itself, however often replicas are sampled
+STOP_DRAIN_S = 10.0
+CACHE_INTERVAL_S = 10.0
+CACHE_AGAIN_S = 900.0  # told again unchanged: ours may have been restored from a backup
+MEND_AGAIN_S = 60.0  # after files could not be mended
+RECHECK_LOOK_S = 600.0  # the clock may be set meanwhile
+FAREWELL_S = 2.0
+
+
+class Agent:
+    """One node, whose folder is taken. `run` ends after `request_stop`."""
+
+    def __init__(
+        self,
+        settings: AgentSettings,
+        folder: NodeFolder,
+        sandbox: Sandbox,
+        *,
+        runtime: tuple[str, ...] = RUNTIME,
+    ) -> None:
+        self._settings = settings
+        self._folder = folder
+        self._authority = settings.folder / "control-ca.pem"
+        self._authority_pem = b""  # what is in it, should it be deleted
+        self._client = ControlClient(
+            settings.control_url,
+            trusted=trust.kept(self._authority) or trust.given(settings.control_authority),
+        )
+        self._certificate = Certificate(
+            settings.folder / "certificate.json", self._client, via=settings.control_url
+        )
+        self._bell_rang = asyncio.Event()
+        self._changed = asyncio.Event()
+        self._stop = asyncio.Event()
+        self._stop_replicas = False
+        self._node: Identity | None = None  # until it has joined
+        self._machine = Machine(
+            name=settings.node_name,
+            address=settings.address,
+            folder=settings.folder,
+            folder_id=folder.id(),
+            cache_quota_bytes=settings.cache_quota_bytes,
+            download_rate=settings.download_rate,
+            sandbox=sandbox.holds,
+        )
+        self._cache = BlobCache(
+            settings.folder / "cache",
+            self._client,
+            quota_bytes=settings.cache_quota_bytes,
+            download_rate=settings.download_rate,
+        )
+        self._schedule = Schedule(
+            settings.folder / "recheck.json",
+            interval_s=settings.recheck_interval_s,
+            clock=time.time,
+        )
+        self._machine.checked(self._schedule.last)
+        self._recheck_pace = Throttle(settings.recheck_rate)
+        self._unmended = asyncio.Event()
+        self._unmended.set()  # what an agent before us left undone
+        self._cache_told: tuple[CachedBlob, ...] | None = None
+        self._cache_told_at = 0.0
+        self._machine.cached(self._cache.contents())
+        host = Host(
+            cache=self._cache,
+            address=settings.address,
+            bind=settings.bind,
+            sandbox=sandbox,
+            changed=self._note_change,
+            runtime=runtime,
+            strain=settings.strain,
+            signed_only=settings.signed_only,
+        )
+        self._fleet = Fleet(settings.folder / "replicas", host)
+        self._poll_s = 2.0
+        self._heartbeat_s = 5.0
+        self._refused: set[str] = set()
+        self._sample_s = 2.0
+        self._described_at = float("-inf")
+        self._strays_ended = False
+
+    def request_stop(self, *, replicas: bool) -> None:
+        """End `run`; with `replicas` they are stopped, else left to the next agent."""
+        self._stop_replicas = replicas
+        self._stop.set()
+
+    async def run(self) -> None:
+        """Adopt, join, and work until asked to stop. Raises identity.CannotJoin."""
+        self._fleet.adopt()
+        loops = asyncio.create_task(self._work())
+        stop = asyncio.create_task(self._stop.wait())
+        try:
+            await asyncio.wait({loops, stop}, return_when=asyncio.FIRST_COMPLETED)
+            if loops.done():
+                loops.result()
+        finally:
+            for task in (loops, stop):
+                task.cancel()
+            await asyncio.gather(loops, stop, return_exceptions=True)
+            await self._end()
+
+    async def _work(self) -> None:
+        credential = self._settings.folder / "credential.json"
+        waking = asyncio.create_task(self._wake_when_alone())
+        try:
+            await self._identify(credential)
+            await self._show_certificate()
+            async with asyncio.TaskGroup() as loops:
+                loops.create_task(self._forever(self._keep_certificate))
+                loops.create_task(self._forever(self._converge))
+                loops.create_task(self._forever(self._hear_bell))
+                loops.create_task(self._forever(self._report))
+                loops.create_task(self._forever(self._sample))
+                loops.create_task(self._forever(self._ship_logs))
+                loops.create_task(self._forever(self._tell_cache))
+                loops.create_task(self._forever(self._recheck_cache))
+        finally:
+            waking.cancel()
+
+    async def _identify(self, credential: Path) -> None:
+        node = identity.read(credential)
+        if node is None:
+            node = await identity.join(
+                self._client,
+                token=self._settings.join_token,
+                node=await asyncio.to_thread(self._machine.describe),
+                file=credential,
+                meet=self._meet,
+            )
+            (self._settings.folder / "join-token").unlink(missing_ok=True)
+        self._client.use_credential(node.credential)
+        self._heartbeat_s = node.heartbeat_interval_s
+        self._node = node
+        if self._authority.exists():
+            self._authority_pem = self._authority.read_bytes()
+
+    async def _meet(self) -> None:
+        """Make sure that it is the control plane which made the token. Raises ControlError."""
+        trusted = await trust.establish(
+            self._settings.control_url, token=self._settings.join_token, file=self._authority
+        )
+        if trusted is not None:
+            await self._client.move(self._settings.control_url, trusted)
+
+    async def _show_certificate(self) -> None:
+        """Before the first call of all others, so that none is made without it."""
+        try:
+            await self._certificate.show()
+        except ControlError as error:
+            logger.warning("%s", error)
+
+    async def _keep_certificate(self) -> None:
+        await self._certificate.show()
+        await asyncio.sleep(LOOK_S)
+
+    async def _wake_when_alone(self) -> None:
+        await asyncio.sleep(PATIENCE_S)
+        await self._fleet.wake()
+
+    async def _forever(self, step: Callable[[], Awaitable[None]]) -> None:
+        """Repeat `step`; an unreachable control plane slows it down and never ends it."""
+        delays = Backoff(first_s=0.25, limit_s=5.0)
+        while True:
+            try:
+                await step()
+                delays.reset()
+            except CredentialRefused as error:
+                logger.error("%s. Replicas go on serving; join again with a new token.", error)
+                await asyncio.sleep(30)
+            except ControlError as error:
+                logger.warning("%s", error)
+                await asyncio.sleep(delays.next())
+            except Exception:
+                logger.exception("In %s", step.__name__)
+                await asyncio.sleep(delays.next())
+
+    async def _converge(self) -> None:
+        desired = await self._client.desired()
+        self._poll_s = desired.poll_interval_s
+        self._sample_s = desired.sample_interval_s
+        if not self._strays_ended:
+            # why only now: they serve until something else can
+            await self._fleet.end_strays()
+            self._strays_ended = True
+        self._fleet.apply(desired)
+        await _wait(self._bell_rang, self._poll_s)
+
+    async def _hear_bell(self) -> None:
+        delays = Backoff(first_s=1.0, limit_s=30.0)
+        await bell.hear(self._client, self._bell_rang.set, delays)
+
+    async def _report(self) -> None:
+        if await asyncio.to_thread(self._folder.lost):
+            await asyncio.to_thread(self._restore_folder)
+            self._unmended.set()
+        report = await asyncio.to_thread(self._make_report, self._fleet.generation)
+        reply = await self._client.report(report)
+        self._fleet.reported(report.replicas)
+        self._heed(reply)
+        for complaint in sorted(set(reply.refused) - self._refused):
+            logger.warning("The control plane does not believe this node: %s", complaint)
+        self._refused = set(reply.refused)
+        await asyncio.to_thread(self._say_heard)
+        await asyncio.sleep(REPORT_GAP_S)
+        await _wait(self._changed, self._heartbeat_s)
+
+    def _restore_folder(self) -> None:
+        """Somebody deleted it under us: what is known here is written again. Raises FolderTaken."""
+        logger.error(
+            "%s was deleted while the agent runs; it is made again. Replicas serve on; "
+            "the lines that they print until their next start are lost.",
+            self._folder.path,
+        )
+        self._folder.take()
+        self._folder.keep_id(self._machine.folder_id)
+        if self._node is not None:
+            identity.write(self._settings.folder / "credential.json", self._node)
+        self._certificate.restore()
+        if self._authority_pem:
+            self._authority.write_bytes(self._authority_pem)
+
+    def _make_report(self, generation: int) -> NodeReport:
+        replicas = tuple(
+            dataclasses.replace(seen, memory_bytes=usage(seen.pid)[0]) if seen.pid else seen
+            for seen in self._fleet.observed()
+        )
+        described = self._machine.describe()
+        return NodeReport(
+            node=dataclasses.replace(described, heartbeat_interval_s=self._heartbeat_s),
+            observed_generation=generation,
+            replicas=replicas,
+            sent_at=time.time(),
+        )
+
+    def _heed(self, reply: ReportReply) -> None:
+        self._poll_s = reply.poll_interval_s
+        self._sample_s = reply.sample_interval_s
+        self._heartbeat_s = reply.heartbeat_interval_s
+        if reply.desired_generation > self._fleet.generation:
+            self._bell_rang.set()
+
+    async def _sample(self) -> None:
+        began = time.monotonic()
+        samples = []
+        async with answers.client(sampler.TIMEOUT_S) as client:
+            for replica, seen in self._fleet.serving():
+                try:
+                    models = await sampler.scrape(client, "127.0.0.1", seen.metrics_port)
+                except (httpx.HTTPError, ValueError) as error:
+                    logger.debug("No sample of %s: %s", replica.replica_id, error)
+                    continue
+                self._fleet.sampled(replica.replica_id, seen.pid, models)
+                memory, seconds = await asyncio.to_thread(usage, seen.pid)
+                samples.append(
+                    ReplicaSample(
+                        replica_id=replica.replica_id,
+                        endpoint=replica.endpoint,
+                        deployment=replica.deployment,
+                        at=time.time(),
+                        models=models,
+                        memory_bytes=memory,
+                        cpu_seconds=seconds,
+                        started_at=seen.started_at,
+                    )
+                )
+        node = None
+        if began - self._described_at >= NODE_INTERVAL_S:
+            self._described_at = began
+            node = self._machine.describe()
+        if samples or node:
+            self._heed(await self._client.samples(SampleBatch(tuple(samples), node)))
+        await asyncio.sleep(max(0.05, self._sample_s - (time.monotonic() - began)))
+
+    async def _ship_logs(self) -> None:
+        """One page of each replica: one that writes without end must not silence the others."""
+        more = False
+        for tail in self._fleet.tails:
+            await asyncio.to_thread(tail.trim)
+        for tail in self._fleet.tails:
+            more |= await self._ship_page(tail)
+        await asyncio.sleep(LOG_PAGE_S if more else LOG_INTERVAL_S)
+
+    async def _ship_page(self, tail: LogTail) -> bool:
+        """Whether there was something to ship, so that there may be more."""
+        pages = await asyncio.to_thread(tail.pages)
+        if pages:
+            entries = tuple(entry for page in pages.values() for entry in page.entries)
+            await self._client.logs(LogBatch(entries=entries))
+            await asyncio.to_thread(tail.shipped, pages)
+        return bool(pages)
+
+    async def _tell_cache(self) -> None:
+        """What lies in the cache, when that has changed."""
+        blobs = await asyncio.to_thread(self._cache.contents)
+        self._machine.cached(blobs)
+        spoiled = self._cache.take_spoiled()
+        again = time.monotonic() - self._cache_told_at > CACHE_AGAIN_S
+        if spoiled or again or blobs != self._cache_told:
+            try:
+                await self._client.cache(CacheReport(blobs, spoiled))
+            except Refused as error:
+                if error.status != httpx.codes.NOT_FOUND:
+                    self._cache.give_back(spoiled)
+                    raise
+                logger.debug("A control plane of the version before does not ask for this")
+            except ControlError:
+                self._cache.give_back(spoiled)
+                raise
+            self._cache_told, self._cache_told_at = blobs, time.monotonic()
+        await asyncio.sleep(CACHE_INTERVAL_S)
+
+    async def _recheck_cache(self) -> None:
+        """Hash what is cached when that is due; then what replicas have of it is right again."""
+        if self._schedule.due_in_s() <= 0:
+            await self._schedule.run(self._cache, throttle=self._recheck_pace)
+            self._machine.checked(self._schedule.last)
+            self._unmended.set()
+        if self._unmended.is_set():
+            self._unmended.clear()
+            if not await self._fleet.mend(self._recheck_pace):
+                asyncio.get_running_loop().call_later(MEND_AGAIN_S, self._unmended.set)
+        await _until(self._unmended, min(self._schedule.due_in_s(), RECHECK_LOOK_S))
+
+    async def _end(self) -> None:
+        if self._stop_replicas:
+            await self._fleet.stop(longest_s=STOP_DRAIN_S)
+        else:
+            await self._fleet.leave()
+        if self._node is not None:  # who never joined has nothing to say, and nobody to say it as
+            await self._farewell()
+        await self._client.close()
+
+    async def _farewell(self) -> None:
+        try:
+            async with asyncio.timeout(FAREWELL_S):
+                await self._client.report(self._make_report(self._fleet.generation))
+        except (ControlError, TimeoutError) as error:
+            logger.info("Left without a last report: %s", error)
+
+    def _say_heard(self) -> None:
+        """`agent.json` names this process; its time is when the control plane last heard us."""
+        file = self._settings.folder / "agent.json"
+        node_id = self._node.node_id if self._node else ""
+        content = json.dumps({"pid": os.getpid(), "node_id": node_id})
+        temporary = file.with_suffix(".new")
+        temporary.write_text(content)
+        temporary.replace(file)
+
+    def _note_change(self) -> None:
+        self._changed.set()
+
+
+async def run(settings: AgentSettings) -> None:
+    """The agent until SIGINT (stop the replicas too) or SIGTERM (leave them running).
+
+    Raises FolderTaken, CannotJoin, ControlPlaneUnknown, OSError.
+    """
+    folder = NodeFolder(settings.folder)
+    folder.take()
+    sandbox = prepared(
+        settings.sandbox,
+        home=settings.home,
+        folder=settings.folder / "sandbox-probe",
+        inherited=settings.inherited,
+    )
+    agent = Agent(settings, folder, sandbox)
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGINT, lambda: agent.request_stop(replicas=True))
+    loop.add_signal_handler(signal.SIGTERM, lambda: agent.request_stop(replicas=False))
+    await agent.run()
+
+
+async def _until(event: asyncio.Event, timeout_s: float) -> None:
+    """Until `event` or the timeout; the event stays as it is."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(timeout_s):
+            await event.wait()
+
+
+async def _wait(event: asyncio.Event, timeout_s: float) -> None:
+    """Until `event` or the timeout; the event is cleared either way."""
+    try:
+        async with asyncio.timeout(timeout_s):
+            await event.wait()
+    except TimeoutError:
+        pass
+    finally:
+        event.clear()

@@ -1,0 +1,98 @@
+"""Reads a runtime's `/metrics` into the counters that travel to the control plane."""
+
+import asyncio
+from collections.abc import Iterable
+from typing import Final
+
+import httpx
+from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.samples import Sample
+
+from node_agent import answers
+from wire.codec import LARGEST
+from wire.messages import ModelCounters
+
+TIMEOUT_S = 2.0
+LIMIT_BYTES: Final = 4 << 20  # some thousand models
+# Metric of the runtime -> field of ModelCounters.
+COUNTERS = {
+    "nv_inference_request_success": "request_success",
+    "nv_inference_count": "inference_count",
+    "nv_inference_exec_count": "exec_count",
+    "nv_inference_request_duration_us": "request_duration_us",
+    "nv_inference_queue_duration_us": "queue_duration_us",
+    "nv_inference_compute_input_duration_us": "compute_input_duration_us",
+    "nv_inference_compute_infer_duration_us": "compute_infer_duration_us",
+    "nv_inference_compute_output_duration_us": "compute_output_duration_us",
+    "nv_inference_pending_request_count": "pending_request_count",
+    "nv_cache_num_hits_per_model": "cache_hits",
+    "nv_cache_num_misses_per_model": "cache_misses",
+    "nv_model_load_duration_secs": "load_seconds",
+    "shoal_instance_busy_us": "busy_us",
+    "shoal_gpu_out_of_memory": "gpu_out_of_memory",
+    "shoal_model_instances": "instances",
+}
+# Metric of the runtime -> field of ModelCounters that is a table, and the label that is its key.
+TABLES = {
+    "nv_inference_request_failure": ("request_failure", "reason"),
+    "nv_inference_first_response_histogram_ms_bucket": ("first_response", "le"),
+    "shoal_inference_batch_size": ("batch_counts", "batch_size"),
+    "shoal_inference_batch_compute_us": ("batch_compute_us", "batch_size"),
+}
+STEP = "shoal_model_is_step"
+Key = tuple[str, str]  # model, version
+
+
+async def scrape(client: httpx.AsyncClient, host: str, port: int) -> tuple[ModelCounters, ...]:
+    """The counters of every model of one runtime. Raises httpx.HTTPError, ValueError."""
+    response = await client.get(
+        f"http://{host}:{port}/metrics",
+        timeout=TIMEOUT_S,
+        extensions={answers.MOST_BYTES: LIMIT_BYTES},
+    )
+    return await asyncio.to_thread(parse, response.raise_for_status().text)
+
+
+def parse(text: str) -> tuple[ModelCounters, ...]:
+    """Prometheus text to counters, one per model and version. Raises ValueError."""
+    families = text_string_to_metric_families(text)
+    return collect(sample for family in families for sample in family.samples)
+
+
+def collect(samples: Iterable[Sample]) -> tuple[ModelCounters, ...]:
+    plain: dict[Key, dict[str, float]] = {}
+    tables: dict[Key, dict[str, dict[str, float]]] = {}
+    steps: set[Key] = set()
+    for sample in samples:
+        # why: the parser gives every counter the suffix of OpenMetrics, Triton names them without.
+        name = sample.name.removesuffix("_total")
+        key = (sample.labels.get("model", ""), sample.labels.get("version", ""))
+        if name in COUNTERS:
+            _add(plain.setdefault(key, {}), COUNTERS[name], sample.value)
+        elif name in TABLES:
+            table, label = TABLES[name]
+            rows = tables.setdefault(key, {}).setdefault(table, {})
+            _add(rows, sample.labels.get(label, "OTHER"), sample.value)
+        elif name == STEP and sample.value:
+            steps.add(key)
+    return tuple(
+        ModelCounters(
+            model=key[0],
+            version=key[1],
+            step=key in steps,
+            **plain.get(key, {}),  # type: ignore[arg-type] # no other field is named in COUNTERS
+            **tables.get(key, {}),  # type: ignore[arg-type] # nor in TABLES
+        )
+        for key in sorted(plain.keys() | tables.keys())
+    )
+
+
+def _add(row: dict[str, float], name: str, value: float) -> None:
+    """Instances of one model may be labelled apart (by GPU): they add up.
+
+    Raises ValueError for what no message carries: it would keep back those of other replicas.
+    """
+    total = row.get(name, 0.0) + value
+    if not 0 <= total <= LARGEST:
+        raise ValueError(f"{name}: expected a number from 0 to {LARGEST}, got {total}")
+    row[name] = total

@@ -1,0 +1,44 @@
+"""Starts the runtime of a replica, on ports that are the agent's choice."""
+
+import time
+
+from node_agent import launch, process
+from node_agent.probe import Ports
+from node_agent.process import ProcessIdentity
+from node_agent.record import Record
+from node_agent.sandbox import LOOPBACK
+
+
+def start(record: Record) -> ProcessIdentity:
+    """In the replica's sandbox; told and journalled. Raises ReplicaFailed, OSError."""
+    folder, replica, host = record.folder, record.replica, record.host
+    host.check_signature(replica)
+    folder.ready_file.unlink(missing_ok=True)
+    record.warm = False
+    kept = host.sandbox.network_of(replica) == LOOPBACK
+    with launch.listening(host.bind, kept=kept) as sockets:
+        command = launch.command(host.runtime, replica, folder, sockets)
+        wanted = host.sandbox.launch(command, replica, folder)
+        try:
+            record.process = process.spawn(
+                wanted.argv,
+                folder=folder.path,
+                log=folder.runtime_log,
+                environment=wanted.environment,
+                given=wanted.given,
+                descriptors=tuple(handed.fileno() for handed in sockets.values()),
+            )
+        except (FileNotFoundError, PermissionError) as error:
+            raise launch.no_program(wanted.argv[0], error) from error
+        ports = Ports(*(sockets[name].getsockname()[1] for name in launch.PROTOCOLS))
+    record.set(
+        state="starting",
+        pid=record.process.pid,
+        started_at=time.time(),
+        http_port=ports.http,
+        grpc_port=ports.grpc,
+        metrics_port=ports.metrics,
+    )
+    record.journal()
+    folder.note(f"started the runtime as process {record.process.pid}")
+    return record.process

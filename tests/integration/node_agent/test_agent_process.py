@@ -1,0 +1,528 @@
+"""A real agent process with a real runtime, against a control plane in memory."""
+
+import dataclasses
+import json
+import os
+import shutil
+import signal
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import httpx
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from node_agent import logs, process
+from shoal.local import ports
+from tests.support import leash, minisign_files
+from tests.support.agent_node import DEADLINE_S, Node, until
+from tests.support.control_door import ControlDoor
+from wire.messages import DesiredReplica, ObservedReplica
+from wire.statement import files_digest
+
+
+def doubling_model() -> bytes:
+    """y = x + x, FP32, open batch."""
+    tensors = [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", 2]) for name in ("x", "y")
+    ]
+    graph = helper.make_graph(
+        [helper.make_node("Add", ["x", "x"], ["y"])], "double", [tensors[0]], [tensors[1]]
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    onnx.checker.check_model(model)
+    return model.SerializeToString()
+
+
+@pytest.fixture
+def held() -> Iterator[ExitStack]:
+    """What keeps ports ours until somebody listens on them."""
+    with ExitStack() as stack:
+        yield stack
+
+
+@pytest.fixture
+def door() -> Iterator[ControlDoor]:
+    door = ControlDoor()
+    with door.serve():
+        yield door
+
+
+@pytest.fixture
+def node(tmp_path: Path, door: ControlDoor) -> Iterator[Node]:
+    with Node(tmp_path, door) as node:
+        yield node
+
+
+def replica(door: ControlDoor, replica_id: str = "r1", generation: int = 1) -> DesiredReplica:
+    return DesiredReplica(
+        replica_id=replica_id,
+        generation=generation,
+        endpoint="double",
+        deployment="blue",
+        files=(door.file("double/1/model.onnx", doubling_model()),),
+        models=("double",),
+        load_timeout_s=DEADLINE_S,
+    )
+
+
+def double(seen: ObservedReplica) -> list[float]:
+    tensor = {"name": "x", "datatype": "FP32", "shape": [1, 2], "data": [1.5, 4]}
+    url = f"http://127.0.0.1:{seen.http_port}/v2/models/double/infer"
+    answer = httpx.post(url, json={"inputs": [tensor]}).raise_for_status().json()
+    return list(answer["outputs"][0]["data"])
+
+
+def test_a_replica_is_served_reported_sampled_and_logged(node: Node, door: ControlDoor) -> None:
+    labels = door.file("double/labels.bin", os.urandom(4 * 2**20))
+    wanted = replica(door)
+    wanted = dataclasses.replace(wanted, files=(*wanted.files, labels))
+    door.broken_blobs = {labels.sha256}
+    door.desire(wanted)
+    node.start()
+    seen = node.ready("r1")
+    assert double(seen) == [3.0, 8.0]
+    assert door.states("r1")[-1] == "ready"
+    assert seen.downloaded_bytes == seen.total_bytes == len(doubling_model()) + 4 * 2**20
+    assert any(item.startswith("bytes=") for item in door.ranges), (
+        "the broken download was not resumed"
+    )
+    until(
+        lambda: any(m.request_success >= 2 for s in door.samples for m in s.models),
+        "the request never showed in a sample",
+    )
+    until(
+        lambda: (
+            {entry.stream for entry in door.logs} == {"storage-initializer", "inference-server"}
+        ),
+        "a log stream is missing",
+    )
+    keys = [(entry.stream, entry.seq) for entry in door.logs]
+    assert len(keys) == len(set(keys)), "a log line came twice"
+    assert seen.memory_bytes > 0
+    credential = node.home / "node" / "credential.json"
+    assert credential.stat().st_mode & 0o777 == 0o600
+    assert (node.home / "node").stat().st_mode & 0o777 == 0o700  # secrets are in its journals
+
+    door.desire()
+    until(lambda: door.observed("r1") is None, "the stopped replica is reported for ever")
+    assert door.states("r1")[-2:] == ["draining", "stopped"]
+    assert not node.folder("r1").path.exists()
+    assert node.end(signal.SIGINT) == 0
+
+
+def test_one_that_writes_without_end_does_not_silence_the_others(
+    node: Node, door: ControlDoor
+) -> None:
+    door.desire(replica(door, "loud"), replica(door, "quiet"))
+    node.start()
+    node.ready("loud")
+    node.ready("quiet")
+    with (node.folder("loud").runtime_log).open("a") as log:
+        log.writelines(f"{number:06} {'x' * 300}\n" for number in range(120_000))
+    with (node.folder("quiet").runtime_log).open("a") as log:
+        log.write("a quiet word\n")
+    until(lambda: said(door, "quiet", "a quiet word"), "the loud one silences the other")
+    until(lambda: said(door, "loud", f"119999 {'x' * 300}"), "its end does not come")
+    assert any("left out" in entry.text for entry in door.logs)
+    until(
+        lambda: node.folder("loud").runtime_log.stat().st_size < logs.FILE_LIMIT_BYTES,
+        "the file is not put aside",
+    )
+    assert len([entry for entry in door.logs if entry.replica_id == "loud"]) < 60_000
+    node.end(signal.SIGINT)
+
+
+def said(door: ControlDoor, replica_id: str, text: str) -> bool:
+    return any(entry.replica_id == replica_id and entry.text == text for entry in door.logs)
+
+
+def test_a_killed_runtime_answers_again(node: Node, door: ControlDoor) -> None:
+    door.desire(replica(door))
+    node.start()
+    first = node.ready("r1")
+    os.kill(first.pid, signal.SIGKILL)
+    again = node.wait_for(
+        "r1", lambda seen: seen.state == "ready" and seen.pid != first.pid, deadline_s=30
+    )
+    assert double(again) == [3.0, 8.0]
+    assert again.restarts == 1
+    node.end(signal.SIGINT)
+
+
+def test_a_killed_agent_leaves_its_replica_to_the_next(node: Node, door: ControlDoor) -> None:
+    door.desire(replica(door))
+    node.start()
+    first = node.ready("r1")
+    node.end(signal.SIGKILL)
+    assert double(first) == [3.0, 8.0]
+    node.start()
+    until(lambda: len(door.reports) > 2, "the next agent does not report")
+    mine = [r for report in door.reports for r in report.replicas]
+    assert {(r.state, r.pid) for r in mine} == {("ready", first.pid)}
+
+    assert node.end(signal.SIGTERM) == 0
+    assert double(first) == [3.0, 8.0]
+    node.start()
+    node.wait_for("r1", lambda seen: seen.pid == first.pid and seen.state == "ready")
+    assert node.end(signal.SIGINT) == 0
+    entry = node.folder("r1").read()
+    assert entry is not None and entry.process is None
+    with pytest.raises(httpx.ConnectError):
+        double(first)
+
+
+def test_serving_goes_on_without_a_control_plane(tmp_path: Path, held: ExitStack) -> None:
+    door = ControlDoor()
+    port = ports.reserve(0, held)
+    with door.serve(port):
+        node = Node(tmp_path, door)
+        door.desire(replica(door))
+        node.start()
+        try:
+            first = node.ready("r1")
+        except BaseException:
+            node.end(signal.SIGINT)
+            raise
+    try:
+        assert double(first) == [3.0, 8.0]
+        os.kill(first.pid, signal.SIGKILL)
+        journal = node.folder("r1")
+
+        def restarted() -> bool:
+            entry = journal.read()
+            return bool(entry and entry.process and entry.process.pid != first.pid and entry.warm)
+
+        until(restarted, "the runtime did not come back without a control plane")
+        with door.serve(port):
+            again = node.wait_for("r1", lambda seen: seen.pid not in {0, first.pid})
+            assert double(again) == [3.0, 8.0]
+    finally:
+        node.end(signal.SIGINT)
+
+
+def test_a_model_that_cannot_be_loaded_says_why(node: Node, door: ControlDoor) -> None:
+    broken = DesiredReplica(
+        replica_id="r1",
+        generation=1,
+        endpoint="double",
+        deployment="blue",
+        files=(door.file("double/1/model.onnx", b"this is no model"),),
+        inline_files={"double/config.pbtxt": 'name: "double"\nbackend: "onnxruntime"\n'},
+        models=("double",),
+    )
+    door.desire(broken)
+    node.start()
+    seen = node.wait_for("r1", lambda seen: seen.state == "failed")
+    assert seen.error is not None
+    assert seen.error.code == "ModelLoadFailed"
+    assert "double" in seen.error.message
+    assert seen.error.detail
+    node.end(signal.SIGINT)
+
+
+def test_a_node_with_keys_of_its_own_runs_what_they_signed(
+    tmp_path: Path, door: ControlDoor, node: Node
+) -> None:
+    keys = tmp_path / "trusted.pub"
+    keys.write_text(minisign_files.text("plain.pub"))
+    node.environment["SHOAL_NODE_TRUSTED_KEYS"] = str(keys)
+    unsigned = replica(door)
+    files = ((file.path, file.size, file.sha256) for file in unsigned.files)
+    signature = minisign_files.signed(files_digest(files))
+    code = door.file("double/1/model.py", b"import os")
+    door.desire(
+        unsigned,
+        dataclasses.replace(unsigned, replica_id="r2", signatures=(signature,)),
+        dataclasses.replace(
+            unsigned, replica_id="r3", signatures=(signature,), files=(*unsigned.files, code)
+        ),
+    )
+    node.start()
+    assert double(node.ready("r2")) == [3.0, 8.0]
+    for replica_id, told in (("r1", "nobody has signed them"), ("r3", "signed other files")):
+        seen = node.wait_for(replica_id, lambda seen: seen.state == "failed")
+        assert seen.error is not None
+        assert (seen.error.code, told in seen.error.message) == ("SignatureInvalid", True)
+        assert not node.folder(replica_id).repository.exists()
+    node.end(signal.SIGINT)
+
+
+def test_a_new_generation_restarts_the_replica(node: Node, door: ControlDoor) -> None:
+    door.desire(replica(door))
+    node.start()
+    first = node.ready("r1")
+    door.desire(replica(door, generation=2))
+    second = node.wait_for("r1", lambda seen: seen.state == "ready" and seen.generation == 2)
+    assert second.pid != first.pid
+    assert double(second) == [3.0, 8.0]
+    node.end(signal.SIGINT)
+
+
+BLOCKED = """
+import time
+
+
+class TritonPythonModel:
+    def initialize(self, args):
+        print("blocked", flush=True)
+        time.sleep(3600)
+"""
+
+
+def test_a_replica_that_still_loads_is_stopped_at_once(node: Node, door: ControlDoor) -> None:
+    """Its runtime ends by itself, the process of its model with it, and the journal says so."""
+    config = """
+    name: "double" backend: "python"
+    input { name: "x" data_type: TYPE_FP32 dims: [2] }
+    output { name: "y" data_type: TYPE_FP32 dims: [2] }
+    """
+    stuck = dataclasses.replace(
+        replica(door),
+        files=(door.file("double/1/model.py", BLOCKED.encode()),),
+        inline_files={"double/config.pbtxt": config},
+    )
+    door.desire(stuck)
+    node.start()
+    folder = node.folder("r1")
+    seen = node.wait_for("r1", lambda seen: seen.state == "loading")
+    until(lambda: "blocked" in folder.runtime_log.read_text(), "the model to block")
+    tasks = Path(f"/proc/{seen.pid}/task").glob("*/children")
+    stubs = [int(pid) for path in tasks for pid in path.read_text().split()]
+    assert stubs
+    door.desire(replica(door, generation=2))
+    node.wait_for("r1", lambda seen: seen.state == "ready" and seen.generation == 2)
+    assert "stopped" in folder.runtime_log.read_text(), "it was not killed"
+    notes = [line.partition(" ")[2] for line in folder.agent_log.read_text().splitlines()]
+    assert "stopped" in notes
+    assert not [note for note in notes if "killed" in note]
+    assert not [pid for pid in stubs if Path(f"/proc/{pid}").exists()]
+    node.end(signal.SIGINT)
+
+
+LOADED = """
+class TritonPythonModel:
+    def initialize(self, args):
+        print("loaded", flush=True)
+"""
+
+
+def test_replicas_and_their_models_get_only_listed_variables(
+    tmp_path: Path, door: ControlDoor
+) -> None:
+    secrets = {
+        "CANARY": "in-the-mine",
+        "AWS_ACCESS_KEY_ID": "AKIACANARY",
+        "AWS_SECRET_ACCESS_KEY": "canary",
+        "AWS_SESSION_TOKEN": "canary",
+        "NVIDIA_API_KEY": "canary",
+        "HF_TOKEN": "canary",
+        "SSH_AUTH_SOCK": "/canary",
+        "CREDENTIALS_DIRECTORY": "/canary",
+        "PYTHON_KEYRING_BACKEND": "canary",
+        "OTEL_EXPORTER_OTLP_HEADERS": "authorization=canary",
+        "PIP_INDEX_URL": "https://name:canary@packages.example/simple",
+        "https_proxy": "http://name:canary@proxy.example:3128",
+    }
+    passed = {"LC_TIME": "C.UTF-8", "OMP_NUM_THREADS": "1", "FOR_MODELS": "1"}
+    more = {**secrets, **passed, "SHOAL_NODE_PASS_VARIABLES": f"FOR_MODELS, {leash.MARK}"}
+    node = Node(tmp_path, door, **more)
+    config = """
+    name: "double" backend: "python"
+    input { name: "x" data_type: TYPE_FP32 dims: [2] }
+    output { name: "y" data_type: TYPE_FP32 dims: [2] }
+    """
+    door.desire(
+        dataclasses.replace(
+            replica(door),
+            files=(door.file("double/1/model.py", LOADED.encode()),),
+            inline_files={"double/config.pbtxt": config},
+            environment={"OF_THE_DEPLOYMENT": "1"},
+        )
+    )
+    node.start()
+    seen = node.ready("r1")
+    tasks = Path(f"/proc/{seen.pid}/task").glob("*/children")
+    stubs = [int(pid) for path in tasks for pid in path.read_text().split()]
+    assert stubs
+    for pid in (seen.pid, *stubs):
+        found = dict(
+            item.partition("=")[::2]
+            for item in Path(f"/proc/{pid}/environ").read_text().split("\0")
+        )
+        assert not found.keys() & secrets.keys()
+        assert "canary" not in str(found)
+        assert not [name for name in found if name.startswith(("SHOAL_", "DJANGO_"))]
+        assert {name: found.get(name) for name in passed} == passed
+        assert found["OF_THE_DEPLOYMENT"] == "1"
+        assert found["PATH"]
+    log = (tmp_path / "agent.log").read_text()
+    assert "PIP_INDEX_URL seems to hold a password" in log
+    assert "canary" not in log
+    node.end(signal.SIGINT)
+
+
+def test_the_bell_is_heard_also_after_it_was_away(node: Node, door: ControlDoor) -> None:
+    door.poll_interval_s = 300.0  # so that only the bell can be why
+
+    def heard() -> None:
+        until(lambda: door.listeners == 1, "nobody listens")
+        before = door.desired_requests
+        door.ring()
+        until(lambda: door.desired_requests > before, "not heard", deadline_s=2)
+
+    node.start()
+    until(lambda: door.desired_requests > 0, "the agent never asked for its desired state")
+    heard()
+    door.deaf = True
+    until(lambda: door.listeners == 0, "it listens to what has ended")
+    reports = len(door.reports)
+    until(lambda: len(door.reports) > reports + 2, "without a bell the heartbeat stopped")
+    door.deaf = False
+    heard()
+    assert node.end(signal.SIGINT) == 0
+    log = (node.home / "agent.log").read_text()
+    assert log.count("No bell, desired state is polled meanwhile") == 1
+
+
+def test_a_used_token_ends_the_agent_with_a_reason(node: Node, door: ControlDoor) -> None:
+    door.tokens.clear()
+    node.start()
+    assert node.process is not None
+    assert node.process.wait(DEADLINE_S) == 1
+    log = (node.home / "agent.log").read_text()
+    assert "this token was used" in log
+    assert json.dumps("Traceback")[1:-1] not in log
+
+
+def test_bytes_that_rot_under_a_running_replica_are_found_and_mended(
+    tmp_path: Path, door: ControlDoor
+) -> None:
+    node = Node(
+        tmp_path,
+        door,
+        SHOAL_NODE_RECHECK_INTERVAL_S="2",
+        SHOAL_NODE_RECHECK_LIMIT="1MiB",
+    )
+    wanted = replica(door)
+    (model,) = wanted.files
+    door.desire(wanted)
+    node.start()
+    try:
+        first = node.ready("r1")
+        file = node.folder("r1").repository / model.path
+        status = file.stat()
+        file.chmod(0o644)
+        file.write_bytes(bytes(model.size))  # not even a model any more
+        os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
+        until(lambda: [blob.sha256 for blob in door.spoiled] == [model.sha256], "nobody is told")
+        until(lambda: file.read_bytes() == doubling_model(), "the good bytes do not come")
+        until(lambda: said_about(door, "r1", "had changed on this node's disk"), "no word of it")
+        until(lambda: door.reports[-1].node.cache_spoiled == 0, "the next check finds nothing")
+        assert any(report.node.cache_spoiled == 1 for report in door.reports)
+        seen = door.observed("r1")
+        assert seen is not None
+        assert (seen.pid, seen.restarts, seen.state) == (first.pid, 0, "ready")
+        assert double(first) == [3.0, 8.0]
+        os.kill(first.pid, signal.SIGKILL)
+        again = node.wait_for("r1", lambda r: r.state == "ready" and r.pid != first.pid)
+        assert double(again) == [3.0, 8.0]
+        assert len(door.spoiled) == 1
+    finally:
+        node.end(signal.SIGINT)
+
+
+def said_about(door: ControlDoor, replica_id: str, words: str) -> bool:
+    return any(entry.replica_id == replica_id and words in entry.text for entry in door.logs)
+
+
+def test_a_second_agent_on_one_folder_is_refused(node: Node, door: ControlDoor) -> None:
+    door.desire(replica(door))
+    node.start()
+    first = node.ready("r1")
+    second = Node(node.home, door)
+    second.start()
+    assert second.process is not None
+    assert second.process.wait(DEADLINE_S) == 1
+    log = (node.home / "agent.log").read_text()
+    assert node.process is not None
+    assert f"process {node.process.pid} runs on it" in log
+    assert "SHOAL_HOME" in log
+    assert double(first) == [3.0, 8.0]
+    node.end(signal.SIGKILL)  # its lock goes with it
+    node.start()
+    node.wait_for("r1", lambda seen: seen.pid == first.pid and seen.state == "ready")
+    node.end(signal.SIGINT)
+
+
+@pytest.mark.parametrize("how", ["half", "garbage", "gone"])
+def test_a_runtime_whose_journal_is_lost_is_ended_before_it_is_started_anew(
+    node: Node, door: ControlDoor, how: str
+) -> None:
+    door.desire(replica(door))
+    node.start()
+    first = process.identify(node.ready("r1").pid)
+    node.end(signal.SIGKILL)
+    journal = node.folder("r1").path / "state.json"
+    text = journal.read_bytes()
+    if how == "gone":
+        shutil.rmtree(node.folder("r1").path)
+    else:
+        journal.write_bytes(text[: len(text) // 2] if how == "half" else os.urandom(300))
+    node.start()
+    again = node.ready("r1")
+    assert again.pid != first.pid
+    assert not process.alive(first), "two runtimes for one replica"
+    assert double(again) == [3.0, 8.0]
+    node.end(signal.SIGINT)
+
+
+def test_a_folder_deleted_under_a_running_agent_is_made_again(
+    node: Node, door: ControlDoor
+) -> None:
+    door.desire(replica(door))
+    node.start()
+    first = node.ready("r1")
+    credential = (node.home / "node" / "credential.json").read_bytes()
+    (node.home / "node").rename(node.home / "deleted")  # at once: else it is made while we delete
+    shutil.rmtree(node.home / "deleted")
+    until(lambda: (node.home / "node" / "credential.json").exists(), "not made again")
+    assert (node.home / "node" / "credential.json").read_bytes() == credential
+    assert (node.home / "node").stat().st_mode & 0o777 == 0o700
+    until(lambda: node.folder("r1").read() is not None, "no journal")
+    reports = len(door.reports)
+    until(lambda: len(door.reports) > reports + 2, "the heartbeat stopped")
+    assert double(first) == [3.0, 8.0]
+    node.end(signal.SIGKILL)
+    node.start()
+    node.wait_for("r1", lambda seen: seen.pid == first.pid and seen.state == "ready")
+    os.kill(first.pid, signal.SIGKILL)
+    again = node.wait_for("r1", lambda seen: seen.state == "ready" and seen.pid != first.pid)
+    assert double(again) == [3.0, 8.0]
+    node.end(signal.SIGINT)
+
+
+def test_a_name_is_asked_for_again_until_it_is_free(node: Node, door: ControlDoor) -> None:
+    door.refused_names = 2
+    node.start()
+    until(lambda: door.reports, "it does not join once the name is free")
+    assert (node.home / "agent.log").read_text().count("The name n1 is taken") == 2
+    assert node.end(signal.SIGINT) == 0
+
+
+def test_a_trial_tells_what_the_real_runtime_made_of_the_model(
+    node: Node, door: ControlDoor
+) -> None:
+    door.desire(dataclasses.replace(replica(door, "t1"), trial=True))
+    node.start()
+    seen = node.ready("t1")
+    config = seen.configs["double"]
+    assert (config["backend"], config["input"][0]["data_type"]) == ("onnxruntime", "TYPE_FP32")
+    assert seen.log
+    door.desire()
+    until(lambda: door.observed("t1") is None, "the trial is reported for ever")
+    assert not node.folder("t1").path.exists()
+    assert door.samples == []
+    node.end(signal.SIGINT)

@@ -1,0 +1,183 @@
+"""The agent's side of the bell: what rings, what is silence, and what is no bell at all."""
+
+import asyncio
+import logging
+import sys
+from collections.abc import AsyncIterator, Callable
+
+import httpx
+import pytest
+
+from node_agent import bell
+from node_agent import client as client_module
+from node_agent.backoff import Backoff
+from node_agent.client import ControlClient
+from tests.support.leash import clean_environment
+from wire import bell as words
+from wire.bell import ALIVE, RING
+
+Answer = Callable[[], httpx.Response]
+
+
+class Stop(Exception):
+    """The test has heard enough."""
+
+
+class Delays(Backoff):
+    """No delay at all; keeps what is done with it, and ends the hearing at its limit."""
+
+    def __init__(self, tries: int) -> None:
+        super().__init__(first_s=0.0, limit_s=0.0)
+        self.left = tries
+        self.resets = 0
+
+    def next(self) -> float:
+        self.left -= 1
+        if self.left <= 0:
+            raise Stop
+        return 0.0
+
+    def reset(self) -> None:
+        self.resets += 1
+
+
+class Stream(httpx.AsyncByteStream):
+    def __init__(self, *chunks: bytes | Exception) -> None:
+        self.chunks = chunks
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for chunk in self.chunks:
+            if isinstance(chunk, Exception):
+                raise chunk
+            yield chunk
+
+
+def streamed(*chunks: bytes | Exception) -> Answer:
+    return lambda: httpx.Response(200, stream=Stream(*chunks))
+
+
+async def heard(*answers: Answer) -> tuple[int, Delays, list[httpx.Request]]:
+    """Rings, delays, and requests of an agent that opens the bell once for each answer."""
+    rings = 0
+    requests: list[httpx.Request] = []
+
+    def ring() -> None:
+        nonlocal rings
+        rings += 1
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        requests.append(request)
+        return answers[len(requests) - 1]()
+
+    client = ControlClient("http://control", transport=httpx.MockTransport(answer))
+    client.use_credential("snode_n1_secret")
+    delays = Delays(len(answers))
+    with pytest.raises(Stop):
+        await bell.hear(client, ring, delays)
+    await client.close()
+    return rings, delays, requests
+
+
+@pytest.mark.parametrize(
+    ("chunks", "rings", "lines"),
+    [
+        ([RING], 1, 1),
+        ([RING + RING + ALIVE], 2, 3),
+        ([b"ri", b"ng", b"\nali", b"ve\n", b"r"], 1, 2),
+        ([b"", RING, b""], 1, 1),
+        ([ALIVE, ALIVE], 0, 2),
+        ([], 0, 0),
+        ([b"ring"], 0, 0),
+        ([httpx.ReadTimeout("silence")], 0, 0),
+        ([RING, httpx.ReadError("cut")], 1, 1),
+        ([RING, httpx.RemoteProtocolError("cut in a chunk")], 1, 1),
+        ([b"\xff\xfe\x00\n"], 0, 0),
+        ([b"<html>\n", RING], 0, 0),
+        ([b"RING\n"], 0, 0),
+        ([b"ring\r\n"], 0, 0),
+        ([b"\n"], 0, 0),
+        ([RING, b"x" * 65, RING], 1, 1),
+        ([b"x" * 2**20], 0, 0),
+    ],
+)
+async def test_what_rings(chunks: list[bytes | Exception], rings: int, lines: int) -> None:
+    """However it ends, the bell is opened again; what is not the bell is left at once."""
+    found, delays, requests = await heard(streamed(*chunks), streamed(RING))
+    assert (found, delays.resets, len(requests)) == (rings + 1, lines + 1, 2)
+
+
+async def test_a_line_without_end_is_left_early() -> None:
+    taken = 0
+
+    class Endless(httpx.AsyncByteStream):
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            nonlocal taken
+            while True:
+                taken += 1
+                yield b"r" * 16
+
+    await heard(lambda: httpx.Response(200, stream=Endless()))
+    assert taken <= words.LONGEST_LINE // 16 + 1
+
+
+@pytest.mark.parametrize("status", [204, 301, 307, 401, 403, 404, 413, 429, 500, 502, 503])
+async def test_whoever_refuses_is_asked_again_later(status: int) -> None:
+    """A control plane of the version before answers 404."""
+    refusal = lambda: httpx.Response(status, headers={"Location": "http://evil/"}, json={})  # noqa: E731
+    rings, delays, requests = await heard(refusal, refusal, streamed(RING))
+    assert (rings, delays.resets) == (1, 1)
+    assert {str(request.url) for request in requests} == {"http://control/agent/v1/bell"}
+    assert {request.headers["Authorization"] for request in requests} == {"Bearer snode_n1_secret"}
+
+
+async def test_it_is_said_once_that_there_is_no_bell(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    gone = lambda: httpx.Response(503)  # noqa: E731
+    await heard(gone, gone, gone, streamed(ALIVE, RING), gone, gone)
+    said = [record.message.partition(":")[0] for record in caplog.records]
+    told = [text for text in said if text.startswith(("No bell", "The bell"))]
+    no_bell = "No bell, desired state is polled meanwhile"
+    assert told == [no_bell, "The bell is heard again", no_bell]
+
+
+async def test_silence_of_three_lines_of_life_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Over a real connection, whose other end stays silent and open."""
+    monkeypatch.setattr(client_module, "LIFE_S", 0.1)
+    asked = asyncio.Event()
+    opened = 0
+
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal opened
+        opened += 1
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n6\r\nalive\n\r\n")
+        if opened == 2:
+            asked.set()
+        await reader.read()
+        writer.close()
+
+    server = await asyncio.start_server(silent, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    client = ControlClient(f"http://127.0.0.1:{port}")
+    hearing = asyncio.create_task(
+        bell.hear(client, lambda: None, Backoff(first_s=0.01, limit_s=0.01))
+    )
+    async with asyncio.timeout(10):
+        await asked.wait()
+    hearing.cancel()
+    await asyncio.gather(hearing, return_exceptions=True)
+    await client.close()
+    server.close()
+
+
+async def test_the_agent_knows_no_broker() -> None:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-c",
+        "import sys, node_agent.__main__;"
+        "print(sorted({'celery', 'kombu', 'redis'} & sys.modules.keys()))",
+        env=clean_environment(),
+        stdout=asyncio.subprocess.PIPE,
+    )
+    out, _ = await process.communicate()
+    assert (process.returncode, out.decode().strip()) == (0, "[]")
