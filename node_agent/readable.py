@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-import wire
 import worker_runtime
 
 # Libraries, and what they read to find one another, names, time zones and certificates.
@@ -57,7 +56,7 @@ def programs(environment: Mapping[str, str]) -> tuple[list[str], list[str]]:
     else:
         # a checkout: it may hold a data folder, keys and much else
         listed.append(str(SOURCE))
-        read += [str(Path(package.__file__ or "").parent) for package in (wire, worker_runtime)]
+        read.append(str(SOURCE / worker_runtime.__name__))
         read += [str(folder) for folder in SOURCE.glob("*.egg-info")]
     return sorted({os.path.realpath(path) for path in read} | set(read)), listed
 

@@ -98,3 +98,11 @@ def test_a_replica_may_read_the_folders_of_which_pip_takes_packages(
     names = [f"{tmp_path}/{name}/wheel" for name in ("links", "index/simple", "other")]
     told = asked(tmp_path, [*read, *readable.package_folders(packages)], *names)
     assert told == [f"read {names[0]}", f"read {names[1]}", f"kept {names[2]}"]
+
+
+def test_of_our_packages_a_replica_may_read_the_runtime_alone(tmp_path: Path) -> None:
+    read, _ = readable.programs({})
+    packages = ("worker_runtime", "wire", "node_agent", "controlplane", "shoal")
+    names = [str(readable.SOURCE / package / "__init__.py") for package in packages]
+    told = asked(tmp_path, read, *names)
+    assert told == [f"read {names[0]}", *(f"kept {name}" for name in names[1:])]
