@@ -2,7 +2,7 @@
 
 import sys
 
-from worker_runtime.cli import HelpRequested, UsageError, help_text, parse
+from worker_runtime.config import HelpRequested, UsageError, help_text, parse
 from worker_runtime.server import serve
 
 

@@ -18,6 +18,7 @@ from typing import NoReturn
 import uvloop
 
 from worker_runtime import __version__
+from worker_runtime.config.settings import ControlMode, Listener, Settings
 from worker_runtime.core.engine import Engine
 from worker_runtime.core.hosting import ModelHost
 from worker_runtime.core.loading import LoadingRules
@@ -43,7 +44,6 @@ from worker_runtime.protocols.http.app import HttpApp
 from worker_runtime.protocols.http.metrics_app import MetricsApp
 from worker_runtime.protocols.http.server import HttpServer
 from worker_runtime.protocols.places import Places, raise_file_limit
-from worker_runtime.settings import ControlMode, Listener, Settings
 from worker_runtime.summary import tables
 from worker_runtime.types.code import AllowedCode
 from worker_runtime.types.listening import TlsFiles

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from worker_runtime.backends.catalog import CATALOG
+from worker_runtime.config.settings import Settings
 from worker_runtime.core.engine import EXTENSIONS, SERVER_VERSION
 from worker_runtime.observability.tables import table
-from worker_runtime.settings import Settings
 from worker_runtime.types.plugins import SHARED_FILE, shared_backends, third_party
 
 

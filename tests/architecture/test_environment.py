@@ -11,7 +11,7 @@ READERS = {
     "controlplane/config/asgi.py",
     "controlplane/config/celery.py",
     "controlplane/gateway/settings.py",
-    "worker_runtime/settings.py",
+    "worker_runtime/config/settings.py",
     "worker_runtime/core/scheduling/delays.py",
     "node_agent/settings.py",
     "worker_runtime/backends/python/environment.py",

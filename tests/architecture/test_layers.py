@@ -28,7 +28,7 @@ WRONG_IMPORTS = [
         "import controlplane.operations.tasks",
         "app",
     ),
-    ("worker_runtime/types/__init__.py", "import worker_runtime.settings", "runtime"),
+    ("worker_runtime/types/__init__.py", "import worker_runtime.config.settings", "runtime"),
     ("worker_runtime/core/statistics.py", "import worker_runtime.core.scheduling.dynamic", "core"),
     (
         "worker_runtime/backends/identity.py",

@@ -41,7 +41,7 @@ from tests.fuzz.verdict_seeds import PLANTED, tarred  # noqa: E402
 from wire import codec  # noqa: E402
 from wire.messages import DesiredReplica, FileRef  # noqa: E402
 from worker_runtime.backends.attempt import Attempt  # noqa: E402
-from worker_runtime.cli.pairs import allowed_code  # noqa: E402
+from worker_runtime.config.pairs import allowed_code  # noqa: E402
 from worker_runtime.core import loading  # noqa: E402
 from worker_runtime.core.loading import LoadingRules  # noqa: E402
 from worker_runtime.errors import LoadFailed, RuntimeFault  # noqa: E402

@@ -18,14 +18,14 @@ import numpy as np
 import uvloop
 
 from worker_runtime.backends.base import Array, ModelCall
-from worker_runtime.cli import parse
+from worker_runtime.config import parse
+from worker_runtime.config.settings import Settings
 from worker_runtime.core.engine import Engine
 from worker_runtime.core.local import LocalCall, start_call, typed
 from worker_runtime.errors import Internal, LoadFailed, RuntimeFault, Unavailable
 from worker_runtime.observability.logging import LogControl
 from worker_runtime.protocols.http.statistics import statistics_json
 from worker_runtime.server import Server, prepared
-from worker_runtime.settings import Settings
 from worker_runtime.types.override import LoadOverride
 from worker_runtime.types.request import ParameterValue, Response, SequencePart
 from worker_runtime.types.states import ModelState

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.builtin_models import REPEAT
 from worker_runtime import InferenceServer
-from worker_runtime.cli import UsageError
+from worker_runtime.config import UsageError
 from worker_runtime.errors import InvalidArgument, LoadFailed, NotFound, Unavailable
 
 ECHO = """

@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from worker_runtime.cli import HelpRequested, UsageError, help_text, parse
-from worker_runtime.cli.help import flags_table
-from worker_runtime.flags import FLAGS, GROUPS
-from worker_runtime.observability.logging import LogOptions
-from worker_runtime.observability.metrics.config import MetricsConfig
-from worker_runtime.observability.tracing.config import Level, Mode, TraceConfig
-from worker_runtime.settings import (
+from worker_runtime.config import HelpRequested, UsageError, help_text, parse
+from worker_runtime.config.flags import FLAGS, GROUPS
+from worker_runtime.config.help import flags_table
+from worker_runtime.config.settings import (
     ControlMode,
     RateLimitResource,
     Settings,
 )
+from worker_runtime.observability.logging import LogOptions
+from worker_runtime.observability.metrics.config import MetricsConfig
+from worker_runtime.observability.tracing.config import Level, Mode, TraceConfig
 from worker_runtime.types.listening import (
     CompressionLevel,
     GrpcOptions,

@@ -1,6 +1,6 @@
 """Flags of the adapters for hosted platforms, which are not part of this server."""
 
-from worker_runtime.flags.flag import PORT, Flag, Group, Kind
+from worker_runtime.config.flags.flag import PORT, Flag, Group, Kind
 
 SAGEMAKER = Group(
     "Sagemaker",

@@ -1,6 +1,6 @@
 """Flags of the gRPC front end."""
 
-from worker_runtime.flags.flag import INT32, PORT, Flag, Group, Kind
+from worker_runtime.config.flags.flag import INT32, PORT, Flag, Group, Kind
 from worker_runtime.types.listening import MAX_INPUT_BYTES
 
 GRPC = Group(

@@ -1,6 +1,6 @@
 """Flags of the process as a whole."""
 
-from worker_runtime.flags.flag import Flag, Group, Kind
+from worker_runtime.config.flags.flag import Flag, Group, Kind
 
 GENERAL = Group("", (Flag("help", Kind.SWITCH, "show this text"),))
 SERVER = Group(

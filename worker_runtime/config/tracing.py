@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from worker_runtime.cli.errors import bad_option
-from worker_runtime.cli.values import Values, integer
+from worker_runtime.config.errors import bad_option
+from worker_runtime.config.settings import SPAN_BATCHING, variable
+from worker_runtime.config.values import Values, integer
 from worker_runtime.observability.tracing.config import Level, Mode, TraceConfig
-from worker_runtime.settings import SPAN_BATCHING, variable
 
 _TIMESTAMPS = frozenset(("true", "on", "min", "max", "timestamps"))
 _INSTEAD = {

@@ -1,6 +1,6 @@
 """Flags of the model repository."""
 
-from worker_runtime.flags.flag import Flag, Group, Kind
+from worker_runtime.config.flags.flag import Flag, Group, Kind
 
 MODEL_REPOSITORY = Group(
     "Model Repository",

@@ -1,6 +1,6 @@
 """Flags of memory and devices."""
 
-from worker_runtime.flags.flag import Flag, Group, Kind
+from worker_runtime.config.flags.flag import Flag, Group, Kind
 
 MEMORY = Group(
     "Memory/Device Management",

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterable
 
-from worker_runtime.cli.errors import bad_option
-from worker_runtime.flags import BY_NAME, Flag
-from worker_runtime.flags.flag import Kind
-from worker_runtime.settings import Listener
+from worker_runtime.config.errors import bad_option
+from worker_runtime.config.flags import BY_NAME, Flag
+from worker_runtime.config.flags.flag import Kind
+from worker_runtime.config.settings import Listener
 
 _TRUE, _FALSE = ("true", "on", "1"), ("false", "off", "0")
 _INTEGER = re.compile(r"[+-]?[0-9]+")

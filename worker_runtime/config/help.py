@@ -3,8 +3,8 @@
 import textwrap
 from collections.abc import Iterator
 
-from worker_runtime.flags import GROUPS, Flag
-from worker_runtime.flags.flag import Kind
+from worker_runtime.config.flags import GROUPS, Flag
+from worker_runtime.config.flags.flag import Kind
 
 _TEXT_WIDTH = 84
 

@@ -1,6 +1,6 @@
 """Flags of logs, metrics and traces."""
 
-from worker_runtime.flags.flag import PORT, Flag, Group, Kind
+from worker_runtime.config.flags.flag import PORT, Flag, Group, Kind
 
 LOGGING = Group(
     "Logging",

@@ -1,6 +1,6 @@
 """Flags of backends, repository agents, the response cache and the rate limiter."""
 
-from worker_runtime.flags.flag import Flag, Group, Kind
+from worker_runtime.config.flags.flag import Flag, Group, Kind
 
 BACKEND = Group(
     "Backend",

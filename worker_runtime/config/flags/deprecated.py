@@ -1,6 +1,6 @@
 """Flags that Triton took before; each says with a warning what to use instead."""
 
-from worker_runtime.flags.flag import Flag, Group, Kind
+from worker_runtime.config.flags.flag import Flag, Group, Kind
 
 DEPRECATED = Group(
     "DEPRECATED",

@@ -3,9 +3,9 @@
 import difflib
 from collections.abc import Sequence
 
-from worker_runtime.cli.errors import UsageError
-from worker_runtime.flags import BY_NAME, Flag
-from worker_runtime.flags.flag import Kind
+from worker_runtime.config.errors import UsageError
+from worker_runtime.config.flags import BY_NAME, Flag
+from worker_runtime.config.flags.flag import Kind
 
 
 def split(arguments: Sequence[str]) -> list[tuple[Flag, str]]:

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 
-from worker_runtime.cli.errors import UsageError, bad_option
-from worker_runtime.cli.values import decimal, integer
-from worker_runtime.flags.flag import Flag, Kind
-from worker_runtime.settings import RateLimitResource
+from worker_runtime.config.errors import UsageError, bad_option
+from worker_runtime.config.flags.flag import Flag, Kind
+from worker_runtime.config.settings import RateLimitResource
+from worker_runtime.config.values import decimal, integer
 from worker_runtime.types.code import KINDS
 from worker_runtime.types.restrictions import Category, Restriction
 

@@ -4,19 +4,19 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
 
-from worker_runtime.cli import pairs, tracing
-from worker_runtime.cli.errors import HelpRequested, UsageError
-from worker_runtime.cli.values import Values
-from worker_runtime.cli.words import split
-from worker_runtime.observability.logging import FORMATS, LogOptions
-from worker_runtime.observability.metrics.config import QUANTILES, MetricsConfig
-from worker_runtime.settings import (
+from worker_runtime.config import pairs, tracing
+from worker_runtime.config.errors import HelpRequested, UsageError
+from worker_runtime.config.settings import (
     ESCAPE_LOG,
     ControlMode,
     HttpOptions,
     Settings,
     variable,
 )
+from worker_runtime.config.values import Values
+from worker_runtime.config.words import split
+from worker_runtime.observability.logging import FORMATS, LogOptions
+from worker_runtime.observability.metrics.config import QUANTILES, MetricsConfig
 from worker_runtime.types.listening import (
     CompressionLevel,
     GrpcFrontend,

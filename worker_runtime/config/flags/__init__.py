@@ -1,0 +1,35 @@
+"""The command line's flags: Triton's, spelled as Triton spells them, and ours; a table a group."""
+
+from worker_runtime.config.flags.backends import BACKEND, CACHE, RATE_LIMITER, REPOSITORY_AGENT
+from worker_runtime.config.flags.cloud import SAGEMAKER, VERTEX
+from worker_runtime.config.flags.deprecated import DEPRECATED
+from worker_runtime.config.flags.flag import Flag, Group
+from worker_runtime.config.flags.grpc import GRPC
+from worker_runtime.config.flags.http import HTTP
+from worker_runtime.config.flags.memory import MEMORY
+from worker_runtime.config.flags.models import MODEL_REPOSITORY
+from worker_runtime.config.flags.observability import LOGGING, METRICS, TRACING
+from worker_runtime.config.flags.server import GENERAL, SERVER
+
+GROUPS: tuple[Group, ...] = (
+    GENERAL,
+    SERVER,
+    LOGGING,
+    MODEL_REPOSITORY,
+    HTTP,
+    GRPC,
+    SAGEMAKER,
+    VERTEX,
+    METRICS,
+    TRACING,
+    BACKEND,
+    REPOSITORY_AGENT,
+    CACHE,
+    RATE_LIMITER,
+    MEMORY,
+    DEPRECATED,
+)
+FLAGS: tuple[Flag, ...] = tuple(flag for group in GROUPS for flag in group.flags)
+BY_NAME: dict[str, Flag] = {flag.name: flag for flag in FLAGS}
+
+__all__ = ["BY_NAME", "FLAGS", "GROUPS", "Flag", "Group"]
