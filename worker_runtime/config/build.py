@@ -5,7 +5,7 @@ from itertools import combinations
 from pathlib import Path
 
 from worker_runtime.config import pairs, tracing
-from worker_runtime.config.errors import HelpRequested, UsageError
+from worker_runtime.config.arguments import HelpRequested, UsageError, split
 from worker_runtime.config.settings import (
     ESCAPE_LOG,
     ControlMode,
@@ -14,7 +14,6 @@ from worker_runtime.config.settings import (
     variable,
 )
 from worker_runtime.config.values import Values
-from worker_runtime.config.words import split
 from worker_runtime.observability.logging import FORMATS, LogOptions
 from worker_runtime.observability.metrics.config import QUANTILES, MetricsConfig
 from worker_runtime.types.listening import (

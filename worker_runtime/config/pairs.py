@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from worker_runtime.config.errors import UsageError, bad_option
+from worker_runtime.config.arguments import UsageError, bad_option
 from worker_runtime.config.flags.flag import Flag, Kind
 from worker_runtime.config.settings import RateLimitResource
 from worker_runtime.config.values import decimal, integer

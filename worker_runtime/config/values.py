@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from worker_runtime.config.errors import bad_option
+from worker_runtime.config.arguments import bad_option
 from worker_runtime.config.flags import BY_NAME, Flag
 from worker_runtime.config.flags.flag import Kind
 from worker_runtime.config.settings import Listener

@@ -1,15 +1,17 @@
 """The command line's flags: Triton's, spelled as Triton spells them, and ours; a table a group."""
 
-from worker_runtime.config.flags.backends import BACKEND, CACHE, RATE_LIMITER, REPOSITORY_AGENT
-from worker_runtime.config.flags.cloud import SAGEMAKER, VERTEX
-from worker_runtime.config.flags.deprecated import DEPRECATED
 from worker_runtime.config.flags.flag import Flag, Group
-from worker_runtime.config.flags.grpc import GRPC
-from worker_runtime.config.flags.http import HTTP
-from worker_runtime.config.flags.memory import MEMORY
-from worker_runtime.config.flags.models import MODEL_REPOSITORY
+from worker_runtime.config.flags.models import (
+    BACKEND,
+    CACHE,
+    MEMORY,
+    MODEL_REPOSITORY,
+    RATE_LIMITER,
+    REPOSITORY_AGENT,
+)
 from worker_runtime.config.flags.observability import LOGGING, METRICS, TRACING
-from worker_runtime.config.flags.server import GENERAL, SERVER
+from worker_runtime.config.flags.protocols import GRPC, HTTP, SAGEMAKER, VERTEX
+from worker_runtime.config.flags.server import DEPRECATED, GENERAL, SERVER
 
 GROUPS: tuple[Group, ...] = (
     GENERAL,

@@ -1,4 +1,4 @@
-"""Flags of the model repository."""
+"""Flags of the model repository, of backends, caches and the rate limiter, and of memory."""
 
 from worker_runtime.config.flags.flag import Flag, Group, Kind
 
@@ -77,6 +77,108 @@ MODEL_REPOSITORY = Group(
             "let GPUs reach one another's memory",
             "true",
             effect=False,
+        ),
+    ),
+)
+BACKEND = Group(
+    "Backend",
+    (
+        Flag(
+            "backend-directory",
+            Kind.TEXT,
+            "where backends made of shared Python code lie, as <backend>/model.py",
+        ),
+        Flag(
+            "backend-config",
+            Kind.TEXT,
+            "a setting for one backend, or (without a name) for all; may be given several times",
+            shape="[<backend>,]<setting>=<value>",
+        ),
+    ),
+)
+REPOSITORY_AGENT = Group(
+    "Repository Agent",
+    (Flag("repoagent-directory", Kind.TEXT, "agents are part of this server", effect=False),),
+)
+CACHE = Group(
+    "Response Cache",
+    (
+        Flag(
+            "cache-config",
+            Kind.TEXT,
+            "a setting of the response cache, as in local,size=1048576; may be given several times",
+            shape="<cache>,<setting>=<value>",
+        ),
+        Flag("cache-directory", Kind.TEXT, "the cache is part of this server", effect=False),
+    ),
+)
+RATE_LIMITER = Group(
+    "Rate Limiter",
+    (
+        Flag(
+            "rate-limit",
+            Kind.TEXT,
+            "off, or execution_count: instances run when their resources are free, by priority",
+            "off",
+        ),
+        Flag(
+            "rate-limit-resource",
+            Kind.TEXT,
+            "how many of a resource there are on a device, or on each; may be given several times",
+            shape="<name>:<count>[:<device>]",
+        ),
+    ),
+)
+MEMORY = Group(
+    "Memory/Device Management",
+    (
+        Flag(
+            "pinned-memory-pool-byte-size",
+            Kind.INTEGER,
+            "bytes of pinned host memory; nothing is pinned here",
+            "268435456",
+            high=2**63 - 1,
+            effect=False,
+        ),
+        Flag(
+            "cuda-memory-pool-byte-size",
+            Kind.TEXT,
+            "bytes of a GPU's memory pool",
+            shape="<GPU>:<bytes>",
+            effect=False,
+        ),
+        Flag(
+            "cuda-virtual-address-size",
+            Kind.TEXT,
+            "bytes of address space for growing states on a GPU",
+            shape="<GPU>:<bytes>",
+            effect=False,
+        ),
+        Flag(
+            "min-supported-compute-capability",
+            Kind.NUMBER,
+            "the backends decide which GPUs they can use",
+            effect=False,
+        ),
+        Flag(
+            "buffer-manager-thread-count",
+            Kind.INTEGER,
+            "threads for copies: none are needed here",
+            "0",
+            effect=False,
+        ),
+        Flag(
+            "host-policy",
+            Kind.TEXT,
+            "cores of a policy's instances: the system places all threads here",
+            shape="<policy>,<setting>=<value>",
+            effect=False,
+        ),
+        Flag(
+            "model-load-gpu-limit",
+            Kind.TEXT,
+            "refuse a model after whose load more than this fraction of a GPU's memory is used",
+            shape="<device>:<fraction>",
         ),
     ),
 )

@@ -1,11 +1,26 @@
-"""Arguments to flags and their texts, with the rules of GNU getopt_long as Triton uses it."""
+"""Arguments to flags and their texts, with the rules of GNU getopt_long as Triton uses it.
+
+Also how a command line can be wrong.
+"""
 
 import difflib
 from collections.abc import Sequence
 
-from worker_runtime.config.errors import UsageError
 from worker_runtime.config.flags import BY_NAME, Flag
 from worker_runtime.config.flags.flag import Kind
+
+
+class UsageError(ValueError):
+    """The command line is wrong; the text says how to put it right."""
+
+
+class HelpRequested(Exception):
+    pass
+
+
+def bad_option(name: str, reason: str) -> UsageError:
+    """Triton's form: the option on one line, what is wrong with its value on the next."""
+    return UsageError(f'Bad option: "--{name}".\n{reason}')
 
 
 def split(arguments: Sequence[str]) -> list[tuple[Flag, str]]:
