@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from worker_runtime.backends.onnxruntime.graph import inspect_graph
+from worker_runtime.backends.catalog import backend
 from worker_runtime.core.loading import ModelPlan
 from worker_runtime.errors import LoadFailed, Problem
 from worker_runtime.inspection.readers.facts import FileFacts
@@ -103,6 +103,9 @@ def _onnx(plan: ModelPlan, path: Path) -> FileFacts:
         raise LoadFailed(
             message, Problem("NotAnOnnxFile", message, detail=str(error), hints=hints)
         ) from error
+    backend("onnxruntime")  # tells what to install where the library is missing
+    from worker_runtime.backends.onnxruntime.graph import inspect_graph  # noqa: PLC0415 # on use
+
     graph = inspect_graph(path, name)
     return FileFacts(
         graph=ModelGraph(

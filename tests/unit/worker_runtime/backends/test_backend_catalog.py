@@ -1,5 +1,6 @@
 """Backends are found by name; those of other packages by their entry points."""
 
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -103,6 +104,17 @@ def test_a_broken_package_hurts_only_its_models(
         backend("broken")
     sys.modules.pop("broken", None)
     assert backend("identity") is not None
+
+
+def test_the_table_of_backends_imports_none_of_their_libraries() -> None:
+    code = (
+        "import sys; from worker_runtime.config.settings import Settings; "
+        "from worker_runtime.summary import tables; list(tables(Settings(()), [])); "
+        "print([name for name in sys.argv[1:] if name in sys.modules])"
+    )
+    libraries = ("onnxruntime", "torch", "openvino", "treelite", "tensorflow", "tensorrt")
+    done = subprocess.run([sys.executable, "-c", code, *libraries], capture_output=True, text=True)
+    assert done.stdout.strip() == "[]", done.stderr
 
 
 def test_built_in_names_cannot_be_taken(packages: Any) -> None:
