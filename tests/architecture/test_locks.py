@@ -1,7 +1,10 @@
 """What is installed is in a lock file, whole, with hashes; lists and locks say the same."""
 
+import ast
 import json
 import re
+import sys
+import tomllib
 from importlib import metadata
 from pathlib import Path
 
@@ -13,6 +16,7 @@ ROOT = Path(__file__).parents[2]
 LOCKS = sorted(path.name for path in ROOT.glob("requirements*.lock"))
 LISTS = sorted(path.stem for path in ROOT.glob("requirements*.txt"))
 BLOCK = re.compile(r"^(\S.*?)(?: \\\n((?:    .*\n)+)|\n)", re.MULTILINE)
+EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
 STUDIO = json.loads((ROOT / "frontend" / "package-lock.json").read_text())["packages"]
 
 
@@ -122,3 +126,39 @@ def test_the_studio_is_locked_for_every_platform() -> None:
         # npm ci refuses a lock that lacks one of them
         missing = package.get("optionalDependencies", {}).keys() - names
         assert not missing, f"{path} may need {missing}"
+
+
+@pytest.mark.parametrize("extra", EXTRAS)
+def test_an_extra_is_met_by_what_the_locks_install(extra: str) -> None:
+    known = versions("requirements.lock", "requirements-cuda.lock", "requirements-dev.lock")
+    for wanted in map(Requirement, EXTRAS[extra]):
+        found = known.get(canonicalize_name(wanted.name), set())
+        assert found or extra in ("tensorflow", "tensorrt"), f"{wanted} is in no lock"
+        assert all(wanted.specifier.contains(version) for version in found), (wanted, found)
+
+
+def test_the_runtime_declares_what_it_imports() -> None:
+    """Also where it imports on use, which nobody sees in an environment without a GPU."""
+    declared = {
+        canonicalize_name(Requirement(one).name) for extra in EXTRAS.values() for one in extra
+    }
+    installed = metadata.packages_distributions()
+    for module, places in imported(ROOT / "worker_runtime").items():
+        found = {canonicalize_name(name) for name in installed.get(module, [module])}
+        assert found & declared, (
+            f"{places[0]} imports {module}, which no extra of pyproject.toml has"
+        )
+
+
+def imported(folder: Path) -> dict[str, list[str]]:
+    """Modules of others by their first name, and the files that import them."""
+    found: dict[str, list[str]] = {}
+    for path in folder.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and not node.level:
+                names = [node.module or ""]
+            for name in {name.partition(".")[0] for name in names}:
+                found.setdefault(name, []).append(path.relative_to(ROOT).as_posix())
+    ours = {folder.name, "shoal_stub", *sys.stdlib_module_names}
+    return {name: places for name, places in found.items() if name not in ours}

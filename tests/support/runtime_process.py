@@ -9,7 +9,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -92,14 +92,19 @@ _PAUSE = threading.Event()  # never set: only its timed wait is used
 
 
 @contextmanager
-def runtime(repository: Path, *flags: str, ready: bool = True) -> Iterator[Runtime]:
-    """A runtime on ``repository``; with ``ready`` it is waited for until every model serves."""
+def runtime(
+    repository: Path, *flags: str, ready: bool = True, python: Sequence[str] = (sys.executable,)
+) -> Iterator[Runtime]:
+    """A runtime on ``repository``; with ``ready`` it is waited for until every model serves.
+
+    ``python`` is the interpreter with its options.
+    """
     work = repository.parent
     ready_file = work / f"{repository.name}.ready.json"
     ready_file.unlink(missing_ok=True)
     log = work / f"{repository.name}.log"
     command = [
-        sys.executable,
+        *python,
         "-m",
         "worker_runtime",
         "--model-repository",
