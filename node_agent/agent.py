@@ -115,7 +115,7 @@ class Agent:
             sandbox=sandbox,
             changed=self._note_change,
             runtime=runtime,
-            strain=settings.strain,
+            memory_pressure=settings.memory_pressure,
             signed_only=settings.signed_only,
         )
         self._fleet = Fleet(settings.folder / "replicas", host)
@@ -124,7 +124,7 @@ class Agent:
         self._refused: set[str] = set()
         self._sample_s = 2.0
         self._described_at = float("-inf")
-        self._strays_ended = False
+        self._orphans_ended = False
 
     def request_stop(self, *, replicas: bool) -> None:
         """End `run`; with `replicas` they are stopped, else left to the next agent."""
@@ -225,10 +225,10 @@ class Agent:
         desired = await self._client.desired()
         self._poll_s = desired.poll_interval_s
         self._sample_s = desired.sample_interval_s
-        if not self._strays_ended:
+        if not self._orphans_ended:
             # why only now: they serve until something else can
-            await self._fleet.end_strays()
-            self._strays_ended = True
+            await self._fleet.end_orphans()
+            self._orphans_ended = True
         self._fleet.apply(desired)
         await _wait(self._bell_rang, self._poll_s)
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Coroutine
 from pathlib import Path
 from typing import Any
 
-from node_agent import process, staging, strays
+from node_agent import orphans, process, staging
 from node_agent.bandwidth import Throttle
 from node_agent.failure import ReplicaFailed
 from node_agent.host import Host
@@ -59,7 +59,7 @@ class Fleet:
 
     async def wake(self) -> None:
         """Start what the journal knows: serving must not wait for a silent control plane."""
-        await self.end_strays(only=self._dormant)
+        await self.end_orphans(only=self._dormant)
         for replica_id, entry in list(self._dormant.items()):
             if entry.replica.trial:  # nobody waits for it any more
                 staging.discard(self._folder / replica_id)
@@ -68,15 +68,15 @@ class Fleet:
             self._add(entry.replica)
         self._dormant.clear()
 
-    async def end_strays(self, *, only: Collection[str] | None = None) -> None:
+    async def end_orphans(self, *, only: Collection[str] | None = None) -> None:
         """End runtimes of ours that no journal knows; of these replicas, or all."""
-        found = await asyncio.to_thread(strays.find, self._folder)
+        found = await asyncio.to_thread(orphans.find, self._folder)
         # why only now: a runner may have started one meanwhile
         known = {runner.process.pid for runner in self._runners.values() if runner.process}
-        await strays.end(
-            stray
-            for stray in found
-            if stray.process.pid not in known and (only is None or stray.replica_id in only)
+        await orphans.end(
+            orphan
+            for orphan in found
+            if orphan.process.pid not in known and (only is None or orphan.replica_id in only)
         )
 
     def apply(self, desired: DesiredState) -> None:

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 from node_agent.cache import BlobCache
 from node_agent.launch import RUNTIME
+from node_agent.memory_pressure import MemoryPressureRule
 from node_agent.sandbox import Sandbox
 from node_agent.signed import SignedOnly
-from node_agent.strain import StrainRule
 from wire.messages import DesiredReplica
 
 
@@ -22,7 +22,7 @@ class Host:
     changed: Callable[[], None]  # called after each change worth a report
     runtime: tuple[str, ...] = RUNTIME
     crash_delay_s: float = 0.5
-    strain: StrainRule = field(default_factory=StrainRule)
+    memory_pressure: MemoryPressureRule = field(default_factory=MemoryPressureRule)
     signed_only: SignedOnly | None = None  # None: whatever the control plane says
     # replica id -> its state: what it has yet to take of a GPU cannot be told from the others'
     states: dict[str, str] = field(default_factory=dict)

@@ -12,9 +12,9 @@ from node_agent.cache import DISK_ERRORS
 from node_agent.failure import RUNTIME_NEEDS_BYTES, ReplicaFailed, disk_full, size
 from node_agent.host import Host
 from node_agent.journal import Entry, ReplicaFolder
-from node_agent.laid_out import LaidOut
 from node_agent.process import ProcessIdentity
 from node_agent.record import NO_PROCESS, Record
+from node_agent.repository import Repository
 from node_agent.serving import Serving
 from wire.messages import DesiredReplica, ModelCounters, ObservedReplica, Problem
 
@@ -40,7 +40,7 @@ class ReplicaRunner:
         self.folder = folder
         self.stopping = False
         self._host = host
-        self._files = LaidOut(replica, folder.repository, host.cache)
+        self._files = Repository(replica, folder.repository, host.cache)
         self._record = Record(replica, folder, host, adopt)
         self._serving = Serving(self._record, self._files)
         self._task = asyncio.create_task(self._run(), name=f"replica {replica.replica_id}")
@@ -93,7 +93,7 @@ class ReplicaRunner:
             return
         if not self.folder.repository.exists():
             self.folder.note("its folder was deleted; laying it out again")
-            await self._files.lay_out()
+            await self._files.stage()
             self._record.journal()
             return
         for file in await self._files.mend(throttle):
@@ -162,7 +162,7 @@ class ReplicaRunner:
         self._record.journal()
         self.folder.note(f"fetching {len(replica.files)} files, {size(total)}")
         began = time.monotonic()
-        await self._files.lay_out(self._progressed)
+        await self._files.stage(self._progressed)
         self.folder.note(
             f"repository complete after {time.monotonic() - began:.1f} s, "
             f"{size(self.observed.cached_bytes)} were already here"

@@ -7,13 +7,13 @@ from node_agent.backoff import Backoff
 from node_agent.crashes import Crashes
 from node_agent.failure import ReplicaFailed
 from node_agent.gpu_need import GpuNeed
-from node_agent.laid_out import LaidOut
 from node_agent.launch import RuntimeCrashed
+from node_agent.memory_pressure import MemoryPressure
 from node_agent.process import ProcessIdentity
 from node_agent.reasons import may_pass
 from node_agent.record import NO_PROCESS, Record
+from node_agent.repository import Repository
 from node_agent.start import start
-from node_agent.strain import Strain
 from node_agent.watch import Watch
 from wire.messages import ModelCounters
 
@@ -24,11 +24,11 @@ LONG_RUN_S = 60.0
 class Serving:
     """Of one replica, whose `files` have been laid out, or were by an agent before this one."""
 
-    def __init__(self, record: Record, files: LaidOut) -> None:
+    def __init__(self, record: Record, files: Repository) -> None:
         self.gpu = GpuNeed(record)
         self._record = record
         self._files = files
-        self._strain = Strain(record.host.strain, fresh=False)
+        self._pressure = MemoryPressure(record.host.memory_pressure, fresh=False)
         self._crashes = Crashes(record)
 
     def sampled(self, pid: int, models: tuple[ModelCounters, ...]) -> None:
@@ -36,7 +36,7 @@ class Serving:
         record = self._record
         if record.observed.state != "ready" or record.observed.pid != pid:
             return
-        problem = self._strain.observe(models, time.monotonic())
+        problem = self._pressure.observe(models, time.monotonic())
         if problem != record.observed.error:
             record.folder.note(
                 f"{problem.code}: {problem.message}" if problem else "it has recovered"
@@ -82,12 +82,12 @@ class Serving:
 
     async def _start(self) -> ProcessIdentity:
         if self._unseen_repository() or not self._record.folder.repository.exists():
-            await self._files.lay_out()
+            await self._files.stage()
         await self.gpu.look()
         identity = start(self._record)
-        self._strain = Strain(self._record.host.strain, fresh=True)
+        self._pressure = MemoryPressure(self._record.host.memory_pressure, fresh=True)
         return identity
 
     def _unseen_repository(self) -> bool:
         """Laid out by an agent before this one, which may have had no keys."""
-        return self._record.host.signed_only is not None and not self._files.laid_out
+        return self._record.host.signed_only is not None and not self._files.staged

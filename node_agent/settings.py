@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from node_agent import inherited
 from node_agent.bandwidth import parse_rate
+from node_agent.memory_pressure import LIMIT, WINDOW_S, MemoryPressureRule
 from node_agent.sandbox import (
     ALL,
     AUTO,
@@ -18,7 +19,6 @@ from node_agent.sandbox import (
     SandboxSettings,
 )
 from node_agent.signed import SignedOnly, keys_in
-from node_agent.strain import LIMIT, WINDOW_S, StrainRule
 from wire.addresses import host_address
 from wire.secret_files import EmptySecret, secret
 
@@ -49,7 +49,7 @@ class AgentSettings:
     download_rate: int  # bytes per second of all downloads together; 0: no limit
     recheck_interval_s: int  # between two hashings of the whole cache; 0: never
     recheck_rate: int  # bytes per second that it reads; 0: no limit
-    strain: StrainRule
+    memory_pressure: MemoryPressureRule
     signed_only: SignedOnly | None  # None: it runs what the control plane says
     inherited: dict[str, str]  # what replicas may see of the environment
     sandbox: SandboxSettings
@@ -78,7 +78,7 @@ def load() -> AgentSettings:
         download_rate=_rate("SHOAL_NODE_DOWNLOAD_LIMIT", "0"),
         recheck_interval_s=_whole("SHOAL_NODE_RECHECK_INTERVAL_S", RECHECK_INTERVAL_S),
         recheck_rate=_rate("SHOAL_NODE_RECHECK_LIMIT", RECHECK_RATE),
-        strain=StrainRule(
+        memory_pressure=MemoryPressureRule(
             limit=_whole("SHOAL_GPU_OOM_LIMIT", LIMIT),
             window_s=_whole("SHOAL_GPU_OOM_WINDOW_S", int(WINDOW_S), least=1),
         ),

@@ -16,16 +16,16 @@ def _unseen(cached: int, fetched: int) -> None:
     del cached, fetched
 
 
-class LaidOut:
+class Repository:
     """Raises ReplicaFailed where files cannot be fetched, OSError where disks do not obey."""
 
     def __init__(self, replica: DesiredReplica, repository: Path, cache: BlobCache) -> None:
         self._replica = replica
         self._repository = repository
         self._cache = cache
-        self.laid_out = False  # by this agent
+        self.staged = False  # by this agent
 
-    async def lay_out(self, progress: Callable[[int, int], None] = _unseen) -> None:
+    async def stage(self, progress: Callable[[int, int], None] = _unseen) -> None:
         """All of it anew, from blobs that are fetched where they are missing."""
         for last in (False, True):
             await self._cache.ensure(self._replica.files, progress)
@@ -36,7 +36,7 @@ class LaidOut:
                     blob=self._cache.path,
                     repository=self._repository,
                 )
-                self.laid_out = True
+                self.staged = True
                 return
             except FileNotFoundError:  # put aside, or evicted, between the two
                 if last:

@@ -15,7 +15,7 @@ LEAST_SHARE: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class StrainRule:
+class MemoryPressureRule:
     """``limit`` executions without memory within ``window_s`` are too many; 0: never."""
 
     limit: int = LIMIT
@@ -37,10 +37,10 @@ class _Model:
     problem: Problem | None = None
 
 
-class Strain:
+class MemoryPressure:
     """Of one runtime process. ``fresh``: its counters are seen from the beginning."""
 
-    def __init__(self, rule: StrainRule, *, fresh: bool) -> None:
+    def __init__(self, rule: MemoryPressureRule, *, fresh: bool) -> None:
         self._rule = rule
         self._fresh = fresh
         self._models: dict[tuple[str, str], _Model] = {}

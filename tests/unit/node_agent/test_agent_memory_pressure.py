@@ -2,23 +2,23 @@
 
 import pytest
 
-from node_agent.strain import Strain, StrainRule
+from node_agent.memory_pressure import MemoryPressure, MemoryPressureRule
 from wire.messages import ModelCounters
 
-RULE = StrainRule(limit=3, window_s=300)
+RULE = MemoryPressureRule(limit=3, window_s=300)
 Sample = tuple[float, int, int]  # seconds, executions without memory, executions in all
 
 
-def seen(strain: Strain, samples: list[Sample], model: str = "m") -> list[bool]:
+def seen(pressure: MemoryPressure, samples: list[Sample], model: str = "m") -> list[bool]:
     return [
-        strain.observe((ModelCounters(model, "1", gpu_out_of_memory=bad, exec_count=ran),), at)
+        pressure.observe((ModelCounters(model, "1", gpu_out_of_memory=bad, exec_count=ran),), at)
         is not None
         for at, bad, ran in samples
     ]
 
 
 @pytest.mark.parametrize(
-    ("samples", "strained"),
+    ("samples", "under_pressure"),
     [
         ([(0, 0, 0), (2, 3, 3)], [False, True]),
         ([(0, 1, 1), (2, 2, 2), (4, 3, 3)], [False, False, True]),
@@ -34,24 +34,24 @@ def seen(strain: Strain, samples: list[Sample], model: str = "m") -> list[bool]:
     ],
 )
 def test_failures_within_a_window_that_are_no_exceptions(
-    samples: list[Sample], strained: list[bool]
+    samples: list[Sample], under_pressure: list[bool]
 ) -> None:
-    assert seen(Strain(RULE, fresh=True), samples) == strained
+    assert seen(MemoryPressure(RULE, fresh=True), samples) == under_pressure
 
 
 def test_what_happened_before_an_agent_looked_is_no_news() -> None:
-    strain = Strain(RULE, fresh=False)
-    assert seen(strain, [(0, 7, 7), (2, 9, 9), (4, 10, 10)]) == [False, False, True]
+    pressure = MemoryPressure(RULE, fresh=False)
+    assert seen(pressure, [(0, 7, 7), (2, 9, 9), (4, 10, 10)]) == [False, False, True]
 
 
 def test_it_can_be_switched_off() -> None:
-    assert seen(Strain(StrainRule(limit=0), fresh=True), [(0, 99, 99)]) == [False]
+    assert seen(MemoryPressure(MemoryPressureRule(limit=0), fresh=True), [(0, 99, 99)]) == [False]
 
 
 def test_models_are_counted_apart_and_the_words_stay() -> None:
-    strain = Strain(RULE, fresh=True)
-    assert not any(seen(strain, [(0, 2, 2)], "a") + seen(strain, [(0, 2, 2)], "b"))
-    first = strain.observe((ModelCounters("b", "1", gpu_out_of_memory=4, exec_count=5),), 1)
+    pressure = MemoryPressure(RULE, fresh=True)
+    assert not any(seen(pressure, [(0, 2, 2)], "a") + seen(pressure, [(0, 2, 2)], "b"))
+    first = pressure.observe((ModelCounters("b", "1", gpu_out_of_memory=4, exec_count=5),), 1)
     assert first is not None
     assert first.code == "GpuOutOfMemory"
     assert first.message == (
@@ -59,5 +59,5 @@ def test_models_are_counted_apart_and_the_words_stay() -> None:
     )
     assert first.detail == "4 of 5 executions failed for it."
     assert any("instance type" in hint for hint in first.hints)
-    more = strain.observe((ModelCounters("b", "1", gpu_out_of_memory=6, exec_count=7),), 2)
+    more = pressure.observe((ModelCounters("b", "1", gpu_out_of_memory=6, exec_count=7),), 2)
     assert more == first

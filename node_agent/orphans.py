@@ -20,14 +20,14 @@ GRACE_S: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Stray:
+class Orphan:
     """A runtime, and the replica that it was started for."""
 
     replica_id: str
     process: ProcessIdentity
 
 
-def find(folder: Path) -> list[Stray]:
+def find(folder: Path) -> list[Orphan]:
     """All runtimes that were started for replicas in `folder`, also those that are known."""
     found = []
     for running in psutil.process_iter(["cmdline", "status"]):
@@ -37,22 +37,22 @@ def find(folder: Path) -> list[Stray]:
         if running.info["status"] == psutil.STATUS_ZOMBIE or not _leads(running.pid):
             continue
         try:
-            found.append(Stray(replica_id, process.identify(running.pid)))
+            found.append(Orphan(replica_id, process.identify(running.pid)))
         except ProcessLookupError:  # ended while we looked
             continue
     return found
 
 
-async def end(found: Iterable[Stray]) -> None:
+async def end(found: Iterable[Orphan]) -> None:
     """Their replicas start anew, if they are wanted: two of one would take the memory of both."""
     found = list(found)
-    for stray in found:
+    for orphan in found:
         logger.warning(
             "Process %d runs replica %s, and no journal knows it; ending it",
-            stray.process.pid,
-            stray.replica_id,
+            orphan.process.pid,
+            orphan.replica_id,
         )
-    await asyncio.gather(*(process.end(stray.process, grace_s=GRACE_S) for stray in found))
+    await asyncio.gather(*(process.end(orphan.process, grace_s=GRACE_S) for orphan in found))
 
 
 def _replica_of(folder: Path, command: Iterable[str]) -> str:
