@@ -14,7 +14,12 @@ PACKAGES = ["controlplane", "worker_runtime", "node_agent", "wire", "shoal"]
 # (file to break, line to add, contract that must notice)
 WRONG_IMPORTS = [
     ("worker_runtime/core/engine.py", "import controlplane.core.errors", "planes"),
+    ("worker_runtime/server.py", "import node_agent.launch", "planes"),
+    ("controlplane/nodes/types.py", "import node_agent.client", "planes"),
+    ("node_agent/launch.py", "import worker_runtime.server", "planes"),
     ("wire/messages.py", "import shoal", "wire"),
+    ("wire/messages.py", "import node_agent.journal", "wire"),
+    ("node_agent/launcher/plan.py", "import node_agent.failure", "node-agent"),
     ("worker_runtime/core/engine.py", "import wire.messages", "wire-doors"),
     ("controlplane/registry/selectors.py", "import controlplane.deployments.models", "domains"),
     ("controlplane/core/errors.py", "import controlplane.accounts.models", "domains"),
