@@ -1,7 +1,6 @@
 """The agent itself: loops that converge, report, sample and ship logs, each on its own."""
 
 import asyncio
-import contextlib
 import dataclasses
 import json
 import logging
@@ -17,8 +16,9 @@ from node_agent import answers, bell, identity, sampler, trust
 from node_agent.backoff import Backoff
 from node_agent.bandwidth import Throttle
 from node_agent.cache import BlobCache
+from node_agent.cache_upkeep import CacheUpkeep
 from node_agent.certificate import LOOK_S, Certificate
-from node_agent.client import ControlClient, ControlError, CredentialRefused, Refused
+from node_agent.client import ControlClient, ControlError, CredentialRefused
 from node_agent.fleet import Fleet
 from node_agent.folder import NodeFolder
 from node_agent.host import Host
@@ -30,8 +30,6 @@ from node_agent.recheck import Schedule
 from node_agent.sandbox import Sandbox, prepared
 from node_agent.settings import AgentSettings
 from wire.messages import (
-    CachedBlob,
-    CacheReport,
     LogBatch,
     NodeReport,
     ReplicaSample,
@@ -47,10 +45,6 @@ LOG_INTERVAL_S = 1.0
 LOG_PAGE_S = 0.25  # between pages while there are more; bounds what one replica costs
 NODE_INTERVAL_S = 1.9  # between samples of the machine itself, however often replicas are sampled
 STOP_DRAIN_S = 10.0
-CACHE_INTERVAL_S = 10.0
-CACHE_AGAIN_S = 900.0  # told again unchanged: ours may have been restored from a backup
-MEND_AGAIN_S = 60.0  # after files could not be mended
-RECHECK_LOOK_S = 600.0  # the clock may be set meanwhile
 FAREWELL_S = 2.0
 
 
@@ -96,18 +90,6 @@ class Agent:
             quota_bytes=settings.cache_quota_bytes,
             download_rate=settings.download_rate,
         )
-        self._schedule = Schedule(
-            settings.folder / "recheck.json",
-            interval_s=settings.recheck_interval_s,
-            clock=time.time,
-        )
-        self._machine.checked(self._schedule.last)
-        self._recheck_pace = Throttle(settings.recheck_rate)
-        self._unmended = asyncio.Event()
-        self._unmended.set()  # what an agent before us left undone
-        self._cache_told: tuple[CachedBlob, ...] | None = None
-        self._cache_told_at = 0.0
-        self._machine.cached(self._cache.contents())
         host = Host(
             cache=self._cache,
             address=settings.address,
@@ -119,6 +101,19 @@ class Agent:
             signed_only=settings.signed_only,
         )
         self._fleet = Fleet(settings.folder / "replicas", host)
+        schedule = Schedule(
+            settings.folder / "recheck.json",
+            interval_s=settings.recheck_interval_s,
+            clock=time.time,
+        )
+        self._upkeep = CacheUpkeep(
+            self._cache,
+            schedule,
+            Throttle(settings.recheck_rate),
+            client=self._client,
+            machine=self._machine,
+            mend=self._fleet.mend,
+        )
         self._poll_s = 2.0
         self._heartbeat_s = 5.0
         self._refused: set[str] = set()
@@ -159,8 +154,8 @@ class Agent:
                 loops.create_task(self._forever(self._report))
                 loops.create_task(self._forever(self._sample))
                 loops.create_task(self._forever(self._ship_logs))
-                loops.create_task(self._forever(self._tell_cache))
-                loops.create_task(self._forever(self._recheck_cache))
+                loops.create_task(self._forever(self._upkeep.tell_cache))
+                loops.create_task(self._forever(self._upkeep.recheck_cache))
         finally:
             waking.cancel()
 
@@ -239,7 +234,7 @@ class Agent:
     async def _report(self) -> None:
         if await asyncio.to_thread(self._folder.lost):
             await asyncio.to_thread(self._restore_folder)
-            self._unmended.set()
+            self._upkeep.doubt()
         report = await asyncio.to_thread(self._make_report, self._fleet.generation)
         reply = await self._client.report(report)
         self._fleet.reported(report.replicas)
@@ -336,38 +331,6 @@ class Agent:
             await asyncio.to_thread(tail.shipped, pages)
         return bool(pages)
 
-    async def _tell_cache(self) -> None:
-        """What lies in the cache, when that has changed."""
-        blobs = await asyncio.to_thread(self._cache.contents)
-        self._machine.cached(blobs)
-        spoiled = self._cache.take_spoiled()
-        again = time.monotonic() - self._cache_told_at > CACHE_AGAIN_S
-        if spoiled or again or blobs != self._cache_told:
-            try:
-                await self._client.cache(CacheReport(blobs, spoiled))
-            except Refused as error:
-                if error.status != httpx.codes.NOT_FOUND:
-                    self._cache.give_back(spoiled)
-                    raise
-                logger.debug("A control plane of the version before does not ask for this")
-            except ControlError:
-                self._cache.give_back(spoiled)
-                raise
-            self._cache_told, self._cache_told_at = blobs, time.monotonic()
-        await asyncio.sleep(CACHE_INTERVAL_S)
-
-    async def _recheck_cache(self) -> None:
-        """Hash what is cached when that is due; then what replicas have of it is right again."""
-        if self._schedule.due_in_s() <= 0:
-            await self._schedule.run(self._cache, throttle=self._recheck_pace)
-            self._machine.checked(self._schedule.last)
-            self._unmended.set()
-        if self._unmended.is_set():
-            self._unmended.clear()
-            if not await self._fleet.mend(self._recheck_pace):
-                asyncio.get_running_loop().call_later(MEND_AGAIN_S, self._unmended.set)
-        await _until(self._unmended, min(self._schedule.due_in_s(), RECHECK_LOOK_S))
-
     async def _end(self) -> None:
         if self._stop_replicas:
             await self._fleet.stop(longest_s=STOP_DRAIN_S)
@@ -415,13 +378,6 @@ async def run(settings: AgentSettings) -> None:
     loop.add_signal_handler(signal.SIGINT, lambda: agent.request_stop(replicas=True))
     loop.add_signal_handler(signal.SIGTERM, lambda: agent.request_stop(replicas=False))
     await agent.run()
-
-
-async def _until(event: asyncio.Event, timeout_s: float) -> None:
-    """Until `event` or the timeout; the event stays as it is."""
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(timeout_s):
-            await event.wait()
 
 
 async def _wait(event: asyncio.Event, timeout_s: float) -> None:
