@@ -53,7 +53,7 @@ class Planner:
         return plan
 
     def _build(self, inputs: tuple[InputForm, ...], outputs: tuple[str, ...] | None) -> Plan:
-        self._check_twice([name for name, _, _ in inputs])
+        check_once("input", [name for name, _, _ in inputs])
         wanted = self._wanted(outputs)
         self._check_count([name for name, _, _ in inputs])
         rows = self._rows(inputs) if self._batched else 1
@@ -72,11 +72,6 @@ class Planner:
             batch_key=self._keys.setdefault(batch_key, batch_key),
             outputs=wanted,
         )
-
-    def _check_twice(self, names: list[str]) -> None:
-        if len(set(names)) != len(names):
-            twice = next(name for i, name in enumerate(names) if name in names[:i])
-            raise InvalidArgument(f"input '{twice}' already exists in request")
 
     def _wanted(self, outputs: tuple[str, ...] | None) -> tuple[str, ...]:
         if outputs is None:
@@ -177,10 +172,7 @@ class Planner:
             spec = self._inputs[name]
             count = element_count(shape[1:])
             if count and spec.datatype.item_size:
-                return InvalidArgument(
-                    f"input byte size mismatch for input '{name}' for model '{self._model}'. "
-                    f"Expected {count * spec.datatype.item_size}, got 0"
-                )
+                return size_mismatch(name, self._model, count * spec.datatype.item_size, 0)
             if count:
                 return InvalidArgument(
                     f"expected {count} string elements for inference input '{name}' for model "
@@ -193,6 +185,21 @@ class Planner:
         if self._inputs[item.name].ragged:
             return None
         return item.shape[1:] if self._batched else item.shape
+
+
+def check_once(what: str, names: Sequence[str]) -> None:
+    """Raises InvalidArgument when one of the names is there twice."""
+    if len(set(names)) != len(names):
+        twice = next(name for i, name in enumerate(names) if name in names[:i])
+        raise InvalidArgument(f"{what} '{twice}' already exists in request")
+
+
+def size_mismatch(name: str, model: str, expected: int, got: int) -> InvalidArgument:
+    """That an input has not as many bytes as its shape and data type say."""
+    return InvalidArgument(
+        f"input byte size mismatch for input '{name}' for model '{model}'. Expected {expected}, "
+        f"got {got}"
+    )
 
 
 def reshaped(spec: TensorSpec, dims: tuple[int, ...]) -> tuple[int, ...]:

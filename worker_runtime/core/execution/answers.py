@@ -13,7 +13,7 @@ logger = logging.getLogger(__name__)
 Times = tuple[int, int, int, int]  # start, input end, compute end, output end: monotonic ns
 
 
-def as_fault(error: Exception) -> RuntimeFault:
+def backend_fault(error: Exception) -> RuntimeFault:
     """Whatever a model raised, as a fact that clients may see."""
     if isinstance(error, RuntimeFault):
         return error

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from worker_runtime.backends.base import Array, Instance
-from worker_runtime.core.execution.answers import Answers, Times, as_fault
+from worker_runtime.core.execution.answers import Answers, Times, backend_fault
 from worker_runtime.core.statistics import FailureReason
 from worker_runtime.errors import BackendFailed, RuntimeFault
 from worker_runtime.types.request import Arrays, InferRequest, Plan, PlannedInput
@@ -67,7 +67,7 @@ class Executor:
             outputs, times = self.run(instance, batch, start)
         except Exception as error:  # why so wide: a model's errors belong to its requests
             now = monotonic_ns()
-            return None, as_fault(error), (start, start, now, now)
+            return None, backend_fault(error), (start, start, now, now)
         return outputs, None, times
 
     def settle(
@@ -126,7 +126,7 @@ class Executor:
                     arrays = self._all_checked(recipe.outputs, arrays, plan.rows)
                     break
         except Exception as error:  # why so wide: a model's errors belong to its requests
-            fault = as_fault(error)
+            fault = backend_fault(error)
             self._answers.execution_failed(fault, start)
             self._answers.fail(request, fault, FailureReason.BACKEND)
             return monotonic_ns() - start

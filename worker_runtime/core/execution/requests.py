@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from worker_runtime.backends.base import Array, RequestInstance, RequestTrace
-from worker_runtime.core.execution.answers import Answers, Times, as_fault
+from worker_runtime.core.execution.answers import Answers, Times, backend_fault
 from worker_runtime.core.execution.executor import Batch, restored
 from worker_runtime.core.statistics import FailureReason, ResponseEnd
 from worker_runtime.errors import Cancelled, Internal, RuntimeFault
@@ -184,7 +184,7 @@ class RequestExecutor:
         try:
             marks = instance.execute_requests(calls)
         except Exception as error:  # why so wide: a model's errors belong to its requests
-            fault = as_fault(error)
+            fault = backend_fault(error)
             for call in calls:
                 if not call.over:
                     call.over, call.raised = True, fault

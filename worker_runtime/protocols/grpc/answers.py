@@ -9,8 +9,8 @@ from tritonclient.grpc import service_pb2 as pb
 from worker_runtime.core.classification import classify
 from worker_runtime.core.model import ModelVersion
 from worker_runtime.errors import InvalidArgument
-from worker_runtime.protocols.grpc.regions import fill
-from worker_runtime.protocols.grpc.requests import Form
+from worker_runtime.protocols.forms import MAX_ANSWER_HEADS, fill, remember
+from worker_runtime.protocols.grpc.requests import GrpcForm
 from worker_runtime.protocols.grpc.transport import Parts
 from worker_runtime.protocols.grpc.wire import answer_id, raw_field, streamed_head
 from worker_runtime.types.request import Arrays, InferRequest, ParameterValue
@@ -22,7 +22,6 @@ Message = tuple[Parts, int]  # and the size of all of them in bytes
 FINAL = "triton_final_response"
 _LARGEST = 2**31 - 1
 _INT64 = 1 << 63
-_MAX_HEADS = 64
 
 
 def _final_parameter(*, final: bool) -> bytes:
@@ -40,18 +39,17 @@ def aligned(request: InferRequest, outputs: Arrays) -> Message:
 
     Raises a RuntimeFault when an output cannot be written, or all are too large for gRPC.
     """
-    form: Form = request.form
-    if form.outputs:
+    form: GrpcForm = request.form
+    heads = form.heads
+    if heads is None:
         return answer(request, request.plan.outputs, outputs)
     shapes = tuple([array.shape for array in outputs])
-    known = form.heads.get(shapes)
+    known = heads.get(shapes)
     if known is None:
         known = _heads(request, outputs)
         if known is None:
             return answer(request, request.plan.outputs, outputs)
-        if len(form.heads) >= _MAX_HEADS:
-            form.heads.clear()
-        form.heads[shapes] = known
+        remember(heads, shapes, known, MAX_ANSWER_HEADS)
     start, fields, size = known
     parts: Parts = [start]
     if request.id:
@@ -72,7 +70,7 @@ def answer(
 ) -> Message:
     """An answer that names its outputs. Raises a RuntimeFault as ``aligned`` does."""
     reply = _reply(request)
-    form: Form = request.form
+    form: GrpcForm = request.form
     raw: Parts = []
     model: ModelVersion = request.model
     for name, array in zip(names, arrays, strict=True):
@@ -84,9 +82,8 @@ def answer(
         reply.outputs.add(name=name, datatype=datatype, shape=shown.shape)
         data: Any = write_strings(shown) if datatype == "BYTES" else np.ascontiguousarray(shown)
         size = len(data) if isinstance(data, bytes) else data.nbytes
-        if wanted is not None and wanted.window is not None:
-            if size:
-                fill(wanted.window, name, data, size)
+        if wanted is not None and wanted.region is not None and form.windows is not None:
+            fill(form.windows[name], name, data, size)
             size, data = 0, b""
         raw.append(raw_field(size))
         raw.append(data)

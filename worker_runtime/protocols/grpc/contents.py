@@ -49,7 +49,7 @@ def gather(message: Any, raw: Sequence[Any], memory: SharedMemory) -> list[Any]:
                     "unexpected 'content' provided when using shared memory for input tensor "
                     f"'{item.name}' for model '{message.model_name}'"
                 )
-            buffers.append(memory.view(region.name, region.offset, region.byte_size))
+            buffers.append(memory.view(*region))
         elif typed:
             if raw:
                 raise InvalidArgument(

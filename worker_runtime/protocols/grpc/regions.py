@@ -1,9 +1,10 @@
 """The parameters of single inputs and outputs: shared memory and classification."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from worker_runtime.core.shared_memory import SharedMemory, Window
-from worker_runtime.errors import Internal, InvalidArgument
+from worker_runtime.errors import InvalidArgument
+from worker_runtime.protocols.forms import OutputForm, Region
 
 _REGION, _OFFSET, _BYTE_SIZE = (
     "shared_memory_region",
@@ -12,19 +13,6 @@ _REGION, _OFFSET, _BYTE_SIZE = (
 )
 _CLASSIFICATION = "classification"
 _UINT64 = 1 << 64
-
-
-class Region(NamedTuple):
-    name: str
-    offset: int
-    byte_size: int
-
-
-class OutputForm(NamedTuple):
-    """How one output is written: as its ``classes`` best classes, or into ``window``."""
-
-    classes: int = 0
-    window: Window | None = None
 
 
 def region_of(tensor: str, parameters: Any) -> Region | None:
@@ -48,9 +36,15 @@ def region_of(tensor: str, parameters: Any) -> Region | None:
     return Region(name, offset % _UINT64, byte_size % _UINT64)
 
 
-def output_forms(outputs: Any, memory: SharedMemory) -> dict[str, OutputForm]:
-    """What the requested outputs ask for, by name; those that ask for nothing are left out."""
+def output_forms(
+    outputs: Any, memory: SharedMemory
+) -> tuple[dict[str, OutputForm], dict[str, Window]]:
+    """What the requested outputs ask for, by name; those that ask for nothing are left out.
+
+    The second has the shared memory that they go to. Raises InvalidArgument, NotFound.
+    """
     forms: dict[str, OutputForm] = {}
+    windows: dict[str, Window] = {}
     for output in outputs:
         if not output.parameters:
             continue
@@ -59,21 +53,11 @@ def output_forms(outputs: Any, memory: SharedMemory) -> dict[str, OutputForm]:
         if region is not None and classes:
             raise InvalidArgument(f"output can't set both '{_REGION}' and '{_CLASSIFICATION}'")
         if region is not None:
-            window = memory.window(region.name, region.offset, region.byte_size)
-            forms[output.name] = OutputForm(window=window)
+            windows[output.name] = memory.window(*region)
+            forms[output.name] = OutputForm(region=region)
         elif classes:
-            forms[output.name] = OutputForm(classes)
-    return forms
-
-
-def fill(window: Window, name: str, raw: Any, size: int) -> None:
-    """Put an output where the client wants it. Raises Internal when it is too large."""
-    if size > window.byte_size:
-        raise Internal(
-            f"shared memory size specified with the request for output '{name}' "
-            f"({window.byte_size} bytes) should be at least {size} bytes to hold the results"
-        )
-    window.write(raw)
+            forms[output.name] = OutputForm(classes=classes)
+    return forms, windows
 
 
 def _classes(parameters: Any) -> int:

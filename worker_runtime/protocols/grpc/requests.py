@@ -16,10 +16,12 @@ from tritonclient.grpc import service_pb2 as pb
 
 from worker_runtime.core.engine import Engine
 from worker_runtime.core.model import ModelVersion
-from worker_runtime.core.parameters import HeaderForward, RequestParameters, from_typed, joined
-from worker_runtime.errors import InvalidArgument
+from worker_runtime.core.parameters import HeaderForward, from_typed, joined
+from worker_runtime.core.plans import check_once, size_mismatch
+from worker_runtime.errors import InvalidArgument, RuntimeFault
+from worker_runtime.protocols.forms import MAX_FORM_BYTES, MAX_FORMS, Form, remember
 from worker_runtime.protocols.grpc.contents import gather, known_type
-from worker_runtime.protocols.grpc.regions import OutputForm, output_forms
+from worker_runtime.protocols.grpc.regions import output_forms
 from worker_runtime.protocols.grpc.transport import CallHead
 from worker_runtime.protocols.grpc.versions import version_number
 from worker_runtime.protocols.grpc.wire import cut
@@ -27,22 +29,14 @@ from worker_runtime.types.request import InferRequest, Plan, Sink
 from worker_runtime.types.strings import check_strings, parse_strings
 from worker_runtime.types.tensor import element_count
 
-_MAX_FORMS = 512
-_MAX_FORM_BYTES = 4096
 
+class GrpcForm(Form):
+    """``count`` is how many raw tensors belong to it.
 
-class Form(msgspec.Struct):
-    """A checked request head, good for every request whose tensors are raw.
-
-    ``count`` is how many raw tensors belong to it. ``outputs`` says how to write those that are
-    not written as they are. ``heads`` caches heads of answers by the shapes of the outputs.
+    ``outputs`` has those that are not written as they are.
     """
 
-    plan: Plan
-    count: int
-    parameters: RequestParameters
-    outputs: dict[str, OutputForm]
-    heads: dict[Any, Any]
+    count: int = 0
 
 
 class Incoming(msgspec.Struct):
@@ -98,7 +92,7 @@ class Decoder:
         ``head`` is of the call that brought it.
         """
         arrived = monotonic_ns()
-        form: Form | None = model.wire_forms.get(request.head) if request.head else None
+        form: GrpcForm | None = model.wire_forms.get(request.head) if request.head else None
         if form is not None and len(request.raw) >= form.count:
             buffers: list[Any] = list(request.raw[: form.count])
             parameters, sequence = form.parameters, None
@@ -134,7 +128,7 @@ class Decoder:
 
     def _read(
         self, model: ModelVersion, request: Incoming, head: CallHead
-    ) -> tuple[Form, list[Any], Any]:
+    ) -> tuple[GrpcForm, list[Any], Any]:
         """A form that was not known, the buffers and the custom parameters."""
         message = request.message
         if message is None:
@@ -142,32 +136,40 @@ class Decoder:
         parameters = from_typed(_parameters(message.parameters))
         names = [item.name for item in message.inputs]
         wanted = [output.name for output in message.outputs]
-        _refuse_twice("input", names, request.id)
-        _refuse_twice("output", wanted, request.id)
+        try:
+            check_once("input", names)
+            check_once("output", wanted)
+        except RuntimeFault as error:
+            raise error.for_request(request.id) from None
         custom = parameters.custom
         if self._forward is not None:
             custom = joined(custom, self._forward.parameters(head.metadata))
         buffers = gather(message, request.raw, self._engine.shared_memory)
-        outputs = output_forms(message.outputs, self._engine.shared_memory)
+        outputs, windows = output_forms(message.outputs, self._engine.shared_memory)
         forms = tuple(
             [(item.name, known_type(item.datatype), tuple(item.shape)) for item in message.inputs]
         )
         plan = self._engine.plan(model, request.id, forms, tuple(wanted) or None)
-        form = Form(plan, len(names), parameters, outputs, {})
+        form = GrpcForm(
+            plan=plan,
+            outputs=outputs,
+            parameters=parameters,
+            heads=None if outputs else {},
+            windows=windows,
+            count=len(names),
+        )
         if _lasting(request, form, message):
-            if len(model.wire_forms) >= _MAX_FORMS:
-                model.wire_forms.clear()
-            model.wire_forms[request.head] = form
+            remember(model.wire_forms, request.head, form, MAX_FORMS)
         return form, buffers, custom
 
 
-def _lasting(request: Incoming, form: Form, message: Any) -> bool:
+def _lasting(request: Incoming, form: GrpcForm, message: Any) -> bool:
     """Another request with this head would be read the same way."""
     return (
-        0 < len(request.head) <= _MAX_FORM_BYTES
+        0 < len(request.head) <= MAX_FORM_BYTES
         and form.parameters.sequence is None
         and not any(item.HasField("contents") or item.parameters for item in message.inputs)
-        and not any(output.window for output in form.outputs.values())
+        and not form.windows
     )
 
 
@@ -180,21 +182,12 @@ def _parameters(parameters: Any) -> list[tuple[str, str, Any]]:
     return found
 
 
-def _refuse_twice(what: str, names: list[str], request_id: str) -> None:
-    if len(set(names)) != len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise InvalidArgument(f"{what} '{twice}' already exists in request").for_request(request_id)
-
-
 def _sized(plan: Plan, index: int, buffer: Any, model: ModelVersion, request_id: str) -> Any:
     """BYTES as an array of their elements. Raises InvalidArgument for everything else."""
     item = plan.inputs[index]
     if item.byte_size >= 0:
         size = buffer.nbytes if isinstance(buffer, np.ndarray) else len(buffer)
-        raise InvalidArgument(
-            f"input byte size mismatch for input '{item.name}' for model '{model.name}'. "
-            f"Expected {item.byte_size}, got {size}"
-        ).for_request(request_id)
+        raise size_mismatch(item.name, model.name, item.byte_size, size).for_request(request_id)
     count = element_count(item.wire_shape)
     if isinstance(buffer, np.ndarray):
         check_strings(len(buffer), count, item.name, model.name, request_id)

@@ -16,7 +16,7 @@ from worker_runtime.protocols.grpc.answers import (
     streamed,
 )
 from worker_runtime.protocols.grpc.infer import STOPPING
-from worker_runtime.protocols.grpc.requests import Decoder, Form, Incoming, incoming
+from worker_runtime.protocols.grpc.requests import Decoder, GrpcForm, Incoming, incoming
 from worker_runtime.protocols.grpc.status import as_fault, only_busy, status_of
 from worker_runtime.protocols.grpc.transport import Call, Parts
 from worker_runtime.types.request import Arrays, InferRequest, Response
@@ -228,7 +228,7 @@ class StreamedRequest:
                 silent = Internal("received an unexpected null response")
                 stream.failed(self, silent, final=True)
         elif final:
-            form: Form = request.form
+            form: GrpcForm = request.form
             if form.parameters.empty_final:
                 data = empty_final(self._name, self._version, self._id)
                 stream.write(self, [data], len(data))

@@ -8,8 +8,11 @@ import msgspec
 
 from worker_runtime.core.engine import Engine
 from worker_runtime.core.model import ModelVersion
+from worker_runtime.core.parameters import NOTHING
+from worker_runtime.core.plans import size_mismatch
 from worker_runtime.errors import InvalidArgument, RuntimeFault
-from worker_runtime.protocols.http.forms import Form, OutputForm, build, check_tail
+from worker_runtime.protocols.forms import MAX_FORM_BYTES, MAX_FORMS, OutputForm, remember
+from worker_runtime.protocols.http.forms import HttpForm, build, check_tail
 from worker_runtime.protocols.http.heads import Head
 from worker_runtime.protocols.http.json_words import BadJson
 from worker_runtime.protocols.http.limits import check_size
@@ -19,8 +22,6 @@ from worker_runtime.types.request import InferRequest, Sink
 from worker_runtime.types.strings import check_strings, parse_strings, string_array
 from worker_runtime.types.tensor import element_count
 
-_MAX_FORMS = 512
-_MAX_FORM_BYTES = 4096
 _ID_START = b'{"id":"'
 _PLAIN_ID = re.compile(rb'\{"id":"([\x20\x21\x23-\x5b\x5d-\x7e]*)",')
 
@@ -49,12 +50,12 @@ def decode(
     if header.startswith(_ID_START) and (found := _PLAIN_ID.match(header)):
         request_id = found[1].decode("ascii")
         header = b"{" + header[found.end() :]
-    form: Form | None = model.forms.get(header)
+    form: HttpForm | None = model.forms.get(header)
     if form is None:
         return _first(engine, model, (header, length, body), sink, arrived, limit, request_id)
     if len(body) - length != form.size:
         check_tail(model.name, form.ends, form.size, len(body) - length)
-    if form.special or form.extras is not None:
+    if not form.sliced:
         parts = _inputs(engine, model, form, body, length, request_id)
         return _request(engine, form, parts, sink, arrived, request_id)
     parts = [body[length + start : length + stop] for start, stop in form.slices]
@@ -79,16 +80,19 @@ def _first(
         if request_id:
             decode_request(bytes(body[:length]))  # tells the place as the client counts
         raise
-    if form.reusable and not form.id and len(header) <= _MAX_FORM_BYTES:
-        if len(model.forms) >= _MAX_FORMS:
-            model.forms.clear()
-        model.forms[header] = form
+    if form.reusable and not form.id and len(header) <= MAX_FORM_BYTES:
+        remember(model.forms, header, form, MAX_FORMS)
     parts = _inputs(engine, model, form, body, length, request_id or form.id, values)
     return _request(engine, form, parts, sink, arrived, request_id)
 
 
 def _request(
-    engine: Engine, form: Form, inputs: list[Any], sink: Sink, arrived: int, request_id: str = ""
+    engine: Engine,
+    form: HttpForm,
+    inputs: list[Any],
+    sink: Sink,
+    arrived: int,
+    request_id: str = "",
 ) -> InferRequest:
     request = InferRequest(
         plan=form.plan,
@@ -98,16 +102,16 @@ def _request(
         arrived_ns=arrived,
         form=form,
     )
-    if form.extras is not None:
-        extras = form.extras
-        request.priority = extras.priority
-        request.timeout_ns = extras.timeout_ns
-        request.sequence = extras.sequence
-        request.parameters = extras.custom
+    parameters = form.parameters
+    if parameters is not NOTHING:
+        request.priority = parameters.priority
+        request.timeout_ns = parameters.timeout_ns
+        request.sequence = parameters.sequence
+        request.parameters = parameters.custom
     if form.special and form.writes_regions:
         windows = {
             name: engine.shared_memory.window(*output.region)
-            for name, output in zip(form.plan.outputs, form.outputs, strict=True)
+            for name, output in form.outputs.items()
             if output.region is not None
         }
         request.form = msgspec.structs.replace(form, windows=windows)
@@ -125,7 +129,7 @@ def _decode_json(
 
 def _read(
     engine: Engine, model: ModelVersion, header: bytes, tail: int, limit: int, request_id: str = ""
-) -> tuple[Form, dict[str, bytes | Unparsed]]:
+) -> tuple[HttpForm, dict[str, bytes | Unparsed]]:
     """The form of a header; one whose id was taken off before has none."""
     request = decode_request(header)
     request.id = request.id or request_id
@@ -138,7 +142,7 @@ def _read(
 def _inputs(
     engine: Engine,
     model: ModelVersion,
-    form: Form,
+    form: HttpForm,
     body: Any,
     length: int,
     request_id: str,
@@ -195,13 +199,11 @@ def _decode_raw(
         dims[dims.index(-1)] = len(body) // (fixed * item_size) if fixed else 0
     shape = (1, *dims) if model.signature.max_batch_size > 0 else tuple(dims)
     if item_size and element_count(shape) * item_size != len(body):
-        raise _bad_raw(
-            f"input byte size mismatch for input 'raw_input' for model '{model.name}'. Expected "
-            f"{element_count(shape) * item_size}, got {len(body)}"
-        )
+        expected = element_count(shape) * item_size
+        raise size_mismatch("raw_input", model.name, expected, len(body)).for_request("")
     plan = engine.plan(model, "", ((spec.name, spec.datatype.name, shape),), None)
-    outputs = tuple(OutputForm(binary=True) for _ in plan.outputs)
-    return _request(engine, Form(plan, (), len(body), outputs, heads={}), inputs, sink, arrived)
+    form = HttpForm(plan, dict.fromkeys(plan.outputs, OutputForm()), heads={})
+    return _request(engine, form, inputs, sink, arrived)
 
 
 def _bad_raw(what: str) -> RuntimeFault:

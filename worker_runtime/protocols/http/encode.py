@@ -9,10 +9,9 @@ import numpy as np
 
 from worker_runtime.core.classification import classify
 from worker_runtime.core.model import ModelVersion
-from worker_runtime.core.shared_memory import Window
-from worker_runtime.errors import Internal
+from worker_runtime.protocols.forms import MAX_ANSWER_HEADS, OutputForm, fill, remember
 from worker_runtime.protocols.http.compression import best_coding, compress
-from worker_runtime.protocols.http.forms import Form, OutputForm
+from worker_runtime.protocols.http.forms import HttpForm
 from worker_runtime.protocols.http.heads import Head
 from worker_runtime.protocols.http.tensors import encode_response, is_finite, to_json
 from worker_runtime.types.request import Arrays, InferRequest, ParameterValue
@@ -20,7 +19,6 @@ from worker_runtime.types.strings import write_strings
 from worker_runtime.types.tensor import BY_DTYPE, BY_NAME, DataType
 
 _COPY_BELOW = 16 * 1024  # smaller tensors are cheaper to copy than to hold on to
-_MAX_HEADS = 64
 _PLAIN = OutputForm(binary=False)  # of an output that nobody asked for
 _ID_EXTRA = len('"id":"",')
 
@@ -29,7 +27,7 @@ Answer = tuple[bytes, Sequence[Any], int]  # head, body parts, body size
 
 def encode(head: Head, request: InferRequest, outputs: Arrays) -> Answer:
     """The answer to ``request``. Raises a RuntimeFault when an output cannot be written."""
-    form: Form = request.form
+    form: HttpForm = request.form
     heads = form.heads
     # A form with an id of its own is one whose id could not be taken off: it may need escaping.
     if heads is None or form.id or head.accept_encoding:
@@ -40,9 +38,7 @@ def encode(head: Head, request: InferRequest, outputs: Arrays) -> Answer:
         known = _plain_head(request, outputs)
         if known is None:
             return encode_any(head, request, request.plan.outputs, outputs)
-        if len(heads) >= _MAX_HEADS:
-            heads.clear()
-        heads[shapes] = known
+        remember(heads, shapes, known, MAX_ANSWER_HEADS)
     start, text, size = known
     if request.id:
         text = b'{"id":"%s",%s' % (request.id.encode(), text[1:])
@@ -120,7 +116,7 @@ def encode_any(
 
     What the request held of shared memory is free again afterwards.
     """
-    form: Form = request.form
+    form: HttpForm = request.form
     try:
         return _encode_any(head, request, form, names, outputs, parameters)
     finally:
@@ -133,19 +129,18 @@ def encode_any(
 def _encode_any(
     head: Head,
     request: InferRequest,
-    form: Form,
+    form: HttpForm,
     names: Sequence[str],
     outputs: Arrays,
     parameters: dict[str, ParameterValue] | None,
 ) -> Answer:
     model: ModelVersion = request.model
     types = wire_types(model)
-    wishes = dict(zip(request.plan.outputs, form.outputs, strict=True))
     rows: list[dict[str, Any]] = []
     parts: list[Any] = []
     finite = True
     for name, array in zip(names, outputs, strict=True):
-        wish = wishes.get(name, _PLAIN)
+        wish = form.outputs.get(name, _PLAIN)
         datatype = wire_type(types, name, array)
         if wish.classes:
             array = classify(model.signature, name, array, wish.classes)
@@ -153,7 +148,7 @@ def _encode_any(
         if wish.binary or wish.region is not None:
             raw = raw_bytes(array) if datatype.item_size else write_strings(array)
             if wish.region is not None and form.windows is not None:
-                fill(form.windows[name], name, raw)
+                fill(form.windows[name], name, raw, len(raw))
                 rows.append(_described(name, array, datatype))
             else:
                 rows.append(_described(name, array, datatype, len(raw)))
@@ -171,16 +166,6 @@ def _encode_any(
         )
     text = encode_response(shown | {"outputs": rows}, finite=finite)
     return _compose(head, text, [part for part in parts if len(part)])
-
-
-def fill(window: Window, name: str, raw: Any) -> None:
-    """Put an output where the client wants it. Raises Internal when it is too large."""
-    if len(raw) > window.byte_size:
-        raise Internal(
-            f"shared memory size specified with the request for output '{name}' "
-            f"({window.byte_size} bytes) should be at least {len(raw)} bytes to hold the results"
-        )
-    window.write(raw)
 
 
 def _compose(head: Head, text: bytes, parts: list[Any]) -> Answer:

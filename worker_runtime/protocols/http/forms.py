@@ -1,17 +1,19 @@
 """Checked request headers: what the JSON part of a request says, settled once.
 
-A form holds no data. Those whose tensors are all binary or in shared memory are kept by the text
-of their header, so that a client that repeats itself is only measured, not read.
+Forms whose tensors are all binary or in shared memory are kept by the text of their header, so
+that a client that repeats itself is only measured, not read.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
 from worker_runtime.core.engine import Engine
 from worker_runtime.core.model import ModelVersion
-from worker_runtime.core.parameters import RequestParameters, from_json
+from worker_runtime.core.parameters import NOTHING, from_json
+from worker_runtime.core.plans import size_mismatch
 from worker_runtime.errors import InvalidArgument
+from worker_runtime.protocols.forms import Form, OutputForm, Region
 from worker_runtime.protocols.http.json_words import (
     BadJson,
     as_bool,
@@ -36,40 +38,21 @@ _INT64_MAX = 2**63 - 1
 _SIZE_MAX = 2**64 - 1
 
 
-class Region(NamedTuple):
-    name: str
-    offset: int
-    byte_size: int
-
-
-class OutputForm(msgspec.Struct, frozen=True):
-    """How to write one output: binary or JSON, as its best ``classes``, or into a region."""
-
-    binary: bool
-    classes: int = 0
-    region: Region | None = None
-
-
-class Form(msgspec.Struct):
+class HttpForm(Form):
     """``slices`` are ranges of the binary part, in configuration order; ``size`` is its length.
 
-    ``special`` inputs take more than slicing. ``ends`` are names and ends of binary inputs in the
-    order of the request. ``regions`` belong to inputs by their index. ``windows`` is per request:
-    where outputs in shared memory go. ``heads`` caches answer heads by output shapes; None when
-    the answer is not all binary.
+    ``sliced``: the request is its plan and these slices, nothing more. ``special`` inputs take more
+    than slicing. ``ends`` are names and ends of binary inputs in the order of the request.
+    ``regions`` belong to inputs by their index. ``outputs`` has every output of the plan.
     """
 
-    plan: Plan
-    slices: tuple[tuple[int, int], ...]
-    size: int
-    outputs: tuple[OutputForm, ...]
+    slices: tuple[tuple[int, int], ...] = ()
+    size: int = 0
+    sliced: bool = False
     special: bool = False
     id: str = ""
-    extras: RequestParameters | None = None
-    heads: dict[Any, tuple[bytes, bytes, int]] | None = None
     ends: tuple[tuple[str, int], ...] = ()
     regions: dict[int, Region] = {}
-    windows: dict[str, Any] | None = None
 
     @property
     def reusable(self) -> bool:
@@ -77,19 +60,19 @@ class Form(msgspec.Struct):
 
     @property
     def writes_regions(self) -> bool:
-        return any(output.region is not None for output in self.outputs)
+        return any(output.region is not None for output in self.outputs.values())
 
 
 def build(
     engine: Engine, model: ModelVersion, request: RequestJson, tail: int, limit: int
-) -> tuple[Form, dict[str, bytes | Unparsed]]:
+) -> tuple[HttpForm, dict[str, bytes | Unparsed]]:
     """The form, and the JSON values by input. ``tail`` bytes follow the JSON part.
 
     Raises InvalidArgument: first what the protocol can tell, then what the model does not take.
     """
-    extras = None
+    parameters = NOTHING
     if request.parameters is not msgspec.UNSET:
-        extras = from_json(request.parameters)
+        parameters = from_json(request.parameters)
     sources: dict[str, tuple[int, int] | Region] = {}
     values: dict[str, bytes | Unparsed] = {}
     ends: list[tuple[str, int]] = []
@@ -115,22 +98,25 @@ def build(
         tuple(listed) or None,
     )
     slices, regions = _in_order(plan, sources, model, request.id)
-    form = Form(
+    form = HttpForm(
         plan=plan,
+        outputs=_outputs(request, plan, listed),
+        parameters=parameters,
         slices=slices,
         size=size,
-        outputs=_outputs(request, plan, listed),
         special=bool(regions) or any(item.byte_size < 0 for item in plan.inputs),
         id=request.id,
-        extras=extras,
         ends=tuple(ends),
         regions=regions,
     )
     # why no heads with regions: whoever writes any answer lets go of shared memory, too.
     if form.writes_regions:
         form.special = True
-    elif not regions and all(output.binary and not output.classes for output in form.outputs):
+    elif not regions and all(
+        output.binary and not output.classes for output in form.outputs.values()
+    ):
         form.heads = {}
+    form.sliced = not form.special and parameters == NOTHING
     return form, values
 
 
@@ -230,13 +216,13 @@ def _output(output: OutputJson) -> OutputForm:
 
 def _outputs(
     request: RequestJson, plan: Plan, listed: dict[str, OutputForm]
-) -> tuple[OutputForm, ...]:
+) -> dict[str, OutputForm]:
     """How to write each output of the plan: listed ones say it, others follow the request."""
     if listed:
-        return tuple(listed[name] for name in plan.outputs)
+        return {name: listed[name] for name in plan.outputs}
     parameters = {} if request.parameters is msgspec.UNSET else request.parameters
     unlisted = OutputForm(parameters.get("binary_data_output") is True)
-    return tuple(unlisted for _ in plan.outputs)
+    return dict.fromkeys(plan.outputs, unlisted)
 
 
 def _in_order(
@@ -258,8 +244,5 @@ def _in_order(
             size = source[1] - source[0]
             slices.append(source)
         if source is not JSON and item.byte_size not in (-1, size):
-            raise InvalidArgument(
-                f"input byte size mismatch for input '{item.name}' for model '{model.name}'. "
-                f"Expected {item.byte_size}, got {size}"
-            ).for_request(request_id)
+            raise size_mismatch(item.name, model.name, item.byte_size, size).for_request(request_id)
     return tuple(slices), regions

@@ -6,6 +6,7 @@ from typing import Any
 import httptools
 import msgspec
 
+from worker_runtime.protocols.forms import remember
 from worker_runtime.protocols.http.errors import HttpRefusal
 
 MAX_HEAD_BYTES = 64 * 1024
@@ -73,9 +74,7 @@ class HeadCache:
         if head is None:
             head = parse_head(raw)
             if len(raw) <= _CACHED_HEAD_BYTES:
-                if len(self._heads) >= _MAX_CACHED:
-                    self._heads.clear()
-                self._heads[raw] = head
+                remember(self._heads, raw, head, _MAX_CACHED)
         return head
 
 

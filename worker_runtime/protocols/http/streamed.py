@@ -34,7 +34,7 @@ class StreamedInfer(Generation):
         try:
             if response.error is not None:
                 raise response.error
-            if any(output.binary or output.region for output in request.form.outputs):
+            if any(output.binary or output.region for output in request.form.outputs.values()):
                 raise InvalidArgument("events carry JSON: ask for no binary or shared outputs")
             _, parts, _ = encode_any(
                 self._head, request, response.names, response.arrays, response.parameters

@@ -12,7 +12,7 @@ from worker_runtime.core.parameters import NOTHING, RequestParameters
 from worker_runtime.core.shared_memory import SharedMemory
 from worker_runtime.errors import BackendFailed, NotFound, QueueFull
 from worker_runtime.protocols.grpc import streaming
-from worker_runtime.protocols.grpc.requests import Form
+from worker_runtime.protocols.grpc.requests import GrpcForm
 from worker_runtime.protocols.grpc.service import (
     HEALTH_CHECK,
     MODEL_INFER,
@@ -114,7 +114,7 @@ class FakeDecoder:
         )
 
     def decode(self, model: Any, message: Any, sink: Any, head: Any) -> InferRequest:
-        form = Form(PLAN, 0, self.parameters, {}, {})
+        form = GrpcForm(plan=PLAN, outputs={}, parameters=self.parameters, heads={})
         return InferRequest(plan=PLAN, inputs=[], sink=sink, id=message.id, form=form, model=model)
 
 

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Sequence
 from time import monotonic_ns
 
-from worker_runtime.core.execution.answers import as_fault
+from worker_runtime.core.execution.answers import backend_fault
 from worker_runtime.core.scheduling.ensemble.flow import Flow, Held, Tensor, Update
 from worker_runtime.core.scheduling.ensemble.graph import Step
 from worker_runtime.core.scheduling.ensemble.limits import StepLimiter
@@ -105,14 +105,14 @@ class EnsembleRun:
             try:
                 updates = self._write_outputs(call, request.plan.rows, response)
             except Exception as error:  # why so wide: a request must end, whatever a model gave
-                self._failed(as_fault(error), call.step, shapes_of(request))
+                self._failed(backend_fault(error), call.step, shapes_of(request))
         self._advance(updates)
 
     def failed(self, call: StepCall, request: InferRequest, error: Exception) -> None:
         self._step_over(call)
         if self._over:
             return
-        self._failed(as_fault(error), call.step, shapes_of(request))
+        self._failed(backend_fault(error), call.step, shapes_of(request))
         self._advance([])
 
     def _step_over(self, call: StepCall) -> None:
@@ -195,9 +195,8 @@ class EnsembleRun:
         except Exception as error:  # why so wide: a reload may have changed the model's tensors
             self._in_flight -= 1
             tensors = [(name, held.tensor) for name, held in inputs]
-            self._failed(
-                as_fault(error), step, [(name, t.shape) for name, t in tensors if t is not None]
-            )
+            shapes = [(name, t.shape) for name, t in tensors if t is not None]
+            self._failed(backend_fault(error), step, shapes)
             self._settle(None)
             return
         self._calls[call] = request
@@ -239,7 +238,7 @@ class EnsembleRun:
         try:
             return self._response(outputs)
         except Exception as error:  # why so wide: a model gave a shape that cannot be
-            self._failed(as_fault(error))
+            self._failed(backend_fault(error))
             return None
 
     def _response(self, outputs: list[tuple[str, Held]]) -> Response:
