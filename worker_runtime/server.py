@@ -24,6 +24,7 @@ from worker_runtime.core.hosting import ModelHost
 from worker_runtime.core.loading import LoadingRules
 from worker_runtime.core.manager import Manager
 from worker_runtime.core.response_cache import ResponseCache, cache_from
+from worker_runtime.core.scheduling.delays import Delays
 from worker_runtime.core.scheduling.rate_limit import RateLimiter
 from worker_runtime.core.shared_memory import SharedMemory
 from worker_runtime.errors import Internal, RuntimeFault
@@ -141,6 +142,7 @@ class Server:
             limiter=limiter,
             unload_patience_s=settings.unload_patience_s,
             longest_wait_ns=settings.max_queue_wait_ms * 1_000_000,
+            delays=Delays.of(os.environ),
         )
         self._engine = Engine(
             self._manager,
@@ -208,9 +210,8 @@ class Server:
             return
         self._engine.draining = True
         logger.info("draining: not ready any more, serving on for %g s", seconds)
-        hurried = hurry or asyncio.Event()
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(hurried.wait(), seconds)
+            await asyncio.wait_for((hurry or asyncio.Event()).wait(), seconds)
 
     async def _listen(self) -> None:
         settings, ports = self._settings, {}

@@ -12,7 +12,7 @@ READERS = {
     "controlplane/config/celery.py",
     "controlplane/gateway/settings.py",
     "worker_runtime/config/settings.py",
-    "worker_runtime/core/scheduling/delays.py",
+    "worker_runtime/server.py",
     "node_agent/settings.py",
     "worker_runtime/backends/python/environment.py",
     "shoal/client/discovery.py",

@@ -93,7 +93,7 @@ class Engine:
 
     def submit(self, model: ModelVersion, request: InferRequest) -> None:
         """Accept a request; raises at once or calls its sink later, in this loop."""
-        if self.stopping and not model.goes_on:
+        if self.stopping and not model.scheduler.goes_on:
             raise ShuttingDown("the server is shutting down")
         request.model = model
         if not request.arrived_ns:

@@ -20,6 +20,7 @@ from worker_runtime.core.lifecycle.survey import Findings, Surveyor, touched
 from worker_runtime.core.loading import LoadingRules, ModelPlan
 from worker_runtime.core.model import Blueprint, ModelVersion
 from worker_runtime.core.response_cache import ResponseCache
+from worker_runtime.core.scheduling.delays import NO_DELAYS, Delays
 from worker_runtime.core.scheduling.rate_limit import RateLimiter
 from worker_runtime.core.scheduling.surroundings import Surroundings
 from worker_runtime.errors import (
@@ -61,6 +62,7 @@ class Manager:
         limiter: RateLimiter | None = None,
         unload_patience_s: float = 60.0,
         longest_wait_ns: int = 0,
+        delays: Delays = NO_DELAYS,
     ) -> None:
         self._explicit = explicit
         self._surveyor = Surveyor(repositories, rules, config_name, namespacing=namespacing)
@@ -71,6 +73,7 @@ class Manager:
             limiter,
             unload_patience_s,
             longest_wait_ns,
+            delays,
         )
         self._serving = Serving(rules, self._build, threads=load_threads, retries=load_retries)
         self._known: dict[str, Known] = {}

@@ -12,6 +12,7 @@ from worker_runtime.core.plans import Planner
 from worker_runtime.core.scheduling.base import Scheduler
 from worker_runtime.core.scheduling.batching import BatchingConfig
 from worker_runtime.core.scheduling.cached import CachedScheduler
+from worker_runtime.core.scheduling.delays import NO_DELAYS, Delays
 from worker_runtime.core.scheduling.dynamic import DynamicScheduler, SchedulerConfig
 from worker_runtime.core.scheduling.ensemble.labels import labelled
 from worker_runtime.core.scheduling.ensemble.scheduler import EnsembleScheduler
@@ -116,6 +117,8 @@ class ModelVersion:
         if config.HasField("ensemble_scheduling"):
             return EnsembleScheduler(config, signature, surroundings, self.statistics)
         places = places_of(config)
+        limiter, longest_wait_ns = surroundings.limiter, surroundings.longest_wait_ns
+        delays = surroundings.delays
         if blueprint.sequence is not None:
             return SequenceScheduler(
                 signature,
@@ -124,19 +127,14 @@ class ModelVersion:
                 loop,
                 self.statistics,
                 places,
-                surroundings.limiter,
-                surroundings.longest_wait_ns,
+                limiter,
+                longest_wait_ns,
+                delays,
             )
-        settings = scheduler_config(config, surroundings.longest_wait_ns)
-        if surroundings.limiter is not None:
+        settings = scheduler_config(config, longest_wait_ns, delays)
+        if limiter is not None:
             return LimitedScheduler(
-                signature,
-                settings,
-                blueprint.loaded,
-                loop,
-                self.statistics,
-                places,
-                surroundings.limiter,
+                signature, settings, blueprint.loaded, loop, self.statistics, places, limiter
             )
         return DynamicScheduler(
             signature, settings, blueprint.loaded, loop, self.statistics, places
@@ -157,23 +155,10 @@ class ModelVersion:
         if not self._pins:
             self._unpinned.set()
 
-    @property
-    def goes_on(self) -> bool:
-        """Takes requests while the server stops: those of sequences that have begun."""
-        return isinstance(self.scheduler, SequenceScheduler)
-
     async def wind_down(self) -> None:
         """Let sequences that have begun come to their end, then drain."""
-        if isinstance(self.scheduler, SequenceScheduler):
-            await self.scheduler.finish_sequences()
+        await self.scheduler.finish_sequences()
         await self.drain()
-
-    @property
-    def resizable(self) -> bool:
-        """Its instances may be other ones from one batch to the next."""
-        if isinstance(self.scheduler, SequenceScheduler):
-            return self.scheduler.resizable
-        return type(self.scheduler) is DynamicScheduler
 
     async def resize(self, groups: Any, instances: Sequence[Any]) -> list[Any]:
         """Serve with ``instances``, laid out as the instance ``groups`` say.
@@ -183,13 +168,7 @@ class ModelVersion:
         """
         wanted = {id(instance) for instance in instances}
         left = [item for item in self.loaded.instances if id(item) not in wanted]
-        ended = None
-        if isinstance(self.scheduler, SequenceScheduler):
-            self.scheduler.resize(instances, _close_later)
-        elif isinstance(self.scheduler, DynamicScheduler):
-            ended = self.scheduler.resize(instances)
-        else:
-            raise TypeError(f"the scheduler of model '{self.name}' keeps its instances")
+        ended = self.scheduler.resize(instances, _close_later)
         self.loaded.instances = instances
         del self.config.instance_group[:]
         self.config.instance_group.extend(groups)
@@ -251,10 +230,13 @@ def _close_later(instance: Any) -> None:
         asyncio.get_running_loop().run_in_executor(None, close)
 
 
-def scheduler_config(config: Any, longest_wait_ns: int = 0) -> SchedulerConfig:
+def scheduler_config(
+    config: Any, longest_wait_ns: int = 0, delays: Delays = NO_DELAYS
+) -> SchedulerConfig:
     """The scheduling part of a complete ``inference.ModelConfig``.
 
     ``longest_wait_ns``: that nobody may wait beyond, whatever the configuration says; 0: no cap.
+    ``delays`` hold batchers back.
     """
     decoupled = config.model_transaction_policy.decoupled
     if not config.HasField("dynamic_batching"):
@@ -285,6 +267,7 @@ def scheduler_config(config: Any, longest_wait_ns: int = 0) -> SchedulerConfig:
         preserve_ordering=batching.preserve_ordering,
         decoupled=decoupled,
         tensors=batch_tensors_of(config),
+        first_at=delays.queued if config.max_batch_size > 1 else 0,
     )
 
 

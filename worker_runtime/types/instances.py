@@ -1,5 +1,6 @@
 """The instances of a model, as its instance groups order them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,3 +55,11 @@ def places_of(config: Any) -> tuple[InstancePlace, ...]:
                 for number in range(group.count)
             )
     return tuple(places)
+
+
+def active(places: Sequence[InstancePlace], instances: Sequence[Any]) -> list[Any]:
+    """The instances that take requests: not the passive ones, where places are known."""
+    if len(places) != len(instances):
+        return list(instances)
+    pairs = zip(places, instances, strict=True)
+    return [instance for place, instance in pairs if not place.passive]

@@ -44,7 +44,7 @@ def match(old: Any, new: Any) -> Match:
 
 def can_resize(model: ModelVersion, plan: ModelPlan) -> bool:
     """Instances that the rate limiter weighs, or that get no requests, are not exchanged."""
-    return model.resizable and not any(
+    return model.scheduler.resizable and not any(
         group.passive or group.HasField("rate_limiter")
         for config in (model.config, plan.config)
         for group in config.instance_group

@@ -254,7 +254,7 @@ class Serving:
         """Drain every version for at most ``timeout_s`` seconds; False when time ran out."""
         self.give_up_loads()
         models = self.versions
-        for key in [key for key, model in self.ready.items() if not model.goes_on]:
+        for key in [key for key, model in self.ready.items() if not model.scheduler.goes_on]:
             del self.ready[key]
         drains = [asyncio.ensure_future(model.wind_down()) for model in models]
         finished = True

@@ -55,10 +55,11 @@ class _Miss:
         self.owner.answer(self.turn, lambda: self.sink.fail(request, error))
 
 
-class CachedScheduler:
+class CachedScheduler(Scheduler):
     """Hits count as successes that nothing executed. ``ordered``: they wait for their turn.
 
-    The cache knows this load of the model apart from others: a reload starts afresh.
+    The cache knows this load of the model apart from others: a reload starts afresh, also where
+    only instances change.
     """
 
     def __init__(
@@ -144,6 +145,13 @@ class CachedScheduler:
 
     def cancel(self, request: InferRequest) -> bool:
         return self._inner.cancel(request)
+
+    @property
+    def goes_on(self) -> bool:
+        return self._inner.goes_on
+
+    async def finish_sequences(self) -> None:
+        await self._inner.finish_sequences()
 
     async def drain(self) -> None:
         self._closed = True

@@ -1,7 +1,7 @@
-"""The two variables by which Triton's own tests hold a scheduler back until enough has come."""
+"""How many requests must have come before the first batch: what Triton's own tests ask for."""
 
-import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 
@@ -12,13 +12,16 @@ class Delays:
     queued: int = 0
     backlog: int = 0
 
+    @classmethod
+    def of(cls, environment: Mapping[str, str]) -> "Delays":
+        """As Triton's two variables say."""
+        return cls(
+            queued=_number(environment.get("TRITONSERVER_DELAY_SCHEDULER", "")),
+            backlog=_number(environment.get("TRITONSERVER_BACKLOG_DELAY_SCHEDULER", "")),
+        )
 
-def delays() -> Delays:
-    """As the environment has them now: Triton looks when it makes a scheduler."""
-    return Delays(
-        queued=_number(os.environ.get("TRITONSERVER_DELAY_SCHEDULER", "")),
-        backlog=_number(os.environ.get("TRITONSERVER_BACKLOG_DELAY_SCHEDULER", "")),
-    )
+
+NO_DELAYS = Delays()
 
 
 def _number(text: str) -> int:

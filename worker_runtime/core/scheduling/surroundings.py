@@ -7,6 +7,7 @@ from typing import Protocol
 from worker_runtime.core.plans import Planner
 from worker_runtime.core.response_cache import ResponseCache
 from worker_runtime.core.scheduling.base import Scheduler
+from worker_runtime.core.scheduling.delays import NO_DELAYS, Delays
 from worker_runtime.core.scheduling.rate_limit import RateLimiter
 from worker_runtime.observability.metrics.config import MetricsConfig
 from worker_runtime.types.signature import Signature
@@ -39,6 +40,7 @@ class Surroundings:
     With a ``limiter`` models run when it grants them a turn. ``unload_patience_s``: how long a
     model that is unloaded may give no answer before it is given up; 0: for ever.
     ``longest_wait_ns``: that a request may be in a model's queue; 0: as long as the model allows.
+    ``delays``: what must have come before first batches, for tests.
     """
 
     resolve: Callable[[str, str], ServedModel] = nowhere
@@ -47,6 +49,7 @@ class Surroundings:
     limiter: RateLimiter | None = None
     unload_patience_s: float = 60.0
     longest_wait_ns: int = 0
+    delays: Delays = NO_DELAYS
 
 
 ALONE = Surroundings()

@@ -335,11 +335,8 @@ async def test_a_drain_is_not_held_up_by_requests_that_expire() -> None:
     assert str(harness.sink.failed[0][1]) == "Request timeout expired"
 
 
-async def test_nothing_leaves_before_as_many_wait_as_the_test_wants(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("TRITONSERVER_DELAY_SCHEDULER", "3")
-    harness = Harness(FakeModel(), DYNAMIC)
+async def test_nothing_leaves_before_as_many_wait_as_the_test_wants() -> None:
+    harness = Harness(FakeModel(), replace(DYNAMIC, first_at=3))
     harness.submit("a", 1)
     harness.submit("b", 1)
     await asyncio.sleep(0.02)
@@ -378,7 +375,7 @@ async def test_a_drain_hears_of_what_was_executed_in_the_loop(delay_ns: int) -> 
     """The last batch ran inline: no thread comes back to say so."""
     config = SchedulerConfig(BatchingConfig(max_rows=4, dynamic=True, delay_ns=delay_ns))
     harness = Harness(FakeModel(inline=True), config)
-    harness.scheduler._governor.on = True
+    harness.scheduler._inline.governor.on = True
     harness.submit("a", 1)
     async with asyncio.timeout(5):
         await harness.scheduler.drain()
@@ -400,7 +397,7 @@ async def test_a_batch_that_waits_starts_on_an_instance_that_comes() -> None:
         harness.submit("b", 1)
         while not harness.scheduler._ready:
             await asyncio.sleep(0)
-    harness.scheduler.resize([first, second])
+    harness.scheduler.resize([first, second], lambda _gone: None)
     await harness.answered(1)
     assert [name for name, _ in harness.sink.delivered] == ["b"]
     first.gate.set()

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from worker_runtime.core.execution.controls import ControlKind, Controls, ControlSpec
-from worker_runtime.core.scheduling.delays import delays
+from worker_runtime.core.scheduling.delays import Delays
 from worker_runtime.core.scheduling.sequence.config import SequenceConfig, sequence_config
 from worker_runtime.errors import ConfigInvalid
 from worker_runtime.repository.pbtxt import parse
@@ -222,9 +222,5 @@ def test_the_graph_must_have_what_is_spoken_of(text: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("text", "number"), [("", 0), ("12", 12), (" +3x", 3), ("-4", 0), ("x", 0)]
 )
-def test_the_environment_is_read_as_atoi_does(
-    monkeypatch: pytest.MonkeyPatch, text: str, number: int
-) -> None:
-    monkeypatch.setenv("TRITONSERVER_DELAY_SCHEDULER", text)
-    monkeypatch.delenv("TRITONSERVER_BACKLOG_DELAY_SCHEDULER", raising=False)
-    assert (delays().queued, delays().backlog) == (number, 0)
+def test_the_environment_is_read_as_atoi_does(text: str, number: int) -> None:
+    assert Delays.of({"TRITONSERVER_DELAY_SCHEDULER": text}) == Delays(queued=number)

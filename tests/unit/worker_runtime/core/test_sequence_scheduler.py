@@ -20,6 +20,7 @@ from tests.unit.worker_runtime.core.sequence_models import (
     oldest,
 )
 from worker_runtime.core.plans import Planner
+from worker_runtime.core.scheduling.delays import Delays
 from worker_runtime.core.scheduling.sequence.entries import Entry
 from worker_runtime.core.scheduling.sequence.scheduler import SequenceScheduler
 from worker_runtime.core.statistics import FailureReason, Statistics
@@ -261,10 +262,8 @@ async def test_nothing_of_a_request_stays_behind(kind: Any) -> None:
     assert not [entry for entry in left if entry.factory is factory]
 
 
-async def test_the_environment_holds_the_first_batch_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRITONSERVER_DELAY_SCHEDULER", "3")
-    monkeypatch.setenv("TRITONSERVER_BACKLOG_DELAY_SCHEDULER", "1")
-    bench = Bench(Recorder(), config(slots=2))
+async def test_tests_may_hold_the_first_batch_back() -> None:
+    bench = Bench(Recorder(), config(slots=2), delays=Delays(queued=3, backlog=1))
     bench.send(1, "se", 1)
     bench.send(2, "s", 2)
     bench.send(2, "e", 3)

@@ -4,6 +4,7 @@ import asyncio
 from time import monotonic_ns, time_ns
 from typing import Any
 
+from worker_runtime.core.scheduling.base import Scheduler
 from worker_runtime.core.scheduling.ensemble.graph import EnsembleGraph
 from worker_runtime.core.scheduling.ensemble.run import EnsembleRun
 from worker_runtime.core.scheduling.ensemble.shared import Ensemble
@@ -14,7 +15,7 @@ from worker_runtime.types.request import InferRequest
 from worker_runtime.types.signature import Signature
 
 
-class EnsembleScheduler:
+class EnsembleScheduler(Scheduler):
     pending = 0
 
     def __init__(

@@ -16,10 +16,11 @@ from worker_runtime.core.execution.controls import Controls
 from worker_runtime.core.execution.executor import Batch
 from worker_runtime.core.execution.requests import RequestExecutor
 from worker_runtime.core.execution.states import States
+from worker_runtime.core.scheduling.alarm import Alarm
+from worker_runtime.core.scheduling.base import Scheduler
 from worker_runtime.core.scheduling.batching import BatchPolicy
-from worker_runtime.core.scheduling.delays import delays
+from worker_runtime.core.scheduling.delays import NO_DELAYS, Delays
 from worker_runtime.core.scheduling.rate_limit import RateLimiter
-from worker_runtime.core.scheduling.sequence.alarm import Alarm
 from worker_runtime.core.scheduling.sequence.config import SequenceConfig
 from worker_runtime.core.scheduling.sequence.departures import Departures
 from worker_runtime.core.scheduling.sequence.direct import DirectLane
@@ -44,7 +45,9 @@ from worker_runtime.types.signature import Signature
 logger = logging.getLogger(__name__)
 
 
-class SequenceScheduler:
+class SequenceScheduler(Scheduler):
+    goes_on = True
+
     def __init__(
         self,
         signature: Signature,
@@ -55,6 +58,7 @@ class SequenceScheduler:
         places: Sequence[InstancePlace] = (),
         limiter: RateLimiter | None = None,
         longest_wait_ns: int = 0,
+        delays: Delays = NO_DELAYS,
     ) -> None:
         self.statistics = statistics
         self._model = signature.model
@@ -91,8 +95,8 @@ class SequenceScheduler:
         self._ragged = frozenset(spec.name for spec in signature.inputs if spec.ragged)
         self._lanes: list[Lane] = [self._lane(index) for index in range(count)]
         self._flying: list[list[Entry]] = [[] for _ in self._lanes]
-        self._delays = delays()
-        self._held = self._delays.queued > 0 or self._delays.backlog > 0
+        self._delays = delays
+        self._held = delays != NO_DELAYS
         self._planned: set[int] = set()
         self._alarm = Alarm(loop, self._woken)
         self._next_id = 1
@@ -257,7 +261,7 @@ class SequenceScheduler:
         self._alarm.at(wake_ns, now)
 
     def _let_go(self) -> bool:
-        """Whether enough has come for the first batch, as the environment asked."""
+        """Whether enough has come for the first batch."""
         queued = sum(lane.queued for lane in self._lanes)
         if queued < self._delays.queued or self._table.waiting < self._delays.backlog:
             return False
