@@ -12,9 +12,9 @@ from .objects import (
     SEQUENCE_END,
     SEQUENCE_START,
     InferenceRequest,
-    InferenceResponse,
     InferenceResponseSender,
 )
+from .responses import InferenceResponse
 from .service import (
     Logger,
     LogLevel,

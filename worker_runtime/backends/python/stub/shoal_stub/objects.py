@@ -1,13 +1,20 @@
-"""Requests, responses and errors, with the methods that model authors know from Triton."""
+"""Requests and who answers them, with the methods that model authors know from Triton."""
 
 import json
-from typing import TYPE_CHECKING, Any, Iterable, Optional, Union
+from typing import Any, Iterable, Optional, Union
 
+from .responses import (
+    InferenceResponse,
+    ResponseIterator,
+    awaited,
+    checked_parameters,
+    done,
+    response_of,
+    tensors_of,
+)
+from .session import Session
 from .tensors import Tensor, TritonModelException, incompatible
-from .values import InferenceTrace, PreferredMemory, TritonError
-
-if TYPE_CHECKING:
-    from .session import Session
+from .values import InferenceTrace, PreferredMemory
 
 SEQUENCE_START, SEQUENCE_END = 1, 2
 RESPONSE_FINAL = 1
@@ -17,90 +24,11 @@ RELEASE_ALL, RELEASE_RESCHEDULE = 1, 2
 _NO_TRACE = InferenceTrace()
 
 
-class InferenceResponse:
-    """The answer to one request. With an ``error`` the tensors are ignored."""
-
-    def __init__(
-        self,
-        output_tensors: "Iterable[Tensor]" = (),
-        error: "Optional[TritonError]" = None,
-        parameters: "Optional[dict[str, Any]]" = None,
-    ) -> None:
-        self._tensors = _tensors(
-            "output_tensors",
-            output_tensors,
-            "Output tensor for inference response should not be empty.",
-        )
-        if error is not None and not isinstance(error, TritonError):
-            raise incompatible(f"error is no TritonError but {type(error).__name__}")
-        self._error = error
-        self._parameters = _checked_parameters(parameters) if parameters is not None else {}
-
-    def output_tensors(self) -> "list[Tensor]":
-        return self._tensors
-
-    def has_error(self) -> bool:
-        return self._error is not None
-
-    def error(self) -> "Optional[TritonError]":
-        return self._error
-
-    def parameters(self) -> str:
-        """As JSON text."""
-        return json.dumps(self._parameters)
-
-    # --- between the processes ---------------------------------------------------------------
-
-    def described(self, session: "Session") -> "dict[str, Any]":
-        if self._error is not None:
-            return {"error": [self._error.code(), self._error.message()]}
-        tensors = [tensor.write(session.channel.arena) for tensor in self._tensors]
-        found: dict[str, Any] = {"tensors": tensors}
-        if self._parameters:
-            found["parameters"] = self._parameters
-        return found
-
-    @staticmethod
-    def read(data: "dict[str, Any]", session: "Session") -> "InferenceResponse":
-        error = data.get("error")
-        if error is not None:
-            return InferenceResponse(error=TritonError(error[1], error[0]))
-        tensors = [Tensor.read(item, session.channel.window) for item in data["tensors"]]
-        return InferenceResponse(tensors, parameters=data.get("parameters"))
-
-
-def _tensors(name: str, items: Any, empty: str) -> "list[Tensor]":
-    """``items`` as a list of tensors; ``empty`` is what is said of one that is None."""
-    if not isinstance(items, (list, tuple)):
-        raise incompatible(f"{name} must be a list of Tensor, got {type(items).__name__}")
-    for item in items:
-        if item is None:
-            raise TritonModelException(empty)
-        if not isinstance(item, Tensor):
-            raise incompatible(f"{name} must be a list of Tensor, found {type(item).__name__}")
-    return list(items)
-
-
 def _of(name: str, value: Any, *kinds: type) -> Any:
     if not isinstance(value, kinds):
         expected = " or ".join(kind.__name__ for kind in kinds)
         raise incompatible(f"{name} must be {expected}, got {type(value).__name__}")
     return value
-
-
-def _checked_parameters(parameters: Any) -> "dict[str, Any]":
-    if not isinstance(parameters, dict):
-        raise TritonModelException(f"Expect a dict of parameters, got {type(parameters)!r}")
-    for key, value in parameters.items():
-        if not isinstance(key, str):
-            raise TritonModelException(
-                f"Expect parameters keys to have type str, found type {type(key)!r}"
-            )
-        if not isinstance(value, (bool, int, str)):
-            raise TritonModelException(
-                f"Expect parameters values to have type bool/int/str, found type {type(value)!r}"
-            )
-    return dict(parameters)
 
 
 class InferenceResponseSender:
@@ -144,7 +72,7 @@ class InferenceResponseSender:
         if flags:
             self._closed = True
             self._request._answered = True
-        session.respond(self._request, response, final=bool(flags))
+        self._request.answer(response, final=bool(flags))
 
     def is_cancelled(self) -> bool:
         return self._request.is_cancelled()
@@ -171,7 +99,7 @@ class InferenceRequest:
         self._correlation_id: Union[int, str] = _of("correlation_id", correlation_id, int, str)
         self._model_name: str = _of("model_name", model_name, str)
         about = f"for request with id '{request_id}' and model name '{model_name}'"
-        self._inputs = _tensors("inputs", inputs, f"Input tensor {about} should not be empty.")
+        self._inputs = tensors_of("inputs", inputs, f"Input tensor {about} should not be empty.")
         names = _of("requested_output_names", requested_output_names, list, tuple, set)
         self._outputs = {_of("an element of requested_output_names", name, str) for name in names}
         if "" in self._outputs:
@@ -181,7 +109,7 @@ class InferenceRequest:
         self._timeout: int = _of("timeout", timeout, int)
         self._trace: InferenceTrace = _of("trace", trace, InferenceTrace)
         given = {} if parameters is None else parameters
-        self._parameters = json.dumps(_checked_parameters(given))
+        self._parameters = json.dumps(checked_parameters(given))
         self._preferred_memory = preferred_memory
         self._release_flags = RELEASE_ALL
         self._number = -1
@@ -233,13 +161,30 @@ class InferenceRequest:
 
     def exec(self, decoupled: bool = False) -> Any:
         """Call the model and wait: a response, or with ``decoupled`` an iterator of them."""
-        return self._session.call(self, decoupled=decoupled)
+        session = self._session
+        session.check_calls()
+        number, call = session.call(self.described(), decoupled=decoupled)
+        if decoupled:
+            return ResponseIterator(session, number, call)
+        return response_of(call.take(), session)
 
     def async_exec(self, decoupled: bool = False) -> Any:
         """The same as an awaitable."""
-        return self._session.call_async(self, decoupled=decoupled)
+        session = self._session
+        session.check_calls()
+        if decoupled:
+            number, call = session.call(self.described(), decoupled=True)
+            return done(ResponseIterator(session, number, call))
+        return awaited(session.call_async(self.described()), session)
 
     # --- between the processes ---------------------------------------------------------------
+
+    def answer(self, response: "Optional[InferenceResponse]", *, final: bool) -> None:
+        session = self._session
+        if session.decoupled:
+            session.wait_for_room()
+        data = response.described(session) if response is not None else None
+        session.respond(self._number, data, final=final)
 
     def described(self) -> "dict[str, Any]":
         arena = self._session.channel.arena
@@ -257,7 +202,7 @@ class InferenceRequest:
         }
 
     @staticmethod
-    def read(data: "dict[str, Any]", session: "Session") -> "InferenceRequest":
+    def read(data: "dict[str, Any]", session: Session) -> "InferenceRequest":
         made = InferenceRequest.__new__(InferenceRequest)
         window = session.channel.window
         made._session = session
@@ -282,12 +227,12 @@ class InferenceRequest:
 _CURRENT: "list[Session]" = []
 
 
-def use_session(session: "Session") -> None:
+def use_session(session: Session) -> None:
     """Requests that models make belong to the process's one session."""
     _CURRENT[:] = [session]
 
 
-def _session() -> "Session":
+def _session() -> Session:
     if not _CURRENT:
         raise TritonModelException("requests can only be made inside a running model")
     return _CURRENT[0]

@@ -13,11 +13,8 @@ from . import objects, service
 from .channel import Channel, Closed
 from .faults import Misuse, described, missing_execute
 from .model_config import ModelConfig
-from .objects import (
-    RELEASE_RESCHEDULE,
-    InferenceRequest,
-    InferenceResponse,
-)
+from .objects import RELEASE_RESCHEDULE, InferenceRequest
+from .responses import InferenceResponse
 from .session import Session
 from .tensors import TritonModelException
 from .values import TritonError
@@ -273,11 +270,7 @@ class Runner:
                 text = error or (_NOT_AGAIN if again else "")
                 if text and not request._answered:
                     request._answered = True
-                    session.respond(
-                        request,
-                        InferenceResponse(error=TritonError(text)),
-                        final=True,
-                    )
+                    request.answer(InferenceResponse(error=TritonError(text)), final=True)
             return
         numbers = _rescheduled(requests)
         del requests, result

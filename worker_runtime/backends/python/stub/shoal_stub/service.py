@@ -3,21 +3,19 @@
 import base64
 import enum
 import inspect
-from typing import TYPE_CHECKING, Any, Optional
+from typing import Any, Optional
 
+from .session import Session
 from .tensors import TritonModelException
-
-if TYPE_CHECKING:
-    from .session import Session
 
 _SESSION: "list[Session]" = []
 
 
-def use_session(session: "Session") -> None:
+def use_session(session: Session) -> None:
     _SESSION[:] = [session]
 
 
-def _session() -> "Session":
+def _session() -> Session:
     if not _SESSION:
         raise TritonModelException("only possible inside a running model")
     return _SESSION[0]

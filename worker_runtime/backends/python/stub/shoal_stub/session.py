@@ -1,4 +1,7 @@
-"""The process's conversation with the server: who waits for which message."""
+"""The process's conversation with the server: who waits for which message.
+
+Messages are plain data here; what they say to models is made of them in ``objects``.
+"""
 
 import asyncio
 import itertools
@@ -8,7 +11,6 @@ import time
 from typing import Any, Optional
 
 from .channel import Channel
-from .objects import InferenceRequest, InferenceResponse
 from .reading import Box, Reading, when_gone
 from .tensors import TritonModelException
 
@@ -70,22 +72,16 @@ class Session:
 
     # --- answering ---------------------------------------------------------------------------
 
-    def respond(
-        self, request: InferenceRequest, response: Optional[InferenceResponse], *, final: bool
-    ) -> None:
+    def respond(self, number: int, data: "Optional[dict[str, Any]]", *, final: bool) -> None:
+        """Answer a request; ``data`` None: there was no answer, or it was not the last."""
         if self.decoupled:
-            self._wait_for_room()
-        data = response.described(self) if response is not None else None
-        if self.decoupled:
-            self.channel.send(
-                {"op": "response", "n": request._number, "response": data, "final": final}
-            )
+            self.channel.send({"op": "response", "n": number, "response": data, "final": final})
         elif data is not None:
             with self._answer_came:
-                self._batch_answers[request._number] = data
+                self._batch_answers[number] = data
                 self._answer_came.notify_all()
 
-    def _wait_for_room(self) -> None:
+    def wait_for_room(self) -> None:
         """Let the server catch up: answers that it has not handed on yet take memory."""
         arena, pause_s = self.channel.arena, _FIRST_PAUSE_S
         while arena.lent_bytes > _MAX_LENT_BYTES or arena.lent_blocks > _MAX_LENT_BLOCKS:
@@ -112,7 +108,7 @@ class Session:
 
     def ask(self, message: "dict[str, Any]") -> "dict[str, Any]":
         """Send a question and wait for its one answer. Raises TritonModelException."""
-        call = _Queued(self._reading)
+        call = Queued(self._reading)
         reply: dict[str, Any] = self._start(message, call).take()
         error = reply.get("error")
         if error is not None:
@@ -121,44 +117,26 @@ class Session:
 
     def is_cancelled(self, number: int) -> bool:
         """Ask whether the client of a request has gone."""
-        call = _Queued(self._reading)
+        call = Queued(self._reading)
         return bool(self._start({"op": "cancelled", "n": number}, call).take()["gone"])
 
-    def call(self, request: InferenceRequest, *, decoupled: bool) -> Any:
-        self._check_calls()
-        call = _Queued(self._reading)
-        number = self._send_call(request, call, decoupled=decoupled)
-        if decoupled:
-            return ResponseIterator(self, number, call)
-        return _response(call.take(), self)
-
-    def call_async(self, request: InferenceRequest, *, decoupled: bool) -> Any:
-        """An awaitable of what ``call`` returns."""
-        self._check_calls()
-        if decoupled:
-            call = _Queued(self._reading)
-            number = self._send_call(request, call, decoupled=True)
-            return _done(ResponseIterator(self, number, call))
-        awaited = _Awaited(self._reading, asyncio.get_running_loop())
-        self._send_call(request, awaited, decoupled=False)
-        return self._wait(awaited)
-
-    async def _wait(self, call: "_Awaited") -> InferenceResponse:
-        return _response(await call.take(), self)
-
-    def _check_calls(self) -> None:
+    def check_calls(self) -> None:
+        """Raises TritonModelException where models may not call others."""
         if not self._can_call:
             raise TritonModelException("BLS is only supported during the 'execute' function.")
 
-    def _send_call(self, request: InferenceRequest, call: "_Call", *, decoupled: bool) -> int:
-        message: dict[str, Any] = {
-            "op": "bls",
-            "request": request.described(),
-            "decoupled": decoupled,
-        }
+    def call(self, request: "dict[str, Any]", *, decoupled: bool) -> "tuple[int, Queued]":
+        """Send a request to another model: the number of the call, and where its answers come."""
+        call = Queued(self._reading)
+        message: dict[str, Any] = {"op": "bls", "request": request, "decoupled": decoupled}
         self._start(message, call)
-        number: int = message["call"]
-        return number
+        return message["call"], call
+
+    def call_async(self, request: "dict[str, Any]") -> "Awaited":
+        """The same for a coroutine and one answer."""
+        call = Awaited(self._reading, asyncio.get_running_loop())
+        self._start({"op": "bls", "request": request, "decoupled": False}, call)
+        return call
 
     def _start(self, message: "dict[str, Any]", call: Any) -> Any:
         number = next(self._numbers)
@@ -187,7 +165,7 @@ class _Call:
         """The last message is about to be put."""
 
 
-class _Queued(_Call):
+class Queued(_Call):
     """Answers for a thread that waits."""
 
     def __init__(self, reading: Reading) -> None:
@@ -201,7 +179,7 @@ class _Queued(_Call):
         return _present(self._reading.wait(self._answers))
 
 
-class _Awaited(_Call):
+class Awaited(_Call):
     """Answers for a coroutine that waits."""
 
     def __init__(self, reading: Reading, loop: asyncio.AbstractEventLoop) -> None:
@@ -222,52 +200,6 @@ def _present(message: "Optional[dict[str, Any]]") -> "dict[str, Any]":
     if message is None:
         raise TritonModelException("the server has gone")
     return message
-
-
-def _response(message: "dict[str, Any]", session: Session) -> InferenceResponse:
-    data = message["response"]
-    if data is None:
-        return InferenceResponse()
-    return InferenceResponse.read(data, session)
-
-
-async def _done(value: Any) -> Any:
-    return value
-
-
-class ResponseIterator:
-    """The answers of a decoupled model as they come, for ``for`` and ``async for``."""
-
-    def __init__(self, session: Session, number: int, call: _Queued) -> None:
-        self._session = session
-        self._number = number
-        self._call = call
-        self._over = False
-
-    def __iter__(self) -> "ResponseIterator":
-        return self
-
-    def __next__(self) -> InferenceResponse:
-        if self._over:
-            raise StopIteration("Iteration is done for the responses.")
-        message = self._call.take()
-        self._over = message["final"]
-        return _response(message, self._session)
-
-    def __aiter__(self) -> "ResponseIterator":
-        return self
-
-    async def __anext__(self) -> InferenceResponse:
-        if self._over:
-            raise StopAsyncIteration("Iteration is done for the responses.")
-        loop = asyncio.get_running_loop()
-        message = await loop.run_in_executor(None, self._call.take)
-        self._over = message["final"]
-        return _response(message, self._session)
-
-    def cancel(self) -> None:
-        """Stop caring about the rest."""
-        self._session.cancel_call(self._number)
 
 
 def _give_up() -> None:
