@@ -3,11 +3,12 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from shoal.version import __version__
+
 if TYPE_CHECKING:
     from shoal.entities import load_model, load_online_deployment, load_online_endpoint
     from shoal.sdk import MLClient
 
-__version__ = "0.1.0"
 __all__ = [
     "MLClient",
     "__version__",

@@ -5,10 +5,11 @@
 
 from typing import TYPE_CHECKING, Any
 
+from worker_runtime.version import __version__
+
 if TYPE_CHECKING:
     from worker_runtime.inprocess import InferenceServer
 
-__version__ = "0.1.0"
 __all__ = ["InferenceServer", "__version__"]
 
 

@@ -17,7 +17,6 @@ from typing import NoReturn
 
 import uvloop
 
-from worker_runtime import __version__
 from worker_runtime.config.settings import ControlMode, Listener, Settings
 from worker_runtime.core.engine import Engine
 from worker_runtime.core.hosting import ModelHost
@@ -48,6 +47,7 @@ from worker_runtime.protocols.places import Places, raise_file_limit
 from worker_runtime.summary import tables
 from worker_runtime.types.code import AllowedCode
 from worker_runtime.types.listening import TlsFiles
+from worker_runtime.version import __version__
 
 logger = logging.getLogger(__name__)
 _GRACE_S = 0.5  # for answers that are on their way out

@@ -8,10 +8,10 @@ from typing import Any
 
 import httpx
 
-from shoal import __version__
 from shoal.client.concurrency import Concurrency, Threads
 from shoal.client.discovery import Installation
 from shoal.client.errors import ConnectionFailed, Problem, problem_arguments
+from shoal.version import __version__
 
 WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 RESTARTING = frozenset({502, 503, 504})

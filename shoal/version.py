@@ -1,0 +1,3 @@
+"""The version of this package, where everything in it may read it."""
+
+__version__ = "0.1.0"
