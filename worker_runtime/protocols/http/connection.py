@@ -5,45 +5,30 @@ that its tensors will be views of.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol
-
-import numpy as np
 
 from worker_runtime.errors import Internal
 from worker_runtime.protocols.http import replies
-from worker_runtime.protocols.http.body_reader import BodyReader
+from worker_runtime.protocols.http.body_reader import BodyReader, SizedBody
 from worker_runtime.protocols.http.chunked import ChunkedBody
-from worker_runtime.protocols.http.errors import (
-    SCORE,
-    HttpRefusal,
-    error_body,
-    headers_of,
-    scored,
-    status_of,
-)
+from worker_runtime.protocols.http.errors import HttpRefusal, answered, error_body
 from worker_runtime.protocols.http.heads import MAX_HEAD_BYTES, Head, HeadCache
+from worker_runtime.protocols.http.replies import Encode, EncodeAny
+from worker_runtime.protocols.http.standstill import Standstill, State
 from worker_runtime.protocols.members import Members
-from worker_runtime.protocols.sweeping import SWEEP_S
 from worker_runtime.types.listening import Patience
-from worker_runtime.types.request import Arrays, InferRequest, ParameterValue, Response
+from worker_runtime.types.request import Arrays, InferRequest, Response
 
 Body = bytes | bytearray | memoryview
 
 _MAX_AHEAD = 256 * 1024  # bytes of pipelined requests kept while one is being answered
 _READ_INTO_ABOVE = 64 * 1024
 _MAX_UNREAD = 64 * 1024 * 1024  # bytes of a stream that wait for a client to read
-_COPY_BELOW = 16 * 1024
 _JOIN_BELOW = 64 * 1024  # smaller answers leave in one piece
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _EMPTY = b""
 _JSON = b"application/json"
-
-
-Answer = tuple[bytes, Sequence[Any], int]  # head, body parts, body size
-EncodeAny = Callable[
-    [Head, InferRequest, Sequence[str], Arrays, dict[str, ParameterValue] | None], Answer
-]
 
 
 class App(Protocol):
@@ -65,7 +50,7 @@ class App(Protocol):
     def cancelled(self, request: InferRequest) -> None: ...
 
     @property
-    def encode(self) -> Callable[[Head, InferRequest, Arrays], Answer]: ...
+    def encode(self) -> Encode: ...
 
     @property
     def encode_any(self) -> EncodeAny: ...
@@ -76,20 +61,16 @@ class Connection(asyncio.Protocol):
 
     __slots__ = (
         "_app",
-        "_body_at",
-        "_body_view",
+        "_body",
         "_busy",
         "_chunks",
         "_discard",
         "_ending",
         "_feeding",
         "_head",
-        "_heard",
-        "_late",
         "_paused",
         "_rest",
-        "_resumed",
-        "_sent",
+        "_standstill",
         "_transport",
         "_write_paused",
         "progress",
@@ -101,21 +82,17 @@ class Connection(asyncio.Protocol):
         self._transport: Any = None
         self._head: Head | None = None
         self._rest = _EMPTY
-        self._body_view: memoryview | None = None
-        self._body_at = 0
+        self._body: SizedBody | None = None  # that is being read, or ...
+        self._chunks: ChunkedBody | None = None
         self._discard = 0  # bytes of a refused body that are still to come
         self._ending = False  # close once they have come
-        self._chunks: ChunkedBody | None = None
         self._busy = False
         self._feeding = False
         self._paused = False
         self._write_paused = False
         self.request: InferRequest | None = None
         self.progress = 0
-        self._heard = (-1, False, 0.0)  # progress and whether busy, unchanged since
-        self._late = 0  # bytes of a stream written since the socket is full
-        self._resumed = 0  # how often it was not full any more
-        self._sent = (0, 0, 0.0)  # bytes that wait without those, resumed, unchanged since
+        self._standstill = Standstill()
 
     # --- transport callbacks ---------------------------------------------------------------
 
@@ -130,15 +107,12 @@ class Connection(asyncio.Protocol):
             self._app.cancelled(request)
         self._transport = None
         self._rest = _EMPTY
-        self._body_view = self._chunks = None
-
-    def eof_received(self) -> bool:
-        return False
+        self._body = self._chunks = None
 
     def data_received(self, data: bytes) -> None:
         self.progress += 1
-        if self._body_view is not None:
-            data = self._fill(self._body_view, data)
+        if self._body is not None:
+            data = self._fill(self._body, data)
         elif self._rest:
             data = self._rest + data
             self._rest = _EMPTY
@@ -150,36 +124,23 @@ class Connection(asyncio.Protocol):
 
     def resume_writing(self) -> None:
         self._write_paused = False
-        self._late = 0
-        self._resumed += 1
+        self._standstill.resume()
         self._go_on()
 
     def overdue(self, now: float, patience: Patience) -> str:
         """Why this connection is let go: it has stood still for too long. "" when it has not."""
         if self._transport is None:
             return ""
-        waiting = self._transport.get_write_buffer_size()
-        before, resumed, since = self._sent
-        if not waiting or waiting - self._late < before or resumed != self._resumed:
-            since = now
-        self._sent = (waiting - self._late, self._resumed, since)
-        if waiting:
-            late = patience.unread_s and now - since >= patience.unread_s
-            return "answers are not read" if late else ""
-        if self._heard[:2] != (self.progress, self._busy):
-            self._heard = (self.progress, self._busy, now)
-        quiet_s = now - self._heard[2]
-        if self.stalled:
-            return "a request is not completed" if quiet_s >= SWEEP_S else ""
-        idle = not self._busy and patience.idle_s and quiet_s >= patience.idle_s
-        return "nothing is asked" if idle else ""
+        unread = self._transport.get_write_buffer_size()
+        state = State(unread, self.progress, busy=self._busy, stalled=self.stalled)
+        return self._standstill.overdue(now, patience, state)
 
     @property
     def stalled(self) -> bool:
         """A request has begun to arrive and is not complete."""
         return bool(self._discard) or (
             not self._busy
-            and (bool(self._rest) or self._body_view is not None or self._chunks is not None)
+            and (bool(self._rest) or self._body is not None or self._chunks is not None)
         )
 
     @property
@@ -208,7 +169,7 @@ class Connection(asyncio.Protocol):
                     self._keep(data)
                     return
                 elif self._chunks is not None:
-                    data = self._chunk(data)
+                    data = self._chunk(self._chunks, data)
                 else:
                     data = self._one(data)
         except HttpRefusal as refusal:
@@ -255,47 +216,30 @@ class Connection(asyncio.Protocol):
             refusal = error_body(HttpRefusal(400, too_large))
             self.reply(400, refusal, close=head.expects_continue)
             return
-        # why numpy: it does not clear the memory first. The padding aligns the first tensor.
-        pad = -max(0, head.json_length) % 64
-        buffer = np.empty(pad + length, dtype=np.uint8).data[pad:]
-        buffer[: len(start)] = start
-        self._body_view = buffer
-        self._body_at = len(start)
+        body = self._body = SizedBody(length, head.json_length, start)
         if head.expects_continue and not start:
             self._write(_CONTINUE)
         if length - len(start) > _READ_INTO_ABOVE and self._transport is not None:
-            BodyReader(self, self._transport)
+            BodyReader(self, self._transport, body)
 
-    def _fill(self, view: memoryview, data: bytes) -> bytes:
-        """Add to a body that comes in pieces; what lies behind it is returned."""
-        size = min(len(data), len(view) - self._body_at)
-        view[self._body_at : self._body_at + size] = data[:size]
-        self.body_grew(size)
-        return data[size:]
-
-    def room(self) -> memoryview:
-        """Where the body that is being read goes on."""
-        assert self._body_view is not None  # noqa: S101
-        return self._body_view[self._body_at :]
-
-    def body_grew(self, size: int) -> bool:
-        """``size`` more bytes of the body are there; True when it is complete and handled."""
-        assert self._body_view is not None  # noqa: S101
-        self.progress += 1
-        self._body_at += size
-        if self._body_at < len(self._body_view):
-            return False
-        body, self._body_view = self._body_view, None
+    def body_complete(self, body: Body) -> None:
+        """The whole body was read into its memory."""
+        self._body = None
         try:
-            # why a copy: slices of small bytes are cheaper than views, and aligned.
-            self._dispatch(bytes(body) if len(body) < _COPY_BELOW else body)
+            self._dispatch(body)
         except HttpRefusal as refusal:
             self.refuse(refusal)
-        return True
 
-    def _chunk(self, data: bytes) -> bytes:
-        assert self._chunks is not None  # noqa: S101
-        body, rest = self._chunks.feed(data)
+    def _fill(self, sized: SizedBody, data: bytes) -> bytes:
+        """Add to a body that comes in pieces; what lies behind it is returned."""
+        body, rest = sized.feed(data)
+        if body is not None:
+            self.body_complete(body)
+        return rest
+
+    def _chunk(self, chunks: ChunkedBody, data: bytes) -> bytes:
+        """The same, in chunks. Raises HttpRefusal."""
+        body, rest = chunks.feed(data)
         if body is not None:
             self._chunks = None
             self._dispatch(body)
@@ -372,10 +316,7 @@ class Connection(asyncio.Protocol):
 
     def fail_with(self, error: Exception) -> None:
         head = self._head
-        if head is not None and head.path.partition("?")[0] == SCORE:
-            status, headers = scored(error)
-        else:
-            status, headers = status_of(error), headers_of(error)
+        status, headers = answered(error, head.path if head is not None else "")
         self.reply(status, error_body(error), headers=headers)
 
     def refuse(self, refusal: HttpRefusal) -> None:
@@ -414,7 +355,7 @@ class Connection(asyncio.Protocol):
         if self._write_paused and transport and transport.get_write_buffer_size() > _MAX_UNREAD:
             transport.abort()
             return
-        self._late += len(data) if self._write_paused else 0
+        self._standstill.late += len(data) if self._write_paused else 0
         self._write(data if self._head.old_http else b"%x\r\n%s\r\n" % (len(data), data))
 
     def end(self) -> None:

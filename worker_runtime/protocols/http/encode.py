@@ -13,6 +13,7 @@ from worker_runtime.protocols.forms import MAX_ANSWER_HEADS, OutputForm, fill, r
 from worker_runtime.protocols.http.compression import best_coding, compress
 from worker_runtime.protocols.http.forms import HttpForm
 from worker_runtime.protocols.http.heads import Head
+from worker_runtime.protocols.http.replies import Answer
 from worker_runtime.protocols.http.tensors import encode_response, is_finite, to_json
 from worker_runtime.types.request import Arrays, InferRequest, ParameterValue
 from worker_runtime.types.strings import write_strings
@@ -21,8 +22,6 @@ from worker_runtime.types.tensor import BY_DTYPE, BY_NAME, DataType
 _COPY_BELOW = 16 * 1024  # smaller tensors are cheaper to copy than to hold on to
 _PLAIN = OutputForm(binary=False)  # of an output that nobody asked for
 _ID_EXTRA = len('"id":"",')
-
-Answer = tuple[bytes, Sequence[Any], int]  # head, body parts, body size
 
 
 def encode(head: Head, request: InferRequest, outputs: Arrays) -> Answer:

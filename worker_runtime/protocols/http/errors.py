@@ -74,6 +74,13 @@ def headers_of(error: Exception) -> bytes:
     return _LATER if isinstance(error, Overloaded) else b""
 
 
+def answered(error: Exception, path: str) -> tuple[int, bytes]:
+    """The status of an answer to a request for ``path``, and the lines that it has besides."""
+    if path.partition("?")[0] == SCORE:
+        return scored(error)
+    return status_of(error), headers_of(error)
+
+
 def scored(error: Exception) -> tuple[int, bytes]:
     """Of ``/score``, as Azure answers: 429 for what nobody had time for, else 424 and the status.
 

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from worker_runtime.protocols.http.connection import Connection
-from worker_runtime.protocols.http.encode import Answer
 from worker_runtime.protocols.http.heads import Head, HeadCache
+from worker_runtime.protocols.http.replies import Answer
 from worker_runtime.protocols.members import Members
 from worker_runtime.types.request import Arrays, InferRequest, ParameterValue
 

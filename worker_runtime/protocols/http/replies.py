@@ -1,7 +1,17 @@
-"""The heads of answers."""
+"""Answers: their heads, and how the outputs of a model become one."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from worker_runtime.protocols.http.errors import REASONS
 from worker_runtime.protocols.http.heads import Head
+from worker_runtime.types.request import Arrays, InferRequest, ParameterValue
+
+Answer = tuple[bytes, Sequence[Any], int]  # head, body parts, body size
+Encode = Callable[[Head, InferRequest, Arrays], Answer]
+EncodeAny = Callable[
+    [Head, InferRequest, Sequence[str], Arrays, dict[str, ParameterValue] | None], Answer
+]
 
 _CLOSE = b"\r\nConnection: close\r\n"
 _KEEP = b"\r\nConnection: keep-alive\r\n"
