@@ -10,15 +10,16 @@ from worker_runtime.backends.attempt import Attempt
 from worker_runtime.backends.base import (
     Backend,
     Host,
+    Instance,
     LoadedModel,
     LoadSpec,
     Placement,
+    RequestInstance,
     SelfCompleting,
 )
 from worker_runtime.backends.capabilities import capabilities_of, check_capabilities
 from worker_runtime.backends.catalog import backend
 from worker_runtime.core.model import Blueprint, own_policy
-from worker_runtime.core.scheduling.ensemble.loaded import ComposedModel
 from worker_runtime.core.scheduling.rate_limit import RateLimiter
 from worker_runtime.core.scheduling.sequence.config import sequence_config
 from worker_runtime.core.warmup import warm_up
@@ -139,6 +140,17 @@ def check_plan(plan: ModelPlan, rules: LoadingRules) -> None:
     """
     check_code(plan.directory, plan.config, rules.code)
     _refuse(check_named_files(plan.config, plan.places, contained=rules.code.limited))
+
+
+class ComposedModel:
+    """What is loaded of an ensemble: nothing, its composing models are loaded on their own."""
+
+    graph: ModelGraph | None = None
+    instances: Sequence[Instance | RequestInstance] = ()
+    inline: Instance | None = None
+
+    def close(self) -> None:
+        """There is nothing to give back."""
 
 
 def load_version(plan: ModelPlan, version: int, rules: LoadingRules, attempt: Attempt) -> Blueprint:

@@ -18,7 +18,7 @@ from worker_runtime.core.execution.executor import Batch
 from worker_runtime.core.execution.pool import InstancePool
 from worker_runtime.core.scheduling.base import Scheduler
 from worker_runtime.core.scheduling.batching import BatchingConfig, BatchPolicy, Payload
-from worker_runtime.core.scheduling.inline_runner import InlineRunner
+from worker_runtime.core.scheduling.inline import InlineRunner
 from worker_runtime.core.scheduling.ordering import Ordering
 from worker_runtime.core.scheduling.queue import QueueConfig
 from worker_runtime.core.scheduling.waiting import STOPPED, Waiting

@@ -1,9 +1,15 @@
-"""When to run a model right in the event loop: only while its executions stay tiny.
+"""Running a model right in the event loop: only while its executions stay tiny.
 
 Handing a batch to a thread and back costs tens of microseconds of CPU. A model that computes for
-less than that is quicker, and cheaper, in place. Pure: it is fed with measured CPU times. Wall
-times would tell of a busy machine, not of the model; models that wait are never offered.
+less than that is quicker, and cheaper, in place. The governor is pure, fed with measured CPU times:
+wall times would tell of a busy machine, not of the model. Models that wait are never offered.
 """
+
+from time import monotonic_ns, thread_time_ns
+
+from worker_runtime.backends.base import Instance
+from worker_runtime.core.execution.executor import Batch, BatchExecutor, Executor
+from worker_runtime.types.request import InferRequest
 
 _TINY_NS = 100_000  # a few hand-overs
 _SLOW_NS = 1_000_000
@@ -47,3 +53,36 @@ class InlineGovernor:
             self.on = False
             self._streak = self._slow = 0
             self._needed = min(2 * self._needed, _LONGEST_STREAK)
+
+
+class InlineRunner:
+    """``governor.on`` says whether to use it."""
+
+    def __init__(self, instance: Instance, executor: BatchExecutor) -> None:
+        self.governor = InlineGovernor()
+        self._instance = instance
+        self._executor = executor
+        self._quick = executor if type(executor) is Executor else None
+
+    def run(self, batch: Batch) -> None:
+        """Execute a batch and answer it."""
+        if len(batch) == 1:
+            self.run_alone(batch[0], monotonic_ns())
+        else:
+            self._run(batch)
+
+    def run_alone(self, request: InferRequest, now: int) -> None:
+        """``run`` for one request."""
+        governor, quick = self.governor, self._quick
+        if quick is None or governor.doubtful:
+            self._run([request])
+        else:
+            governor.ran_inline(quick.serve_alone(self._instance, request, now))
+
+    def _run(self, batch: Batch) -> None:
+        governor = self.governor
+        before = thread_time_ns() if governor.doubtful else 0
+        outcome, fault, times = self._executor.attempt(self._instance, batch)
+        cpu_ns = thread_time_ns() - before if before else 0
+        governor.ran_inline(times[3] - times[0], cpu_ns)
+        self._executor.settle(batch, outcome, fault, times)

@@ -22,7 +22,6 @@ from worker_runtime.protocols.http.errors import HttpRefusal
 from worker_runtime.protocols.http.generate import Generation, generate_request
 from worker_runtime.protocols.http.heads import Head, HeadCache
 from worker_runtime.protocols.http.limits import check_document, check_size
-from worker_runtime.protocols.http.restrictions import check
 from worker_runtime.protocols.http.routes import Route, match
 from worker_runtime.protocols.http.streamed import StreamedInfer
 from worker_runtime.protocols.members import Members
@@ -85,7 +84,7 @@ class HttpApp:
                 connection.reply(404, b'{"error":"Not Found"}')
                 return
             if self._restrictions:
-                check(self._restrictions, route, head)
+                _check_allowed(self._restrictions, route, head)
             if head.method not in route.verbs:
                 allowed = b"Allow: %s\r\n" % ", ".join(route.verbs).encode()
                 connection.reply(405, b'{"error":"Method Not Allowed"}', headers=allowed)
@@ -177,6 +176,17 @@ class HttpApp:
             head.forwarded = forward.parameters(head.headers)
         if head.forwarded:
             request.parameters = joined(request.parameters, head.forwarded)
+
+
+def _check_allowed(restrictions: Restrictions, route: Route, head: Head) -> None:
+    """Raises HttpRefusal (403) unless the request has the header that ``route`` wants."""
+    restriction = restrictions.get(route.category) if route.category is not None else None
+    if restriction is None:
+        return
+    wanted = restriction.key.lower()
+    given = next((value for name, value in head.headers if name.lower() == wanted), None)
+    if given != restriction.value:
+        raise HttpRefusal(403, f"This API is restricted, expecting header '{restriction.key}'")
 
 
 def _bad_version(_connection: Connection, head: Head, _route: Route, _body: Any) -> None:
