@@ -50,6 +50,11 @@ WRONG_IMPORTS = [
         "import worker_runtime.backends.base",
         "frontends-see-engine",
     ),
+    (
+        "worker_runtime/protocols/grpc/answers.py",
+        "from worker_runtime.core.model import ModelVersion",
+        "frontends-see-engine",
+    ),
 ]
 
 

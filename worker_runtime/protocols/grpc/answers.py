@@ -7,8 +7,8 @@ import numpy as np
 from tritonclient.grpc import service_pb2 as pb
 
 from worker_runtime.core.classification import classify
-from worker_runtime.core.model import ModelVersion
 from worker_runtime.errors import InvalidArgument
+from worker_runtime.protocols.engine import Model
 from worker_runtime.protocols.forms import MAX_ANSWER_HEADS, fill, remember
 from worker_runtime.protocols.grpc.requests import GrpcForm
 from worker_runtime.protocols.grpc.transport import Parts
@@ -72,7 +72,7 @@ def answer(
     reply = _reply(request)
     form: GrpcForm = request.form
     raw: Parts = []
-    model: ModelVersion = request.model
+    model: Model = request.model
     for name, array in zip(names, arrays, strict=True):
         wanted = form.outputs.get(name)
         shown = array
@@ -147,11 +147,11 @@ def _heads(request: InferRequest, outputs: Arrays) -> tuple[bytes, list[bytes], 
 
 
 def _reply(request: InferRequest) -> Any:
-    model: ModelVersion = request.model
+    model: Model = request.model
     return pb.ModelInferResponse(model_name=model.name, model_version=str(model.version))
 
 
-def _datatype(model: ModelVersion, name: str, array: "np.ndarray[Any, Any]") -> str:
+def _datatype(model: Model, name: str, array: "np.ndarray[Any, Any]") -> str:
     """The wire name of an output's type; numpy has none for BF16, whose bits come as integers."""
     if array.dtype.itemsize == 2 and array.dtype.kind == "u":
         for spec in model.signature.outputs:

@@ -1,7 +1,7 @@
 """ModelInfer: one request, one answer."""
 
-from worker_runtime.core.engine import Engine
 from worker_runtime.errors import Internal, ShuttingDown, Unsupported
+from worker_runtime.protocols.engine import Engine
 from worker_runtime.protocols.grpc.answers import aligned, answer
 from worker_runtime.protocols.grpc.requests import Decoder, incoming
 from worker_runtime.protocols.grpc.status import as_fault, only_busy, status_of

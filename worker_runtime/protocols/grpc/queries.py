@@ -5,7 +5,7 @@ from typing import Any
 from grpc_health.v1 import health_pb2
 from tritonclient.grpc import service_pb2 as pb
 
-from worker_runtime.core.engine import Engine
+from worker_runtime.protocols.engine import Engine
 from worker_runtime.protocols.grpc.simple import Query
 from worker_runtime.protocols.grpc.statistics import statistics_message
 from worker_runtime.protocols.grpc.versions import version_number

@@ -14,11 +14,10 @@ import numpy as np
 from google.protobuf.message import DecodeError
 from tritonclient.grpc import service_pb2 as pb
 
-from worker_runtime.core.engine import Engine
-from worker_runtime.core.model import ModelVersion
 from worker_runtime.core.parameters import HeaderForward, from_typed, joined
 from worker_runtime.core.plans import check_once, size_mismatch
 from worker_runtime.errors import InvalidArgument, RuntimeFault
+from worker_runtime.protocols.engine import Engine, Model
 from worker_runtime.protocols.forms import MAX_FORM_BYTES, MAX_FORMS, Form, remember
 from worker_runtime.protocols.grpc.contents import gather, known_type
 from worker_runtime.protocols.grpc.regions import output_forms
@@ -75,14 +74,15 @@ class Decoder:
         self._engine = engine
         self._forward = HeaderForward(forward_pattern) if forward_pattern else None
 
-    def model(self, request: Incoming) -> ModelVersion:
+    def model(self, request: Incoming) -> Model:
         """The model version that the request is for. Raises a RuntimeFault."""
         version = version_number(request.version) if request.version else ""
-        return self._engine.resolve(request.name, version)
+        found: Model = self._engine.resolve(request.name, version)
+        return found
 
     def decode(
         self,
-        model: ModelVersion,
+        model: Model,
         request: Incoming,
         sink: Sink,
         head: CallHead,
@@ -127,7 +127,7 @@ class Decoder:
         return found
 
     def _read(
-        self, model: ModelVersion, request: Incoming, head: CallHead
+        self, model: Model, request: Incoming, head: CallHead
     ) -> tuple[GrpcForm, list[Any], Any]:
         """A form that was not known, the buffers and the custom parameters."""
         message = request.message
@@ -182,7 +182,7 @@ def _parameters(parameters: Any) -> list[tuple[str, str, Any]]:
     return found
 
 
-def _sized(plan: Plan, index: int, buffer: Any, model: ModelVersion, request_id: str) -> Any:
+def _sized(plan: Plan, index: int, buffer: Any, model: Model, request_id: str) -> Any:
     """BYTES as an array of their elements. Raises InvalidArgument for everything else."""
     item = plan.inputs[index]
     if item.byte_size >= 0:

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from worker_runtime.core.engine import Engine
 from worker_runtime.observability.metrics.doors import Load
 from worker_runtime.observability.refusals import Refusals
+from worker_runtime.protocols.engine import Engine
 from worker_runtime.protocols.grpc.grpcio import GrpcioServer
 from worker_runtime.protocols.grpc.native.server import NativeServer
 from worker_runtime.protocols.grpc.service import Service

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from worker_runtime.core.engine import Engine
+from worker_runtime.protocols.engine import Engine
 from worker_runtime.protocols.grpc.infer import UnaryInfer
 from worker_runtime.protocols.grpc.memory import Memory
 from worker_runtime.protocols.grpc.queries import Queries

@@ -4,10 +4,10 @@ from typing import Any
 
 from tritonclient.grpc import service_pb2 as pb
 
-from worker_runtime.core.model import ModelVersion
+from worker_runtime.protocols.engine import Model
 
 
-def statistics_message(model: ModelVersion) -> Any:
+def statistics_message(model: Model) -> Any:
     stats = model.statistics
     message = pb.ModelStatistics(
         name=model.name,

@@ -6,8 +6,8 @@ order in which they came, those of decoupled models whenever their model has som
 
 from collections import deque
 
-from worker_runtime.core.engine import Engine
 from worker_runtime.errors import Internal, RuntimeFault, ShuttingDown
+from worker_runtime.protocols.engine import Engine
 from worker_runtime.protocols.grpc.answers import (
     aligned,
     answer,

@@ -5,8 +5,8 @@ from typing import Any
 
 from tritonclient.grpc import service_pb2 as pb
 
-from worker_runtime.core.engine import Engine
 from worker_runtime.observability.dialect import Dialect
+from worker_runtime.protocols.engine import Engine
 from worker_runtime.protocols.grpc.simple import Query
 from worker_runtime.types.restrictions import Category
 

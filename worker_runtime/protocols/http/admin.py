@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from worker_runtime.core.engine import Engine
 from worker_runtime.errors import Internal, InvalidArgument, RuntimeFault, Unsupported
+from worker_runtime.protocols.engine import Engine
 from worker_runtime.protocols.http.connection import Connection
 from worker_runtime.protocols.http.heads import Head
 from worker_runtime.protocols.http.json_parser import read

@@ -8,11 +8,10 @@ from typing import Any
 
 import msgspec
 
-from worker_runtime.core.engine import Engine
-from worker_runtime.core.model import ModelVersion
 from worker_runtime.core.parameters import HeaderForward, joined
 from worker_runtime.errors import InvalidArgument, RuntimeFault
 from worker_runtime.observability.metrics.doors import Load
+from worker_runtime.protocols.engine import Engine, Model
 from worker_runtime.protocols.http.admin import Admin
 from worker_runtime.protocols.http.compression import decompress
 from worker_runtime.protocols.http.connection import Connection
@@ -123,7 +122,7 @@ class HttpApp:
     def _score(self, connection: Connection, head: Head, _route: Route, body: Any) -> None:
         self._infer(connection, head, self._engine.only_model(), body)
 
-    def _infer(self, connection: Connection, head: Head, model: ModelVersion, body: Any) -> None:
+    def _infer(self, connection: Connection, head: Head, model: Model, body: Any) -> None:
         if head.content_encoding and head.content_encoding != "identity":
             self._unpack(connection, head, body)
             return
@@ -166,7 +165,7 @@ class HttpApp:
             connection.request = None
             raise
 
-    def _trace(self, head: Head, model: ModelVersion, request: InferRequest) -> None:
+    def _trace(self, head: Head, model: Model, request: InferRequest) -> None:
         headers = {name.lower(): value for name, value in head.headers}
         received = (request.arrived_ns, monotonic_ns())
         self._tracer.start(request, model, "HTTP", headers, received)

@@ -6,11 +6,10 @@ from typing import Any
 
 import msgspec
 
-from worker_runtime.core.engine import Engine
-from worker_runtime.core.model import ModelVersion
 from worker_runtime.core.parameters import NOTHING
 from worker_runtime.core.plans import size_mismatch
 from worker_runtime.errors import InvalidArgument, RuntimeFault
+from worker_runtime.protocols.engine import Engine, Model
 from worker_runtime.protocols.forms import MAX_FORM_BYTES, MAX_FORMS, OutputForm, remember
 from worker_runtime.protocols.http.forms import HttpForm, build, check_tail
 from worker_runtime.protocols.http.heads import Head
@@ -27,7 +26,7 @@ _PLAIN_ID = re.compile(rb'\{"id":"([\x20\x21\x23-\x5b\x5d-\x7e]*)",')
 
 
 def decode(
-    engine: Engine, model: ModelVersion, head: Head, body: Any, sink: Sink, limit: int
+    engine: Engine, model: Model, head: Head, body: Any, sink: Sink, limit: int
 ) -> InferRequest:
     """The request in ``body``. ``limit`` bounds what JSON and raw requests may hold, in bytes.
 
@@ -64,7 +63,7 @@ def decode(
 
 def _first(
     engine: Engine,
-    model: ModelVersion,
+    model: Model,
     message: tuple[bytes, int, Any],
     sink: Sink,
     arrived: int,
@@ -119,7 +118,7 @@ def _request(
 
 
 def _decode_json(
-    engine: Engine, model: ModelVersion, body: Any, sink: Sink, arrived: int, limit: int
+    engine: Engine, model: Model, body: Any, sink: Sink, arrived: int, limit: int
 ) -> InferRequest:
     check_size(len(body), limit)
     form, values = _read(engine, model, bytes(body), 0, limit)
@@ -128,7 +127,7 @@ def _decode_json(
 
 
 def _read(
-    engine: Engine, model: ModelVersion, header: bytes, tail: int, limit: int, request_id: str = ""
+    engine: Engine, model: Model, header: bytes, tail: int, limit: int, request_id: str = ""
 ) -> tuple[HttpForm, dict[str, bytes | Unparsed]]:
     """The form of a header; one whose id was taken off before has none."""
     request = decode_request(header)
@@ -141,7 +140,7 @@ def _read(
 
 def _inputs(
     engine: Engine,
-    model: ModelVersion,
+    model: Model,
     form: HttpForm,
     body: Any,
     length: int,
@@ -170,7 +169,7 @@ def _inputs(
 
 
 def _decode_raw(
-    engine: Engine, model: ModelVersion, body: Any, sink: Sink, arrived: int, limit: int
+    engine: Engine, model: Model, body: Any, sink: Sink, arrived: int, limit: int
 ) -> InferRequest:
     """A raw binary request: the body is the data of the model's only input."""
     check_size(len(body), limit, "Request raw input size")

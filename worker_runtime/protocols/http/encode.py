@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from worker_runtime.core.classification import classify
-from worker_runtime.core.model import ModelVersion
+from worker_runtime.protocols.engine import Model
 from worker_runtime.protocols.forms import MAX_ANSWER_HEADS, OutputForm, fill, remember
 from worker_runtime.protocols.http.compression import best_coding, compress
 from worker_runtime.protocols.http.forms import HttpForm
@@ -55,7 +55,7 @@ def raw_bytes(array: "np.ndarray[Any, Any]") -> Any:
 
 def _plain_head(request: InferRequest, outputs: Arrays) -> tuple[bytes, bytes, int] | None:
     """Head, JSON and size of an all-binary answer without id: they depend on shapes only."""
-    model: ModelVersion = request.model
+    model: Model = request.model
     types = wire_types(model)
     described = []
     total = 0
@@ -69,13 +69,13 @@ def _plain_head(request: InferRequest, outputs: Arrays) -> tuple[bytes, bytes, i
     return _binary_head(len(text), size), text, size
 
 
-def named(model: ModelVersion, request_id: str = "") -> dict[str, Any]:
+def named(model: Model, request_id: str = "") -> dict[str, Any]:
     """The members that every answer begins with."""
     shown: dict[str, Any] = {"id": request_id} if request_id else {}
     return shown | {"model_name": model.name, "model_version": str(model.version)}
 
 
-def wire_types(model: ModelVersion) -> dict[str, DataType]:
+def wire_types(model: Model) -> dict[str, DataType]:
     """The configured data types of the outputs."""
     return {spec.name: spec.datatype for spec in model.signature.outputs}
 
@@ -133,7 +133,7 @@ def _encode_any(
     outputs: Arrays,
     parameters: dict[str, ParameterValue] | None,
 ) -> Answer:
-    model: ModelVersion = request.model
+    model: Model = request.model
     types = wire_types(model)
     rows: list[dict[str, Any]] = []
     parts: list[Any] = []

@@ -8,11 +8,10 @@ from typing import Any
 
 import msgspec
 
-from worker_runtime.core.engine import Engine
-from worker_runtime.core.model import ModelVersion
 from worker_runtime.core.parameters import NOTHING, from_json
 from worker_runtime.core.plans import size_mismatch
 from worker_runtime.errors import InvalidArgument
+from worker_runtime.protocols.engine import Engine, Model
 from worker_runtime.protocols.forms import Form, OutputForm, Region
 from worker_runtime.protocols.http.json_words import (
     BadJson,
@@ -64,7 +63,7 @@ class HttpForm(Form):
 
 
 def build(
-    engine: Engine, model: ModelVersion, request: RequestJson, tail: int, limit: int
+    engine: Engine, model: Model, request: RequestJson, tail: int, limit: int
 ) -> tuple[HttpForm, dict[str, bytes | Unparsed]]:
     """The form, and the JSON values by input. ``tail`` bytes follow the JSON part.
 
@@ -228,7 +227,7 @@ def _outputs(
 def _in_order(
     plan: Plan,
     sources: dict[str, tuple[int, int] | Region],
-    model: ModelVersion,
+    model: Model,
     request_id: str,
 ) -> tuple[tuple[tuple[int, int], ...], dict[int, Region]]:
     """Slices and regions in configuration order, their sizes compared with the shapes."""

@@ -3,10 +3,9 @@
 from time import monotonic_ns
 from typing import Any
 
-from worker_runtime.core.engine import Engine
-from worker_runtime.core.model import ModelVersion
 from worker_runtime.core.parameters import json_value
 from worker_runtime.errors import InvalidArgument
+from worker_runtime.protocols.engine import Engine, Model
 from worker_runtime.protocols.http.connection import Connection
 from worker_runtime.protocols.http.encode import named, wire_type, wire_types
 from worker_runtime.protocols.http.errors import error_body, headers_of, status_of
@@ -31,7 +30,7 @@ _ID = "id"
 
 
 def generate_request(
-    engine: Engine, model: ModelVersion, body: bytes, sink: "Generation", limit: int
+    engine: Engine, model: Model, body: bytes, sink: "Generation", limit: int
 ) -> InferRequest:
     """Members named like inputs become tensors, the others parameters. Raises InvalidArgument."""
     arrived = monotonic_ns()
@@ -59,7 +58,7 @@ def generate_request(
 class _Found:
     """What the members of a generate request turned out to be."""
 
-    def __init__(self, model: ModelVersion, request_id: str) -> None:
+    def __init__(self, model: Model, request_id: str) -> None:
         self._inputs = {spec.name: spec for spec in model.signature.inputs}
         self._max_batch_size = model.signature.max_batch_size
         self._request_id = request_id
@@ -129,7 +128,7 @@ def _misfit(name: str) -> InvalidArgument:
 class Generation:
     """The sink of one generate request. The first answer settles the HTTP status."""
 
-    def __init__(self, connection: Connection, model: ModelVersion, *, streaming: bool) -> None:
+    def __init__(self, connection: Connection, model: Model, *, streaming: bool) -> None:
         self._connection = connection
         self._model = model
         self._streaming = streaming

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from worker_runtime.core.model import ModelVersion
+from worker_runtime.protocols.engine import Model
 
 
-def statistics_json(model: ModelVersion) -> dict[str, Any]:
+def statistics_json(model: Model) -> dict[str, Any]:
     stats = model.statistics
     done = stats.success_count
     computed = done - stats.cache_hit_count

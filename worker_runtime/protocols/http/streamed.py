@@ -6,8 +6,8 @@ answered, all of it JSON.
 
 import msgspec
 
-from worker_runtime.core.model import ModelVersion
 from worker_runtime.errors import InvalidArgument, Unsupported
+from worker_runtime.protocols.engine import Model
 from worker_runtime.protocols.http.connection import Connection
 from worker_runtime.protocols.http.encode import encode_any
 from worker_runtime.protocols.http.errors import error_body, status_of
@@ -21,7 +21,7 @@ _EVENTS = "text/event-stream"
 class StreamedInfer(Generation):
     """The sink of one such request. Raises Unsupported for who did not ask for events."""
 
-    def __init__(self, connection: Connection, model: ModelVersion, head: Head) -> None:
+    def __init__(self, connection: Connection, model: Model, head: Head) -> None:
         if not any(n.lower() == "accept" and _EVENTS in v.lower() for n, v in head.headers):
             raise Unsupported(
                 "HTTP end point doesn't support models with decoupled transaction policy"
