@@ -126,7 +126,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "controlplane.core.http.ProblemMiddleware",
-    "controlplane.core.queries.KnownQueryMiddleware",
+    "controlplane.core.query_strings.KnownQueryMiddleware",
     "controlplane.core.pagination.PagesMiddleware",
     "controlplane.accounts.idempotency.IdempotencyMiddleware",
 ]

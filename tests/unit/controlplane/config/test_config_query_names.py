@@ -9,7 +9,7 @@ from drf_spectacular.generators import SchemaGenerator
 from rest_framework.test import APIClient
 
 from controlplane.accounts.models import User
-from controlplane.core.queries import names_known
+from controlplane.core.query_strings import names_known
 
 pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
 
