@@ -2,11 +2,9 @@
 
 from django.urls import path
 
-from controlplane.console import api, exposition
+from controlplane.console import api
 
 urlpatterns = [
-    path("metrics", exposition.MetricsView.as_view()),
-    path("metrics/targets", exposition.MetricsTargetsView.as_view()),
     path("test-cases", api.TestCasesView.as_view()),
     path("test-cases/<str:case_id>", api.TestCaseView.as_view()),
 ]

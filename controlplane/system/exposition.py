@@ -23,7 +23,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from controlplane.console import hub, reads
+from controlplane.console import hub
 from controlplane.deployments.models import Replica
 from controlplane.deployments.selectors import endpoint_list, scrape_targets
 from controlplane.deployments.types import Desired
@@ -32,6 +32,7 @@ from controlplane.metrics.totals import REGISTRY
 from controlplane.nodes.selectors import node_list, node_state
 from controlplane.operations.models import Operation
 from controlplane.operations.selectors import endpoints_shown
+from controlplane.system.selectors import newest_event
 
 
 class ControlPlane(Collector):
@@ -50,8 +51,9 @@ class ControlPlane(Collector):
         replicas = Replica.objects.filter(desired=Desired.RUNNING).values_list("state")
         yield _counted("shoal_replicas", "Replicas that shall run", replicas)
         yield _counted("shoal_operations", "Operations", Operation.objects.values_list("state"))
-        newest = reads.events_newest(people=False)  # anybody may scrape
-        yield CounterMetricFamily("shoal_events", "Number of the newest event", value=newest)
+        newest = newest_event(people=False)  # anybody may scrape
+        number = newest.seq if newest else 0
+        yield CounterMetricFamily("shoal_events", "Number of the newest event", value=number)
         yield from _live()
         for name, at in freshness().items():
             text = f"Seconds since the newest {name}"
