@@ -108,7 +108,6 @@ INSTALLED_APPS = [
     "controlplane.metrics",
     "controlplane.deployments",
     "controlplane.operations",
-    "controlplane.drafts",
     "controlplane.gateway",
     "controlplane.system",
     "controlplane.console",

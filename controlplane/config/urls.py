@@ -7,7 +7,6 @@ from controlplane.config import document, spa
 from controlplane.console import urls as console
 from controlplane.core import health, http
 from controlplane.deployments import urls as deployments
-from controlplane.drafts import urls as drafts
 from controlplane.events import urls as events
 from controlplane.gateway import urls as gateway
 from controlplane.metrics import urls as metrics
@@ -25,7 +24,6 @@ APPS = [
     metrics,
     deployments,
     operations,
-    drafts,
     gateway,
     overview,
     console,

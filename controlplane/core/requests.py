@@ -63,7 +63,7 @@ def _decoded(text: str, field: str) -> str:
 
 
 def read_query(kind: Kind, request: Request) -> dict[str, Any]:
-    """The checked query string; ``core.query_strings`` has seen to its names. Raises ValidationError."""
+    """The checked query string; its names are ``core.query_strings``'. Raises ValidationError."""
     return _valid(kind(data=request.query_params))
 
 

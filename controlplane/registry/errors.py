@@ -1,4 +1,4 @@
-"""What can go wrong with uploads and models. Texts are for people and are shown as they are."""
+"""What can go wrong with uploads, drafts and models. Texts are for people, shown as they are."""
 
 from controlplane.core.errors import (
     Conflict,
@@ -157,3 +157,20 @@ class ConfigInvalid(Invalid):
 class InUse(Conflict):
     code = "InUse"
     tries = ("Delete what uses it first; `used_by` names it.",)
+
+
+class DraftNotFound(NotFound):
+    code = "DraftNotFound"
+    tries = ("`GET /api/v1/drafts` lists yours.",)
+
+
+class DraftChanged(Conflict):
+    """``extra["revision"]`` is the one that is kept."""
+
+    code = "DraftChanged"
+    tries = ("Read it again, then save with the `revision` that is kept.",)
+
+
+class TooManyDrafts(Invalid):
+    code = "TooManyDrafts"
+    tries = ("Delete one that you do not need.",)

@@ -1,4 +1,4 @@
-"""What can be served: uploads, content-addressed blobs, models and their immutable versions."""
+"""What can be served: uploads, drafts, content-addressed blobs, models and immutable versions."""
 
 from django.conf import settings
 from django.db import models
@@ -46,6 +46,27 @@ class Upload(Stamped):
 
     def __str__(self) -> str:
         return f"{self.id} {self.filename} {self.state}"
+
+
+class Draft(Stamped):
+    """A deployment that somebody is still writing: what the studio's wizard holds between two
+    visits. ``data`` is the wizard's own; the server keeps it and does not act on it."""
+
+    id = models.CharField(max_length=32, primary_key=True)  # uuid4().hex
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="drafts"
+    )
+    title = models.CharField(max_length=255, blank=True)
+    # why no foreign key: an upload may expire, and what was typed is worth keeping all the same
+    upload_id = models.CharField(max_length=32, blank=True)
+    data = models.JSONField(default=dict)
+    revision = models.PositiveIntegerField(default=1)  # compare-and-set of every save
+
+    class Meta:
+        db_table = "drafts_draft"  # from when drafts were an app of their own
+
+    def __str__(self) -> str:
+        return f"{self.title or self.id} of {self.owner}"
 
 
 class Model(Stamped):

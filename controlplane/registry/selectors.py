@@ -7,12 +7,19 @@ from typing import Any
 
 from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet, Subquery
 
+from controlplane.accounts.models import User
 from controlplane.core.filters import tagged
 from controlplane.registry.code_state import approvals_fill
-from controlplane.registry.errors import ModelNotFound, RevisionNotFound, UploadNotFound
+from controlplane.registry.errors import (
+    DraftNotFound,
+    ModelNotFound,
+    RevisionNotFound,
+    UploadNotFound,
+)
 from controlplane.registry.models import (
     Blob,
     ConfigRevision,
+    Draft,
     Model,
     ModelAlias,
     ModelVersion,
@@ -34,6 +41,22 @@ def upload_get(upload_id: str) -> Upload:
         raise UploadNotFound(
             "No such upload. It was deleted, or it expired.", hints=("Upload the file again.",)
         ) from None
+
+
+def draft_list(user: User) -> QuerySet[Draft]:
+    """Everybody sees their own."""
+    return Draft.objects.filter(owner=user)
+
+
+def draft_get(user: User, draft_id: str) -> Draft:
+    """Raises DraftNotFound."""
+    draft = draft_list(user).filter(pk=draft_id).first()
+    if draft is None:
+        raise DraftNotFound(
+            "No such draft. It was deployed or discarded, or it is another user's.",
+            hints=("Start a new one.",),
+        )
+    return draft
 
 
 def model_list(

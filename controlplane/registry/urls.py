@@ -5,6 +5,7 @@ from django.urls import path
 from controlplane.registry.api import (
     configs,
     contents,
+    drafts,
     models,
     revisions,
     signatures,
@@ -18,6 +19,8 @@ urlpatterns = [
     path("uploads/<str:upload_id>/complete", uploads.UploadCompleteView.as_view()),
     path("uploads/<str:upload_id>/files", upload_files.UploadFilesView.as_view()),
     path("uploads/<str:upload_id>/files/<str:sha256>", upload_files.UploadFileView.as_view()),
+    path("drafts", drafts.DraftsView.as_view()),
+    path("drafts/<str:draft_id>", drafts.DraftView.as_view()),
     path("models", models.ModelsView.as_view()),
     path("models/<str:name>", models.ModelView.as_view()),
     path("models/<str:name>/archive", models.ModelArchiveView.as_view()),

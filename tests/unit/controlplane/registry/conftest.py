@@ -13,6 +13,7 @@ from controlplane.accounts.models import User
 from controlplane.registry import inspector
 from controlplane.registry.models import Upload
 from controlplane.registry.services import ingest, uploads
+from tests.support.migrations import migrate  # noqa: F401 - a fixture
 
 STUB = Path(__file__).parents[3] / "support" / "inspection_stub.py"
 

@@ -7,10 +7,9 @@ from django.db import transaction
 from django.utils import timezone
 
 from controlplane.accounts.models import User
-from controlplane.drafts.errors import DraftChanged, TooManyDrafts
-from controlplane.drafts.models import Draft
-from controlplane.drafts.selectors import draft_get, draft_list
-from controlplane.registry.errors import UploadNotFound
+from controlplane.registry.errors import DraftChanged, TooManyDrafts, UploadNotFound
+from controlplane.registry.models import Draft
+from controlplane.registry.selectors import draft_get, draft_list
 from controlplane.registry.services.uploads import upload_delete, upload_keep
 
 MOST = 100  # of one user

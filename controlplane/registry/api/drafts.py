@@ -11,13 +11,14 @@ from rest_framework.views import APIView
 from controlplane.accounts.models import User
 from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate
 from controlplane.core.requests import flag, read_body, read_only, read_query
-from controlplane.drafts import selectors, services
-from controlplane.drafts.serializers import (
+from controlplane.registry import selectors
+from controlplane.registry.serializers.drafts import (
     DraftInputSerializer,
     DraftSaveSerializer,
     DraftSerializer,
     DraftSummarySerializer,
 )
+from controlplane.registry.services import drafts
 
 DraftPageSerializer = page_of(DraftSummarySerializer)
 SHOWN_ONLY = read_only(DraftSerializer, DraftSaveSerializer)
@@ -44,7 +45,7 @@ class DraftsView(APIView):
     )
     def post(self, request: Request) -> Response:
         """It keeps the upload that it names from expiring."""
-        draft = services.draft_create(
+        draft = drafts.draft_create(
             user=cast(User, request.user), **read_body(DraftInputSerializer, request)
         )
         return Response(DraftSerializer(draft).data, status=status.HTTP_201_CREATED)
@@ -66,7 +67,7 @@ class DraftView(APIView):
     )
     def put(self, request: Request, draft_id: str) -> Response:
         """Save it whole."""
-        draft = services.draft_save(
+        draft = drafts.draft_save(
             user=cast(User, request.user),
             draft_id=draft_id,
             **read_body(DraftSaveSerializer, request, ignored=SHOWN_ONLY),
@@ -80,7 +81,7 @@ class DraftView(APIView):
         responses={204: None},
     )
     def delete(self, request: Request, draft_id: str) -> Response:
-        services.draft_delete(
+        drafts.draft_delete(
             user=cast(User, request.user),
             draft_id=draft_id,
             keep_upload=flag(request, "keep_upload"),

@@ -7,9 +7,8 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from controlplane.accounts.models import User
-from controlplane.drafts import services
-from controlplane.drafts.models import Draft
-from controlplane.registry.models import Upload
+from controlplane.registry.models import Draft, Upload
+from controlplane.registry.services import drafts
 
 pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
 
@@ -91,7 +90,7 @@ def test_an_upload_that_went_before_does_not_hold_a_draft(api: APIClient) -> Non
 
 
 def test_there_is_an_end_to_them(api: APIClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(services, "MOST", 2)
+    monkeypatch.setattr(drafts, "MOST", 2)
     for _ in range(2):
         made(api)
     answer = api.post("/api/v1/drafts", {}, format="json")
