@@ -7,7 +7,6 @@ from django.conf import settings
 
 from controlplane.registry.code import CodeReason, code_key, reasons_kept, told_once
 from controlplane.registry.models import CodeApproval, ConfigRevision, ModelVersion, Upload
-from controlplane.registry.types import manifest_digest
 
 STATES: Final = ("none", "allowed", "waiting", "refused")
 Judged = Mapping[str, list[CodeReason]]  # model -> why its text runs code
@@ -97,9 +96,8 @@ def version_code(version: ModelVersion) -> CodeState:
 def upload_code(upload: Upload) -> CodeState:
     """As if it were registered now; no query where it brings no code."""
     reasons = upload_reasons(upload)
-    digest = manifest_digest(upload.manifest)
-    rows = CodeApproval.objects.filter(digest=digest) if reasons else CodeApproval.objects.none()
-    return code_state(reasons, rows.first())
+    rows = CodeApproval.objects.filter(digest=upload.digest)
+    return code_state(reasons, rows.first() if reasons else None)
 
 
 def approvals_fill(versions: Iterable[ModelVersion]) -> None:

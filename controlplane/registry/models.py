@@ -6,6 +6,7 @@ from django.db import models
 from controlplane.core.models import Stamped
 from controlplane.registry.code import CodeReason
 from controlplane.registry.states import UploadState
+from controlplane.registry.types import FileEntry
 
 
 class Blob(models.Model):
@@ -20,6 +21,21 @@ class Blob(models.Model):
         return self.sha256[:12]
 
 
+class File(models.Model):
+    """A file by its path, its size in bytes, and the SHA-256 of its content: the blob."""
+
+    path = models.TextField()  # with slashes, relative
+    size = models.BigIntegerField()
+    sha256 = models.CharField(max_length=64)
+
+    class Meta:
+        abstract = True
+        ordering = ["id"]  # as ingest, or whoever announced them, sorted them
+
+    def __str__(self) -> str:
+        return self.path
+
+
 class Upload(Stamped):
     """A resumable upload and what ingest made of it."""
 
@@ -32,9 +48,8 @@ class Upload(Stamped):
     sha256_expected = models.CharField(max_length=64, blank=True)
     sha256 = models.CharField(max_length=64, blank=True)
     state = models.CharField(max_length=16, choices=UploadState, default=UploadState.UPLOADING)
-    files = models.JSONField(default=list)  # as announced, if the upload is a list of files
     steps = models.JSONField(default=list)  # [{name, status, detail, started_at, ended_at}]
-    manifest = models.JSONField(default=list)  # [{path, size, sha256}] once unpacked
+    digest = models.CharField(max_length=64, blank=True)  # of its files, once unpacked
     inspection = models.JSONField(null=True, blank=True)
     error = models.JSONField(null=True, blank=True)  # {code, message, detail, hints}
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE)
@@ -46,6 +61,39 @@ class Upload(Stamped):
 
     def __str__(self) -> str:
         return f"{self.id} {self.filename} {self.state}"
+
+    def manifest(self) -> list[FileEntry]:
+        """Every file once it is unpacked: a query with a row for each."""
+        return file_entries(self.unpacked)
+
+
+class AnnouncedFile(File):
+    """A file of an upload that is a list of files. A path that ends with a slash is a folder."""
+
+    upload = models.ForeignKey(
+        Upload, on_delete=models.CASCADE, related_name="announced", db_index=False
+    )
+    arrived = models.BigIntegerField(default=0)  # bytes; the same for all files of one content
+
+    class Meta(File.Meta):
+        indexes = [models.Index(fields=["sha256", "upload"], name="announcedfile_sha256")]
+        constraints = [
+            models.UniqueConstraint(fields=["upload", "path"], name="one_row_per_announced_file")
+        ]
+
+
+class UnpackedFile(File):
+    """A file of the repository that ingest made of an upload."""
+
+    upload = models.ForeignKey(
+        Upload, on_delete=models.CASCADE, related_name="unpacked", db_index=False
+    )
+
+    class Meta(File.Meta):
+        indexes = [models.Index(fields=["sha256", "upload"], name="unpackedfile_sha256")]
+        constraints = [
+            models.UniqueConstraint(fields=["upload", "path"], name="one_row_per_unpacked_file")
+        ]
 
 
 class Draft(Stamped):
@@ -93,8 +141,9 @@ class ModelVersion(Stamped):
     version = models.PositiveIntegerField()
     type = models.CharField(max_length=32, default="triton_model")
     digest = models.CharField(max_length=64)  # SHA-256 of the sorted manifest
-    manifest = models.JSONField()  # [{path, size, sha256}], the repository's files
+    # of its files, which never change
     size = models.BigIntegerField()
+    file_count = models.PositiveIntegerField()
     source_filename = models.CharField(max_length=255, blank=True)
     description = models.TextField(blank=True)
     tags = models.JSONField(default=dict)
@@ -114,9 +163,28 @@ class ModelVersion(Stamped):
         constraints = [
             models.UniqueConstraint(fields=["model", "version"], name="one_row_per_model_version")
         ]
+        indexes = [models.Index(fields=["digest"], name="modelversion_digest")]
 
     def __str__(self) -> str:
         return f"{self.model.name}:{self.version}"
+
+    def manifest(self) -> list[FileEntry]:
+        """Every file: a query with a row for each."""
+        return file_entries(self.files)
+
+
+class ModelFile(File):
+    """A file of a version's repository."""
+
+    version = models.ForeignKey(
+        ModelVersion, on_delete=models.CASCADE, related_name="files", db_index=False
+    )
+
+    class Meta(File.Meta):
+        indexes = [models.Index(fields=["sha256", "version"], name="modelfile_sha256")]
+        constraints = [
+            models.UniqueConstraint(fields=["version", "path"], name="one_row_per_model_file")
+        ]
 
 
 class ModelAlias(Stamped):
@@ -226,3 +294,12 @@ class ConfigRevision(Stamped):
 
     def __str__(self) -> str:
         return f"{self.model_version} r{self.number}"
+
+
+def file_entries(
+    files: "models.Manager[ModelFile] | models.Manager[UnpackedFile]",
+) -> list[FileEntry]:
+    return [
+        FileEntry(path=path, size=size, sha256=sha256)
+        for path, size, sha256 in files.values_list("path", "size", "sha256")
+    ]

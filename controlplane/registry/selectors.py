@@ -2,10 +2,22 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
-from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet, Subquery
+from django.db.models import (
+    Count,
+    Exists,
+    OuterRef,
+    Prefetch,
+    Q,
+    QuerySet,
+    Subquery,
+    Sum,
+    Value,
+)
+from django.db.models.functions import StrIndex
+from django.db.models.lookups import GreaterThan
 
 from controlplane.accounts.models import User
 from controlplane.core.filters import tagged
@@ -17,15 +29,19 @@ from controlplane.registry.errors import (
     UploadNotFound,
 )
 from controlplane.registry.models import (
+    AnnouncedFile,
     Blob,
     ConfigRevision,
     Draft,
     Model,
     ModelAlias,
+    ModelFile,
     ModelVersion,
     RepoModel,
+    UnpackedFile,
     Upload,
 )
+from controlplane.registry.types import FileEntry
 
 LATEST = "latest"
 LONGEST_NUMBER = 9
@@ -193,6 +209,22 @@ def repo_model_get(version: ModelVersion, name: str) -> RepoModel:
     raise ModelNotFound(f"{version} holds no model called {name!r}.")
 
 
+def manifests_of(versions: Collection[int]) -> dict[int, list[FileEntry]]:
+    """All files of these versions (primary keys), in one query with a row for each file."""
+    found: dict[int, list[FileEntry]] = {version: [] for version in versions}
+    rows = ModelFile.objects.filter(version__in=versions) if versions else ModelFile.objects.none()
+    for version, path, size, sha256 in rows.values_list("version", "path", "size", "sha256"):
+        found[version].append(FileEntry(path=path, size=size, sha256=sha256))
+    return found
+
+
+def files_matching(version: ModelVersion, part: str) -> QuerySet[ModelFile]:
+    """Those whose path has this part, as it is spelled."""
+    rows = version.files.all()
+    # why not contains: SQLite takes upper and lower case for the same there
+    return rows.filter(GreaterThan(StrIndex("path", Value(part)), 0)) if part else rows
+
+
 def graph_of_version(version: ModelVersion, repo_model: str) -> dict[str, Any] | None:
     """The graph of one model in a version. Raises ModelNotFound."""
     graph: dict[str, Any] | None = repo_model_get(version, repo_model).graph
@@ -286,25 +318,23 @@ def models_called(version: ModelVersion) -> list[RepoModel]:
     return sorted(rows, key=lambda row: (row.name in steps, row.platform != ENSEMBLE, row.name))
 
 
-def blobs_used() -> set[str]:
-    """SHA-256 of every file that a version or an upload still names."""
-    manifests = [
-        *ModelVersion.objects.values_list("manifest", flat=True),
-        *Upload.objects.values_list("manifest", flat=True),
-        *Upload.objects.values_list("files", flat=True),
-    ]
-    return {entry["sha256"] for manifest in manifests for entry in manifest}
+def blobs_unused() -> QuerySet[Blob]:
+    """Those that no file of a version or of an upload has."""
+    rows = Blob.objects.all()
+    for files in (ModelFile, UnpackedFile, AnnouncedFile):
+        rows = rows.filter(~Exists(files.objects.filter(sha256=OuterRef("pk"))))
+    return rows
 
 
 def storage_use() -> dict[str, int]:
     """Blobs and bytes in all, and those that nothing names."""
-    sizes = dict(Blob.objects.values_list("pk", "size"))
-    unused = [sizes[sha256] for sha256 in sizes.keys() - blobs_used()]
+    counted = {"blobs": Count("pk"), "bytes": Sum("size", default=0)}
+    every, unused = Blob.objects.aggregate(**counted), blobs_unused().aggregate(**counted)
     return {
-        "blobs": len(sizes),
-        "bytes": sum(sizes.values()),
-        "unused_blobs": len(unused),
-        "unused_bytes": sum(unused),
+        "blobs": every["blobs"],
+        "bytes": every["bytes"],
+        "unused_blobs": unused["blobs"],
+        "unused_bytes": unused["bytes"],
     }
 
 

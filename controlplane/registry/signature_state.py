@@ -47,7 +47,9 @@ def version_digest(
 ) -> str:
     """Of all files that would run; ``texts`` (model -> config.pbtxt) go over the revision's."""
     configs = {**(revision.configs if revision else {}), **(texts or {})}
-    return manifest_digest(version.manifest, config_files(configs))
+    if not configs:
+        return version.digest
+    return manifest_digest(version.manifest(), config_files(configs))
 
 
 def version_statement(digest: str) -> str:

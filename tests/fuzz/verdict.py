@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.config.settings_test")
 
@@ -101,11 +101,18 @@ def _judged(data: bytes) -> float:
         upload = _uploaded(tarred(data), Path(home))
         if upload is not None:
             for number, (reasons, texts) in enumerate(_ways(upload)):
-                _started(upload, reasons, texts, Path(home) / f"node{number}")
+                _started(upload.manifest, reasons, texts, Path(home) / f"node{number}")
     return time.process_time() - began
 
 
-def _uploaded(packed: bytes, home: Path) -> Upload | None:
+class Ready(NamedTuple):
+    """An upload that ingest is through with: its row, and its files, without a database."""
+
+    row: Upload
+    manifest: list[FileEntry]
+
+
+def _uploaded(packed: bytes, home: Path) -> Ready | None:
     """A ready upload; None for one that is refused."""
     (home / "packed").write_bytes(packed)
     folder = home / "work"
@@ -121,7 +128,7 @@ def _uploaded(packed: bytes, home: Path) -> Upload | None:
         refuse_bad(inspection)
     except IngestFailed:
         return None
-    return Upload(filename="m.tar", inspection=inspection, manifest=_stored(folder, home))
+    return Ready(Upload(filename="m.tar", inspection=inspection), _stored(folder, home))
 
 
 def _stored(folder: Path, home: Path) -> list[FileEntry]:
@@ -138,25 +145,27 @@ def _stored(folder: Path, home: Path) -> list[FileEntry]:
     return manifest
 
 
-def _ways(upload: Upload) -> Iterator[tuple[Reasons, Texts]]:
+def _ways(upload: Ready) -> Iterator[tuple[Reasons, Texts]]:
     """A trial of the upload, and its registration without and with what is proposed."""
-    assert upload.inspection is not None
-    yield upload_reasons(upload), {}
+    row = upload.row
+    assert row.inspection is not None
+    yield upload_reasons(row), {}
     for apply_fixes in (False, True):
         try:
-            edits = configs_edited(upload.inspection, {}, apply_fixes=apply_fixes)
+            edits = configs_edited(row.inspection, {}, apply_fixes=apply_fixes)
         except NotRegistered:
             continue
         if edits:
-            yield upload_reasons(upload, texts_judge(edits, upload.manifest)), edits
+            paths = [entry["path"] for entry in upload.manifest]
+            yield upload_reasons(row, texts_judge(edits, paths)), edits
 
 
-def _started(upload: Upload, reasons: Reasons, texts: Texts, folder: Path) -> None:
+def _started(manifest: list[FileEntry], reasons: Reasons, texts: Texts, folder: Path) -> None:
     """What a node does with it once all that the gate named is approved, and nothing else."""
     inline = config_files(texts)
     sent = DesiredReplica(
         replica_id="r", generation=1, endpoint="e", deployment="d",
-        files=tuple(FileRef(**entry) for entry in upload.manifest if entry["path"] not in inline),
+        files=tuple(FileRef(**entry) for entry in manifest if entry["path"] not in inline),
         inline_files=inline,
         code=tuple(code_kinds(reasons)),
     )  # fmt: skip

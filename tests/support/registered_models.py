@@ -4,8 +4,9 @@ import hashlib
 import tempfile
 from pathlib import Path
 
-from controlplane.registry.models import Model, ModelVersion, RepoModel
+from controlplane.registry.models import Model, ModelFile, ModelVersion, RepoModel
 from controlplane.registry.stores import blob_store
+from controlplane.registry.types import FileEntry, manifest_digest
 
 CONFIG = 'name: "digits"\nbackend: "onnxruntime"\n'
 
@@ -24,12 +25,13 @@ def model_register(
     version = ModelVersion.objects.create(
         model=model,
         version=number,
-        digest=hashlib.sha256(content).hexdigest(),
-        manifest=manifest,
+        digest=manifest_digest(manifest),
         size=sum(entry["size"] for entry in manifest),
+        file_count=len(manifest),
         created_by="dora",
         code=[],
     )
+    ModelFile.objects.bulk_create(ModelFile(version=version, **entry) for entry in manifest)
     RepoModel.objects.create(
         model_version=version,
         name=name,
@@ -45,9 +47,16 @@ def model_register(
     return version
 
 
-def _file(path: str, content: bytes) -> dict[str, object]:
+def files_add(version: ModelVersion, *files: FileEntry) -> None:
+    """More files than were registered; the digest stays what it was."""
+    ModelFile.objects.bulk_create(ModelFile(version=version, **entry) for entry in files)
+    version.file_count += len(files)
+    version.save(update_fields=["file_count"])
+
+
+def _file(path: str, content: bytes) -> FileEntry:
     sha256 = hashlib.sha256(content).hexdigest()
     with tempfile.NamedTemporaryFile(delete=False) as file:
         file.write(content)
     blob_store().put(Path(file.name), sha256)
-    return {"path": path, "size": len(content), "sha256": sha256}
+    return FileEntry(path=path, size=len(content), sha256=sha256)

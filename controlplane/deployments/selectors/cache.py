@@ -5,7 +5,7 @@ from datetime import datetime
 
 from controlplane.deployments.models import DeploymentRevision
 from controlplane.nodes.models import CachedBlob
-from controlplane.registry.models import ModelVersion
+from controlplane.registry.models import ModelFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,15 +30,13 @@ def cache_shown(blobs: list[CachedBlob]) -> list[CachedShown]:
     """Blobs with the files they are. Only versions that were deployed are looked through."""
     wanted: dict[str, list[FileOf]] = {blob.sha256: [] for blob in blobs}
     deployed = DeploymentRevision.objects.values("model_version_id")
-    versions = (
-        ModelVersion.objects.filter(pk__in=deployed)
-        .order_by("model__name", "-version")
-        .values_list("model__name", "version", "manifest")
+    files = (
+        ModelFile.objects.filter(sha256__in=wanted, version__in=deployed)
+        .order_by("version__model__name", "-version__version", "id")
+        .values_list("sha256", "version__model__name", "version__version", "path")
     )
-    for model, version, manifest in versions if blobs else ():
-        for entry in manifest:
-            if (files := wanted.get(entry["sha256"])) is not None:
-                files.append(FileOf(model, version, entry["path"]))
+    for sha256, *where in files:
+        wanted[sha256].append(FileOf(*where))
     return [
         CachedShown(blob.sha256, blob.size, blob.used_at, blob.in_use, wanted[blob.sha256])
         for blob in blobs

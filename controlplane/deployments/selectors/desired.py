@@ -2,26 +2,31 @@
 
 import dataclasses
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from django.conf import settings
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Coalesce
 
 from controlplane.core import vault
 from controlplane.deployments.models import Deployment, DeploymentRevision, Replica, TryLoad
 from controlplane.deployments.probes import allowance_s, rule_of
 from controlplane.deployments.selectors.trials import (
     LOG_OWNER,
+    trial_list,
     trial_manifest,
     trial_models,
     trials_active,
 )
-from controlplane.deployments.types import Desired
+from controlplane.deployments.types import TRIAL_ACTIVE, Desired
 from controlplane.metrics.selectors import sample_interval_s
 from controlplane.nodes.models import Node
 from controlplane.nodes.selectors import cadence_now
 from controlplane.registry.code import KINDS
+from controlplane.registry.models import ModelFile, UnpackedFile
+from controlplane.registry.selectors import manifests_of
 from controlplane.registry.signature_state import signatures_kept
-from controlplane.registry.types import config_files
+from controlplane.registry.types import FileEntry, config_files
 from wire.messages import DesiredReplica, DesiredState, FileRef
 from wire.statement import files_digest
 
@@ -32,9 +37,13 @@ SECRETS = "shoal secret environment"
 Spec = Deployment | DeploymentRevision
 
 
+def _replicas(node: Node) -> QuerySet[Replica]:
+    return Replica.objects.filter(node=node, desired__in=[Desired.RUNNING, Desired.RETIRING])
+
+
 def desired_replicas(node: Node) -> list[Replica]:
     return list(
-        Replica.objects.filter(node=node, desired__in=[Desired.RUNNING, Desired.RETIRING])
+        _replicas(node)
         .select_related("deployment__endpoint", "deployment__model_version")
         .select_related("deployment__config_revision")
         .select_related("revision__model_version", "revision__config_revision")
@@ -48,8 +57,9 @@ def desired_replicas(node: Node) -> list[Replica]:
 def desired_state(node: Node) -> DesiredState:
     """``node`` must have been read before: its generation then is at most that of the replicas."""
     replicas = desired_replicas(node)
+    manifests = manifests_of({_spec(replica).model_version_id for replica in replicas})
     pace = cadence_now()
-    wanted = [_desired(replica) for replica in replicas]
+    wanted = [_desired(replica, manifests) for replica in replicas]
     wanted += [_trial(row) for row in trials_active(node)]
     return DesiredState(
         node_id=node.id,
@@ -79,9 +89,13 @@ def _endpoints(replicas: Iterable[Replica]) -> set[str]:
     return {replica.deployment.endpoint.name for replica in replicas}
 
 
-def _desired(replica: Replica) -> DesiredReplica:
+def _spec(replica: Replica) -> Spec:
+    return replica.revision or replica.deployment
+
+
+def _desired(replica: Replica, manifests: Mapping[int, list[FileEntry]]) -> DesiredReplica:
     deployment = replica.deployment
-    spec = replica.revision or deployment
+    spec = _spec(replica)
     inline = inline_files(spec)
     readiness = rule_of(spec.readiness_probe)
     return DesiredReplica(
@@ -91,7 +105,7 @@ def _desired(replica: Replica) -> DesiredReplica:
         deployment=deployment.name,
         files=tuple(
             FileRef(path=entry["path"], size=entry["size"], sha256=entry["sha256"])
-            for entry in spec.model_version.manifest
+            for entry in manifests[spec.model_version_id]
             if entry["path"] not in inline
         ),
         inline_files=inline,
@@ -167,9 +181,12 @@ def inline_files(deployment: Spec) -> dict[str, str]:
 
 def node_may_read(node: Node, sha256: str) -> bool:
     """Only blobs that a replica or a trial desired on this node uses."""
-    tried = (entry for row in trials_active(node) for entry in trial_manifest(row))
-    return any(entry["sha256"] == sha256 for entry in tried) or any(
-        entry["sha256"] == sha256
-        for replica in desired_replicas(node)
-        for entry in (replica.revision or replica.deployment).model_version.manifest
+    version = Coalesce("revision__model_version", "deployment__model_version")
+    running = _replicas(node).annotate(version=version).values("version")
+    tried = trial_list().filter(state__in=TRIAL_ACTIVE, node=node)
+    return (
+        ModelFile.objects.filter(sha256=sha256)
+        .filter(Q(version__in=running) | Q(version__in=tried.values("model_version")))
+        .exists()
+        or UnpackedFile.objects.filter(sha256=sha256, upload__in=tried.values("upload")).exists()
     )

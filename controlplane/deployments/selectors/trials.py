@@ -32,7 +32,7 @@ def trials_active(node: Node | None = None) -> list[TryLoad]:
 
 def trial_manifest(row: TryLoad) -> list[FileEntry]:
     source = row.model_version or row.upload
-    return list(source.manifest) if source else []
+    return source.manifest() if source else []
 
 
 def trial_models(row: TryLoad) -> list[str]:

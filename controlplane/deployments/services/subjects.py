@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from django.db.models import Sum
+
 from controlplane.core.errors import Invalid
 from controlplane.deployments.services.spec import Spec, resolve
 from controlplane.registry.models import ConfigRevision, ModelVersion, Upload
@@ -27,7 +29,7 @@ def subject_of(model: str, version: str, upload_id: str, config_revision: int | 
         if upload.state != Upload.State.READY:
             raise Invalid(f"The upload is {upload.state}, not ready.", field="upload_id")
         found = (upload.inspection or {}).get("models", [])
-        size = sum(entry["size"] for entry in upload.manifest)
+        size = upload.unpacked.aggregate(bytes=Sum("size", default=0))["bytes"]
         names = frozenset(m["name"] for m in found)
         return Subject(None, upload, None, names, frozenset(m["backend"] for m in found), size)
     row, revision = resolve(Spec(model=model, version=version, config_revision=config_revision))

@@ -148,8 +148,9 @@ def spec_failure(deployment: Deployment) -> Failure | None:
         return Failure(
             "ConfigInvalid", f"The configuration is for {', '.join(strangers)}, not in {version}."
         )
-    absent = blob_store().missing(entry["sha256"] for entry in version.manifest)
-    missing = [entry["path"] for entry in version.manifest if entry["sha256"] in absent]
+    files = list(version.files.values_list("path", "sha256"))
+    absent = blob_store().missing(sha256 for _, sha256 in files)
+    missing = [path for path, sha256 in files if sha256 in absent]
     if missing:
         return Failure(
             "BlobMissing",

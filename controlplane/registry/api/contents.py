@@ -15,7 +15,13 @@ from rest_framework.views import APIView
 from controlplane.accounts.policy import Permission
 from controlplane.core.errors import Invalid
 from controlplane.core.etags import has_seen
-from controlplane.core.pagination import PAGE_PARAMETERS, PageQuery, page_of, paginate_values
+from controlplane.core.pagination import (
+    PAGE_PARAMETERS,
+    PageQuery,
+    page_of,
+    paginate,
+    paginate_values,
+)
 from controlplane.core.requests import read_body, read_query
 from controlplane.core.sending import bytes_response
 from controlplane.registry import selectors
@@ -102,11 +108,11 @@ class FilesView(APIView):
         """In the order of their paths; `q` is a part of the path."""
         query = read_query(PageQuery, request)
         row = selectors.version_get(name, version)
-        page = paginate_values(
-            [entry for entry in row.manifest if query["q"] in entry["path"]],
+        page = paginate(
+            selectors.files_matching(row, query["q"]),
             limit=query["limit"],
             cursor=query["cursor"],
-            key=lambda entry: (entry["path"],),
+            order=["path"],
         )
         body = {"digest": row.digest, "items": page.items, "next_cursor": page.next_cursor}
         return Response(FileListSerializer(body).data, headers={"ETag": f'"{row.digest}"'})
@@ -129,11 +135,11 @@ class FileView(APIView):
     def get(self, request: Request, name: str, version: str, path: str) -> HttpResponseBase:
         """One file, whole or from where a download broke off."""
         row = selectors.version_get(name, version)
-        entry = next((entry for entry in row.manifest if entry["path"] == path), None)
-        size = blob_store().size(entry["sha256"]) if entry else None
-        if entry is None or size is None:
+        file = row.files.filter(path=path).first()
+        size = blob_store().size(file.sha256) if file else None
+        if file is None or size is None:
             raise FileMissing(f"{row} has no file {path}.")
-        tag = f'"{entry["sha256"]}"'
+        tag = f'"{file.sha256}"'
         if has_seen(request, tag):
             return HttpResponseNotModified(headers={"ETag": tag})
         begun = request.headers.get("Range", "bytes=0-").replace(" ", "").startswith("bytes=0-")
@@ -141,7 +147,7 @@ class FileView(APIView):
             versions.download_record(version=row, actor=request.user.get_username(), path=path)
         response = bytes_response(
             size,
-            partial(blob_store().open, entry["sha256"]),
+            partial(blob_store().open, file.sha256),
             request.headers.get("Range", ""),
             filename=path.rpartition("/")[2],
         )
@@ -163,13 +169,14 @@ class ArchiveView(APIView):
         row = selectors.version_get(name, version)
         number = revision_of(request)
         revision = selectors.revision_get(row, number) if number else None
-        missing = blob_store().missing(entry["sha256"] for entry in row.manifest)
+        manifest = row.manifest()
+        missing = blob_store().missing(entry["sha256"] for entry in manifest)
         if missing:
             raise FileMissing(f"{len(missing)} file(s) of {row} are no longer stored.")
         versions.download_record(version=row, actor=request.user.get_username())
         texts = {f"{model}/{CONFIG}": text for model, text in _edits(revision).items()}
         response = StreamingHttpResponse(
-            zip_pieces(row.manifest, texts), content_type="application/zip"
+            zip_pieces(manifest, texts), content_type="application/zip"
         )
         filename = f"{row.model.name}-{row.version}.zip"
         response["Content-Disposition"] = content_disposition_header(True, filename) or "attachment"

@@ -250,7 +250,7 @@ class ModelVersionView(APIView):
         with if_match(
             request,
             ModelVersion.objects.filter(model__name=name, version=number),
-            lambda: ModelVersionSerializer(selectors.version_get(name, number)).data,
+            lambda: ModelVersionSummarySerializer(selectors.version_get(name, number)).data,
             version_etag,
         ):
             row = versions.version_update(

@@ -30,7 +30,7 @@ class UploadFilesView(APIView):
     def get(self, request: Request, upload_id: str) -> Response:
         """The files whose bytes have not arrived whole, each content once."""
         del request
-        missing = arrivals.files_missing(selectors.upload_get(upload_id))
+        missing = arrivals.files_missing(selectors.upload_get(upload_id).pk)
         return Response(MissingFilesSerializer({"items": missing}).data)
 
 
@@ -41,7 +41,8 @@ class UploadFileView(APIView):
     def get(self, request: Request, upload_id: str, sha256: str) -> Response:
         """How much of one file has arrived. HEAD gives only the offset, for resuming."""
         del request
-        return _answer(arrivals.file_progress(upload_id=upload_id, sha256=sha256))
+        row = arrivals.announced(selectors.upload_get(upload_id).pk, sha256)
+        return _answer(arrivals.progress_of(row, arrivals.arrived_bytes(row)))
 
     @extend_schema(
         operation_id="uploads_file_append",

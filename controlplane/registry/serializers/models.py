@@ -40,7 +40,7 @@ class ModelVersionSummarySerializer(Fields):
     type = serializers.CharField()
     digest = serializers.CharField()
     size = serializers.IntegerField()
-    file_count = serializers.SerializerMethodField()
+    file_count = serializers.IntegerField(read_only=True)
     source_filename = serializers.CharField(allow_blank=True)
     description = serializers.CharField(allow_blank=True)
     tags = serializers.DictField(child=serializers.CharField(allow_blank=True))
@@ -61,9 +61,6 @@ class ModelVersionSummarySerializer(Fields):
 
     def get_aliases(self, version: ModelVersion) -> list[str]:
         return sorted(alias.name for alias in version.aliases.all())
-
-    def get_file_count(self, version: ModelVersion) -> int:
-        return len(version.manifest)
 
 
 class ModelVersionSerializer(ModelVersionSummarySerializer):

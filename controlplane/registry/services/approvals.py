@@ -49,7 +49,7 @@ def version_code_check(
     Raises CodeNotAllowed, CodeNotApproved, InspectorUnavailable.
     """
     judging.version_judge(version, [revision] if revision else [])
-    unsaved = judging.texts_judge(texts or {}, version.manifest)
+    unsaved = judging.texts_judge(texts or {}, judging.paths_of(version.files))
     reasons = started_reasons(version, revision, unsaved)
     code_refuse(str(version), reasons)
     if not may_run_code:
@@ -75,7 +75,7 @@ def _approved_check(version: ModelVersion, reasons: list[CodeReason]) -> None:
 def upload_code_check(upload: Upload, texts: Mapping[str, str], *, may_run_code: bool) -> list[str]:
     """The same for an upload that is no version yet; all its models must be known."""
     judging.upload_judge(upload)
-    reasons = upload_reasons(upload, judging.texts_judge(texts, upload.manifest))
+    reasons = upload_reasons(upload, judging.texts_judge(texts, judging.paths_of(upload.unpacked)))
     code_refuse(upload.filename, reasons)
     if reasons and settings.SHOAL_CODE_POLICY == "approved" and not may_run_code:
         raise _not_approved(

@@ -15,9 +15,9 @@ MIN_AGE = timedelta(hours=24)
 def blobs_collect(*, now: datetime, actor: str = "system") -> int:
     """Remove blobs that no version and no upload names and that nobody stored for a day."""
     old = now - MIN_AGE
-    candidates = set(Blob.objects.filter(seen_at__lt=old).values_list("pk", flat=True))
     removed = 0
-    for sha256 in candidates - selectors.blobs_used():
+    candidates = selectors.blobs_unused().filter(seen_at__lt=old)
+    for sha256 in list(candidates.values_list("pk", flat=True)):
         with storage.blob_lock(exclusive=True), transaction.atomic():
             # why asked again: an upload of the same bytes may have made it young since. The row
             # stays held until the bytes are gone, so that a worker elsewhere waits and stores anew.

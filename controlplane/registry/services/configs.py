@@ -12,7 +12,7 @@ from controlplane.registry.code import CodeReason
 from controlplane.registry.errors import ConfigInvalid
 from controlplane.registry.models import ConfigRevision, ModelVersion
 from controlplane.registry.services.approvals import code_extend
-from controlplane.registry.services.judging import texts_judge
+from controlplane.registry.services.judging import paths_of, texts_judge
 
 
 def revision_create(
@@ -47,7 +47,7 @@ def revision_create(
     for model in configs:
         if model in edits:
             config_check(row, model, edits)
-    judged = texts_judge(edits, row.manifest)
+    judged = texts_judge(edits, paths_of(row.files))
     with transaction.atomic():
         revision = _save(row, edits, judged, message, number, actor)
         if may_run_code:

@@ -4,7 +4,7 @@ Files arrive each at offsets of its own, so that several may be sent at a time. 
 once ingest has hashed them, in a worker.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import timedelta
 from pathlib import Path
 from uuid import uuid4
@@ -24,12 +24,14 @@ from controlplane.registry.errors import (
     UploadOffsetConflict,
     UploadTooLarge,
 )
-from controlplane.registry.models import Blob, Upload
+from controlplane.registry.models import AnnouncedFile, Blob, Upload
 from controlplane.registry.services import room
 from controlplane.registry.services.arrivals import (
     announced,
-    file_progress,
-    files_missing,
+    arrived_bytes,
+    arrived_keep,
+    contents_stored,
+    files_of,
     is_folder,
     part_name,
     progress_of,
@@ -52,7 +54,7 @@ def file_list_create(*, filename: str, files: Sequence[FileEntry], user: User) -
     Raises Invalid, UploadTooLarge, TooManyUploads, UploadQuotaExceeded, DiskFull.
     """
     kept = _checked(files)
-    sizes = {entry["sha256"]: entry["size"] for entry in kept if not is_folder(entry)}
+    sizes = {entry["sha256"]: entry["size"] for entry in kept if not is_folder(entry["path"])}
     total = sum(entry["size"] for entry in kept)
     if total > settings.SHOAL_MAX_UNPACKED_BYTES:
         raise UploadTooLarge(
@@ -62,20 +64,22 @@ def file_list_create(*, filename: str, files: Sequence[FileEntry], user: User) -
     room.alone()
     # why now: blobs that lay unused must not be collected before this upload uses them
     Blob.objects.filter(pk__in=sizes).update(seen_at=timezone.now())
-    upload = Upload(
+    stored = contents_stored(sizes)
+    missing = {sha256 for sha256, size in sizes.items() if size and sha256 not in stored}
+    to_come = sum(sizes[sha256] for sha256 in missing)
+    room.upload_check(user=user, size=total, to_come=to_come)
+    upload = Upload.objects.create(
         id=uuid4().hex,
         filename=plain_name(filename),
         size=total,
-        files=kept,
+        offset=total - to_come,
         steps=steps_new(),
         created_by=user,
         expires_at=timezone.now() + timedelta(seconds=settings.SHOAL_UPLOAD_TTL_S),
     )
-    missing = files_missing(upload)
-    to_come = sum(entry["size"] for entry in missing)
-    room.upload_check(user=user, size=total, to_come=to_come)
-    upload.offset = total - to_come
-    upload.save()
+    AnnouncedFile.objects.bulk_create(
+        AnnouncedFile(upload=upload, arrived=_arrived(entry, missing), **entry) for entry in kept
+    )
     events.record(
         actor=user.username,
         verb="upload.started",
@@ -84,6 +88,10 @@ def file_list_create(*, filename: str, files: Sequence[FileEntry], user: User) -
         data={"size": total, "files": len(kept), "missing": len(missing)},
     )
     return upload
+
+
+def _arrived(entry: FileEntry, missing: Collection[str]) -> int:
+    return 0 if entry["sha256"] in missing and not is_folder(entry["path"]) else entry["size"]
 
 
 def _checked(files: Sequence[FileEntry]) -> list[FileEntry]:
@@ -95,7 +103,7 @@ def _checked(files: Sequence[FileEntry]) -> list[FileEntry]:
             path = safe_path(entry["path"])
             if not path.parts or IGNORED.intersection(path.parts):
                 continue
-            folder = is_folder(entry)
+            folder = is_folder(entry["path"])
             names.claim(path, is_folder=folder)
             if not folder and sizes.setdefault(entry["sha256"], entry["size"]) != entry["size"]:
                 raise Invalid(
@@ -122,24 +130,29 @@ def file_append(
 ) -> FileProgress:
     """Write one chunk of one file at ``offset``, all of it or none of it. Raises what
     ``chunk_append`` raises, and FileNotAnnounced."""
-    entry = announced(check_growing(selectors.upload_get(upload_id)), sha256)
+    check_growing(selectors.upload_get(upload_id))
+    announced(upload_id, sha256)
     room.chunk_check()
     with storage.locked_part(part_name(upload_id, sha256)) as file:
         # why again: ingest may have begun while this waited for the lock
-        upload = check_growing(selectors.upload_get(upload_id))
-        arrived = file_progress(upload_id=upload_id, sha256=sha256)["offset"]
+        check_growing(selectors.upload_get(upload_id))
+        row = announced(upload_id, sha256)
+        arrived = arrived_bytes(row)
+        if arrived != row.arrived:
+            arrived_keep(row, arrived)
+            row.arrived = arrived
         if offset != arrived:
             raise UploadOffsetConflict(
                 f"The next byte to send is {arrived}, not {offset}.",
                 hints=("Continue from `offset`.",),
                 extra={"offset": arrived},
             )
-        limit = min(MAX_CHUNK_BYTES, entry["size"] - offset)
+        limit = min(MAX_CHUNK_BYTES, row.size - offset)
         written, digest = storage.write_at(file, offset, source, limit=limit)
         if written > limit:
             storage.cut(file, offset)
             raise UploadTooLarge(
-                f"The chunk goes beyond the announced size of {entry['size']} bytes, or is too "
+                f"The chunk goes beyond the announced size of {row.size} bytes, or is too "
                 f"large: {MAX_CHUNK_BYTES} bytes at most.",
                 extra={"offset": offset},
             )
@@ -150,9 +163,8 @@ def file_append(
                 hints=("Send it again.",),
                 extra={"offset": offset},
             )
-    left = sum(missing["size"] - missing["offset"] for missing in files_missing(upload))
-    Upload.objects.filter(pk=upload_id).update(offset=upload.size - left, updated_at=timezone.now())
-    return progress_of(entry, offset + written)
+        arrived_keep(row, offset + written)
+    return progress_of(row, offset + written)
 
 
 def files_verify(upload: Upload, *, tick: Callable[[int], None]) -> str:
@@ -161,16 +173,14 @@ def files_verify(upload: Upload, *, tick: Callable[[int], None]) -> str:
     why kept already: when the inspection refuses the model, the next try sends only what changed.
     """
     sent = known = 0
-    for sha256, entry in {item["sha256"]: item for item in upload.files}.items():
-        if is_folder(entry):
-            continue
+    for sha256, row in {row.sha256: row for row in files_of(upload.pk)}.items():
         part = storage.part_path(part_name(upload.pk, sha256))
         with storage.blob_lock(exclusive=False):
             if blob_store().size(sha256) is None:
-                _verify(part, entry, tick)
+                _verify(part, row, tick)
             # why the row before the bytes: the lock does not reach another machine, the row does
             Blob.objects.update_or_create(
-                sha256=sha256, defaults={"size": entry["size"], "seen_at": timezone.now()}
+                sha256=sha256, defaults={"size": row.size, "seen_at": timezone.now()}
             )
             if blob_store().size(sha256) is None:
                 blob_store().put(part, sha256)
@@ -181,31 +191,31 @@ def files_verify(upload: Upload, *, tick: Callable[[int], None]) -> str:
     return f"{sent} file(s) hashed, {known} were here already."
 
 
-def _verify(part: Path, entry: FileEntry, tick: Callable[[int], None]) -> None:
-    if entry["sha256"] == EMPTY_SHA256:
+def _verify(part: Path, row: AnnouncedFile, tick: Callable[[int], None]) -> None:
+    if row.sha256 == EMPTY_SHA256:
         part.parent.mkdir(parents=True, exist_ok=True)
         part.touch()
     if not part.exists():
         raise IngestFailed(
-            f"The bytes of {entry['path']} are missing on the server's disk.",
+            f"The bytes of {row.path} are missing on the server's disk.",
             code="UploadIncomplete",
             hints=("Upload the files again.",),
         )
     found = storage.sha256_of(part, tick=tick)
-    if found != entry["sha256"]:
+    if found != row.sha256:
         part.unlink()
         raise ChecksumMismatch(
-            f"{entry['path']} has SHA-256 {found}, announced was {entry['sha256']}.",
+            f"{row.path} has SHA-256 {found}, announced was {row.sha256}.",
             hints=("The file changed or was damaged on its way. Upload it again.",),
         )
 
 
 def files_lay_out(upload: Upload, folder: Path) -> None:
     """The tree of the list below ``folder``, out of blobs."""
-    for entry in upload.files:
-        place = folder / entry["path"]
-        if is_folder(entry):
+    for row in upload.announced.all():
+        place = folder / row.path
+        if is_folder(row.path):
             place.mkdir(parents=True, exist_ok=True)
             continue
         place.parent.mkdir(parents=True, exist_ok=True)
-        blob_store().place(entry["sha256"], place)
+        blob_store().place(row.sha256, place)

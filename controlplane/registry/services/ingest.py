@@ -8,7 +8,7 @@
 import logging
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
@@ -25,7 +25,7 @@ from controlplane.core.models import Event
 from controlplane.registry import inspector, layout, storage, unpacker
 from controlplane.registry.errors import ChecksumMismatch, IngestFailed
 from controlplane.registry.formats import Format, detect, single_name
-from controlplane.registry.models import Blob, Upload
+from controlplane.registry.models import Blob, UnpackedFile, Upload
 from controlplane.registry.selectors import ACTIVE
 from controlplane.registry.services.file_lists import files_lay_out, files_verify
 from controlplane.registry.states import UPLOADS, StepCause, UploadCause, UploadState, step_after
@@ -36,6 +36,7 @@ from controlplane.registry.types import (
     Inspection,
     InspectionProblem,
     Step,
+    manifest_digest,
     steps_new,
 )
 
@@ -120,13 +121,16 @@ class Ingest:
             refuse_bad(inspection)
             manifest = self._store()
             said.append(", ".join(model["name"] for model in inspection["models"]))
-        self.finish(UploadCause.ACCEPT, manifest=manifest)
+        self.finish(UploadCause.ACCEPT, manifest, digest=manifest_digest(manifest))
 
-    def finish(self, cause: UploadCause, **fields: Any) -> None:
+    def finish(self, cause: UploadCause, unpacked: Sequence[FileEntry] = (), **fields: Any) -> None:
         """Write the outcome, and remove the bytes as they arrived. Raises Superseded."""
         upload = self.upload
         with transaction.atomic():
             self.save(cause, **fields)
+            UnpackedFile.objects.bulk_create(
+                UnpackedFile(upload=upload, **entry) for entry in unpacked
+            )
             ready = upload.state == UploadState.READY
             error = fields.get("error") or {}
             events.record(
@@ -143,7 +147,7 @@ class Ingest:
 
     def _verify(self) -> str:
         upload = self.upload
-        if upload.files:
+        if upload.announced.exists():
             return files_verify(upload, tick=self.beat)
         part = storage.part_path(upload.pk)
         if storage.part_size(upload.pk) < upload.size:
@@ -168,7 +172,7 @@ class Ingest:
         part = storage.part_path(upload.pk)
         with full_disk_said(self.folder.parent):
             self.folder.mkdir(parents=True)
-            if upload.files:
+            if upload.announced.exists():
                 files_lay_out(upload, self.folder)
                 return layout.arrange(self.folder, upload.filename)
             if detect(part, upload.filename) is Format.SINGLE:

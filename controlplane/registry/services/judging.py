@@ -3,21 +3,28 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
-from django.db.models import Q
+from django.db.models import Manager, Q
 
 from controlplane.registry import inspector
 from controlplane.registry.code import CodeReason
-from controlplane.registry.models import ConfigRevision, ModelVersion, RepoModel, Upload
-from controlplane.registry.types import FileEntry
+from controlplane.registry.models import (
+    ConfigRevision,
+    ModelFile,
+    ModelVersion,
+    RepoModel,
+    UnpackedFile,
+    Upload,
+)
 
 
-def texts_judge(
-    texts: Mapping[str, str], manifest: Iterable[FileEntry]
-) -> dict[str, list[CodeReason]]:
-    """Why each config.pbtxt runs code: model -> reasons. Raises InspectorUnavailable."""
-    if not texts:
-        return {}
-    paths = [entry["path"] for entry in manifest]
+def paths_of(files: "Manager[ModelFile] | Manager[UnpackedFile]") -> Iterable[str]:
+    """Asked for when they are first looked at, and once."""
+    return files.values_list("path", flat=True)
+
+
+def texts_judge(texts: Mapping[str, str], paths: Iterable[str]) -> dict[str, list[CodeReason]]:
+    """Why each config.pbtxt runs code: model -> reasons. ``paths`` are those of all files; they are
+    not looked at where there is no text. Raises InspectorUnavailable."""
     return {
         model: _asked("code", model, model=model, text=text, files=_below(model, paths))
         for model, text in texts.items()
@@ -29,17 +36,18 @@ def version_judge(version: ModelVersion, revisions: Iterable[ConfigRevision]) ->
 
     Of the files only the names are at hand; what they do not tell is a reason to wait.
     """
+    paths = paths_of(version.files)
     if version.code is None:
-        version.code = _names_judge(version.manifest)
+        version.code = _names_judge(paths)
         ModelVersion.objects.filter(pk=version.pk).update(code=version.code)
     for model in version.repo_models.all():
         if model.code is None:
-            judged = texts_judge({model.name: model.config_text}, version.manifest)
+            judged = texts_judge({model.name: model.config_text}, paths)
             model.code = judged[model.name]
             RepoModel.objects.filter(pk=model.pk).update(code=model.code)
     for revision in revisions:
         if revision.code is None:
-            revision.code = texts_judge(revision.configs, version.manifest)
+            revision.code = texts_judge(revision.configs, paths)
             ConfigRevision.objects.filter(pk=revision.pk).update(code=revision.code)
 
 
@@ -51,11 +59,12 @@ def upload_judge(upload: Upload) -> None:
     models = inspection["models"]
     if "code" in inspection and all("code" in model for model in models):
         return
-    inspection.setdefault("code", _names_judge(upload.manifest))
+    paths = paths_of(upload.unpacked)
+    inspection.setdefault("code", _names_judge(paths))
     for model in models:
         if "code" not in model:
             text = {model["name"]: model["config_text"]}
-            model["code"] = texts_judge(text, upload.manifest)[model["name"]]
+            model["code"] = texts_judge(text, paths)[model["name"]]
     Upload.objects.filter(pk=upload.pk).update(inspection=inspection)
 
 
@@ -73,8 +82,8 @@ def versions_judge(*, most: int) -> int:
     return len(found)
 
 
-def _names_judge(manifest: Iterable[FileEntry]) -> list[CodeReason]:
-    return _asked("code_names", "", files=[entry["path"] for entry in manifest])
+def _names_judge(paths: Iterable[str]) -> list[CodeReason]:
+    return _asked("code_names", "", files=list(paths))
 
 
 def _below(model: str, paths: Iterable[str]) -> list[str]:

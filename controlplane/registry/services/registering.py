@@ -21,13 +21,14 @@ from controlplane.registry.errors import (
 from controlplane.registry.models import (
     ConfigRevision,
     Model,
+    ModelFile,
     ModelVersion,
     RepoModel,
     Upload,
 )
 from controlplane.registry.services.approvals import code_approve, code_refuse
-from controlplane.registry.services.judging import texts_judge, upload_judge
-from controlplane.registry.types import InspectedModel, Inspection, Proposal, manifest_digest
+from controlplane.registry.services.judging import paths_of, texts_judge, upload_judge
+from controlplane.registry.types import InspectedModel, Inspection, Proposal
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,254}")
 
@@ -66,7 +67,7 @@ def model_version_register(
         )
     edits = configs_edited(upload.inspection, configs, apply_fixes=apply_fixes)
     upload_judge(upload)
-    judged = texts_judge(edits, upload.manifest)
+    judged = texts_judge(edits, paths_of(upload.unpacked))
     code_refuse(upload.filename, upload_reasons(upload, judged))
     words = {"description": description, "tags": tags or {}, "declared": declared or {}}
     message = "Edited while registering" if configs else "Completed while registering"
@@ -196,7 +197,7 @@ def _register(
             field="name",
             hints=("Restore it, or use another name.",),
         )
-    digest = manifest_digest(upload.manifest)
+    digest = upload.digest
     if number is None:
         same = model.versions.filter(digest=digest).order_by("-version").first()
     else:
@@ -204,18 +205,20 @@ def _register(
     if same is not None and (not edits or _has_edits(same, edits)):
         return same, False
     inspection = cast(Inspection, upload.inspection)
+    manifest = upload.manifest()
     version = ModelVersion.objects.create(
         model=model,
         version=number or model.latest_version + 1,
         digest=digest,
-        manifest=upload.manifest,
-        size=sum(entry["size"] for entry in upload.manifest),
+        size=sum(entry["size"] for entry in manifest),
+        file_count=len(manifest),
         source_filename=upload.filename,
         **words,
         warnings=_warnings(inspection),
         code=inspection["code"],
         created_by=actor,
     )
+    ModelFile.objects.bulk_create(ModelFile(version=version, **entry) for entry in manifest)
     RepoModel.objects.bulk_create(_repo_model(version, found) for found in inspection["models"])
     if edits:
         ConfigRevision.objects.create(

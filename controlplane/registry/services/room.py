@@ -5,7 +5,7 @@ from pathlib import Path
 
 from django.conf import settings
 from django.db import connection
-from django.db.models import F, Sum
+from django.db.models import Exists, F, OuterRef, Q, Sum
 from django.utils import timezone
 
 from controlplane.accounts.models import User
@@ -14,7 +14,7 @@ from controlplane.registry.errors import TooManyUploads, UploadQuotaExceeded
 from controlplane.registry.models import ModelVersion, Upload
 from controlplane.registry.states import UploadState
 from controlplane.registry.stores import disk
-from controlplane.registry.types import MAX_CHUNK_BYTES, manifest_digest
+from controlplane.registry.types import MAX_CHUNK_BYTES
 
 # An upload that nobody goes on with keeps no room from others; it gets some when it goes on.
 RUNNING = timedelta(hours=1)
@@ -65,9 +65,9 @@ def _open_check(user: User) -> None:
 
 def _quota_check(user: User, size: int) -> None:
     quota = settings.SHOAL_UPLOAD_QUOTA_BYTES
-    if not quota or _held(user, most=quota - size) + size <= quota:
+    held = _held(user) if quota else 0
+    if not quota or held + size <= quota:
         return
-    held = _held(user, most=0)
     raise UploadQuotaExceeded(
         f"The upload has {size} bytes, and your unfinished and unregistered uploads hold {held}; "
         f"{quota} are allowed together.",
@@ -79,18 +79,12 @@ def _quota_check(user: User, size: int) -> None:
     )
 
 
-def _held(user: User, *, most: int) -> int:
-    """Bytes of uploads that no version came from; exact when there are more than ``most``."""
-    own = Upload.objects.filter(created_by=user)
-    growing = own.filter(state__in=GROWING).aggregate(bytes=Sum("size"))["bytes"] or 0
-    ready = own.filter(state=UploadState.READY)
-    held = int(growing + (ready.aggregate(bytes=Sum("size"))["bytes"] or 0))
-    if held <= most:
-        return held
-    for size, manifest in ready.values_list("size", "manifest").iterator():
-        if ModelVersion.objects.filter(digest=manifest_digest(manifest)).exists():
-            held -= size
-    return held
+def _held(user: User) -> int:
+    """Bytes of uploads that no version came from."""
+    registered = ModelVersion.objects.filter(digest=OuterRef("digest"))
+    kept = Q(state__in=GROWING) | Q(~Exists(registered), state=UploadState.READY)
+    rows = Upload.objects.filter(kept, created_by=user)
+    return int(rows.aggregate(bytes=Sum("size", default=0))["bytes"])
 
 
 def _room_check(size: int, *, promised: int) -> None:

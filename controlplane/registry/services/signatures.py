@@ -58,7 +58,7 @@ def upload_signature_check(upload: Upload, texts: Mapping[str, str]) -> None:
     """The same for an upload that is no version yet. Raises SignatureRequired."""
     _signed_check(
         upload.filename,
-        lambda: manifest_digest(upload.manifest, config_files(texts)),
+        lambda: manifest_digest(upload.manifest(), config_files(texts)),
         "Register it as a version, and have that signed.",
         {},
     )

@@ -87,7 +87,7 @@ def chunk_append(
     (with the true offset), ChecksumMismatch, UploadTooLarge, DiskFull; after each the upload goes
     on from where it was.
     """
-    if check_growing(selectors.upload_get(upload_id)).files:
+    if check_growing(selectors.upload_get(upload_id)).announced.exists():
         raise Invalid("The bytes of a list of files go to `files/{sha256}` of the upload.")
     room.chunk_check()
     with storage.locked_part(upload_id) as file:
@@ -143,13 +143,12 @@ def _check_offset(upload: Upload, offset: int) -> None:
         )
 
 
-@transaction.atomic
 def upload_complete(*, upload_id: str, sha256: str, actor: str) -> Upload:
     """Hand the file to ingest; a second call changes nothing. Raises UploadIncomplete."""
     upload = selectors.upload_get(upload_id)
     if upload.state != Upload.State.UPLOADING:
         return upload
-    if upload.files:
+    if upload.announced.exists():
         check_all_here(upload)
     elif upload.offset < upload.size:
         raise UploadIncomplete(
@@ -162,23 +161,24 @@ def upload_complete(*, upload_id: str, sha256: str, actor: str) -> Upload:
             "The checksum differs from the one that was announced.", field="sha256"
         )
     expected = sha256 or upload.sha256_expected
-    won = UPLOADS.write(
-        Upload.objects.filter(pk=upload_id),
-        UploadCause.COMPLETE,
-        sha256_expected=expected,
-        sha256=expected,
-        steps=steps_new(),
-        heartbeat_at=timezone.now(),
-        updated_at=timezone.now(),
-    )
-    if won:
-        events.record(
-            actor=actor,
-            verb="upload.completed",
-            subject=f"upload/{upload_id}",
-            message=f"All bytes of {upload.filename} arrived",
+    with transaction.atomic():
+        won = UPLOADS.write(
+            Upload.objects.filter(pk=upload_id),
+            UploadCause.COMPLETE,
+            sha256_expected=expected,
+            sha256=expected,
+            steps=steps_new(),
+            heartbeat_at=timezone.now(),
+            updated_at=timezone.now(),
         )
-        enqueue_on_commit("registry.ingest", queue="ingest", upload_id=upload_id)
+        if won:
+            events.record(
+                actor=actor,
+                verb="upload.completed",
+                subject=f"upload/{upload_id}",
+                message=f"All bytes of {upload.filename} arrived",
+            )
+            enqueue_on_commit("registry.ingest", queue="ingest", upload_id=upload_id)
     upload.refresh_from_db()
     return upload
 

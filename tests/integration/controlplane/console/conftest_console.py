@@ -45,8 +45,8 @@ def deployment_row(endpoint: Endpoint, http_port: int = 1, grpc_port: int = 1) -
         model=Model.objects.create(name="m", latest_version=1),
         version=1,
         digest="0" * 64,
-        manifest=[],
         size=1,
+        file_count=0,
         created_by="ada",
     )
     RepoModel.objects.create(

@@ -24,6 +24,7 @@ from controlplane.metrics.models import LogLine
 from controlplane.nodes.models import Node
 from controlplane.operations.models import Operation
 from controlplane.registry.models import (
+    AnnouncedFile,
     ConfigRevision,
     ModelAlias,
     ModelSignature,
@@ -35,7 +36,7 @@ from controlplane.registry.signature_state import version_digest
 from shoal.signing.secret_key import SecretKey
 from tests.support.minisign_files import signed
 from tests.support.people import make_user
-from tests.support.registered_models import model_register
+from tests.support.registered_models import files_add, model_register
 from tests.support.simulated_node import SimulatedNode, gateway_confirms
 from wire.messages import CachedBlob, CacheReport
 
@@ -159,14 +160,11 @@ class Installation:
         ConfigRevision.objects.create(
             model_version=first, number=self.size, configs={}, author="dora"
         )
-        first.manifest = [*first.manifest, {**first.manifest[0], "path": f"digits/1/{name}"}]
-        first.save()
+        files_add(first, {**first.manifest()[0], "path": f"digits/1/{name}"})
         Session.objects.create(session_key=name, expire_date=now + timedelta(days=1))
         BrowserSession.objects.create(user=self.user, session_key=name, last_seen_at=now)
         SavedCase.objects.create(id=name, name=name, model="digits", inputs=[], created_by="dora")
-        file = {"path": name, "size": 1, "sha256": f"{self.size:064}"}
-        upload = Upload.objects.get(pk=UPLOAD)
-        Upload.objects.filter(pk=UPLOAD).update(files=[*upload.files, file])
+        AnnouncedFile.objects.create(upload_id=UPLOAD, path=name, size=1, sha256=f"{self.size:064}")
         blobs = [CachedBlob(f"{i:064}", 1, now.timestamp(), False) for i in range(self.size)]
         self.node.post("cache", CacheReport(tuple(blobs)))
         LogLine.objects.create(

@@ -11,7 +11,7 @@ from rest_framework.test import APIClient
 from controlplane.accounts.models import User
 from controlplane.core.models import Event
 from controlplane.deployments.models import Deployment, Replica
-from controlplane.registry.models import Upload
+from controlplane.registry.models import UnpackedFile, Upload
 from tests.support.registered_models import model_register
 from tests.support.simulated_node import SimulatedNode, gateway_confirms
 from wire.messages import GpuInfo
@@ -117,11 +117,11 @@ def test_a_preview_of_an_upload_that_is_not_registered(api: APIClient, deployer:
         filename="digits.onnx",
         size=GB,
         state=Upload.State.READY,
-        manifest=[{"path": "digits/1/model.onnx", "size": GB, "sha256": "0" * 64}],
         inspection={"models": [{"name": "digits", "backend": "onnxruntime"}], "problems": []},
         created_by=deployer,
         expires_at=timezone.now() + timedelta(days=1),
     )
+    UnpackedFile.objects.create(upload=upload, path="digits/1/net", size=GB, sha256="0" * 64)
     body = post(api, PREVIEW, upload_id=upload.id, instance_type="gpu", instance_count=2).json()
     assert body["estimate"] == {
         "download_bytes": GB, "gpu_count": 1, "gpu_memory_bytes": GB * 3 // 2,

@@ -11,7 +11,7 @@ from controlplane.deployments.models import Deployment, DeploymentRevision, TryL
 from controlplane.operations.models import Operation
 from controlplane.registry.code import KINDS
 from controlplane.registry.models import ModelVersion
-from tests.support.registered_models import model_register
+from tests.support.registered_models import files_add, model_register
 from tests.support.simulated_node import SimulatedNode, gateway_confirms
 
 pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
@@ -21,8 +21,7 @@ APPROVAL = "/api/v1/models/digits/versions/1/approve"
 
 def with_code(content: bytes = b"first") -> ModelVersion:
     version = model_register(content=content)
-    extra = {**version.manifest[0], "path": "digits/1/model.py"}
-    version.manifest = [*version.manifest, extra]
+    files_add(version, {**version.manifest()[0], "path": "digits/1/model.py"})
     message = "digits/1/model.py is Python code."
     version.code = [
         {"file": "digits/1/model.py", "kind": "python", "value": "", "message": message}

@@ -12,7 +12,7 @@ from rest_framework.test import APIClient
 from controlplane.accounts.models import User
 from controlplane.deployments.models import TryLoad
 from controlplane.operations.models import Operation
-from controlplane.registry.models import ConfigRevision, ModelVersion, Upload
+from controlplane.registry.models import ConfigRevision, ModelVersion, UnpackedFile, Upload
 from controlplane.registry.types import manifest_digest
 from tests.support.minisign_files import signed, text
 from tests.support.registered_models import CONFIG, model_register
@@ -91,7 +91,7 @@ def test_nothing_unsigned_is_started(
     before = Operation.objects.count(), TryLoad.objects.count()
     ask = getattr(api, method.lower())
     problem = refused(ask(path, body, format="json"))
-    digest = manifest_digest(second.manifest)
+    digest = manifest_digest(second.manifest())
     assert (problem["digest"], digest in problem["detail"]) == (digest, True)
     assert problem["hints"][0] == (
         "Run: shoal model sign --name digits --version 2 --config-revision 0 --key FILE"
@@ -138,10 +138,12 @@ def test_an_upload_is_tried_only_with_bytes_that_somebody_signed(
         filename="digits.zip",
         size=1,
         state=Upload.State.READY,
-        manifest=version.manifest,
         inspection={"models": [found], "problems": []},
         created_by=deployer,
         expires_at=timezone.now() + timedelta(days=1),
+    )
+    UnpackedFile.objects.bulk_create(
+        UnpackedFile(upload=upload, **entry) for entry in version.manifest()
     )
     trial = {"upload_id": upload.pk}
     problem = refused(api.post("/api/v1/try-loads", trial))

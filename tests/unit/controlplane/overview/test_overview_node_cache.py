@@ -21,7 +21,7 @@ def test_blobs_are_listed_with_the_versions_they_belong_to(api: APIClient) -> No
     node = SimulatedNode("one")
     version = model_register()
     api.post("/api/v1/deploy", {"model": "digits"}, format="json")
-    weights, config = version.manifest
+    weights, config = version.manifest()
     node.post(
         "cache",
         CacheReport(

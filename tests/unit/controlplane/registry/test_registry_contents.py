@@ -179,7 +179,7 @@ def test_blobs_that_nothing_names_go_after_a_day(
     admin_api: APIClient, api: APIClient, ingested: Callable[..., Upload]
 ) -> None:
     upload = ingested("digits.onnx", b"a model")
-    (entry,) = [e for e in upload.manifest if e["path"].endswith("model.onnx")]
+    (entry,) = [e for e in upload.manifest() if e["path"].endswith("model.onnx")]
     upload.delete()
     used = api.get("/api/v1/storage").json()
     assert (used["unused_blobs"], used["unused_bytes"]) == (1, 7)

@@ -71,7 +71,7 @@ def test_files_become_a_version_s_manifest(done: Callable[[dict[str, bytes]], Up
     upload = done(TREE)
     assert (upload.state, upload.error) == ("ready", None)
     assert upload.offset == upload.size == len(GRAPH) + len(WEIGHTS)
-    found = {entry["path"]: entry["sha256"] for entry in upload.manifest}
+    found = {entry["path"]: entry["sha256"] for entry in upload.manifest()}
     assert found == {path: sha(content) for path, content in TREE.items()}
     assert blob_store().open(sha(WEIGHTS)).read() == WEIGHTS
     assert not list(storage.part_path(upload.pk).parent.glob(f"{upload.pk}*"))
@@ -148,7 +148,7 @@ def test_an_empty_version_folder_is_kept(done: Callable[[dict[str, bytes]], Uplo
     upload = done(
         {"net/1/model.onnx": GRAPH, "all/config.pbtxt": b'platform: "ensemble"', "all/1/": b""}
     )
-    assert "all/1/.keep" in {entry["path"] for entry in upload.manifest}
+    assert "all/1/.keep" in {entry["path"] for entry in upload.manifest()}
 
 
 @pytest.mark.parametrize(

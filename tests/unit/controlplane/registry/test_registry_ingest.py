@@ -39,7 +39,7 @@ def test_a_single_file_becomes_a_repository_of_blobs(ingested: Send, stores: Pat
     sha256 = hashlib.sha256(b"a model").hexdigest()
     assert upload.state == Upload.State.READY, upload.error
     assert upload.sha256 == sha256
-    assert upload.manifest == [{"path": "digits/1/model.onnx", "size": 7, "sha256": sha256}]
+    assert upload.manifest() == [{"path": "digits/1/model.onnx", "size": 7, "sha256": sha256}]
     assert blob_store().open(sha256).read() == b"a model"
     assert Blob.objects.get(pk=sha256).size == 7
     assert upload.inspection is not None
@@ -56,7 +56,7 @@ def test_an_archive_becomes_its_models(ingested: Send, stores: Path) -> None:
     content = a_zip({"repo/a/1/model.onnx": b"a", "repo/b/1/model.onnx": b"b", "x/.DS_Store": b""})
     upload = ingested("repo.zip", content)
     assert upload.state == Upload.State.READY, upload.error
-    assert [entry["path"] for entry in upload.manifest] == ["a/1/model.onnx", "b/1/model.onnx"]
+    assert [entry["path"] for entry in upload.manifest()] == ["a/1/model.onnx", "b/1/model.onnx"]
     assert leftovers(stores) == []
 
 

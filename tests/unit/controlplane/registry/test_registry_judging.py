@@ -23,7 +23,7 @@ from controlplane.registry.models import (
 )
 from controlplane.registry.services import judging
 from controlplane.registry.tasks import judge_versions
-from tests.support.registered_models import model_register
+from tests.support.registered_models import files_add, model_register
 
 pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
 Send = Callable[..., Upload]
@@ -108,8 +108,7 @@ def test_it_is_judged_when_it_is_to_start_and_that_is_kept(
 
 def test_what_its_names_say_makes_it_wait(api: APIClient) -> None:
     version = model_register()
-    version.manifest = [*version.manifest, {**version.manifest[0], "path": "digits/1/model.py"}]
-    version.save()
+    files_add(version, {**version.manifest()[0], "path": "digits/1/model.py"})
     of_before(version)
     refused = deploy(api)
     assert (refused.status_code, refused.json()["code"]) == (409, "CodeNotApproved")

@@ -10,7 +10,7 @@ from controlplane.core.models import Event
 from controlplane.registry.models import ConfigRevision, ModelSignature, ModelVersion, SigningKey
 from controlplane.registry.types import manifest_digest
 from tests.support.minisign_files import ada, bob, signed, text
-from tests.support.registered_models import CONFIG, model_register
+from tests.support.registered_models import CONFIG, files_add, model_register
 from wire.minisign import Signature, signature_of
 from wire.statement import statement
 
@@ -37,7 +37,7 @@ def trusted(admin_api: APIClient) -> dict[str, Any]:
 
 
 def digest_of(version: ModelVersion) -> str:
-    return manifest_digest(version.manifest)
+    return manifest_digest(version.manifest())
 
 
 def problem(answer: Any) -> tuple[int, str]:
@@ -67,7 +67,9 @@ def test_the_same_bytes_under_another_name_are_signed_too(
 ) -> None:
     api.post(SIGNATURES, {"signature": signed(digest_of(version))})
     twin = model_register("twin")
-    ModelVersion.objects.filter(pk=twin.pk).update(manifest=version.manifest)
+    twin.files.all().delete()
+    files_add(twin, *version.manifest())
+    ModelVersion.objects.filter(pk=twin.pk).update(digest=version.digest)
     assert api.get(SIGNATURES.replace("digits", "twin")).json()["signed"] is True
 
 
@@ -92,7 +94,7 @@ def test_an_edited_configuration_needs_a_signature_of_its_own(
     )
     newest = api.get(SIGNATURES).json()
     assert (newest["config_revision"], newest["signed"]) == (1, False)
-    assert newest["digest"] == manifest_digest(version.manifest, {"digits/config.pbtxt": edited})
+    assert newest["digest"] == manifest_digest(version.manifest(), {"digits/config.pbtxt": edited})
     files = api.get(f"{SIGNATURES}?config_revision=0").json()
     assert (files["config_revision"], files["signed"]) == (0, True)
     swapped = api.post(SIGNATURES, {"signature": signed(files["digest"])})

@@ -22,7 +22,7 @@ from controlplane.registry.models import Model, ModelVersion, Upload
 from controlplane.registry.services import uploads
 from controlplane.registry.stores import disk
 from controlplane.registry.stores.disk import free_bytes
-from controlplane.registry.types import MAX_CHUNK_BYTES, manifest_digest
+from controlplane.registry.types import MAX_CHUNK_BYTES
 
 CONTENT = bytes(range(256)) * 40
 RAW = "application/offset+octet-stream"
@@ -216,13 +216,10 @@ def test_one_person_has_a_quota_of_unregistered_bytes(api: APIClient, settings: 
     assert (refused.json()["held_bytes"], refused.json()["quota_bytes"]) == (700, 1000)
     assert announce(api, 300).status_code == 201
     # one that is ready counts until a version came from it
-    manifest = [{"path": "1/model.onnx", "size": 700, "sha256": "a" * 64}]
-    Upload.objects.filter(pk=first).update(state=Upload.State.READY, manifest=manifest)
+    Upload.objects.filter(pk=first).update(state=Upload.State.READY, digest="a" * 64)
     assert announce(api, 1).status_code == 413
     model = Model.objects.create(name="m")
-    ModelVersion.objects.create(
-        model=model, version=1, digest=manifest_digest(manifest), size=700, manifest=manifest
-    )
+    ModelVersion.objects.create(model=model, version=1, digest="a" * 64, size=700, file_count=1)
     assert announce(api, 700).status_code == 201
     assert announce(api, 1).status_code == 413
     settings.SHOAL_UPLOAD_QUOTA_BYTES = 0
