@@ -48,10 +48,11 @@ def model_register(
 
 
 def files_add(version: ModelVersion, *files: FileEntry) -> None:
-    """More files than were registered; the digest stays what it was."""
+    """As if they had been registered with it."""
     ModelFile.objects.bulk_create(ModelFile(version=version, **entry) for entry in files)
-    version.file_count += len(files)
-    version.save(update_fields=["file_count"])
+    manifest = version.manifest()
+    version.file_count, version.digest = len(manifest), manifest_digest(manifest)
+    version.save(update_fields=["file_count", "digest"])
 
 
 def _file(path: str, content: bytes) -> FileEntry:

@@ -1,4 +1,5 @@
-"""Lists take as many queries for much as for little: every one, generated from the API's document.
+"""Lists take as many queries for much as for little, and read the rows that they show: every one,
+generated from the API's document.
 
 A route that answers with a list of things and has no place to be asked at fails here.
 """
@@ -37,6 +38,7 @@ from shoal.signing.secret_key import SecretKey
 from tests.support.minisign_files import signed
 from tests.support.people import make_user
 from tests.support.registered_models import files_add, model_register
+from tests.support.rows_read import rows_read
 from tests.support.simulated_node import SimulatedNode, gateway_confirms
 from wire.messages import CachedBlob, CacheReport
 
@@ -64,6 +66,14 @@ FIXED = {
     "test-cases/{case_id}",
     "try-loads/{try_load_id}",
     "uploads/{upload_id}",
+}
+# Lists that read more than two rows for each thing that comes with them, for all that there is.
+READ_MORE = {
+    "endpoints/{endpoint}/deployments/{deployment}/logs",
+    "endpoints/{endpoint}/metrics",
+    "instance-types/{name}",
+    "models/{name}/versions/{version}/repo-models",
+    "models/{name}/versions/{version}/repo-models/{repo_model}/config",
 }
 
 
@@ -189,17 +199,18 @@ class Installation:
         every = "limit=500" if any(one["name"] == "limit" for one in listed) else ""
         return ASKED.get(route, every)
 
-    def ask(self, route: str) -> tuple[int, int]:
-        """How many queries it took, and how many things came."""
+    def ask(self, route: str) -> tuple[int, int, int]:
+        """How many queries it took, how many things came, and how many rows were read for them."""
         path = self.place(route)
         self.api.get(path)  # what is asked once per process does not count
         with (
             CaptureQueriesContext(connections["default"]) as main,
             CaptureQueriesContext(connections["metrics"]) as metrics,
+            rows_read("default", "metrics") as read,
         ):
             answer = self.api.get(path)
         assert answer.status_code == 200, (path, answer.json())
-        return len(main) + len(metrics), things(answer.json())
+        return len(main) + len(metrics), things(answer.json()), read.rows
 
 
 def test_no_list_takes_more_queries_for_more_rows(
@@ -213,10 +224,13 @@ def test_no_list_takes_more_queries_for_more_rows(
     for _ in range(2):
         installation.grow()
     after = {route: installation.ask(route) for route in routes}
-    assert {route: count for route, (count, _) in after.items() if count > MOST} == {}
+    assert {route: count for route, (count, _, _) in after.items() if count > MOST} == {}
     grown = {route: (before[route], after[route]) for route in routes}
     more = {route: pair for route, pair in grown.items() if pair[1][0] > pair[0][0]}
-    assert more == {}, "(queries, things), before and after"
+    assert more == {}, "(queries, things, rows), before and after"
+    greedy = {r for r, (old, new) in grown.items() if new[2] - old[2] > 2 * (new[1] - old[1])}
+    assert " ".join(sorted(greedy - READ_MORE)) == "", "these read rows that they do not show"
+    assert " ".join(sorted(READ_MORE - greedy)) == "", "these no longer do"
     short = {route for route, (old, new) in grown.items() if new[1] <= old[1]}
     assert " ".join(sorted(short - FIXED)) == "", "these did not grow"
     assert " ".join(sorted(FIXED - short)) == "", "these did"

@@ -1,6 +1,7 @@
 """Uploads of several files: only what is not here is asked for, and bytes are believed late."""
 
 import hashlib
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -115,6 +116,52 @@ def test_each_file_goes_on_from_its_own_offset(api: APIClient) -> None:
     assert again.status_code == 409
     unknown = send(api, upload_id, b"never announced")
     assert (unknown.status_code, unknown.json()["code"]) == (404, "FileNotAnnounced")
+
+
+def test_a_content_that_is_there_twice_counts_once(api: APIClient) -> None:
+    files = listed({"a/1/model.onnx": GRAPH, "b/1/model.onnx": GRAPH, "a/labels.txt": b"cat"})
+    upload_id = announce(api, files).json()["id"]
+    place = f"/api/v1/uploads/{upload_id}"
+    assert api.get(place).json()["offset"] == len(GRAPH)
+    send(api, upload_id, GRAPH[:700], name=sha(GRAPH))
+    assert api.get(place).json()["offset"] == len(GRAPH) + 700
+    send(api, upload_id, GRAPH, 700)
+    assert missing(api, upload_id) == {"a/labels.txt": 0}
+    send(api, upload_id, b"cat")
+    assert api.get(place).json()["offset"] == 2 * len(GRAPH) + 3
+    assert missing(api, upload_id) == {}
+
+
+def test_the_disk_is_right_where_it_has_less_than_was_counted(api: APIClient) -> None:
+    """After a power cut, when a file is gone or shorter than the row says."""
+    upload_id = announce(api, listed(TREE)).json()["id"]
+    place = f"/api/v1/uploads/{upload_id}"
+    send(api, upload_id, GRAPH)
+    send(api, upload_id, WEIGHTS[:5000], name=sha(WEIGHTS))
+    storage.part_path(part_name(upload_id, sha(GRAPH))).unlink()
+    os.truncate(storage.part_path(part_name(upload_id, sha(WEIGHTS))), 1000)
+    goes_on = send(api, upload_id, WEIGHTS, 5000)
+    assert (goes_on.status_code, goes_on.json()["offset"]) == (409, 1000)
+    assert api.get(place).json()["offset"] == len(GRAPH) + 1000
+    assert send(api, upload_id, WEIGHTS, 1000).status_code == 200
+    early = api.post(f"{place}/complete", {})
+    assert (early.status_code, early.json()["missing"]) == (409, [sha(GRAPH)])
+    assert missing(api, upload_id) == {"net/1/model.onnx": 0}
+    assert api.get(place).json()["offset"] == len(WEIGHTS)
+    assert send(api, upload_id, GRAPH).status_code == 200
+    assert api.post(f"{place}/complete", {}).status_code == 202
+
+
+def test_what_another_upload_brought_meanwhile_need_not_be_sent(
+    api: APIClient, done: Callable[[dict[str, bytes]], Upload]
+) -> None:
+    upload_id = announce(api, listed(TREE)).json()["id"]
+    done(TREE)
+    assert missing(api, upload_id) == {}
+    assert send(api, upload_id, GRAPH).json()["offset"] == len(GRAPH)
+    complete = api.post(f"/api/v1/uploads/{upload_id}/complete", {})
+    assert complete.status_code == 202
+    assert complete.json()["offset"] == complete.json()["size"]
 
 
 def test_too_much_is_refused_and_forgotten(api: APIClient) -> None:
