@@ -26,6 +26,7 @@ from typing import IO
 IGNORED = {".git", ".DS_Store", "__MACOSX", "Thumbs.db"}
 MAX_DEPTH = 12
 MAX_NAME_BYTES = 255
+MAX_PATH_BYTES = 2048  # why: paths are in an index, whose entries PostgreSQL keeps below 2.7 kB
 # why a floor: a few hundred bytes of text may well shrink more than any bomb does.
 RATIO_FLOOR_BYTES = 8 * 2**20
 PIECE_BYTES = 2**20
@@ -200,6 +201,8 @@ def safe_path(name: str) -> PurePosixPath:
         raise unsafe(name, f"is nested deeper than {MAX_DEPTH} folders")
     if any(len(part.encode()) > MAX_NAME_BYTES for part in path.parts):
         raise unsafe(name, f"has a name longer than {MAX_NAME_BYTES} bytes")
+    if len(str(path).encode()) > MAX_PATH_BYTES:
+        raise unsafe(name, f"is a path longer than {MAX_PATH_BYTES} bytes")
     return path
 
 

@@ -35,8 +35,8 @@ def cache_shown(blobs: list[CachedBlob]) -> list[CachedShown]:
         .order_by("version__model__name", "-version__version", "id")
         .values_list("sha256", "version__model__name", "version__version", "path")
     )
-    for sha256, *where in files:
-        wanted[sha256].append(FileOf(*where))
+    for sha256, model, version, path in files:
+        wanted[sha256].append(FileOf(model, version, path))
     return [
         CachedShown(blob.sha256, blob.size, blob.used_at, blob.in_use, wanted[blob.sha256])
         for blob in blobs

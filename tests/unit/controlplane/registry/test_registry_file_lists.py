@@ -10,6 +10,7 @@ import pytest
 from rest_framework.test import APIClient
 
 from controlplane.registry import storage
+from controlplane.registry.archive import MAX_PATH_BYTES
 from controlplane.registry.models import Blob, Upload
 from controlplane.registry.serializers.uploads import AnnouncedFileSerializer
 from controlplane.registry.services import ingest
@@ -118,6 +119,15 @@ def test_each_file_goes_on_from_its_own_offset(api: APIClient) -> None:
     assert (unknown.status_code, unknown.json()["code"]) == (404, "FileNotAnnounced")
 
 
+def test_the_longest_path_is_kept(done: Callable[[dict[str, bytes]], Upload]) -> None:
+    # why so mixed: PostgreSQL would squeeze a path of one letter into its index
+    parts = [hashlib.shake_256(bytes([number])).hexdigest(122) for number in range(8)]
+    path = "/".join(["net", "1", *parts, "x" * 71, "model.onnx"])
+    assert len(path) == MAX_PATH_BYTES
+    upload = done({path: GRAPH, "net/1/model.onnx": GRAPH})
+    assert path in {entry["path"] for entry in upload.manifest()}
+
+
 def test_a_content_that_is_there_twice_counts_once(api: APIClient) -> None:
     files = listed({"a/1/model.onnx": GRAPH, "b/1/model.onnx": GRAPH, "a/labels.txt": b"cat"})
     upload_id = announce(api, files).json()["id"]
@@ -206,6 +216,7 @@ def test_an_empty_version_folder_is_kept(done: Callable[[dict[str, bytes]], Uplo
         (listed({"a\\b": GRAPH}), "unsafe"),
         (listed({"net/A": GRAPH, "net/a": WEIGHTS}), "unsafe"),
         (listed({"net": GRAPH, "net/1/model.onnx": GRAPH}), "unsafe"),
+        (listed({"/".join(["n" * 250] * 9): GRAPH}), "unsafe"),
         ([*listed({"a": GRAPH}), *listed({"a": GRAPH})], "unsafe"),
         ([{"path": "a", "size": 1, "sha256": sha(GRAPH)}, *listed({"b": GRAPH})], "another size"),
         ([{"path": "a", "size": -1, "sha256": sha(GRAPH)}], "0"),
