@@ -1,6 +1,10 @@
-"""What views need not repeat in the OpenAPI document: how every one of them can fail."""
+"""What views need not repeat in the OpenAPI document: how every one of them can fail, and that
+answers are complete."""
 
 from typing import Any, Final
+
+from drf_spectacular.openapi import AutoSchema
+from rest_framework.fields import empty
 
 Schema = dict[str, Any]
 
@@ -70,6 +74,22 @@ IDEMPOTENCY_KEY: Final[Schema] = {
     "schema": {"type": "string", "minLength": 1, "maxLength": 255},
     "description": "the same request sent twice under one key is done once, and answered twice",
 }
+
+
+class CompleteAnswers(AutoSchema):
+    """A field with a default may be left out of a request, but is in every answer: the serializer
+    fills it in."""
+
+    def _map_basic_serializer(self, serializer: Any, direction: str) -> Schema:
+        schema: Schema = super()._map_basic_serializer(  # type: ignore[no-untyped-call]
+            serializer, direction
+        )
+        if direction == "response":
+            fields = serializer.fields.items()
+            filled = {name for name, field in fields if field.default is not empty}
+            if filled:
+                schema["required"] = sorted(filled.union(schema.get("required", ())))
+        return schema
 
 
 def problems_told(result: Schema, generator: Any, request: Any, public: bool) -> Schema:

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from drf_spectacular.utils import extend_schema_serializer
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema_field, extend_schema_serializer
 from rest_framework import serializers
 
 from controlplane.core import audit
@@ -49,12 +50,17 @@ class EventFilters(Fields):
     until = serializers.DateTimeField(required=False, default=None, help_text="not included")
 
 
+@extend_schema_field(OpenApiTypes.STR)
+class CursorField(serializers.IntegerField):
+    """A number inside; to a client text that it gives back, as of all lists."""
+
+
 class EventsQuery(EventFilters):
     after_seq = serializers.IntegerField(
         required=False, default=None, min_value=0, max_value=LARGEST_SEQ
     )
     limit = serializers.IntegerField(min_value=1, max_value=500, default=50)
-    cursor = serializers.IntegerField(
+    cursor = CursorField(
         required=False,
         allow_null=True,
         default=None,

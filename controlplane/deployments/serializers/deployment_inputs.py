@@ -19,6 +19,7 @@ from controlplane.deployments.serializers.settings import (
     VariablesField,
 )
 from controlplane.deployments.types import AntiAffinity
+from controlplane.registry.serializers.versions import VersionField
 
 REQUESTS: dict[str, Any] = {"request_timeout_ms": DEFAULT_TIMEOUT_MS, "retries": True}
 PLACEMENT: dict[str, Any] = {
@@ -40,9 +41,7 @@ class RunFields(PlacementFields, SettingsFields):
     """What shall run, where, and how it is asked."""
 
     model = serializers.CharField(max_length=255)
-    version = serializers.CharField(
-        required=False, default="latest", help_text="a number, or an alias: @latest, @champion"
-    )
+    version = VersionField()
     config_revision = serializers.IntegerField(required=False, allow_null=True, default=None)
     instance_count = serializers.IntegerField(
         required=False, default=1, min_value=1, max_value=LIMIT_REPLICAS

@@ -7,6 +7,7 @@ from rest_framework import serializers
 
 from controlplane.core.requests import Change
 from controlplane.deployments.types import AntiAffinity, GpuPolicy
+from controlplane.registry.serializers.versions import VersionField
 
 Fields = serializers.Serializer[Any]
 LIMIT_REPLICAS = 64
@@ -46,9 +47,7 @@ class PlacementPreviewInputSerializer(PlacementFields):
         max_length=32,
         help_text="instead of a model: an upload that is ready and not registered yet",
     )
-    version = serializers.CharField(
-        required=False, default="latest", help_text="a number, or an alias: @latest, @champion"
-    )
+    version = VersionField()
     instance_count = serializers.IntegerField(
         required=False, default=1, min_value=1, max_value=LIMIT_REPLICAS
     )

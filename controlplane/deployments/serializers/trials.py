@@ -7,6 +7,7 @@ from rest_framework import serializers
 
 from controlplane.deployments.serializers.endpoints import ProblemSerializer
 from controlplane.deployments.types import TrialState
+from controlplane.registry.serializers.versions import VersionField
 
 Fields = serializers.Serializer[Any]
 LARGEST_CONFIG = 2**20
@@ -14,9 +15,7 @@ LARGEST_CONFIG = 2**20
 
 class TryLoadInputSerializer(Fields):
     model = serializers.CharField(required=False, default="", allow_blank=True, max_length=255)
-    version = serializers.CharField(
-        required=False, default="latest", help_text="a number, or an alias: @latest, @champion"
-    )
+    version = VersionField()
     upload_id = serializers.CharField(
         required=False,
         default="",

@@ -5,6 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from controlplane.registry.serializers.inspection import SEVERITIES, ConfigFixSerializer
+from controlplane.registry.serializers.versions import VersionField
 
 Fields = serializers.Serializer[Any]
 
@@ -20,6 +21,22 @@ class ConfigRevisionSerializer(Fields):
     created_at = serializers.DateTimeField()
 
 
+class ConfigProblemSerializer(Fields):
+    severity = serializers.ChoiceField(choices=["error", "warning", "info"], help_text=SEVERITIES)
+    code = serializers.CharField()
+    line = serializers.IntegerField(allow_null=True)
+    column = serializers.IntegerField(allow_null=True)
+    field = serializers.CharField(allow_null=True, allow_blank=True)
+    message = serializers.CharField(help_text="in Triton's words where it has some")
+    plain = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        help_text="the same in one plain sentence, if there is one",
+    )
+    hint = serializers.CharField(allow_null=True, allow_blank=True)
+    fix = ConfigFixSerializer(allow_null=True)
+
+
 class RepoModelConfigSerializer(Fields):
     model = serializers.CharField()
     text = serializers.CharField(allow_blank=True, help_text="config.pbtxt verbatim")
@@ -30,7 +47,7 @@ class RepoModelConfigSerializer(Fields):
     effective = serializers.CharField(
         allow_blank=True, help_text="the complete configuration, as the runtime would have it"
     )
-    problems = serializers.ListField(child=serializers.DictField())
+    problems = ConfigProblemSerializer(many=True)
     config = serializers.DictField(
         allow_null=True, help_text="the text as JSON, null if unreadable"
     )
@@ -66,29 +83,13 @@ class ConfigValidateInputSerializer(Fields):
     repo_model = serializers.CharField(max_length=255)
     upload_id = serializers.CharField(required=False, default="")
     model = serializers.CharField(required=False, default="")
-    version = serializers.CharField(required=False, default="latest")
+    version = VersionField()
     others = serializers.DictField(
         child=serializers.CharField(allow_blank=True, max_length=2**20, trim_whitespace=False),
         required=False,
         default=dict,
         help_text="unsaved texts of other models beside it: ensembles are checked against these",
     )
-
-
-class ConfigProblemSerializer(Fields):
-    severity = serializers.ChoiceField(choices=["error", "warning", "info"], help_text=SEVERITIES)
-    code = serializers.CharField()
-    line = serializers.IntegerField(allow_null=True)
-    column = serializers.IntegerField(allow_null=True)
-    field = serializers.CharField(allow_null=True, allow_blank=True)
-    message = serializers.CharField(help_text="in Triton's words where it has some")
-    plain = serializers.CharField(
-        required=False,
-        allow_blank=True,
-        help_text="the same in one plain sentence, if there is one",
-    )
-    hint = serializers.CharField(allow_null=True, allow_blank=True)
-    fix = ConfigFixSerializer(allow_null=True)
 
 
 class ConfigValidationSerializer(Fields):

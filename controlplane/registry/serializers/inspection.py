@@ -79,7 +79,11 @@ class InspectedModelSerializer(Fields):
     config_text = serializers.CharField(allow_blank=True)
     config_effective = serializers.CharField(allow_blank=True)
     graph = GraphSerializer(allow_null=True)
-    provenance = serializers.DictField(child=serializers.CharField(), required=False)
+    provenance = serializers.DictField(
+        child=serializers.ChoiceField(choices=["config", "model", "config+model", "default"]),
+        required=False,
+        help_text="who said max_batch_size, dynamic_batching, inputs and outputs",
+    )
     files = serializers.ListField(child=serializers.CharField())
     warnings = serializers.ListField(child=serializers.CharField())
     proposal = ProposalSerializer(allow_null=True, required=False)

@@ -52,6 +52,13 @@ def test_an_example_fits_its_schema(name: str) -> None:
     jsonschema_rs.validator_for(schema).validate(EXAMPLES[name])
 
 
+def test_a_field_with_a_default_may_be_left_out_of_a_request_but_is_in_every_answer() -> None:
+    schemas = document()["components"]["schemas"]
+    assert {"gpus", "cache_idle_bytes", "labels"} <= set(schemas["NodeInfo"]["required"])
+    assert "temperature_c" in schemas["Gpu"]["required"]
+    assert "version" not in schemas["DeployInputRequest"]["required"]
+
+
 def test_every_failure_is_a_problem() -> None:
     wrong = [
         (path, method, status)
