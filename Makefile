@@ -137,9 +137,8 @@ bench: $(STAMPS)/dev install ## workloads M0 to M3 against the bare ONNX Runtime
 compatibility: $(STAMPS)/dev install ## regenerate docs/triton-compatibility.md
 	@$(BIN)/python -m tests.conformance.compatibility
 
-openapi: $(STAMPS)/dev install ## regenerate docs/openapi.json and the studio's types
+openapi: $(STAMPS)/dev install ## regenerate docs/openapi.json, which the studio's types are made of
 	@$(TEST_ENV) $(BIN)/python manage.py spectacular --format openapi-json --file docs/openapi.json --validate
-	@deploy/build-studio --api
 
 lock: $(STAMPS)/dev ## regenerate the lock files from requirements*.txt
 	@$(BIN)/python deploy/lock.py

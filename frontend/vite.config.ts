@@ -31,6 +31,7 @@ export default defineConfig({
   test: {
     include: ["src/**/*.test.{ts,tsx}"],
     environment: "node",
+    setupFiles: ["./vitest.setup.ts"],
     passWithNoTests: false,
     // A busy machine is slow, which says nothing about a test; in CI one that failed is asked once more (ADR 0358).
     testTimeout: 20_000,

@@ -6,17 +6,19 @@ import { answer } from "./routes";
 const LATENCY_MS = 60;
 
 async function mockFetch(real: typeof fetch, input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
-  const url = new URL(typeof input === "string" ? input : input instanceof URL ? input.href : input.url, location.href);
-  if (!url.pathname.startsWith("/api/v1/")) return real(input, init);
+  const request = new Request(input, init);
+  const url = new URL(request.url);
+  if (!url.pathname.startsWith("/api/v1/")) return real(request);
   await new Promise((resolve) => setTimeout(resolve, LATENCY_MS));
   const path = url.pathname
     .slice("/api/v1/".length)
     .split("/")
     .map((segment) => decodeURIComponent(segment));
-  const file = fileAnswer(path, new Headers(init?.headers).get("range"));
+  const file = fileAnswer(path, request.headers.get("range"));
   if (file) return file;
-  const body = typeof init?.body === "string" ? (JSON.parse(init.body) as Record<string, unknown>) : {};
-  const { status, body: reply } = answer({ method: init?.method ?? "GET", path, query: url.searchParams, body });
+  const text = await request.text();
+  const body = text ? (JSON.parse(text) as Record<string, unknown>) : {};
+  const { status, body: reply } = answer({ method: request.method, path, query: url.searchParams, body });
   return new Response(JSON.stringify(reply), { status, headers: { "content-type": "application/json" } });
 }
 

@@ -1,8 +1,9 @@
 /** The log of everything that happened, filtered and page by page. */
 import { infiniteQueryOptions } from "@tanstack/react-query";
-import { apiPath, get } from "./client";
+import { answer, api } from "./client";
 import { keys } from "./keys";
-import type { AuditVerification, EventItem, Page } from "./types";
+import { apiPath } from "./paths";
+import type { EventItem, EventPage } from "./types";
 
 export interface EventFilter {
   q?: string;
@@ -18,23 +19,23 @@ const PAGE = 100;
 /** So many rows go into one export at most; a longer one is narrowed by the filter. */
 export const EXPORT_LIMIT = 10_000;
 
-const readPage = (filter: EventFilter, cursor: string | null, limit: number, signal?: AbortSignal) =>
-  get<Page<EventItem>>(apiPath("events"), { query: { ...filter, cursor, limit }, ...(signal ? { signal } : {}) });
+const readPage = ({ severity, ...rest }: EventFilter, cursor: string, limit: number, signal?: AbortSignal) =>
+  answer(api.GET("/api/v1/events", { params: { query: { ...rest, ...(severity ? { severity: [severity] } : {}), cursor, limit } }, ...(signal ? { signal } : {}) }));
 
 export const activityQuery = (filter: EventFilter) =>
   infiniteQueryOptions({
     queryKey: keys.activity({ ...filter }),
     queryFn: ({ pageParam, signal }) => readPage(filter, pageParam, PAGE, signal),
-    initialPageParam: null as string | null,
+    initialPageParam: "",
     getNextPageParam: (page) => page.next_cursor,
   });
 
 /** Everything that the filter lets through, newest first, up to the limit. */
 export async function readAll(filter: EventFilter): Promise<{ events: EventItem[]; complete: boolean }> {
   const events: EventItem[] = [];
-  let cursor: string | null = null;
+  let cursor: string | null = "";
   do {
-    const page: Page<EventItem> = await readPage(filter, cursor, 500);
+    const page: EventPage = await readPage(filter, cursor, 500);
     events.push(...page.items);
     cursor = page.next_cursor;
   } while (cursor !== null && events.length < EXPORT_LIMIT);
@@ -49,4 +50,4 @@ export function exportAddress(filter: EventFilter): string {
 }
 
 /** Walks the whole chain: has anything been changed, removed or slipped in? */
-export const verifyLog = () => get<AuditVerification>(apiPath("events", "verify"));
+export const verifyLog = () => answer(api.GET("/api/v1/events/verify"));

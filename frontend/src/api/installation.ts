@@ -1,19 +1,20 @@
 /** What belongs to the installation as a whole: its store of files, the kinds of machine that deployments ask for. */
 import { queryOptions } from "@tanstack/react-query";
-import { apiPath, del, get, getAll, patch, post } from "./client";
+import { answer, api, everyPage } from "./client";
 import { keys } from "./keys";
-import type { InstanceType, InstanceTypeInput, StorageUse } from "./types";
+import type { InstanceTypeInput } from "./types";
 
 export const storageQuery = () =>
-  queryOptions({ queryKey: keys.storage, queryFn: ({ signal }) => get<StorageUse>(apiPath("storage"), { signal }) });
-export const collectStorage = () => post<{ removed: number }>(apiPath("storage", "collect"));
+  queryOptions({ queryKey: keys.storage, queryFn: ({ signal }) => answer(api.GET("/api/v1/storage", { signal })) });
+export const collectStorage = () => answer(api.POST("/api/v1/storage/collect"));
 
 export const instanceTypesQuery = () =>
   queryOptions({
     queryKey: keys.instanceTypes,
-    queryFn: ({ signal }) => getAll<InstanceType>(apiPath("instance-types"), { signal }),
+    queryFn: ({ signal }) => everyPage((page) => api.GET("/api/v1/instance-types", { params: { query: page }, signal })),
   });
-export const createInstanceType = (body: InstanceTypeInput) => post<InstanceType>(apiPath("instance-types"), body);
-export const updateInstanceType = (name: string, change: Partial<InstanceTypeInput>) =>
-  patch<InstanceType>(apiPath("instance-types", name), change);
-export const deleteInstanceType = (name: string) => del<unknown>(apiPath("instance-types", name));
+export const createInstanceType = (body: InstanceTypeInput) => answer(api.POST("/api/v1/instance-types", { body }));
+export const updateInstanceType = (name: string, body: Partial<InstanceTypeInput>) =>
+  answer(api.PATCH("/api/v1/instance-types/{name}", { params: { path: { name } }, body }));
+export const deleteInstanceType = (name: string) =>
+  answer(api.DELETE("/api/v1/instance-types/{name}", { params: { path: { name } } }));

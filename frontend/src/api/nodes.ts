@@ -1,20 +1,23 @@
 /** Nodes and the single-use tokens with which new ones join. */
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
-import { apiPath, del, get, getAll, patch, post } from "./client";
+import { answer, api, everyPage } from "./client";
 import { keys } from "./keys";
-import type { CachedBlob, DrainMove, JoinToken, JoinTokenMade, MetricColumns, NodeItem, Page } from "./types";
+import { readSeries } from "./metrics";
+import type { components } from "./schema";
+
+const of = (name: string) => ({ path: { node: name } });
 
 export const nodesQuery = () =>
   queryOptions({
     queryKey: keys.nodes.list,
-    queryFn: ({ signal }) => getAll<NodeItem>(apiPath("nodes"), { signal }),
+    queryFn: ({ signal }) => everyPage((page) => api.GET("/api/v1/nodes", { params: { query: page }, signal })),
     refetchInterval: 5_000,
   });
 
 export const nodeQuery = (name: string) =>
   queryOptions({
     queryKey: keys.nodes.one(name),
-    queryFn: ({ signal }) => get<NodeItem>(apiPath("nodes", name), { signal }),
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/nodes/{node}", { params: of(name), signal })),
     refetchInterval: 5_000,
   });
 
@@ -23,8 +26,8 @@ export const cacheQuery = (name: string, q: string) =>
   infiniteQueryOptions({
     queryKey: keys.nodes.cache(name, q),
     queryFn: ({ pageParam, signal }) =>
-      get<Page<CachedBlob>>(apiPath("nodes", name, "cache"), { query: { q, cursor: pageParam, limit: 100 }, signal }),
-    initialPageParam: null as string | null,
+      answer(api.GET("/api/v1/nodes/{node}/cache", { params: { ...of(name), query: { q, cursor: pageParam, limit: 100 } }, signal })),
+    initialPageParam: "",
     getNextPageParam: (page) => page.next_cursor,
   });
 
@@ -40,33 +43,25 @@ export const gpuCourseQuery = (name: string, gpus: readonly number[]) =>
     // The figures stand without their past.
     retry: false,
     queryFn: ({ signal }) =>
-      get<MetricColumns>(apiPath("metrics", "query"), {
-        query: { by: "node", ids: name, metrics: gpus.flatMap((gpu) => GPU_GAUGES.map((gauge) => `gpu${gpu}_${gauge}`)).join(","), range: GPU_RANGE_S },
+      readSeries(
+        { by: "node", ids: name, metrics: gpus.flatMap((gpu) => GPU_GAUGES.map((gauge) => `gpu${gpu}_${gauge}`)).join(","), range: GPU_RANGE_S },
         signal,
-      }),
+      ),
   });
 
-export const cordonNode = (name: string) => post<NodeItem>(apiPath("nodes", name, "cordon"));
-export const uncordonNode = (name: string) => post<NodeItem>(apiPath("nodes", name, "uncordon"));
+export const cordonNode = (name: string) => answer(api.POST("/api/v1/nodes/{node}/cordon", { params: of(name) }));
+export const uncordonNode = (name: string) => answer(api.POST("/api/v1/nodes/{node}/uncordon", { params: of(name) }));
 export const setLabels = (name: string, labels: Record<string, string>) =>
-  patch<NodeItem>(apiPath("nodes", name), { labels });
-export const deleteNode = (name: string, force = false) => del<unknown>(apiPath("nodes", name), force ? { force: true } : undefined);
+  answer(api.PATCH("/api/v1/nodes/{node}", { params: of(name), body: { labels } }));
+export const deleteNode = (name: string, force = false) =>
+  answer(api.DELETE("/api/v1/nodes/{node}", { params: { ...of(name), query: force ? { force } : {} } }));
 
-export interface DrainRequest {
-  dry_run?: boolean;
-  /** Even if something has nowhere to go. */
-  force?: boolean;
-  deadline_s?: number;
-}
-interface Drained {
-  dry_run: boolean;
-  moves: DrainMove[];
-}
+export type DrainRequest = components["schemas"]["DrainInputRequest"];
 /** Several are emptied together: what leaves one of them does not go to another. */
 export const drainNodes = (names: readonly string[], body: DrainRequest) => {
   const [only, ...more] = names;
-  if (only !== undefined && more.length === 0) return post<Drained>(apiPath("nodes", only, "drain"), body);
-  return post<Drained>(apiPath("drains"), { ...body, nodes: names });
+  if (only !== undefined && more.length === 0) return answer(api.POST("/api/v1/nodes/{node}/drain", { params: of(only), body }));
+  return answer(api.POST("/api/v1/drains", { body: { ...body, nodes: [...names] } }));
 };
 
 /** What draining would do, asked anew each time somebody thinks of it. */
@@ -78,10 +73,10 @@ export const drainPreviewQuery = (names: readonly string[]) =>
     gcTime: 0,
   });
 
-export const createJoinToken = () => post<JoinTokenMade>(apiPath("join-tokens"));
+export const createJoinToken = () => answer(api.POST("/api/v1/join-tokens"));
 export const joinTokenQuery = (id: number) =>
   queryOptions({
     queryKey: keys.joinToken(id),
-    queryFn: ({ signal }) => get<JoinToken>(apiPath("join-tokens", id), { signal }),
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/join-tokens/{token_id}", { params: { path: { token_id: id } }, signal })),
     refetchInterval: (query) => (query.state.data?.node ? false : 1_500),
   });

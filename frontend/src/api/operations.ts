@@ -1,13 +1,14 @@
 /** Operations (long-running changes with stages), events and the overview. */
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
-import { apiPath, get, post } from "./client";
+import { answer, api } from "./client";
 import { keys } from "./keys";
-import type { EventItem, Operation, Overview, Page } from "./types";
+import type { operations } from "./schema";
+import type { Operation } from "./types";
 
 export const overviewQuery = () =>
   queryOptions({
     queryKey: keys.overview,
-    queryFn: ({ signal }) => get<Overview>(apiPath("overview"), { signal }),
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/overview", { signal })),
     refetchInterval: 10_000,
   });
 
@@ -17,17 +18,10 @@ export type OperationSearch = { state?: Operation["state"]; limit?: number };
 export const operationsQuery = (search: OperationSearch = {}) =>
   queryOptions({
     queryKey: keys.operations.list(search),
-    queryFn: ({ signal }) => get<Page<Operation>>(apiPath("operations"), { query: search, signal }),
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/operations", { params: { query: search }, signal })),
   });
 
-export interface OperationFilter {
-  q?: string;
-  state?: Operation["state"];
-  kind?: Operation["kind"];
-  actor?: string;
-  since?: string;
-  until?: string;
-}
+export type OperationFilter = Omit<NonNullable<operations["operations_list"]["parameters"]["query"]>, "cursor" | "limit">;
 
 const PAGE = 50;
 
@@ -36,24 +30,26 @@ export const operationPagesQuery = (filter: OperationFilter) =>
   infiniteQueryOptions({
     queryKey: keys.operations.pages({ ...filter }),
     queryFn: ({ pageParam, signal }) =>
-      get<Page<Operation>>(apiPath("operations"), { query: { ...filter, cursor: pageParam, limit: PAGE }, signal }),
-    initialPageParam: null as string | null,
+      answer(api.GET("/api/v1/operations", { params: { query: { ...filter, cursor: pageParam, limit: PAGE } }, signal })),
+    initialPageParam: "",
     getNextPageParam: (page) => page.next_cursor,
   });
+
+const of = (id: string) => ({ params: { path: { operation_id: id } } });
 
 export const operationQuery = (id: string) =>
   queryOptions({
     queryKey: keys.operations.one(id),
-    queryFn: ({ signal }) => get<Operation>(apiPath("operations", id), { signal }),
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/operations/{operation_id}", { ...of(id), signal })),
   });
 
-export const cancelOperation = (id: string) => post<Operation>(apiPath("operations", id, "cancel"));
-export const retryOperation = (id: string) => post<Operation>(apiPath("operations", id, "retry"));
+export const cancelOperation = (id: string) => answer(api.POST("/api/v1/operations/{operation_id}/cancel", of(id)));
+export const retryOperation = (id: string) => answer(api.POST("/api/v1/operations/{operation_id}/retry", of(id)));
 
 export const eventsQuery = (subject?: string, limit = 100) =>
   queryOptions({
     queryKey: [...keys.events(subject), limit],
-    queryFn: ({ signal }) => get<Page<EventItem>>(apiPath("events"), { query: { subject, limit }, signal }),
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/events", { params: { query: { subject, limit } }, signal })),
   });
 
 export const isFinished = (operation: Operation) =>

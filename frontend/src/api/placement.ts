@@ -1,6 +1,6 @@
 /** Where something would run, and what machines can be asked for. */
 import { queryOptions } from "@tanstack/react-query";
-import { apiPath, get, getAll, post } from "./client";
+import { answer, api, everyPage } from "./client";
 import type { components } from "./schema";
 
 type Schemas = components["schemas"];
@@ -14,7 +14,7 @@ export type TryLoadAsk = Schemas["TryLoadInputRequest"];
 export const placementPreviewQuery = (ask: PlacementAsk) =>
   queryOptions({
     queryKey: ["placement", ask] as const,
-    queryFn: ({ signal }) => post<PlacementPreview>(apiPath("placement", "preview"), ask, { signal }),
+    queryFn: ({ signal }) => answer(api.POST("/api/v1/placement/preview", { body: ask, signal })),
     // Nodes fill up and fall silent while one looks.
     refetchInterval: 5_000,
   });
@@ -22,17 +22,18 @@ export const placementPreviewQuery = (ask: PlacementAsk) =>
 export const instanceTypesQuery = () =>
   queryOptions({
     queryKey: ["instance-types"] as const,
-    queryFn: ({ signal }) => getAll<InstanceType>(apiPath("instance-types"), { signal }),
+    queryFn: ({ signal }) => everyPage((page) => api.GET("/api/v1/instance-types", { params: { query: page }, signal })),
     staleTime: 30_000,
   });
 
-export const startTryLoad = (body: TryLoadAsk) => post<TryLoad>(apiPath("try-loads"), body);
-export const cancelTryLoad = (id: string) => post<TryLoad>(apiPath("try-loads", id, "cancel"));
+const of = (id: string) => ({ params: { path: { try_load_id: id } } });
+export const startTryLoad = (body: TryLoadAsk) => answer(api.POST("/api/v1/try-loads", { body }));
+export const cancelTryLoad = (id: string) => answer(api.POST("/api/v1/try-loads/{try_load_id}/cancel", of(id)));
 const ENDED = new Set(["succeeded", "failed", "canceled"]);
 export const isTried = (trial: TryLoad): boolean => ENDED.has(trial.state.toLowerCase());
 export const tryLoadQuery = (id: string) =>
   queryOptions({
     queryKey: ["try-loads", id] as const,
-    queryFn: ({ signal }) => get<TryLoad>(apiPath("try-loads", id), { signal }),
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/try-loads/{try_load_id}", { ...of(id), signal })),
     refetchInterval: (query) => (query.state.data && isTried(query.state.data) ? false : 700),
   });

@@ -38,6 +38,16 @@ export class ApiProblem extends Error {
   }
 }
 
+const isBody = (body: unknown): body is ProblemBody => typeof body === "object" && body !== null;
+
+/** The problem that a call was answered with; a proxy before the server may answer with a page or with nothing. */
+export function problemOf(body: unknown, response: Response): ApiProblem {
+  const requestId = response.headers.get("x-request-id") ?? undefined;
+  if (isBody(body)) return new ApiProblem(body, response.status, requestId);
+  const detail = typeof body === "string" ? body.slice(0, 300) : "";
+  return new ApiProblem({ detail, title: response.statusText || undefined }, response.status, requestId);
+}
+
 export function toProblem(error: unknown): ApiProblem {
   if (error instanceof ApiProblem) return error;
   const detail = error instanceof Error ? error.message : String(error);

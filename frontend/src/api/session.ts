@@ -1,11 +1,11 @@
 /** Who is signed in, and the personal API tokens. */
 import { queryOptions } from "@tanstack/react-query";
-import { apiPath, call, del, get, getAll, post, setCsrfToken } from "./client";
+import { answer, api, everyPage, setCsrfToken } from "./client";
 import { keys } from "./keys";
-import type { ApiToken, ApiTokenCreated, BrowserSession, Scope, Session } from "./types";
+import type { Scope, Session } from "./types";
 
 export async function readSession(signal?: AbortSignal): Promise<Session> {
-  const session = await get<Session>(apiPath("session"), signal ? { signal } : {});
+  const session = await answer(api.GET("/api/v1/session", signal ? { signal } : {}));
   setCsrfToken(session.csrf_token);
   return session;
 }
@@ -15,14 +15,17 @@ export const sessionQuery = () =>
 
 /** Signs in. The answer carries a fresh CSRF token, which later writes need. */
 export async function signIn(username: string, password: string): Promise<Session> {
-  await post<unknown>(apiPath("session"), { username, password });
+  await answer(api.POST("/api/v1/session", { body: { username, password } }));
   return readSession();
 }
 
-export const signOut = () => call<unknown>("DELETE", apiPath("session"));
+export const signOut = () => answer(api.DELETE("/api/v1/session"));
 
 export const tokensQuery = () =>
-  queryOptions({ queryKey: keys.tokens, queryFn: ({ signal }) => getAll<ApiToken>(apiPath("tokens"), { signal }) });
+  queryOptions({
+    queryKey: keys.tokens,
+    queryFn: ({ signal }) => everyPage((page) => api.GET("/api/v1/tokens", { params: { query: page }, signal })),
+  });
 export interface NewToken {
   name: string;
   /** Null: all that one may do oneself. An empty list is refused. */
@@ -30,15 +33,16 @@ export interface NewToken {
   /** ISO time; null: until it is revoked. */
   expires_at: string | null;
 }
-export const createToken = (body: NewToken) => post<ApiTokenCreated>(apiPath("tokens"), body);
-export const deleteToken = (id: number) => del<unknown>(apiPath("tokens", id));
+export const createToken = (body: NewToken) => answer(api.POST("/api/v1/tokens", { body }));
+export const deleteToken = (id: number) => answer(api.DELETE("/api/v1/tokens/{token_id}", { params: { path: { token_id: id } } }));
 
 export const changePassword = (current: string, password: string) =>
-  post<unknown>(apiPath("session", "password"), { current, password });
+  answer(api.POST("/api/v1/session/password", { body: { current, password } }));
 
 export const sessionsQuery = () =>
   queryOptions({
     queryKey: keys.sessions,
-    queryFn: ({ signal }) => getAll<BrowserSession>(apiPath("sessions"), { signal }),
+    queryFn: ({ signal }) => everyPage((page) => api.GET("/api/v1/sessions", { params: { query: page }, signal })),
   });
-export const endSession = (id: number) => del<unknown>(apiPath("sessions", id));
+export const endSession = (id: number) =>
+  answer(api.DELETE("/api/v1/sessions/{session_id}", { params: { path: { session_id: id } } }));

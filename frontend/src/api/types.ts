@@ -1,18 +1,10 @@
 /**
- * Names for the shapes of `/api/v1`, all taken from the generated schema (`npm run api`): times are RFC 3339 UTC
+ * Names for the shapes of `/api/v1`, all taken from the schema that `npm run api` generates: times are RFC 3339 UTC
  * strings, sizes are bytes, `*_us` are microseconds. Only what sockets carry is written by hand.
  */
 import type { components } from "./schema";
 
 type Schemas = components["schemas"];
-
-/** The server takes a version as a number or as "latest". */
-type Numbered<T> = Omit<T, "version"> & { version?: number | "latest" };
-
-export interface Page<T> {
-  items: T[];
-  next_cursor: string | null;
-}
 
 export type Session = Schemas["Session"];
 export type Role = Schemas["RoleEnum"];
@@ -41,7 +33,7 @@ export type Inspection = Schemas["Inspection"];
 export type InspectionProblem = Schemas["InspectionProblem"];
 export type ConfigProblem = Schemas["ConfigProblem"];
 export type ConfigValidation = Schemas["ConfigValidation"];
-export type ValidateRequest = Numbered<Schemas["ConfigValidateInputRequest"]>;
+export type ValidateRequest = Schemas["ConfigValidateInputRequest"];
 
 export type ManifestFile = Schemas["FileEntry"];
 export type Upload = Schemas["Upload"];
@@ -57,7 +49,7 @@ export type Code = Schemas["Code"];
 export type ModelPage = Schemas["ModelPage"];
 export type Signatures = Schemas["Signatures"];
 export type Usage = Schemas["Usage"];
-export type RepoModelConfig = Omit<Schemas["RepoModelConfig"], "problems"> & { problems: ConfigProblem[] };
+export type RepoModelConfig = Schemas["RepoModelConfig"];
 export type ModelCreate = Schemas["ModelInputRequest"];
 
 export type ServingState = Schemas["ServingStateEnum"];
@@ -70,8 +62,7 @@ export type EndpointLimits = Pick<Schemas["PatchedEndpointPatchRequest"], "cors_
 export type EndpointModel = Schemas["DeployedModel"];
 export type EndpointToken = Schemas["EndpointToken"];
 export type EndpointKeys = Schemas["EndpointKeys"];
-export type DeploymentCreate = Numbered<Schemas["DeploymentInputRequest"]>;
-export type DeployRequest = Numbered<Schemas["DeployInputRequest"]>;
+export type DeployRequest = Schemas["DeployInputRequest"];
 export type DeployResult = Schemas["DeployResult"];
 export type Snippets = Schemas["Snippets"];
 export type LogLine = Schemas["LogLine"];
@@ -85,15 +76,15 @@ export type OperationStage = Schemas["Stage"];
 export type StepStatus = OperationStage["status"] | UploadStep["status"] | "skipped";
 export type Operation = Schemas["Operation"];
 export type EventItem = Schemas["Event"];
-export type Gpu = Required<Schemas["Gpu"]>;
+export type EventPage = Schemas["EventPage"];
+export type Gpu = Schemas["Gpu"];
 export type CachedBlob = Schemas["CachedBlob"];
-/** Fields with a default are optional in the schema, although the server always sends them. */
-export type NodeInfo = Omit<Required<Schemas["NodeInfo"]>, "gpus"> & { gpus: Gpu[] };
-export type NodeItem = Omit<Schemas["Node"], "info"> & { info: NodeInfo };
+export type NodeInfo = Schemas["NodeInfo"];
+export type NodeItem = Schemas["Node"];
 export type JoinToken = Schemas["JoinToken"];
 export type JoinTokenMade = Schemas["NewJoinToken"];
 export type AttentionItem = Schemas["Attention"];
-export type Overview = Omit<Schemas["Overview"], "nodes"> & { nodes: NodeItem[] };
+export type Overview = Schemas["Overview"];
 
 export type TestCase = Schemas["TestCase"];
 export type TestCaseSummary = Schemas["TestCaseSummary"];

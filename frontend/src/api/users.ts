@@ -1,17 +1,18 @@
 /** People, for administrators. */
 import { queryOptions } from "@tanstack/react-query";
-import { apiPath, getAll, patch, post } from "./client";
+import { answer, api, everyPage } from "./client";
 import { keys } from "./keys";
-import type { Person, PersonCreated, Role } from "./types";
+import type { Role } from "./types";
 
 export const usersQuery = (q: string) =>
   queryOptions({
     queryKey: keys.users.list(q),
-    queryFn: ({ signal }) => getAll<Person>(apiPath("users"), { query: { q }, signal }),
+    queryFn: ({ signal }) => everyPage((page) => api.GET("/api/v1/users", { params: { query: { q, ...page } }, signal })),
   });
 
-export const createUser = (username: string, role: Role) => post<PersonCreated>(apiPath("users"), { username, role });
-export const updateUser = (username: string, change: { role?: Role; active?: boolean }) =>
-  patch<Person>(apiPath("users", username), change);
+const named = (username: string) => ({ params: { path: { username } } });
+export const createUser = (username: string, role: Role) => answer(api.POST("/api/v1/users", { body: { username, role } }));
+export const updateUser = (username: string, body: { role?: Role; active?: boolean }) =>
+  answer(api.PATCH("/api/v1/users/{username}", { ...named(username), body }));
 export const resetPassword = (username: string) =>
-  post<{ password: string | null }>(apiPath("users", username, "password"));
+  answer(api.POST("/api/v1/users/{username}/password", { ...named(username), body: {} }));

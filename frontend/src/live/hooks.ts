@@ -61,7 +61,7 @@ export function useEndpointSeries(name: string, range: number): Series {
       pollWhileDown(
         live(),
         async () => {
-          series.merge(await readMetrics(name, series.version === 0 ? range : POLL_RANGE_S));
+          series.merge(await readMetrics(name, { range: series.version === 0 ? range : POLL_RANGE_S }));
           queryClient.setQueryData(keys.endpoints.one(name), await queryClient.fetchQuery({ ...endpointQuery(name), staleTime: 0 }));
         },
         { setTimer: (run, ms) => window.setTimeout(run, ms), clearTimer: (timer) => window.clearTimeout(timer as number) },

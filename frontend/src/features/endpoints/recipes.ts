@@ -1,5 +1,5 @@
 /** The endpoint's actions in other words: commands, calls, files. */
-import { apiPath } from "@/api/client";
+import { apiPath } from "@/api/paths";
 import type { Recipe } from "@/components/as-code";
 import type { LimitsBody } from "./limits/limits";
 import { type Split, splitText } from "./traffic";

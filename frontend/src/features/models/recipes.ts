@@ -1,5 +1,5 @@
 /** What one does to models and versions, in the words of the command line and the REST API. */
-import { apiPath } from "@/api/client";
+import { apiPath } from "@/api/paths";
 import { downloadPath, type Words } from "@/api/models";
 import type { ApiCall, Recipe } from "@/components/as-code";
 

@@ -1,5 +1,5 @@
 /** What one does to nodes, in the words of the command line and the REST API. */
-import { apiPath } from "@/api/client";
+import { apiPath } from "@/api/paths";
 import type { DrainRequest } from "@/api/nodes";
 import type { Recipe } from "@/components/as-code";
 

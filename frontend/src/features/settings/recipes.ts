@@ -1,5 +1,5 @@
 /** What one does in the settings, as commands and REST calls; the command line has no words for tokens, types and files. */
-import { apiPath } from "@/api/client";
+import { apiPath } from "@/api/paths";
 import type { NewToken } from "@/api/session";
 import type { ApiToken, InstanceTypeInput, Role } from "@/api/types";
 import type { Recipe } from "@/components/as-code";

@@ -1,7 +1,7 @@
 /** What the wizard deploys: a fresh upload or a registered version, in one shape. */
 import type { Code, Dim, ErrorDetail, InspectedModel, ModelVersion, Tensor, Upload } from "@/api/types";
 
-export type Origin = "model" | "default" | "config";
+export type Origin = NonNullable<InspectedModel["provenance"]>[string];
 
 export interface SourceModel {
   /** The name in the repository, which clients call. */
@@ -69,7 +69,7 @@ export function sourceOfUpload(upload: Upload): DeploySource | null {
       outputs: model.outputs,
       startText: startText(model),
       completeText: model.config_effective,
-      provenance: (model.provenance ?? {}) as SourceModel["provenance"],
+      provenance: model.provenance ?? {},
       written: withoutBlanks(model.config_text) !== null,
       opset: model.graph?.opset ?? null,
       producer: model.graph?.producer ?? null,

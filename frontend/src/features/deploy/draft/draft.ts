@@ -33,14 +33,14 @@ export interface DraftForm {
   registered: { model: string; version: number; revision: number | null } | null;
 }
 
-export interface DraftData {
+export type DraftData = {
   origin: DraftOrigin | null;
   /** Deploy to this endpoint, from a link on its page; and to this deployment of it. */
   endpoint: string | null;
   deployment: string | null;
   /** What was changed so far; the rest follows from the model. */
   form: Partial<DraftForm>;
-}
+};
 
 export const EMPTY_DRAFT: DraftData = { origin: null, endpoint: null, deployment: null, form: {} };
 

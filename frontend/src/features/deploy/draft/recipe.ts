@@ -1,5 +1,5 @@
 /** The deployment that a draft describes, in the words of the command line, the REST API and of files. */
-import { apiPath } from "@/api/client";
+import { apiPath } from "@/api/paths";
 import type { Recipe } from "@/components/as-code";
 import { changedConfigs, type DeploySource } from "../config/source";
 import type { DraftForm } from "./draft";

@@ -2,7 +2,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { keys } from "@/api/keys";
-import { apiPath } from "@/api/client";
+import { apiPath } from "@/api/paths";
 import { cancelOperation, isFinished, operationQuery, retryOperation } from "@/api/operations";
 import type { Operation } from "@/api/types";
 import { paths } from "@/app/paths";

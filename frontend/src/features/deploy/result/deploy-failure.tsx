@@ -2,7 +2,7 @@
 import { IconArrowBackUp, IconRefresh, IconTool, IconTrash } from "@tabler/icons-react";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { deleteDeployment, getDeployment, readLogs, revisionsQuery, rollbackDeployment } from "@/api/endpoints";
+import { deleteDeployment, getDeployment, readLogs, revisionsQuery, rollBack } from "@/api/endpoints";
 import { keys } from "@/api/keys";
 import { modelVersionQuery } from "@/api/models";
 import type { Deployment, ErrorDetail, Operation } from "@/api/types";
@@ -160,7 +160,7 @@ function Undo({ deployment }: { deployment: Deployment }) {
     queryClient.setQueryData(keys.operations.one(operation.id), operation);
     void navigate(paths.operation(operation.id));
   };
-  const back = useMutation({ mutationFn: () => rollbackDeployment(endpoint, name), onSuccess: follow });
+  const back = useMutation({ mutationFn: () => rollBack(endpoint, name), onSuccess: follow });
   const remove = useMutation({ mutationFn: () => deleteDeployment(endpoint, name), onSuccess: follow });
   return (
     <div className={classes["sampleHead"]}>

@@ -6,6 +6,7 @@ const ORIGIN_WORDS: Record<Origin | "you", string> = {
   model: "from model",
   default: "default",
   config: "from file",
+  "config+model": "from file and model",
   you: "you",
 };
 

@@ -1,15 +1,17 @@
 /** The upload routes over XMLHttpRequest: the only way that tells how much of a chunk has left the browser. */
-import { apiPath, getCsrfToken } from "@/api/client";
+import { getCsrfToken } from "@/api/client";
+import { apiPath } from "@/api/paths";
 import type { ChunkAnswer, SendClock, UploadServer } from "./send-chunks";
 
+/** The upload, or the problem that it was answered with; a proxy's own page has none of it. */
 interface Body {
-  id?: string;
-  offset?: number;
-  chunk_size?: number;
-  code?: string;
-  title?: string;
-  detail?: string;
-  hints?: string[];
+  id?: unknown;
+  offset?: unknown;
+  chunk_size?: unknown;
+  code?: unknown;
+  title?: unknown;
+  detail?: unknown;
+  hints?: unknown;
 }
 
 interface Call {
@@ -56,21 +58,25 @@ function send({ method, path, body, headers = {}, signal, onProgress }: Call): P
 function parse(text: string): Body {
   if (text === "") return {};
   try {
-    return JSON.parse(text) as Body;
+    const body: unknown = JSON.parse(text);
+    return typeof body === "object" && body !== null ? body : {};
   } catch {
     // A proxy's own error page: the status says enough.
     return { detail: text.slice(0, 300) };
   }
 }
 
+const textOf = (value: unknown) => (typeof value === "string" ? value : null);
+const numberOf = (value: unknown) => (typeof value === "number" ? value : null);
+
 function answerOf({ status, body }: { status: number; body: Body }): ChunkAnswer {
   return {
     status,
-    offset: body.offset ?? null,
-    code: body.code ?? null,
-    title: body.title ?? null,
-    detail: body.detail ?? null,
-    hints: body.hints ?? [],
+    offset: numberOf(body.offset),
+    code: textOf(body.code),
+    title: textOf(body.title),
+    detail: textOf(body.detail),
+    hints: Array.isArray(body.hints) ? body.hints.map(String) : [],
   };
 }
 
@@ -91,7 +97,7 @@ export const uploadServer: UploadServer = {
       body: JSON.stringify(file),
       headers: JSON_BODY,
     });
-    return { answer: answerOf(reply), id: reply.body.id ?? "", chunkSize: reply.body.chunk_size ?? 8 * 1024 * 1024 };
+    return { answer: answerOf(reply), id: textOf(reply.body.id) ?? "", chunkSize: numberOf(reply.body.chunk_size) ?? 8 * 1024 * 1024 };
   },
   async offset(id) {
     return answerOf(await send({ method: "GET", path: apiPath("uploads", id) }));

@@ -1,8 +1,7 @@
 /** The series of several things side by side, asked for anew as often as they change. */
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useEffect, useMemo } from "react";
-import { apiPath, get } from "@/api/client";
-import type { MetricColumns } from "@/api/types";
+import { readSeries } from "@/api/metrics";
 import type { TimeRange } from "@/app/time-range";
 import { Series } from "@/live/series";
 import { withBounds } from "../hooks/use-metrics";
@@ -30,8 +29,8 @@ export function useCompared(kind: Kind, ids: readonly string[], metrics: readonl
   const { data, error, isPending, refetch } = useQuery({
     queryKey: ["metrics", "compared", shape],
     queryFn: ({ signal }) =>
-      get<MetricColumns>(apiPath("metrics", "query"), {
-        query: {
+      readSeries(
+        {
           by: kind,
           ids: ids.join(","),
           metrics: metrics.join(","),
@@ -39,7 +38,7 @@ export function useCompared(kind: Kind, ids: readonly string[], metrics: readonl
           ...(range.kind === "fixed" ? { from: range.from, to: range.to } : { range: range.seconds }),
         },
         signal,
-      }),
+      ),
     enabled: ids.length > 0,
     placeholderData: keepPreviousData,
     refetchInterval: (found) =>

@@ -2,7 +2,7 @@
 import { NumberInput } from "@mantine/core";
 import { type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { deleteDeployment, pauseDeployment, restartDeployment, scaleDeployment, startDeployment } from "@/api/endpoints";
+import { changeDeployment, deleteDeployment, pauseDeployment, restartDeployment, startDeployment } from "@/api/endpoints";
 import { keys } from "@/api/keys";
 import type { Deployment, Endpoint } from "@/api/types";
 import { AsCodeButton, type Recipe } from "@/components/as-code";
@@ -105,7 +105,7 @@ export function ScaleDialog({ endpoint, deployment, opened, onClose }: Deploymen
       title={`Scale ${deployment.name}`}
       confirmLabel={`Run ${instances} ${instances === 1 ? "instance" : "instances"}`}
       onConfirm={async () => {
-        await scaleDeployment(endpoint.name, deployment.name, instances);
+        await changeDeployment(endpoint.name, deployment.name, { instance_count: instances });
         await refresh(client, endpoint.name);
         notifyDone(`${deployment.name} is being scaled to ${instances}`);
       }}

@@ -1,6 +1,6 @@
 /** Before and after, how many requests move, and how each deployment did in the last minutes. */
 import { useQuery } from "@tanstack/react-query";
-import { readHistory } from "@/api/endpoints";
+import { readMetrics } from "@/api/endpoints";
 import { type Column, DataTable } from "@/components/data-table";
 import { duration, percent, rate } from "@/components/format";
 import { TrafficBar } from "@/components/traffic-bar";
@@ -34,7 +34,7 @@ export function TrafficPreview({ endpoint, names, before, after, shown }: Traffi
   const { data, isPending } = useQuery({
     queryKey: ["endpoints", "one", endpoint, "before-moving"],
     queryFn: ({ signal }) =>
-      readHistory(endpoint, { range: WINDOW_S, step: STEP_S, metrics: RECENT_METRICS }, signal),
+      readMetrics(endpoint, { range: WINDOW_S, step: STEP_S, metrics: RECENT_METRICS }, signal),
     enabled: shown,
     staleTime: 0,
   });

@@ -1,7 +1,7 @@
 /** The series of the metrics page: the live ones while they suffice, else buckets of the past, kept fresh. */
 import { type QueryKey, useQuery } from "@tanstack/react-query";
 import { useEffect, useMemo } from "react";
-import { type MetricsQuery, readHistory } from "@/api/endpoints";
+import { type MetricsQuery, readMetrics } from "@/api/endpoints";
 import type { MetricColumns } from "@/api/types";
 import { LIVE_SECONDS, type TimeRange } from "@/app/time-range";
 import { useEndpointSeries } from "@/live/hooks";
@@ -71,7 +71,7 @@ export function useMetrics(endpoint: string, range: TimeRange, which: Which): Me
   const span = range.kind === "fixed" ? { from: range.from, to: range.to } : { range: range.seconds };
   const query = useQuery({
     queryKey: ["endpoints", "one", endpoint, "history", span, filters],
-    queryFn: ({ signal }) => readHistory(endpoint, { ...span, ...filters }, signal),
+    queryFn: ({ signal }) => readMetrics(endpoint, { ...span, ...filters }, signal),
     enabled: !live,
     // why not of the other kind: its keys are not those that the panels wait for.
     placeholderData: (old, before) => (isPerReplica(before?.queryKey) === which.perReplica ? old : undefined),

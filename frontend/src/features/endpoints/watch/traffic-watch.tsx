@@ -3,7 +3,7 @@ import { CloseButton } from "@mantine/core";
 import { IconArrowBackUp } from "@tabler/icons-react";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
-import { readHistory, setTraffic } from "@/api/endpoints";
+import { readMetrics, setTraffic } from "@/api/endpoints";
 import { keys } from "@/api/keys";
 import type { Endpoint } from "@/api/types";
 import { notifyDone, notifyProblem } from "@/components/notify";
@@ -42,7 +42,7 @@ function Banner({ endpoint, watch }: { endpoint: Endpoint; watch: TrafficWatch }
     queryKey: [...keys.endpoints.one(endpoint.name), "watch", changedAt],
     queryFn: async ({ signal }) => {
       const passed = (Date.now() - changedAt) / 1000;
-      const columns = await readHistory(endpoint.name, { range: Math.ceil(BEFORE_S + passed), step: STEP_S, metrics: WATCH_METRICS }, signal);
+      const columns = await readMetrics(endpoint.name, { range: Math.ceil(BEFORE_S + passed), step: STEP_S, metrics: WATCH_METRICS }, signal);
       // why from its end: the clocks of browser and server may differ.
       return { columns, at: (columns.t[columns.t.length - 1] ?? 0) - passed };
     },

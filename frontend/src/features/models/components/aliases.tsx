@@ -38,7 +38,7 @@ export function Aliases({ model, version }: { model: Model; version: ModelVersio
     onError: (error, alias) => notifyProblem(error, `@${alias} could not be removed`),
   });
   const typed = name.trim().replace(/^@/, "");
-  const elsewhere = model.aliases as unknown as Record<string, number>;
+  const elsewhere = model.aliases;
   const moves = Object.entries(elsewhere).filter(([, at]) => at !== version.version);
   const before = elsewhere[typed];
   return (

@@ -37,14 +37,22 @@ const BACKENDS = [
   "repeat",
   "square",
 ];
-const ORDERS: Record<string, string> = { name: "name", updated: "updated_at", version: "latest_version" };
+type Order = NonNullable<ModelSearch["order_by"]>;
+const ORDERS: Record<(typeof MODEL_ORDERS)[number], Order> = {
+  name: "name",
+  "-name": "-name",
+  updated: "updated_at",
+  "-updated": "-updated_at",
+  version: "latest_version",
+  "-version": "-latest_version",
+};
 
 function backends(model: Model): string[] {
   return [...new Set(model.latest?.repo_models.map((item) => item.backend || item.platform) ?? [])].filter(Boolean);
 }
 
 const aliasesOf = (model: Model): [string, number][] =>
-  Object.entries(model.aliases as unknown as Record<string, number>);
+  Object.entries(model.aliases);
 
 const COLUMNS: Column<Model>[] = [
   {
@@ -140,10 +148,9 @@ type Change = { [Key in keyof Filters]?: Filters[Key] | undefined };
 function asked(search: Filters): ModelSearch {
   const { q, backend, deployed, tag, archived, sort = "-updated", cursor } = search;
   const [key, ...value] = (tag ?? "").split("=");
-  const order = `${sort.startsWith("-") ? "-" : ""}${ORDERS[sort.replace(/^-/, "")] ?? "updated_at"}`;
   return {
     limit: PAGE,
-    order_by: order,
+    order_by: ORDERS[sort],
     ...(q ? { q } : {}),
     ...(backend ? { backend } : {}),
     ...(deployed ? { deployed: deployed === "yes" } : {}),

@@ -1,7 +1,7 @@
 /** Six figures across the top, with their last hour where there is one. */
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
-import { apiPath, get } from "@/api/client";
+import { readSeries } from "@/api/metrics";
 import type { MetricColumns, Overview } from "@/api/types";
 import { Sparkline } from "@/components/charts/sparkline";
 import { Num } from "@/components/num";
@@ -23,10 +23,7 @@ function useLastHour(overview: Overview): MetricColumns | undefined {
   return useQuery({
     queryKey: ["overview-hour", ids],
     queryFn: ({ signal }) =>
-      get<MetricColumns>(apiPath("metrics", "query"), {
-        query: { by: "endpoint", ids, metrics: "request_rate,error_rate,p95_us", range: HOUR_S },
-        signal,
-      }),
+      readSeries({ by: "endpoint", ids, metrics: "request_rate,error_rate,p95_us", range: HOUR_S }, signal),
     enabled: ids !== "",
     refetchInterval: 60_000,
     // The figures stand without their past.

@@ -17,7 +17,7 @@ export function useRequestRates(endpoints: readonly Overview["endpoints"][number
     queries: endpoints.slice(0, WITH_PAST).map((endpoint) => ({
       queryKey: ["endpoints", "one", endpoint.name, "metrics", RANGE_S],
       queryFn: async ({ signal }: { signal: AbortSignal }) => {
-        const { keys, v } = await readMetrics(endpoint.name, RANGE_S, signal);
+        const { keys, v } = await readMetrics(endpoint.name, { range: RANGE_S }, signal);
         return { name: endpoint.name, values: v[keys.indexOf(metricKey("request_rate"))] ?? [] };
       },
       staleTime: Number.POSITIVE_INFINITY,
