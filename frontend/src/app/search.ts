@@ -27,6 +27,7 @@ export type Range = (typeof RANGES)[number];
 export const RANGE_SECONDS: Record<Range, number> = { "1m": 60, "5m": 300, "15m": 900 };
 
 export const DEPLOY_STEPS = ["upload", "inspect", "configure", "placement", "deploy"] as const;
+export type WizardStep = (typeof DEPLOY_STEPS)[number];
 
 export const deploySearch = (raw: Raw) =>
   compact({

@@ -22,12 +22,3 @@ export function toCsv(ring: Ring, keys: readonly string[], from: number, to: num
   });
   return `${rows.join("\n")}\n`;
 }
-
-export function download(name: string, type: string, text: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type }));
-  const anchor = document.createElement("a");
-  anchor.href = url;
-  anchor.download = name;
-  anchor.click();
-  URL.revokeObjectURL(url);
-}

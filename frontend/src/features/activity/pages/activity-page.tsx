@@ -9,7 +9,7 @@ import { useRefusal } from "@/api/permissions";
 import type { EventItem } from "@/api/types";
 import { Card } from "@/components/card";
 import { type Column, DataTable } from "@/components/data-table";
-import { downloadText } from "@/components/download";
+import { downloadFile } from "@/components/download";
 import { EmptyState } from "@/components/empty-state";
 import { EventMark } from "@/components/event-mark";
 import { LoadProblem } from "@/components/forbidden";
@@ -87,7 +87,7 @@ export function ActivityPage() {
   const save = useMutation({
     mutationFn: () => readAll(wanted),
     onSuccess: ({ events, complete }) => {
-      downloadText(fileName(), eventsCsv(events), "text/csv");
+      downloadFile(fileName(), "text/csv", eventsCsv(events));
       notifyDone(complete ? `${counted(events.length, "event")} saved` : `The newest ${count(EXPORT_LIMIT)} events saved; narrow the filter for older ones`);
     },
     onError: (problem) => notifyProblem(problem, "The events could not be saved"),

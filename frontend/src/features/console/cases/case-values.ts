@@ -1,8 +1,8 @@
 /** Saved cases as tensors, and tensors as saved cases. Pure. */
 import type { TestCase, TestCaseInput } from "@/api/types";
-import type { BuiltInput } from "../request/input-draft";
-import { base64, fromBase64, readRaw, wireData } from "../tensor/raw-bytes";
-import type { Elements } from "../tensor/datatypes";
+import type { BuiltInput } from "@/inference/tensor/built-input";
+import { base64, fromBase64, readRaw, wireData } from "@/inference/tensor/raw-bytes";
+import type { Elements } from "@/inference/tensor/datatypes";
 
 export interface CaseTensor {
   name: string;

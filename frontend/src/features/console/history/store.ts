@@ -1,6 +1,8 @@
 /** Histories by endpoint, for as long as the tab lives: leaving the console and coming back keeps them. */
 import { useCallback, useSyncExternalStore } from "react";
+import { keepLastCall } from "@/inference/last-call";
 import { remember, type CallRecord } from "../results/outcome";
+import { lastCall } from "./last-call";
 
 const histories = new Map<string, readonly CallRecord[]>();
 const listeners = new Set<() => void>();
@@ -18,7 +20,10 @@ export function useHistory(endpoint: string): [readonly CallRecord[], (record: C
   const history = useSyncExternalStore(subscribe, () => histories.get(endpoint) ?? EMPTY);
   const add = useCallback(
     (record: CallRecord) => {
-      histories.set(endpoint, remember(histories.get(endpoint) ?? EMPTY, record));
+      const history = remember(histories.get(endpoint) ?? EMPTY, record);
+      histories.set(endpoint, history);
+      const last = lastCall(history);
+      if (last) keepLastCall(endpoint, last);
       for (const listener of listeners) listener();
     },
     [endpoint],

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { OutputTensor } from "../results/output-tensor";
-import { boxesOf, guessMapping, type Box, type BoxFormat } from "./boxes";
+import type { Box } from "./box";
+import { boxesOf, guessMapping, type BoxFormat } from "./boxes";
 
 const tensor = (name: string, shape: number[], elements: number[], part: Partial<OutputTensor> = {}): OutputTensor => ({
   name,

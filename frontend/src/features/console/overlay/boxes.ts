@@ -1,5 +1,6 @@
 /** Outputs as boxes on a picture: which tensor holds what, and where each box lies. Pure. */
 import { isNumeric, numbersOf, type OutputTensor } from "../results/output-tensor";
+import type { Box } from "./box";
 import { looksRaw, rawLayout, type RawLayout } from "./raw-boxes";
 
 export const FORMATS = {
@@ -20,16 +21,6 @@ export interface BoxMapping {
   unit: BoxUnit;
   /** Guesses per anchor, of which boxes are still to be chosen (`raw-boxes.ts`); null for boxes. */
   raw: RawLayout | null;
-}
-
-/** In shares of the picture, 0 to 1. */
-export interface Box {
-  x: number;
-  y: number;
-  width: number;
-  height: number;
-  score: number | null;
-  classId: number | null;
 }
 
 interface Size {

@@ -8,7 +8,7 @@ import classes from "../console.module.css";
 import { classLabel } from "../results/class-scores";
 import type { CallRecord } from "../results/outcome";
 import { BoxSettings } from "./box-settings";
-import type { Box } from "./boxes";
+import type { Box } from "./box";
 import { classColour, cssColour } from "./colours";
 import { MaskSettings } from "./mask-settings";
 import { OverlayPicture } from "./overlay-picture";

@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from "react";
 import { percent } from "@/components/format";
 import classes from "../console.module.css";
-import type { Box } from "./boxes";
+import type { Box } from "./box";
 import { classColour, cssColour, inkOn } from "./colours";
 import type { Frame } from "./sent-pictures";
 

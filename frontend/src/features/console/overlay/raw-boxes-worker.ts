@@ -1,5 +1,5 @@
 /** Web worker: finds the boxes among thousands of guesses off the main thread. In: the values and how to read them. Out: boxes. */
-import type { Box } from "./boxes";
+import type { Box } from "./box";
 import { rawBoxes, type RawLayout } from "./raw-boxes";
 
 export interface RawBoxesAsked {

@@ -1,5 +1,5 @@
 /** Detections as YOLO gives them before anything is left out: a guess per anchor, most of them of nothing, many of the same thing. Pure. */
-import type { Box } from "./boxes";
+import type { Box } from "./box";
 
 export interface RawLayout {
   /** Numbers per anchor: the box's four, with `objectness` one more, then a score per class. */

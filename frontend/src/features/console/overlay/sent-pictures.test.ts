@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { newDraft, type BuiltInput, type InputDraft } from "../request/input-draft";
-import { defaultOptions, pixelsToTensor, tensorToPixels, type ImageLayout, type ImageOptions, type Scale } from "../tensor/image-tensor";
+import { newDraft, type InputDraft } from "../request/input-draft";
+import type { BuiltInput } from "@/inference/tensor/built-input";
+import { defaultOptions, pixelsToTensor, tensorToPixels, type ImageLayout, type ImageOptions, type Scale } from "@/inference/tensor/image-tensor";
 import { sentPictures, type Frame } from "./sent-pictures";
 
 const SIZE = { width: 16, height: 8 };

@@ -1,10 +1,11 @@
 /** The pictures that a call sent, as the model saw them. Pure. */
-import type { BuiltInput, InputDraft } from "../request/input-draft";
+import type { InputDraft } from "../request/input-draft";
+import type { BuiltInput } from "@/inference/tensor/built-input";
 import { layoutOf } from "../request/input-draft";
 import { finiteRange, picturePixels, pictureScale, pictureShape } from "../results/pixels";
 import { isNumeric, numbersOf } from "../results/output-tensor";
 import { encodedSize } from "./encoded-size";
-import { defaultOptions, tensorToPixels, type ImageLayout, type ImageOptions } from "../tensor/image-tensor";
+import { defaultOptions, tensorToPixels, type ImageLayout, type ImageOptions } from "@/inference/tensor/image-tensor";
 
 /** One of them: RGBA bytes, or the file as it was sent. */
 export type Frame = { width: number; height: number } & ({ pixels: Uint8ClampedArray<ArrayBuffer> } | { file: Uint8Array });

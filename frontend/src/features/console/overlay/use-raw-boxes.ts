@@ -1,7 +1,8 @@
 /** Boxes chosen among an output's thousands of guesses, by a worker: the page goes on meanwhile. */
 import { useEffect, useState } from "react";
 import type { OutputTensor } from "../results/output-tensor";
-import { valuesOf, type Box, type BoxMapping } from "./boxes";
+import type { Box } from "./box";
+import { valuesOf, type BoxMapping } from "./boxes";
 import type { RawBoxesAsked } from "./raw-boxes-worker";
 
 interface Where {

@@ -3,14 +3,8 @@ import type { ConsoleModel, TestCase } from "@/api/types";
 import { caseTensors } from "../cases/case-values";
 import { buildInput } from "../request/build-input";
 import { withFill, withTensor } from "../request/fill-draft";
-import {
-  isUntouched,
-  newDraft,
-  type Batch,
-  type BuiltInput,
-  type InputDraft,
-  type TensorSpec,
-} from "../request/input-draft";
+import { isUntouched, newDraft, type Batch, type InputDraft, type TensorSpec } from "../request/input-draft";
+import type { BuiltInput } from "@/inference/tensor/built-input";
 import { readRequest } from "../request/request-json";
 import type { CallRecord } from "../results/outcome";
 

@@ -10,7 +10,7 @@ import { SkeletonRows } from "@/components/skeleton";
 import { ToneIcon } from "@/components/status";
 import { ApiProblem } from "@/api/problem";
 import classes from "../console.module.css";
-import { useConsole, type ConsoleLink } from "../socket/use-console";
+import { useConsole, type ConsoleLink } from "@/inference/socket/use-console";
 import { Bench } from "./bench";
 
 export interface ConsoleProps {

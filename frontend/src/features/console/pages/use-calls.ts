@@ -2,7 +2,8 @@
 import { useCallback, useEffect, useRef, useState } from "react";
 import { nextCallId, useHistory } from "../history/store";
 import { callOf, type CallContent, type CallRecord } from "../results/outcome";
-import type { InferCall, Sent, StreamPart } from "../socket/console-socket";
+import type { Sent } from "@/inference/socket/console-socket";
+import type { InferCall, StreamPart } from "@/inference/socket/messages";
 
 export type Infer = (call: InferCall, onPart: (part: StreamPart) => void) => Sent;
 

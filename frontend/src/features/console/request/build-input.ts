@@ -1,19 +1,11 @@
 /** The tensor that a filled-in input becomes, or why it is none yet. */
-import { datatypeInfo, parseElement, type Element, type Elements } from "../tensor/datatypes";
-import { readPasted } from "../tensor/pasted-data";
-import { tensorBytes } from "../tensor/raw-bytes";
-import { fillElements } from "../tensor/samples";
-import { elementCount, shapeDifference, shapeText } from "../tensor/shape";
-import {
-  cellsOf,
-  expectedShape,
-  layoutOf,
-  modeOf,
-  type Batch,
-  type BuiltInput,
-  type InputDraft,
-  type InputMode,
-} from "./input-draft";
+import { datatypeInfo, parseElement, type Element, type Elements } from "@/inference/tensor/datatypes";
+import { readPasted } from "@/inference/tensor/pasted-data";
+import { tensorBytes } from "@/inference/tensor/raw-bytes";
+import { fillElements } from "@/inference/tensor/samples";
+import { elementCount, shapeDifference, shapeText } from "@/inference/tensor/shape";
+import { cellsOf, expectedShape, layoutOf, modeOf, type Batch, type InputDraft, type InputMode } from "./input-draft";
+import type { BuiltInput } from "@/inference/tensor/built-input";
 
 export type Built = { ok: true; input: BuiltInput } | { ok: false; error: string };
 

@@ -1,6 +1,6 @@
 /** One field per element: switches, numbers, sliders or texts, a row per item of the batch. */
 import { Checkbox, Slider, Switch } from "@mantine/core";
-import { datatypeInfo, parseElement } from "../tensor/datatypes";
+import { datatypeInfo, parseElement } from "@/inference/tensor/datatypes";
 import classes from "../console.module.css";
 import { cellsOf, itemCount, type Batch, type InputDraft } from "./input-draft";
 

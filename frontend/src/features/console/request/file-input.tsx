@@ -2,8 +2,8 @@
 import { IconFileUpload } from "@tabler/icons-react";
 import { useState } from "react";
 import { bytes } from "@/components/format";
-import { readFiles } from "../tensor/files";
-import { shapeText } from "../tensor/shape";
+import { readFiles } from "@/inference/tensor/files";
+import { shapeText } from "@/inference/tensor/shape";
 import classes from "../console.module.css";
 import type { FileInput as FileData, InputDraft } from "./input-draft";
 

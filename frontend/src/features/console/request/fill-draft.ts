@@ -1,7 +1,7 @@
 /** Inputs filled by the page: with samples, with what another mode held, with a saved tensor. */
-import { datatypeInfo, elementText, type Element, type Elements } from "../tensor/datatypes";
-import { fillElements, newFill, type Fill, type FillKind } from "../tensor/samples";
-import { elementCount, resolveAxes } from "../tensor/shape";
+import { datatypeInfo, elementText, type Element, type Elements } from "@/inference/tensor/datatypes";
+import { fillElements, newFill, type Fill, type FillKind } from "@/inference/tensor/samples";
+import { elementCount, resolveAxes } from "@/inference/tensor/shape";
 import { buildInput } from "./build-input";
 import { fitsCells, fitsGrid, type Batch, type InputDraft, type InputMode } from "./input-draft";
 

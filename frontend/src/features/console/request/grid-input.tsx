@@ -3,8 +3,8 @@ import { useState } from "react";
 import { CopyButton } from "@/components/copy";
 import { LeadingAxes } from "../sheet/leading-axes";
 import { SheetView } from "../sheet/sheet-view";
-import { parseElement } from "../tensor/datatypes";
-import { pasteSheet, readSheet, sheetOf, sheetOffset, sheetText } from "../tensor/grid";
+import { parseElement } from "@/inference/tensor/datatypes";
+import { pasteSheet, readSheet, sheetOf, sheetOffset, sheetText } from "@/inference/tensor/grid";
 import classes from "../console.module.css";
 import { cellsOf, expectedShape, type Batch, type InputDraft } from "./input-draft";
 

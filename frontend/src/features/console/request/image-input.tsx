@@ -2,7 +2,7 @@
 import { IconPhotoPlus } from "@tabler/icons-react";
 import { useEffect, useRef, useState } from "react";
 import { significant } from "@/components/format";
-import { defaultOptions, type ImageOptions } from "../tensor/image-tensor";
+import { defaultOptions, type ImageOptions } from "@/inference/tensor/image-tensor";
 import classes from "../console.module.css";
 import { Camera } from "./camera";
 import { ImageSettings } from "./image-settings";

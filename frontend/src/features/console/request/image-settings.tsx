@@ -1,7 +1,7 @@
 /** How pictures become numbers: resizing, colours, layout and scale. */
 import { Select, Switch, TextInput } from "@mantine/core";
 import { useState } from "react";
-import { SCALES, type ImageLayout, type ImageOptions, type Normalisation } from "../tensor/image-tensor";
+import { SCALES, type ImageLayout, type ImageOptions, type Normalisation } from "@/inference/tensor/image-tensor";
 import classes from "../console.module.css";
 import { layoutsOf, type InputDraft } from "./input-draft";
 

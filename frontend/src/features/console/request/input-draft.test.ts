@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { newFill } from "../tensor/samples";
+import { newFill } from "@/inference/tensor/samples";
 import { buildInput, fitShape } from "./build-input";
 import { nestedText, switchMode, withFill, withTensor } from "./fill-draft";
 import { modeOf, modesOf, newDraft, type Batch, type InputDraft } from "./input-draft";

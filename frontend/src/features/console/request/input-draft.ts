@@ -1,10 +1,9 @@
 /** What is typed for one input, and which ways to fill it fit. Inputs are known by position: their names may hold anything. */
 import type { Dim } from "@/api/types";
-import { datatypeInfo, type Element } from "../tensor/datatypes";
-import { imageLayouts, type ImageLayout, type ImageOptions } from "../tensor/image-tensor";
-import type { Elements } from "../tensor/datatypes";
-import { newFill, type Fill } from "../tensor/samples";
-import { dimsOf, elementCount, resolveAxes } from "../tensor/shape";
+import { datatypeInfo, type Element } from "@/inference/tensor/datatypes";
+import { imageLayouts, type ImageLayout, type ImageOptions } from "@/inference/tensor/image-tensor";
+import { newFill, type Fill } from "@/inference/tensor/samples";
+import { dimsOf, elementCount, resolveAxes } from "@/inference/tensor/shape";
 
 export type InputMode = "cells" | "grid" | "paste" | "image" | "file" | "sample";
 
@@ -52,14 +51,6 @@ export interface Batch {
   /** False for models without a batch axis. */
   on: boolean;
   size: number;
-}
-
-export interface BuiltInput {
-  name: string;
-  datatype: string;
-  shape: number[];
-  elements: Elements;
-  bytes: number;
 }
 
 export interface TensorSpec {

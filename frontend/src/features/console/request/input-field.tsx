@@ -2,7 +2,7 @@
 import { SegmentedControl, Switch } from "@mantine/core";
 import { bytes, shape } from "@/components/format";
 import { Chip } from "@/components/status";
-import { shapeText } from "../tensor/shape";
+import { shapeText } from "@/inference/tensor/shape";
 import classes from "../console.module.css";
 import { buildInput } from "./build-input";
 import { CellsInput } from "./cells-input";

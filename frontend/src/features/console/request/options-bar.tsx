@@ -2,7 +2,7 @@
 import { Checkbox, NumberInput, SegmentedControl, Select, TextInput } from "@mantine/core";
 import type { ConsoleModel } from "@/api/types";
 import { Chip } from "@/components/status";
-import type { InferCall } from "../socket/console-socket";
+import type { InferCall } from "@/inference/socket/messages";
 import classes from "../console.module.css";
 import type { Batch } from "./input-draft";
 import type { CallOptions, SequenceOptions } from "./options";

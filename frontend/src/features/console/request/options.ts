@@ -1,6 +1,6 @@
 /** What a call is told beside its tensors. Pure. */
 import type { ConsoleModel } from "@/api/types";
-import type { InferCall, Parameters } from "../socket/console-socket";
+import type { InferCall, Parameters } from "@/inference/socket/messages";
 
 export interface SequenceOptions {
   id: string;

@@ -1,5 +1,5 @@
 /** A picture file drawn to the tensor's size on a canvas, and its pixels as elements. */
-import { pixelsToTensor, placeImage, type ImageLayout, type ImageOptions } from "../tensor/image-tensor";
+import { pixelsToTensor, placeImage, type ImageLayout, type ImageOptions } from "@/inference/tensor/image-tensor";
 import type { Picture } from "./input-draft";
 
 // For models that take any size: large enough for most, small enough to send.

@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { buildInput } from "./build-input";
-import { newDraft, type BuiltInput } from "./input-draft";
-import { readRequest, requestJson } from "./request-json";
+import { newDraft } from "./input-draft";
+import type { BuiltInput } from "@/inference/tensor/built-input";
+import { requestJson } from "@/inference/code/request-json";
+import { readRequest } from "./request-json";
 
 const BATCH = { on: true, size: 1 };
 const DRAFTS = [

@@ -1,23 +1,10 @@
-/** The request as KServe v2 JSON, and back. */
-import { parseExactly } from "../socket/exact-json";
-import { datatypeInfo, elementText, parseElement, type Element } from "../tensor/datatypes";
-import { elementCount, shapeDifference } from "../tensor/shape";
-import { tensorBytes } from "../tensor/raw-bytes";
-import type { Batch, BuiltInput, InputDraft } from "./input-draft";
-
-/** Above so many elements the text would be unreadable, and slow. */
-export const JSON_LIMIT = 4096;
-
-export function requestJson(inputs: readonly BuiltInput[]): string {
-  const parts = inputs.map((input) => {
-    const { kind } = datatypeInfo(input.datatype);
-    const data = Array.from(input.elements, (value) =>
-      kind === "bytes" ? JSON.stringify(elementText(value)) : String(value),
-    );
-    return `    {\n      "name": ${JSON.stringify(input.name)},\n      "shape": [${input.shape.join(", ")}],\n      "datatype": "${input.datatype}",\n      "data": [${data.join(", ")}]\n    }`;
-  });
-  return `{\n  "inputs": [\n${parts.join(",\n")}\n  ]\n}`;
-}
+/** Inputs out of a request as KServe v2 JSON. */
+import { parseExactly } from "@/inference/socket/exact-json";
+import { parseElement, type Element } from "@/inference/tensor/datatypes";
+import { elementCount, shapeDifference } from "@/inference/tensor/shape";
+import { tensorBytes } from "@/inference/tensor/raw-bytes";
+import type { Batch, InputDraft } from "./input-draft";
+import type { BuiltInput } from "@/inference/tensor/built-input";
 
 export type Read = { ok: true; inputs: BuiltInput[] } | { ok: false; error: string };
 

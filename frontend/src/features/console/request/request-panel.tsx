@@ -3,7 +3,7 @@ import { Button, Kbd, Menu, SegmentedControl } from "@mantine/core";
 import { IconChevronDown, IconPlayerStop, IconSend } from "@tabler/icons-react";
 import type { ConsoleModel } from "@/api/types";
 import { Card } from "@/components/card";
-import { FILL_LABELS, FILLS, type FillKind } from "../tensor/samples";
+import { FILL_LABELS, FILLS, type FillKind } from "@/inference/tensor/samples";
 import classes from "../console.module.css";
 import { InputField } from "./input-field";
 import type { Batch, InputDraft } from "./input-draft";

@@ -1,7 +1,7 @@
 /** Data made in the browser: which, between what, and from which seed. */
 import { NumberInput, Select } from "@mantine/core";
-import { datatypeInfo } from "../tensor/datatypes";
-import { FILL_LABELS, FILLS, newFill, type Fill } from "../tensor/samples";
+import { datatypeInfo } from "@/inference/tensor/datatypes";
+import { FILL_LABELS, FILLS, newFill, type Fill } from "@/inference/tensor/samples";
 import classes from "../console.module.css";
 import type { InputDraft } from "./input-draft";
 

@@ -3,7 +3,7 @@ import { Card } from "@/components/card";
 import { duration } from "@/components/format";
 import { Chip } from "@/components/status";
 import classes from "../console.module.css";
-import type { Timing } from "../socket/console-socket";
+import type { Timing } from "@/inference/socket/messages";
 import { latencySegments } from "./latency";
 
 export function LatencyStrip({ timing, roundTripUs, first }: { timing: Timing; roundTripUs: number; first: boolean }) {

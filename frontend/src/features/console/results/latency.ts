@@ -1,5 +1,5 @@
 /** The round trip cut into the parts that were measured. Microseconds. */
-import type { Timing } from "../socket/console-socket";
+import type { Timing } from "@/inference/socket/messages";
 
 export interface Segment {
   key: "studio" | "gateway" | "queue" | "input" | "compute" | "output" | "first" | "further";

@@ -1,8 +1,9 @@
 /** What one call of the history holds. */
 import type { CallOptions } from "../request/options";
-import type { BuiltInput, InputDraft } from "../request/input-draft";
-import type { InferCall, Outcome, Parameters, StreamPart } from "../socket/console-socket";
-import { wireData } from "../tensor/raw-bytes";
+import type { InputDraft } from "../request/input-draft";
+import type { BuiltInput } from "@/inference/tensor/built-input";
+import type { InferCall, Outcome, Parameters, StreamPart } from "@/inference/socket/messages";
+import { wireData } from "@/inference/tensor/raw-bytes";
 
 export interface CallRecord {
   id: number;

@@ -1,7 +1,7 @@
 /** An output as values: whole where the bytes came along, else its first values. Pure. */
-import { datatypeInfo, type Element, type Elements } from "../tensor/datatypes";
-import { fromBase64, readRaw } from "../tensor/raw-bytes";
-import type { OutputStats, WireOutput } from "../socket/console-socket";
+import { datatypeInfo, type Element, type Elements } from "@/inference/tensor/datatypes";
+import { fromBase64, readRaw } from "@/inference/tensor/raw-bytes";
+import type { OutputStats, WireOutput } from "@/inference/socket/messages";
 
 export interface OutputTensor {
   name: string;

@@ -2,9 +2,9 @@
 import { SegmentedControl } from "@mantine/core";
 import { useState } from "react";
 import { Chip } from "@/components/status";
-import type { WireOutput } from "../socket/console-socket";
-import { elementText } from "../tensor/datatypes";
-import { shapeText } from "../tensor/shape";
+import type { WireOutput } from "@/inference/socket/messages";
+import { elementText } from "@/inference/tensor/datatypes";
+import { shapeText } from "@/inference/tensor/shape";
 import classes from "../console.module.css";
 import { ClassesView } from "./classes-view";
 import { firstOf, outputTensor, type OutputTensor } from "./output-tensor";

@@ -1,5 +1,5 @@
 /** Numbers as pixels: heat-maps of any sheet, pictures of tensors that look like one. Pure; RGBA bytes, row by row. */
-import { imageLayouts, type ImageLayout } from "../tensor/image-tensor";
+import { imageLayouts, type ImageLayout } from "@/inference/tensor/image-tensor";
 
 // Dark to bright with evenly rising lightness, safe for every kind of colour vision (blue, teal, green, yellow).
 const STOPS = [

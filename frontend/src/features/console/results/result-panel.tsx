@@ -5,7 +5,7 @@ import type { ConsoleModel } from "@/api/types";
 import { Card } from "@/components/card";
 import { bytes, counted } from "@/components/format";
 import { Chip, ToneIcon } from "@/components/status";
-import { shapeText } from "../tensor/shape";
+import { shapeText } from "@/inference/tensor/shape";
 import classes from "../console.module.css";
 import { Overlay } from "../overlay/overlay-card";
 import { OutputView } from "./output-view";

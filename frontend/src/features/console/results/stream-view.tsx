@@ -3,7 +3,7 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useMemo, useRef, useState } from "react";
 import type { ConsoleModel } from "@/api/types";
 import { count, duration, significant } from "@/components/format";
-import type { StreamPart } from "../socket/console-socket";
+import type { StreamPart } from "@/inference/socket/messages";
 import classes from "../console.module.css";
 import { labelsOf } from "./labels";
 import { OutputView } from "./output-view";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { StreamPart, WireOutput } from "../socket/console-socket";
+import type { StreamPart, WireOutput } from "@/inference/socket/messages";
 import { partSummary, streamedText, streamFigures } from "./stream";
 
 const part = (index: number, atUs: number, data: WireOutput["data"], datatype = "BYTES"): StreamPart => ({

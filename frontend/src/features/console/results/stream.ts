@@ -1,6 +1,6 @@
 /** Figures of a stream of responses. Pure. */
-import { elementText } from "../tensor/datatypes";
-import type { StreamPart } from "../socket/console-socket";
+import { elementText } from "@/inference/tensor/datatypes";
+import type { StreamPart } from "@/inference/socket/messages";
 import { firstOf, outputTensor } from "./output-tensor";
 
 export interface StreamFigures {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { WireOutput } from "../socket/console-socket";
-import { base64, rawBytes } from "../tensor/raw-bytes";
+import type { WireOutput } from "@/inference/socket/messages";
+import { base64, rawBytes } from "@/inference/tensor/raw-bytes";
 import { csvOf, outputTensor } from "./output-tensor";
 import { differences } from "./tensor-difference";
 

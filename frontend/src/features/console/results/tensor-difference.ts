@@ -1,7 +1,7 @@
 /** Two answers to the same question, value by value. Pure. */
 import { isNumeric, numbersOf, outputTensor, type OutputTensor } from "./output-tensor";
-import type { WireOutput } from "../socket/console-socket";
-import { shapeText } from "../tensor/shape";
+import type { WireOutput } from "@/inference/socket/messages";
+import { shapeText } from "@/inference/tensor/shape";
 
 export interface Difference {
   name: string;

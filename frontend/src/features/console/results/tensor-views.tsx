@@ -5,14 +5,14 @@ import { CopyButton } from "@/components/copy";
 import { count, significant } from "@/components/format";
 import { LeadingAxes } from "../sheet/leading-axes";
 import { SheetView } from "../sheet/sheet-view";
-import { elementText } from "../tensor/datatypes";
-import { sheetOf, sheetOffset } from "../tensor/grid";
+import { elementText } from "@/inference/tensor/datatypes";
+import { sheetOf, sheetOffset } from "@/inference/tensor/grid";
 import classes from "../console.module.css";
 import { CanvasView } from "./canvas-view";
-import { DownloadButton } from "./download-button";
+import { DownloadButton } from "@/components/download-button";
 import { Histogram } from "./histogram";
 import { csvOf, firstOf, isNumeric, numbersOf, type OutputTensor } from "./output-tensor";
-import { npyBytes } from "../tensor/npy";
+import { npyBytes } from "@/inference/tensor/npy";
 import { picturesOf } from "./views";
 import { finiteRange, heatPixels, picturePixels, pictureScale, pictureShape, pictureType } from "./pixels";
 

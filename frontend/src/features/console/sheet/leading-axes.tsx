@@ -1,6 +1,6 @@
 /** Which sheet of a tensor is in view: one number per axis in front of the last two. */
 import { NumberInput } from "@mantine/core";
-import type { Sheet } from "../tensor/grid";
+import type { Sheet } from "@/inference/tensor/grid";
 import classes from "./sheet.module.css";
 
 export interface LeadingAxesProps {

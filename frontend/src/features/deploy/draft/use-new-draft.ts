@@ -4,7 +4,7 @@ import { getRouteApi } from "@tanstack/react-router";
 import { useEffect, useRef } from "react";
 import { createDraft } from "@/api/drafts";
 import { keys } from "@/api/keys";
-import type { WizardStep } from "../pages/deploy-page";
+import type { WizardStep } from "@/app/search";
 import type { UploadControl } from "../upload/use-upload";
 import { EMPTY_DRAFT, type DraftData } from "./draft";
 

@@ -3,7 +3,7 @@ import { Button } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
 import { useRefusal } from "@/api/permissions";
-import { DEPLOY_STEPS } from "@/app/search";
+import { DEPLOY_STEPS, type WizardStep } from "@/app/search";
 import { FocusedHeading } from "@/components/focused-heading";
 import { Forbidden } from "@/components/forbidden";
 import { bytes } from "@/components/format";
@@ -25,7 +25,6 @@ import { LaterSteps } from "./later-steps";
 
 const route = getRouteApi("/app/deploy/new");
 
-export type WizardStep = (typeof DEPLOY_STEPS)[number];
 
 const TITLES: Record<WizardStep, string> = {
   upload: "Upload",

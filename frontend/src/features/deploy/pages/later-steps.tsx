@@ -8,6 +8,7 @@ import { keys } from "@/api/keys";
 import { modelsQuery } from "@/api/models";
 import type { Upload } from "@/api/types";
 import { paths } from "@/app/paths";
+import type { WizardStep } from "@/app/search";
 import { notifyProblem } from "@/components/notify";
 import { freeEndpointName } from "../config/names";
 import type { DeploySource } from "../config/source";
@@ -19,7 +20,6 @@ import { ConfigureStep } from "../steps/configure-step";
 import { DeployStep } from "../steps/deploy-step";
 import { InspectStep } from "../steps/inspect-step";
 import { PlacementStep } from "../steps/placement-step";
-import type { WizardStep } from "./deploy-page";
 
 export interface LaterStepsProps {
   step: WizardStep;

@@ -9,6 +9,7 @@ import { useEffect, useMemo } from "react";
 import { endpointsQuery } from "@/api/endpoints";
 import { nodesQuery } from "@/api/nodes";
 import { following, parseRange, type Preset, PRESETS, rangeText, stepText } from "@/app/time-range";
+import { downloadFile } from "@/components/download";
 import { ChartGroup } from "@/components/charts/chart-group";
 import { LiveChart } from "@/components/charts/live-chart";
 import { EmptyState } from "@/components/empty-state";
@@ -18,7 +19,7 @@ import { ProblemCard } from "@/components/problem-card";
 import { Segmented } from "@/components/segmented";
 import { Skeleton } from "@/components/skeleton";
 import panels from "../components/live-panels.module.css";
-import { download, toCsv } from "../metrics-csv";
+import { toCsv } from "../metrics-csv";
 import { choices, chosenIds, chosenPanels, comparePanels, type Kind, metricsOf, MOST, panelsOf } from "./compare";
 import classes from "./compare-page.module.css";
 import { useCompared } from "./use-compared";
@@ -128,7 +129,7 @@ function Panels({ view, known }: { view: View; known: string[] }) {
   const exportCsv = () => {
     const end = Number.isNaN(series.ring.lastTime) ? Date.now() / 1000 : series.ring.lastTime;
     const from = range.kind === "fixed" ? range.from : end - range.seconds;
-    download("metrics.csv", "text/csv", toCsv(series.ring, list.flatMap((panel) => panel.lines.map((line) => line.key)), from, end));
+    downloadFile("metrics.csv", "text/csv", toCsv(series.ring, list.flatMap((panel) => panel.lines.map((line) => line.key)), from, end));
   };
   if (ids.length === 0) {
     const first = known.slice(0, MOST);

@@ -2,7 +2,7 @@
 import { Switch } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { lazy, Suspense, useMemo } from "react";
+import { lazy, Suspense } from "react";
 import { snippetsQuery } from "@/api/endpoints";
 import type { Snippets } from "@/api/types";
 import { paths } from "@/app/paths";
@@ -14,8 +14,7 @@ import { ProblemCard } from "@/components/problem-card";
 import { RefusingLink } from "@/components/refusing-button";
 import { Segmented } from "@/components/segmented";
 import { SkeletonRows } from "@/components/skeleton";
-import { lastCall } from "@/features/console/code/last-call";
-import { useHistory } from "@/features/console/history/store";
+import { useLastCall } from "@/inference/last-call";
 import { useEndpoint } from "../hooks/use-endpoint";
 import classes from "./consume-tab.module.css";
 
@@ -36,8 +35,7 @@ export function ConsumeTab() {
   const navigate = useNavigate({ from: "/endpoints/$name/consume" });
   const kind = KINDS.find((item) => item.value === search.as) ?? KINDS[0];
   const deployed = endpoint.deployments.length > 0;
-  const [history] = useHistory(endpoint.name);
-  const last = useMemo(() => lastCall(history), [history]);
+  const last = useLastCall(endpoint.name);
   const withLast = search.input === "last" && last !== null;
   const { data, error, isPending, refetch } = useQuery({ ...snippetsQuery(endpoint.name), enabled: deployed });
   if (!kind) return null;

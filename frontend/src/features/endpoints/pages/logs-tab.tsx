@@ -4,6 +4,7 @@ import { IconDownload, IconPlayerPause, IconPlayerPlay } from "@tabler/icons-rea
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import type { Deployment, LogLine } from "@/api/types";
+import { downloadFile } from "@/components/download";
 import { Card } from "@/components/card";
 import { EmptyState } from "@/components/empty-state";
 import { ListFilter } from "@/components/list-filter";
@@ -16,7 +17,6 @@ import { LogView } from "../components/log-view";
 import { useEndpoint } from "../hooks/use-endpoint";
 import { useLogLines } from "../hooks/use-log-lines";
 import { lineMatcher } from "../log-buffer";
-import { download } from "../metrics-csv";
 import classes from "./logs-tab.module.css";
 
 const asText = (lines: readonly LogLine[]): string => lines.map((line) => `${line.at} ${line.replica_id} ${line.stream} ${line.text}`).join("\n");
@@ -111,7 +111,7 @@ function Log({ endpoint, deployment }: { endpoint: string; deployment: Deploymen
             variant="default"
             leftSection={<IconDownload size={15} />}
             disabled={shown.length === 0}
-            onClick={() => download(`${endpoint}-${deployment.name}.log`, "text/plain", asText(shown))}
+            onClick={() => downloadFile(`${endpoint}-${deployment.name}.log`, "text/plain", asText(shown))}
           >
             Download
           </Button>

@@ -7,6 +7,7 @@ import { useEffect, useMemo } from "react";
 import { eventsQuery } from "@/api/operations";
 import { paths } from "@/app/paths";
 import { following, parseRange, type Preset, PRESETS, rangeText, stepText } from "@/app/time-range";
+import { downloadFile } from "@/components/download";
 import { ChartGroup } from "@/components/charts/chart-group";
 import { EmptyState } from "@/components/empty-state";
 import { absoluteTime } from "@/components/format";
@@ -23,7 +24,7 @@ import { PanelGrid } from "../components/panel-grid";
 import { marksOf } from "../event-marks";
 import { useEndpoint } from "../hooks/use-endpoint";
 import { freshEvery, useMetrics } from "../hooks/use-metrics";
-import { download, toCsv } from "../metrics-csv";
+import { toCsv } from "../metrics-csv";
 import { panelGroups } from "../panels";
 import { noReplicas, replicaGroups, replicaNotes } from "../replica-panels";
 import classes from "./metrics-tab.module.css";
@@ -97,7 +98,7 @@ export function MetricsTab() {
   const exportCsv = () => {
     const end = Number.isNaN(series.ring.lastTime) ? Date.now() / 1000 : series.ring.lastTime;
     const shown = groups.flatMap((group) => group.panels.flatMap((panel) => panel.lines.map((line) => line.key)));
-    download(`${endpoint.name}-metrics.csv`, "text/csv", toCsv(series.ring, [...new Set(shown)], from ?? end - range.seconds, end));
+    downloadFile(`${endpoint.name}-metrics.csv`, "text/csv", toCsv(series.ring, [...new Set(shown)], from ?? end - range.seconds, end));
   };
   if (endpoint.deployments.length === 0 && !loading && keys.length === 0) {
     return <EmptyState title="Nothing to measure yet" detail="Metrics appear as soon as a deployment answers its first request." />;

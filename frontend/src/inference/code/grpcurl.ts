@@ -1,6 +1,6 @@
 /** The call in view for grpcurl: protobuf's JSON, which carries every datatype. Pure; keys stay in the environment. */
-import type { BuiltInput } from "../request/input-draft";
-import type { Parameters } from "../socket/console-socket";
+import type { BuiltInput } from "../tensor/built-input";
+import type { Parameters } from "../socket/messages";
 import type { Element } from "../tensor/datatypes";
 import { base64, rawBytes } from "../tensor/raw-bytes";
 import { isLarge, KEY, shellQuoted, type CodeTarget } from "./target";

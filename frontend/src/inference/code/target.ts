@@ -1,6 +1,6 @@
 /** What every program of a call needs to know. Pure. */
-import type { BuiltInput } from "../request/input-draft";
-import type { Parameters } from "../socket/console-socket";
+import type { BuiltInput } from "../tensor/built-input";
+import type { Parameters } from "../socket/messages";
 import { elementCount } from "../tensor/shape";
 
 export interface CodeTarget {

@@ -1,7 +1,7 @@
 /** A call as the socket's frames: small tensors inside the text, large ones as bytes behind it. Pure. */
 import { bytes } from "@/components/format";
 import { base64 } from "../tensor/raw-bytes";
-import type { InferCall, Limits } from "./console-socket";
+import type { InferCall, Limits } from "./messages";
 
 /** Below this a tensor travels inside the text. */
 const INLINE_BYTES = 64 * 1024;

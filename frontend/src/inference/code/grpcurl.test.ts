@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { BuiltInput } from "../request/input-draft";
+import type { BuiltInput } from "../tensor/built-input";
 import { grpcRequest, grpcurl } from "./grpcurl";
 import type { CodeTarget } from "./target";
 

@@ -1,6 +1,6 @@
 /** The call in view as programs that make the same call. Pure; keys stay in the environment. */
-import { requestJson } from "../request/request-json";
-import type { BuiltInput } from "../request/input-draft";
+import { requestJson } from "./request-json";
+import type { BuiltInput } from "../tensor/built-input";
 import { datatypeInfo, elementText } from "../tensor/datatypes";
 import { grpcurl } from "./grpcurl";
 import { isLarge, KEY, shellQuoted, type CodeTarget } from "./target";

@@ -1,6 +1,7 @@
 /** Saves something that the page holds as a file. */
 import { Button } from "@mantine/core";
 import { IconDownload } from "@tabler/icons-react";
+import { downloadFile } from "./download";
 
 export interface DownloadButtonProps {
   /** The kind of file, as the button says it. */
@@ -8,16 +9,6 @@ export interface DownloadButtonProps {
   name: string;
   type: string;
   content: () => string | Uint8Array<ArrayBuffer> | null;
-}
-
-export function saveFile(name: string, type: string, content: string | Uint8Array<ArrayBuffer>): void {
-  const url = URL.createObjectURL(new Blob([content], { type }));
-  const link = document.createElement("a");
-  link.href = url;
-  // Tensors may be called a/b:0.
-  link.download = name.replaceAll(/[\\/:*?"<>|]/g, "_");
-  link.click();
-  URL.revokeObjectURL(url);
 }
 
 export function DownloadButton({ label, name, type, content }: DownloadButtonProps) {
@@ -30,7 +21,7 @@ export function DownloadButton({ label, name, type, content }: DownloadButtonPro
       aria-label={`Download ${name}`}
       onClick={() => {
         const made = content();
-        if (made !== null) saveFile(name, type, made);
+        if (made !== null) downloadFile(name, type, made);
       }}
     >
       {label}

@@ -3,10 +3,10 @@ import { Select } from "@mantine/core";
 import { useState } from "react";
 import type { Endpoint } from "@/api/types";
 import { CodeBlock } from "@/components/copy";
-import { DownloadButton } from "../results/download-button";
-import type { BuiltInput } from "../request/input-draft";
+import { DownloadButton } from "@/components/download-button";
+import type { BuiltInput } from "../tensor/built-input";
 import { npyBytes } from "../tensor/npy";
-import classes from "../console.module.css";
+import classes from "@/features/console/console.module.css";
 import { GRPC_FILE, grpcRequest } from "./grpcurl";
 import {
   fileName,
@@ -18,7 +18,7 @@ import {
   snippet,
   type Language,
 } from "./snippets";
-import { tooLong } from "./last-call";
+import { tooLong } from "./too-long";
 import { isLarge, type CodeTarget } from "./target";
 
 export interface CodeViewProps {
