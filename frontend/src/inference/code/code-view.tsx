@@ -6,7 +6,7 @@ import { CodeBlock } from "@/components/copy";
 import { DownloadButton } from "@/components/download-button";
 import type { BuiltInput } from "../tensor/built-input";
 import { npyBytes } from "../tensor/npy";
-import classes from "@/features/console/console.module.css";
+import classes from "./code-view.module.css";
 import { GRPC_FILE, grpcRequest } from "./grpcurl";
 import {
   fileName,

@@ -12,7 +12,8 @@ import { CopyField } from "@/components/copy";
 import { notifyDone, notifyProblem } from "@/components/notify";
 import { ProblemCard } from "@/components/problem-card";
 import { RefusingButton } from "@/components/refusing-button";
-import classes from "../console.module.css";
+import shared from "../console.module.css";
+import classes from "./cases-menu.module.css";
 
 export interface CasesMenuProps {
   endpoint: string;
@@ -147,7 +148,7 @@ function SaveCase({ endpoint, model, current, content, onClose, onSaved }: SaveC
           save.mutate(sameName ? current.id : null);
         }}
       >
-        <div className={classes["stack"]}>
+        <div className={shared["stack"]}>
           <p className="muted">
             Its inputs and options are kept on the server, exactly as they are sent, for everybody who may look here.
           </p>

@@ -4,7 +4,7 @@ import { IconArrowsDiff } from "@tabler/icons-react";
 import { Card } from "@/components/card";
 import { clock, duration } from "@/components/format";
 import { ToneIcon, type Tone } from "@/components/status";
-import classes from "../console.module.css";
+import classes from "./history-list.module.css";
 import { HISTORY_LIMIT, type CallRecord } from "../results/outcome";
 
 const toneOf = (record: CallRecord): [Tone, string] => {

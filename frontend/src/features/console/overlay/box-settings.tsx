@@ -1,7 +1,8 @@
 /** Which outputs hold boxes, scores and classes, and how: guessed, and for the person to correct. */
 import { Checkbox, Select } from "@mantine/core";
 import type { OutputTensor } from "../results/output-tensor";
-import classes from "../console.module.css";
+import shared from "../console.module.css";
+import classes from "./box-settings.module.css";
 import type { RawLayout } from "./raw-boxes";
 import { besideBoxes, boxCandidates, FORMATS, mappingFor, type BoxFormat, type BoxMapping, type BoxUnit } from "./boxes";
 
@@ -35,7 +36,7 @@ export function BoxSettings({ tensors, batched, mapping, onMapping }: BoxSetting
       {mapping && !mapping.raw ? (
         <details className={classes["boxDetails"]}>
           <summary>How they are read</summary>
-          <div className={classes["overlaySettings"]}>
+          <div className={shared["overlaySettings"]}>
             <Select
               label="Numbers of a box"
               allowDeselect={false}
@@ -86,7 +87,7 @@ function RawSettings({ mapping, raw, change }: RawSettingsProps) {
       <summary>
         {raw.anchors} guesses of {raw.numbers} numbers
       </summary>
-      <div className={classes["overlaySettings"]}>
+      <div className={shared["overlaySettings"]}>
         <p className="secondary">Centre, size and scores of each; of those that lie over each other the best is shown.</p>
         <Select label="Measured in" allowDeselect={false} value={mapping.unit} data={UNITS} onChange={(unit) => unit && change({ unit: unit as BoxUnit })} />
         <Checkbox

@@ -1,7 +1,7 @@
 /** Which output is the mask, and how it is painted. */
 import { Select, Slider, Switch } from "@mantine/core";
 import type { OutputTensor } from "../results/output-tensor";
-import classes from "../console.module.css";
+import classes from "./mask-settings.module.css";
 import { maskModes, type MaskMode, type MaskShape } from "./masks";
 
 export interface MaskChoice {

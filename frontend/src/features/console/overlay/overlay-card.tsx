@@ -4,7 +4,8 @@ import { useMemo } from "react";
 import type { ConsoleModel } from "@/api/types";
 import { type Column, DataTable } from "@/components/data-table";
 import { count, percent, significant } from "@/components/format";
-import classes from "../console.module.css";
+import shared from "../console.module.css";
+import classes from "./overlay-card.module.css";
 import { classLabel } from "../results/class-scores";
 import type { CallRecord } from "../results/outcome";
 import { BoxSettings } from "./box-settings";
@@ -36,8 +37,8 @@ function OverlayOf({ record, model, layers }: OverlayProps & { layers: Layers })
   const nameOf = (id: number) => classLabel(view.boxLabels, id);
   const words = [mask ? shown?.tensor.name : null, choice.mapping ? `${count(kept.length)} ${kept.length === 1 ? "box" : "boxes"}` : null].filter(Boolean);
   return (
-    <section className={classes["output"]} aria-label="Over the picture">
-      <div className={classes["outputHead"]}>
+    <section className={shared["output"]} aria-label="Over the picture">
+      <div className={shared["outputHead"]}>
         <span className={classes["overlayTitle"]}>Over the picture</span>
         <span className="secondary">{words.join(" and ") || "choose a mask or boxes"}</span>
       </div>
@@ -50,7 +51,7 @@ function OverlayOf({ record, model, layers }: OverlayProps & { layers: Layers })
           boxes={kept.slice(0, DRAWN)}
           nameOf={nameOf}
         />
-        <div className={classes["overlaySettings"]}>
+        <div className={shared["overlaySettings"]}>
           {layers.pictures.length > 1 ? (
             <Select
               label="Picture"
@@ -108,7 +109,7 @@ function OverlayOf({ record, model, layers }: OverlayProps & { layers: Layers })
 function Legend({ found, labels }: { found: readonly { id: number; share: number }[]; labels: readonly string[] | null }) {
   if (found.length === 0) return null;
   return (
-    <ul className={classes["legend"]} aria-label="Classes of the mask">
+    <ul className={shared["legend"]} aria-label="Classes of the mask">
       {found.slice(0, LEGEND).map(({ id, share }) => (
         <li key={id}>
           <i style={{ background: cssColour(classColour(id)) }} />

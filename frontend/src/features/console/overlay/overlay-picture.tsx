@@ -1,7 +1,7 @@
 /** A picture with a mask and boxes over it. */
 import { useEffect, useRef, useState } from "react";
 import { percent } from "@/components/format";
-import classes from "../console.module.css";
+import classes from "./overlay-picture.module.css";
 import type { Box } from "./box";
 import { classColour, cssColour, inkOn } from "./colours";
 import type { Frame } from "./sent-pictures";

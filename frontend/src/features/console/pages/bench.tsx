@@ -6,7 +6,8 @@ import type { ConsoleModel, Endpoint, TestCase } from "@/api/types";
 import { caseInputs } from "../cases/case-values";
 import { CasesMenu } from "../cases/cases-menu";
 import { CodeView } from "@/inference/code/code-view";
-import classes from "../console.module.css";
+import shared from "../console.module.css";
+import classes from "./bench.module.css";
 import { HistoryList } from "../history/history-list";
 import { afterCall, newOptions, optionsOf, optionsProblem, parametersOf } from "../request/options";
 import { withFill } from "../request/fill-draft";
@@ -151,7 +152,7 @@ export function Bench({ endpoint, deployment, models, model, mayInfer, onModel, 
         onSend={() => void send()}
         onStop={calls.stop}
       />
-      <div className={classes["stack"]}>
+      <div className={shared["stack"]}>
         <ResultPanel record={shown} model={model} onRetry={(record) => void sendCall(contentOf(record))} />
         {shown && outcome?.kind === "result" ? (
           <LatencyStrip timing={outcome.timing} roundTripUs={outcome.roundTripUs} first={shown.first} />

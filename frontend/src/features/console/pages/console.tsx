@@ -9,7 +9,8 @@ import { ProblemCard } from "@/components/problem-card";
 import { SkeletonRows } from "@/components/skeleton";
 import { ToneIcon } from "@/components/status";
 import { ApiProblem } from "@/api/problem";
-import classes from "../console.module.css";
+import shared from "../console.module.css";
+import classes from "./console.module.css";
 import { useConsole, type ConsoleLink } from "@/inference/socket/use-console";
 import { Bench } from "./bench";
 
@@ -31,8 +32,8 @@ export function Console({ endpoint, deployment, onDeployment, preset, onPreset }
     one.replicas.some((replica) => replica.state.toLowerCase() === "ready"),
   );
   return (
-    <div className={classes["stack"]}>
-      <div className={classes["bar"]}>
+    <div className={shared["stack"]}>
+      <div className={shared["bar"]}>
         <Select
           label="Send to"
           w={240}

@@ -2,7 +2,8 @@
 import { Button } from "@mantine/core";
 import { IconCamera } from "@tabler/icons-react";
 import { useEffect, useRef, useState } from "react";
-import classes from "../console.module.css";
+import shared from "../console.module.css";
+import classes from "./camera.module.css";
 import { cameraWords, NO_CAMERAS } from "./camera-words";
 
 type State = { kind: "off" } | { kind: "asking" } | { kind: "on"; stream: MediaStream } | { kind: "failed"; words: string };
@@ -60,7 +61,7 @@ export function Camera({ label, onPicture }: { label: string; onPicture: (bitmap
           Camera
         </Button>
         {state.kind === "failed" ? (
-          <span className={classes["sentLine"]} data-tone="error" role="alert">
+          <span className={shared["sentLine"]} data-tone="error" role="alert">
             {state.words}
           </span>
         ) : null}

@@ -1,7 +1,8 @@
 /** One field per element: switches, numbers, sliders or texts, a row per item of the batch. */
 import { Checkbox, Slider, Switch } from "@mantine/core";
 import { datatypeInfo, parseElement } from "@/inference/tensor/datatypes";
-import classes from "../console.module.css";
+import shared from "../console.module.css";
+import classes from "./cells-input.module.css";
 import { cellsOf, itemCount, type Batch, type InputDraft } from "./input-draft";
 
 export interface CellsInputProps {
@@ -76,7 +77,7 @@ function Cell({ label, short, datatype, value, slider, onChange }: CellProps) {
   const { error, value: parsed } = parseElement(datatype, value);
   const field = (
     <input
-      className={classes["cell"]}
+      className={shared["cell"]}
       aria-label={label}
       aria-invalid={error !== null}
       title={error ?? (kind === "integer" ? `${datatype}: ${String(min)} to ${String(max)}` : undefined)}
@@ -126,7 +127,7 @@ function TextCell({ label, alone, value, onChange }: { label: string; alone: boo
   if (!alone) {
     return (
       <input
-        className={classes["cell"]}
+        className={shared["cell"]}
         aria-label={label}
         value={value}
         placeholder="Text"
@@ -137,7 +138,7 @@ function TextCell({ label, alone, value, onChange }: { label: string; alone: boo
   return (
     <span>
       <textarea
-        className={classes["cell"]}
+        className={shared["cell"]}
         aria-label={label}
         rows={3}
         value={value}

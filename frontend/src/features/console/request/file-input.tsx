@@ -4,7 +4,8 @@ import { useState } from "react";
 import { bytes } from "@/components/format";
 import { readFiles } from "@/inference/tensor/files";
 import { shapeText } from "@/inference/tensor/shape";
-import classes from "../console.module.css";
+import shared from "../console.module.css";
+import classes from "./file-input.module.css";
 import type { FileInput as FileData, InputDraft } from "./input-draft";
 
 // Larger than what the console sends in one call, so that the size is refused by name and not by a stalled page.
@@ -68,7 +69,7 @@ export function FileInput({ draft, onFile }: FileInputProps) {
         </span>
       </label>
       {problem ? (
-        <p className={classes["sentLine"]} data-tone="error" role="alert">
+        <p className={shared["sentLine"]} data-tone="error" role="alert">
           {problem}
         </p>
       ) : null}

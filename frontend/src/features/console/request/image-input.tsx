@@ -3,7 +3,8 @@ import { IconPhotoPlus } from "@tabler/icons-react";
 import { useEffect, useRef, useState } from "react";
 import { significant } from "@/components/format";
 import { defaultOptions, type ImageOptions } from "@/inference/tensor/image-tensor";
-import classes from "../console.module.css";
+import shared from "../console.module.css";
+import classes from "./image-input.module.css";
 import { Camera } from "./camera";
 import { ImageSettings } from "./image-settings";
 import { layoutOf, type Batch, type InputDraft, type Picture } from "./input-draft";
@@ -109,10 +110,10 @@ export function ImageInput({ draft, batch, onChange }: ImageInputProps) {
       </label>
       <div>
         <ImageSettings draft={draft} layout={layout} options={options} onChange={onChange} />
-        <div className={classes["bar"]}>
+        <div className={shared["bar"]}>
           <Camera label={draft.name} onPicture={(bitmap) => setSources([{ name: "camera", bitmap }])} />
         </div>
-        <p className={classes["sentLine"]} data-tone={problem ? "error" : undefined}>
+        <p className={shared["sentLine"]} data-tone={problem ? "error" : undefined}>
           {problem ??
             [
               first ? `${first.width} × ${first.height} pixels` : null,

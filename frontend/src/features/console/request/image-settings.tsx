@@ -2,7 +2,7 @@
 import { Select, Switch, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { SCALES, type ImageLayout, type ImageOptions, type Normalisation } from "@/inference/tensor/image-tensor";
-import classes from "../console.module.css";
+import classes from "./image-settings.module.css";
 import { layoutsOf, type InputDraft } from "./input-draft";
 
 export interface ImageSettingsProps {

@@ -3,7 +3,8 @@ import { SegmentedControl, Switch } from "@mantine/core";
 import { bytes, shape } from "@/components/format";
 import { Chip } from "@/components/status";
 import { shapeText } from "@/inference/tensor/shape";
-import classes from "../console.module.css";
+import shared from "../console.module.css";
+import classes from "./input-field.module.css";
 import { buildInput } from "./build-input";
 import { CellsInput } from "./cells-input";
 import { FileInput } from "./file-input";
@@ -34,9 +35,9 @@ export function InputField({ draft, batch, onChange }: InputFieldProps) {
   const untouched = isUntouched(draft, batch);
   const tone = built && !built.ok && !untouched ? "error" : undefined;
   return (
-    <section className={classes["section"]} aria-label={`Input ${draft.name}`}>
+    <section className={shared["section"]} aria-label={`Input ${draft.name}`}>
       <div className={classes["inputHead"]}>
-        <span className={classes["inputName"]}>{draft.name}</span>
+        <span className={shared["inputName"]}>{draft.name}</span>
         <Chip mono>{draft.datatype}</Chip>
         <span className="secondary">{shape(draft.dims)}</span>
         {draft.optional ? (
@@ -61,7 +62,7 @@ export function InputField({ draft, batch, onChange }: InputFieldProps) {
         <>
           {mode === "paste" || mode === "file" ? null : <Sizes draft={draft} onChange={onChange} />}
           <Filling draft={draft} batch={batch} mode={mode} wrong={tone === "error"} onChange={onChange} />
-          <p className={classes["sentLine"]} data-tone={tone}>
+          <p className={shared["sentLine"]} data-tone={tone}>
             {built?.ok
               ? `to send: ${shapeText(built.input.shape)}, ${draft.datatype}, ${bytes(built.input.bytes)}`
               : untouched
@@ -70,7 +71,7 @@ export function InputField({ draft, batch, onChange }: InputFieldProps) {
           </p>
         </>
       ) : (
-        <p className={classes["sentLine"]}>left out</p>
+        <p className={shared["sentLine"]}>left out</p>
       )}
     </section>
   );
@@ -111,13 +112,13 @@ function Sizes({ draft, onChange }: Pick<InputFieldProps, "draft" | "onChange">)
   const open = draft.dims.flatMap((size, axis) => (size < 0 ? [axis] : []));
   if (open.length === 0 || draft.mode === "image") return null;
   return (
-    <div className={classes["sizes"]}>
+    <div className={shared["sizes"]}>
       Variable axes:
       {open.map((axis) => (
         <label key={axis}>
           axis {axis + 1}{" "}
           <input
-            className={classes["cell"]}
+            className={shared["cell"]}
             inputMode="numeric"
             value={draft.sizes[axis] ?? ""}
             aria-label={`Size of axis ${axis + 1} of ${draft.name}`}

@@ -3,7 +3,8 @@ import { Checkbox, NumberInput, SegmentedControl, Select, TextInput } from "@man
 import type { ConsoleModel } from "@/api/types";
 import { Chip } from "@/components/status";
 import type { InferCall } from "@/inference/socket/messages";
-import classes from "../console.module.css";
+import shared from "../console.module.css";
+import classes from "./options-bar.module.css";
 import type { Batch } from "./input-draft";
 import type { CallOptions, SequenceOptions } from "./options";
 
@@ -21,7 +22,7 @@ export function OptionsBar(props: OptionsBarProps) {
   const { models, model, batch, options, onOptions } = props;
   const set = (part: Partial<SequenceOptions>) => onOptions({ sequence: { ...options.sequence, ...part } });
   return (
-    <div className={classes["bar"]}>
+    <div className={shared["bar"]}>
       {models.length > 1 ? (
         <Select
           label="Model"

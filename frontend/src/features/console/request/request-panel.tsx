@@ -4,7 +4,8 @@ import { IconChevronDown, IconPlayerStop, IconSend } from "@tabler/icons-react";
 import type { ConsoleModel } from "@/api/types";
 import { Card } from "@/components/card";
 import { FILL_LABELS, FILLS, type FillKind } from "@/inference/tensor/samples";
-import classes from "../console.module.css";
+import shared from "../console.module.css";
+import classes from "./request-panel.module.css";
 import { InputField } from "./input-field";
 import type { Batch, InputDraft } from "./input-draft";
 import { OptionsBar } from "./options-bar";
@@ -89,7 +90,7 @@ export function RequestPanel(props: RequestPanelProps) {
       }
       flush
     >
-      <div className={classes["section"]}>
+      <div className={shared["section"]}>
         <OptionsBar
           models={props.models}
           model={model}
@@ -119,7 +120,7 @@ export function RequestPanel(props: RequestPanelProps) {
           onChange={(event) => props.onJson(event.currentTarget.value)}
         />
       ) : null}
-      {view === "code" ? <div className={classes["section"]}>{props.code}</div> : null}
+      {view === "code" ? <div className={shared["section"]}>{props.code}</div> : null}
       <div className={classes["send"]}>
         {busy ? (
           <Button variant="default" leftSection={<IconPlayerStop size={15} aria-hidden />} onClick={props.onStop}>

@@ -1,6 +1,7 @@
 /** Pixels on a canvas, small ones enlarged, with what lies under the pointer. */
 import { useEffect, useRef, useState } from "react";
-import classes from "../console.module.css";
+import shared from "../console.module.css";
+import classes from "./canvas-view.module.css";
 
 export interface CanvasViewProps {
   label: string;
@@ -40,7 +41,7 @@ export function CanvasView({ label, width, height, pixels, tell }: CanvasViewPro
           if (row >= 0 && row < height && column >= 0 && column < width) setUnder(tell(row, column));
         }}
       />
-      {tell ? <p className={classes["sentLine"]}>{under ?? "Point at a value to read it."}</p> : null}
+      {tell ? <p className={shared["sentLine"]}>{under ?? "Point at a value to read it."}</p> : null}
     </div>
   );
 }

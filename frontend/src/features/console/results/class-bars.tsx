@@ -4,7 +4,7 @@ import { IconSearch } from "@tabler/icons-react";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useDeferredValue, useMemo, useRef, useState } from "react";
 import { count, counted, percent, significant } from "@/components/format";
-import classes from "../console.module.css";
+import classes from "./class-bars.module.css";
 import { barLength, barRange, classLabel, foundClasses, rankedClasses, topClasses, type ClassScore } from "./class-scores";
 
 export interface ClassBarsProps {

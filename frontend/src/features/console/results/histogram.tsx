@@ -1,7 +1,7 @@
 /** How the values of a tensor are spread. */
 import { useMemo } from "react";
 import { significant } from "@/components/format";
-import classes from "../console.module.css";
+import classes from "./histogram.module.css";
 import { binned } from "./bins";
 import { numbersOf, type OutputTensor } from "./output-tensor";
 

@@ -2,7 +2,8 @@
 import { Card } from "@/components/card";
 import { duration } from "@/components/format";
 import { Chip } from "@/components/status";
-import classes from "../console.module.css";
+import shared from "../console.module.css";
+import classes from "./latency-strip.module.css";
 import type { Timing } from "@/inference/socket/messages";
 import { latencySegments } from "./latency";
 
@@ -26,7 +27,7 @@ export function LatencyStrip({ timing, roundTripUs, first }: { timing: Timing; r
           ) : null,
         )}
       </div>
-      <ul className={classes["legend"]} aria-hidden>
+      <ul className={shared["legend"]} aria-hidden>
         {segments.map((segment) => (
           <li key={segment.key}>
             <i style={{ background: segment.colour }} />

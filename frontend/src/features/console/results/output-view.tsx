@@ -5,7 +5,8 @@ import { Chip } from "@/components/status";
 import type { WireOutput } from "@/inference/socket/messages";
 import { elementText } from "@/inference/tensor/datatypes";
 import { shapeText } from "@/inference/tensor/shape";
-import classes from "../console.module.css";
+import shared from "../console.module.css";
+import classes from "./output-view.module.css";
 import { ClassesView } from "./classes-view";
 import { firstOf, outputTensor, type OutputTensor } from "./output-tensor";
 import { HeatMap, PictureOf, TableOf, TextOf } from "./tensor-views";
@@ -21,9 +22,9 @@ export function OutputView({ output, labels, of }: { output: WireOutput; labels:
   const [picked, setPicked] = useState<View | undefined>(chosen.get(key));
   const view = picked && views.includes(picked) ? picked : (views[0] ?? "values");
   return (
-    <section className={classes["output"]} aria-label={`Output ${output.name}`}>
-      <div className={classes["outputHead"]}>
-        <span className={classes["inputName"]}>{output.name}</span>
+    <section className={shared["output"]} aria-label={`Output ${output.name}`}>
+      <div className={shared["outputHead"]}>
+        <span className={shared["inputName"]}>{output.name}</span>
         <Chip mono>{output.datatype}</Chip>
         <span className="secondary">{shapeText(output.shape)}</span>
         <div className={classes["outputTools"]}>
@@ -57,7 +58,7 @@ function Raw({ tensor }: { tensor: OutputTensor }) {
     .map((value) => (typeof value === "number" && !Number.isFinite(value) ? String(value) : value));
   const { name, datatype, shape } = tensor;
   return (
-    <pre className={classes["raw"]} tabIndex={0} aria-label={`${name} as JSON`} role="region">
+    <pre className={shared["raw"]} tabIndex={0} aria-label={`${name} as JSON`} role="region">
       {JSON.stringify({ name, datatype, shape, data }, null, 1).slice(0, JSON_CHARS)}
     </pre>
   );

@@ -6,7 +6,7 @@ import { Card } from "@/components/card";
 import { bytes, counted } from "@/components/format";
 import { Chip, ToneIcon } from "@/components/status";
 import { shapeText } from "@/inference/tensor/shape";
-import classes from "../console.module.css";
+import classes from "./result-panel.module.css";
 import { Overlay } from "../overlay/overlay-card";
 import { OutputView } from "./output-view";
 import { labelsOf } from "./labels";

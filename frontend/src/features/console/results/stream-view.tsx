@@ -4,7 +4,8 @@ import { useEffect, useMemo, useRef, useState } from "react";
 import type { ConsoleModel } from "@/api/types";
 import { count, duration, significant } from "@/components/format";
 import type { StreamPart } from "@/inference/socket/messages";
-import classes from "../console.module.css";
+import shared from "../console.module.css";
+import classes from "./stream-view.module.css";
 import { labelsOf } from "./labels";
 import { OutputView } from "./output-view";
 import { partSummary, streamedText, streamFigures } from "./stream";
@@ -35,8 +36,8 @@ export function StreamView({ parts, model, running }: StreamViewProps) {
   const shown = parts[picked ?? parts.length - 1];
   return (
     <>
-      <div className={classes["output"]}>
-        <div className={classes["stats"]} aria-live="off">
+      <div className={shared["output"]}>
+        <div className={shared["stats"]} aria-live="off">
           <span>
             responses <strong>{count(figures.count)}</strong>
           </span>
@@ -54,7 +55,7 @@ export function StreamView({ parts, model, running }: StreamViewProps) {
           </span>
         </div>
         {text ? (
-          <pre className={classes["raw"]} tabIndex={0} role="region" aria-label={`Text of ${text.name}`}>
+          <pre className={shared["raw"]} tabIndex={0} role="region" aria-label={`Text of ${text.name}`}>
             {text.text}
           </pre>
         ) : null}

@@ -7,7 +7,8 @@ import { LeadingAxes } from "../sheet/leading-axes";
 import { SheetView } from "../sheet/sheet-view";
 import { elementText } from "@/inference/tensor/datatypes";
 import { sheetOf, sheetOffset } from "@/inference/tensor/grid";
-import classes from "../console.module.css";
+import shared from "../console.module.css";
+import classes from "./tensor-views.module.css";
 import { CanvasView } from "./canvas-view";
 import { DownloadButton } from "@/components/download-button";
 import { Histogram } from "./histogram";
@@ -21,7 +22,7 @@ export function Stats({ tensor }: { tensor: OutputTensor }) {
   const npy = tensor.complete ? () => npyBytes(tensor.datatype, tensor.shape, tensor.elements) : null;
   const total = tensor.shape.reduce((product, axis) => product * axis, 1);
   return (
-    <div className={classes["stats"]}>
+    <div className={shared["stats"]}>
       {(["min", "max", "mean"] as const).map((key) =>
         total < 2 || stats === null || stats[key] === null ? null : (
           <span key={key}>
@@ -142,7 +143,7 @@ function DrawnPicture({ tensor }: { tensor: OutputTensor }) {
         />
       ) : null}
       <CanvasView label={`Picture of ${tensor.name}`} width={shape.width} height={shape.height} pixels={drawn.pixels} />
-      <p className={classes["sentLine"]}>
+      <p className={shared["sentLine"]}>
         {shape.width} × {shape.height} pixels, values {drawn.scale.words}
       </p>
     </>

@@ -4,7 +4,7 @@ import { useEffect, useState } from "react";
 import { problemText } from "@/api/problem";
 import { relativeTime } from "@/components/format";
 import { Status, ToneIcon } from "@/components/status";
-import classes from "../deploy.module.css";
+import classes from "./save-chip.module.css";
 import type { SaveState } from "./autosave";
 
 export function SaveChip({ state, onRetry }: { state: SaveState; onRetry: () => void }) {

@@ -16,7 +16,8 @@ import { SkeletonRows } from "@/components/skeleton";
 import { Status } from "@/components/status";
 import { Time } from "@/components/time";
 import { useLiveState, useOperationUpdates } from "@/live/hooks";
-import classes from "../deploy.module.css";
+import shared from "../deploy.module.css";
+import classes from "./operation-page.module.css";
 import { Deadline } from "../result/deadline";
 import { DeployFailure } from "../result/deploy-failure";
 import { DeploySuccess } from "../result/deploy-success";
@@ -111,7 +112,7 @@ function OperationView({ operation }: { operation: Operation }) {
           </>
         }
       />
-      <div className={classes["stack"]}>
+      <div className={shared["stack"]}>
         {cancel.error ? <ProblemCard error={cancel.error} title="It could not be canceled" /> : null}
         {operation.state === "Succeeded" && operation.result ? (
           <DeploySuccess operation={operation} result={operation.result} />

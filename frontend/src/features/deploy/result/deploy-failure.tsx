@@ -15,7 +15,8 @@ import { RefusingButton, RefusingLink } from "@/components/refusing-button";
 import { ToneIcon } from "@/components/status";
 import { lineOfCulprit } from "../config/raw-line";
 import { sourceOfVersion, type DeploySource } from "../config/source";
-import classes from "../deploy.module.css";
+import shared from "../deploy.module.css";
+import classes from "./deploy-failure.module.css";
 
 export interface DeployFailureProps {
   operation: Operation;
@@ -47,11 +48,11 @@ export function DeployFailure({ operation, onRetry, retrying, retryFailure }: De
   return (
     <>
       <Card className={canceled ? "" : (classes["failure"] ?? "")}>
-        <div className={classes["stack"]}>
-          <div className={classes["resultHead"]} role={canceled ? undefined : "alert"}>
+        <div className={shared["stack"]}>
+          <div className={shared["resultHead"]} role={canceled ? undefined : "alert"}>
             <ToneIcon tone={canceled ? "idle" : "error"} label={canceled ? "Canceled" : "Failed"} size={22} />
             <div style={{ flex: "1 1 320px", minWidth: 0 }}>
-              <FocusedHeading of={operation.id} appears className={classes["resultTitle"]}>
+              <FocusedHeading of={operation.id} appears className={shared["resultTitle"]}>
                 {late
                   ? `${stage?.title ?? "It"} did not finish in ${elapsed(operation.created_at, operation.finished_at)}.`
                   : error.message}
@@ -61,7 +62,7 @@ export function DeployFailure({ operation, onRetry, retrying, retryFailure }: De
                 {canceled ? "What was running before still serves." : "Traffic was not touched."}
               </span>
             </div>
-            <div className={classes["resultActions"]}>
+            <div className={shared["resultActions"]}>
               {deployment ? <Fix deployment={deployment} error={error} canceled={canceled} /> : null}
               <RefusingButton needs="deploy" leftSection={<IconRefresh size={15} aria-hidden />} onClick={onRetry} loading={retrying}>
                 Retry
@@ -87,7 +88,7 @@ export function DeployFailure({ operation, onRetry, retrying, retryFailure }: De
 
 function Verbatim({ text }: { text: string }) {
   return (
-    <pre className={classes["verbatim"]} tabIndex={0} aria-label="Verbatim message" role="region">
+    <pre className={shared["verbatim"]} tabIndex={0} aria-label="Verbatim message" role="region">
       {text}
     </pre>
   );
@@ -163,7 +164,7 @@ function Undo({ deployment }: { deployment: Deployment }) {
   const back = useMutation({ mutationFn: () => rollBack(endpoint, name), onSuccess: follow });
   const remove = useMutation({ mutationFn: () => deleteDeployment(endpoint, name), onSuccess: follow });
   return (
-    <div className={classes["sampleHead"]}>
+    <div className={shared["sampleHead"]}>
       {earlier ? (
         <RefusingButton
           needs="deploy"
@@ -185,7 +186,7 @@ function Undo({ deployment }: { deployment: Deployment }) {
           Remove {name}
         </RefusingButton>
       )}
-      <span className={classes["hint"]}>
+      <span className={shared["hint"]}>
         {earlier
           ? `${earlier.model} version ${earlier.version}, which came up before.`
           : `Nothing of ${name} has come up yet, so there is nothing to go back to.`}

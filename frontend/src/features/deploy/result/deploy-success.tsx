@@ -16,7 +16,8 @@ import { ProblemCard } from "@/components/problem-card";
 import { RefusingButton } from "@/components/refusing-button";
 import { Skeleton } from "@/components/skeleton";
 import { ToneIcon } from "@/components/status";
-import classes from "../deploy.module.css";
+import shared from "../deploy.module.css";
+import classes from "./deploy-success.module.css";
 import { FirstTraffic } from "./first-traffic";
 import { SampleTest } from "./sample-test";
 
@@ -30,11 +31,11 @@ export function DeploySuccess({ operation, result }: { operation: Operation; res
   const [key, setKey] = useState<string | null>(null);
   return (
     <Card className={classes["success"] ?? ""}>
-      <div className={classes["stack"]}>
-        <div className={classes["resultHead"]}>
+      <div className={shared["stack"]}>
+        <div className={shared["resultHead"]}>
           <ToneIcon tone="ok" label="Done" size={22} />
           <div>
-            <FocusedHeading of={operation.id} appears className={classes["resultTitle"]}>
+            <FocusedHeading of={operation.id} appears className={shared["resultTitle"]}>
               {result.endpoint} is live
             </FocusedHeading>
             <span className="muted">
@@ -42,7 +43,7 @@ export function DeploySuccess({ operation, result }: { operation: Operation; res
               {elapsed(operation.created_at, operation.finished_at)}
             </span>
           </div>
-          <div className={classes["resultActions"]}>
+          <div className={shared["resultActions"]}>
             <Button renderRoot={(props) => <Link {...paths.endpoint(result.endpoint)} {...props} />}>
               Open endpoint
             </Button>
@@ -84,7 +85,7 @@ function Key({ endpoint, onShown }: { endpoint: string; onShown: (key: string) =
       >
         Show the primary key
       </RefusingButton>
-      <span className={classes["hint"]} data-tone={reveal.error ? "error" : undefined}>
+      <span className={shared["hint"]} data-tone={reveal.error ? "error" : undefined}>
         {reveal.error ? problemText(reveal.error) : "who looks at keys is recorded"}
       </span>
     </>
@@ -102,7 +103,7 @@ function FirstCall({ endpoint, shownKey }: { endpoint: string; shownKey: string 
   if (error)
     return <ProblemCard error={error} title="The first call could not be written" onRetry={() => void refetch()} />;
   return (
-    <div className={classes["stack"]} style={{ gap: 8 }}>
+    <div className={shared["stack"]} style={{ gap: 8 }}>
       <SegmentedControl
         aria-label="Language"
         style={{ justifySelf: "start" }}

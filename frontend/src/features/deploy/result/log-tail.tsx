@@ -9,7 +9,7 @@ import { paths } from "@/app/paths";
 import { Card } from "@/components/card";
 import { clock } from "@/components/format";
 import { levelOf } from "@/components/log-level";
-import classes from "../deploy.module.css";
+import classes from "./log-tail.module.css";
 
 const TAIL = 200;
 const POLL_MS = 1_000;

@@ -6,7 +6,8 @@ import { paths } from "@/app/paths";
 import { duration, shape, significant } from "@/components/format";
 import { RefusingButton } from "@/components/refusing-button";
 import { ToneIcon } from "@/components/status";
-import classes from "../deploy.module.css";
+import shared from "../deploy.module.css";
+import classes from "./sample-test.module.css";
 import { SampleFailed, sendSample, type SampleOutput, type Socket } from "./sample-call";
 
 const SHOWN_VALUES = 8;
@@ -23,7 +24,7 @@ export function SampleTest({ endpoint, deployment, model }: { endpoint: string; 
   const { data, error } = test;
   return (
     <section className={classes["sample"]} aria-label="Test">
-      <div className={classes["sampleHead"]}>
+      <div className={shared["sampleHead"]}>
         <RefusingButton
           needs="invoke"
           variant="default"
@@ -33,7 +34,7 @@ export function SampleTest({ endpoint, deployment, model }: { endpoint: string; 
         >
           {data ? "Send another" : "Send a sample request"}
         </RefusingButton>
-        <span className={classes["hint"]}>
+        <span className={shared["hint"]}>
           random values in the model's own shapes, straight to {deployment}.{" "}
           <Link {...paths.endpointTab(endpoint, "test")} className="link">
             Your own data
@@ -41,19 +42,19 @@ export function SampleTest({ endpoint, deployment, model }: { endpoint: string; 
         </span>
       </div>
       {error ? (
-        <div className={classes["verdict"]} role="alert">
+        <div className={shared["verdict"]} role="alert">
           <ToneIcon tone="error" label="Failed" />
           <div>
             <div>{error.message}</div>
             {error instanceof SampleFailed && error.triton && error.triton !== error.message ? (
-              <div className={classes["problemRaw"]}>{error.triton}</div>
+              <div className={shared["problemRaw"]}>{error.triton}</div>
             ) : null}
           </div>
         </div>
       ) : null}
       {data ? (
-        <div role="status" className={classes["stack"]} style={{ gap: 6 }}>
-          <div className={classes["verdict"]}>
+        <div role="status" className={shared["stack"]} style={{ gap: 6 }}>
+          <div className={shared["verdict"]}>
             <ToneIcon tone="ok" label="Answered" />
             <span>
               <span className="mono">{data.model}</span> answered in {duration(data.totalUs)}.

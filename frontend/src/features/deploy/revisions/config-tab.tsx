@@ -19,7 +19,8 @@ import { SkeletonRows } from "@/components/skeleton";
 import { type ConfigFields, NO_FIELDS, readConfig } from "../config/config-fields";
 import { sourceOfVersion, type SourceModel } from "../config/source";
 import { type Check, useChecks } from "../config/use-checks";
-import classes from "../deploy.module.css";
+import shared from "../deploy.module.css";
+import classes from "./config-tab.module.css";
 import { ConfigForm } from "../steps/config-form";
 import { ProblemsList } from "../steps/problems-list";
 import { TryLoadCard } from "../steps/try-load-card";
@@ -152,7 +153,7 @@ function Editor({ version, shown, newest, of }: EditorProps) {
       </div>
       <RoleNote needs="deploy" to="save a revision or to try it on a node; what you type here stays in this window" />
       {save.error ? <ProblemCard error={save.error} title="The revision was not saved" /> : null}
-      <div className={classes["columns"]}>
+      <div className={shared["columns"]}>
         <ConfigForm
           key={model.name}
           model={model}
@@ -165,7 +166,7 @@ function Editor({ version, shown, newest, of }: EditorProps) {
           name={{ value: version.model, problem: null, note: "", locked: true, onChange: () => undefined }}
           onChange={setText}
         />
-        <div className={classes["stack"]}>
+        <div className={shared["stack"]}>
           <TextCard
             name={model.name}
             editor={editor}
@@ -220,7 +221,7 @@ function TextCard({ name, editor, text, onText, problems, original, shown, again
       title="config.pbtxt"
       hint={shown === 0 ? "as uploaded, or completed where there was none" : `from revision ${shown}`}
       actions={
-        <div className={classes["scroller"]}>
+        <div className={shared["scroller"]}>
           <Segmented
             label="Show changes against"
             value={against}
@@ -235,7 +236,7 @@ function TextCard({ name, editor, text, onText, problems, original, shown, again
         </div>
       }
     >
-      <div className={classes["editor"]}>
+      <div className={shared["editor"]}>
         <Suspense fallback={<SkeletonRows rows={8} label="Loading the editor" />}>
           <PbtxtEditor
             key={name}

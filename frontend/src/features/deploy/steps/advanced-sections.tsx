@@ -4,7 +4,8 @@ import { IconArrowRight, IconPlus, IconTrash } from "@tabler/icons-react";
 import { counted } from "@/components/format";
 import { addMessage, quoted, removeAt, removeMessage, setAt } from "../config/pbtxt-edit";
 import { setWarmup } from "../config/warmup";
-import classes from "../deploy.module.css";
+import shared from "../deploy.module.css";
+import classes from "./advanced-sections.module.css";
 import { FoldedSection } from "./folded-section";
 import { originOf, type FormContext } from "./form-context";
 import { OriginBadge } from "./form-field";
@@ -49,7 +50,7 @@ function Optimization({ form }: { form: FormContext }) {
   const state = [graphLevel === null ? null : `graph level ${graphLevel}`, ...accelerators].filter(Boolean).join(", ");
   return (
     <FoldedSection title="Optimisation" state={state || "the backend's own"}>
-      <div className={classes["fields"]}>
+      <div className={shared["fields"]}>
         <Select
           label="Graph optimisation level"
           data={LEVELS}
@@ -80,7 +81,7 @@ function Warmup({ form }: { form: FormContext }) {
   return (
     <FoldedSection title="Warm-up" state={warmups.length === 0 ? "none: the first requests are slower" : `${warmups.length} of zeros or data`}>
       {warmups.map((warmup, index) => (
-        <div key={index} className={classes["pair"]}>
+        <div key={index} className={shared["pair"]}>
           <span className="mono truncate">{warmup.name || "without a name"}</span>
           <span className="secondary">
             batch of {warmup.batchSize || 1}, {warmup.inputs} {warmup.inputs === 1 ? "input" : "inputs"}
@@ -96,7 +97,7 @@ function Warmup({ form }: { form: FormContext }) {
       <Button variant="default" leftSection={<IconPlus size={15} />} disabled={inputs.length === 0} onClick={add}>
         Add one with zeros
       </Button>
-      {fixed ? null : <p className={classes["hint"]}>Variable axes get the size 1; change it in the text.</p>}
+      {fixed ? null : <p className={shared["hint"]}>Variable axes get the size 1; change it in the text.</p>}
     </FoldedSection>
   );
 }
@@ -189,7 +190,7 @@ function ResponseCache({ form }: { form: FormContext }) {
           )
         }
       />
-      <p className={classes["hint"]}>It takes a cache of the server, and does not work with sequences or decoupled models.</p>
+      <p className={shared["hint"]}>It takes a cache of the server, and does not work with sequences or decoupled models.</p>
     </FoldedSection>
   );
 }
@@ -233,7 +234,7 @@ function SequenceBatching({ form }: { form: FormContext }) {
           }
         />
       ) : null}
-      <p className={classes["hint"]}>For models that keep state between requests. It takes the place of dynamic batching.</p>
+      <p className={shared["hint"]}>For models that keep state between requests. It takes the place of dynamic batching.</p>
     </FoldedSection>
   );
 }
@@ -243,7 +244,7 @@ function Parameters({ form }: { form: FormContext }) {
   return (
     <FoldedSection title="Parameters" state={parameters.length === 0 ? "none" : parameters.map((one) => one.key).join(", ")}>
       {parameters.map((parameter, index) => (
-        <div key={index} className={classes["pair"]}>
+        <div key={index} className={shared["pair"]}>
           <TextInput
             aria-label={`Parameter ${index + 1}, key`}
             classNames={{ input: "mono" }}
@@ -305,7 +306,7 @@ function EnsembleGraph({ form }: { form: FormContext }) {
           </li>
         ))}
       </ol>
-      <p className={classes["hint"]}>Steps are edited in the text; what does not fit together is said under it.</p>
+      <p className={shared["hint"]}>Steps are edited in the text; what does not fit together is said under it.</p>
     </FoldedSection>
   );
 }

@@ -18,7 +18,8 @@ import {
   writtenField,
 } from "../config/config-patch";
 import { quoted, removeAt, setAt } from "../config/pbtxt-edit";
-import classes from "../deploy.module.css";
+import shared from "../deploy.module.css";
+import classes from "./config-form.module.css";
 import { AdvancedSections } from "./advanced-sections";
 import { errorAbout, originOf, type FormContext } from "./form-context";
 import { Field, OriginBadge } from "./form-field";
@@ -57,11 +58,11 @@ export function ConfigForm({ brokenLine, name, ...form }: ConfigFormProps) {
         )}
         <AdvancedSections form={form} />
         {others.length > 0 ? (
-          <div className={classes["section"]}>
-            <div className={classes["sectionHead"]}>
+          <div className={shared["section"]}>
+            <div className={shared["sectionHead"]}>
               <h2>Other settings</h2>
             </div>
-            <p className={classes["note"]} style={{ margin: 0 }}>
+            <p className={shared["note"]} style={{ margin: 0 }}>
               {others.length === 1
                 ? "1 setting is not shown in the form and stays as written: "
                 : `${counted(others.length, "setting is", "settings are")} not shown in the form and ${others.length === 1 ? "stays" : "stay"} as written: `}
@@ -79,13 +80,13 @@ function General({ form, name }: { form: FormContext; name: ConfigFormProps["nam
   const backend = fields.backend ?? model.backend ?? model.platform;
   const known = backend && !BACKENDS.includes(backend) ? [backend, ...BACKENDS] : BACKENDS;
   return (
-    <div className={classes["section"]}>
-      <div className={classes["sectionHead"]}>
+    <div className={shared["section"]}>
+      <div className={shared["sectionHead"]}>
         <h2>General</h2>
       </div>
-      <div className={classes["fields"]}>
-        <div className={classes["field"]}>
-          <span className={classes["fieldLabel"]} aria-hidden>
+      <div className={shared["fields"]}>
+        <div className={shared["field"]}>
+          <span className={shared["fieldLabel"]} aria-hidden>
             Model name
           </span>
           <TextInput
@@ -95,7 +96,7 @@ function General({ form, name }: { form: FormContext; name: ConfigFormProps["nam
             error={name.problem}
             disabled={name.locked}
           />
-          {name.problem === null ? <p className={classes["hint"]}>{name.note}</p> : null}
+          {name.problem === null ? <p className={shared["hint"]}>{name.note}</p> : null}
         </div>
         {fields.ensemble ? null : (
           <Field
@@ -155,16 +156,16 @@ const KINDS: { value: InstanceKind; label: string }[] = [
 function Instances({ form }: { form: FormContext }) {
   const { fields, start, text, onChange } = form;
   return (
-    <div className={classes["section"]}>
-      <div className={classes["sectionHead"]}>
+    <div className={shared["section"]}>
+      <div className={shared["sectionHead"]}>
         <h2>Instances</h2>
       </div>
       {fields.instanceGroups > 1 ? (
-        <p className={classes["hint"]}>
+        <p className={shared["hint"]}>
           {fields.instanceGroups} instance groups are written in the text. Edit them there.
         </p>
       ) : (
-        <div className={classes["fields"]}>
+        <div className={shared["fields"]}>
           <Field
             what="Run on"
             origin={originOf(form, "instanceKind", "instance_group")}
@@ -223,7 +224,7 @@ function Gpus({ form }: { form: FormContext }) {
       onRestore={() => write(start.gpus)}
     >
       {indices.length === 0 ? (
-        <p className={classes["hint"]}>No node has a GPU.</p>
+        <p className={shared["hint"]}>No node has a GPU.</p>
       ) : (
         <div className={classes["chips"]} role="group" aria-label="GPUs">
           {indices.map((index) => (
@@ -257,8 +258,8 @@ function Batching({ form }: { form: FormContext }) {
     onChange(setDynamicBatching(text, on, forgotten.current));
   };
   return (
-    <div className={classes["section"]}>
-      <div className={classes["sectionHead"]}>
+    <div className={shared["section"]}>
+      <div className={shared["sectionHead"]}>
         <h2 id="dynamic-batching">Dynamic batching</h2>
         <Switch
           aria-labelledby="dynamic-batching"
@@ -272,7 +273,7 @@ function Batching({ form }: { form: FormContext }) {
         />
       </div>
       {fields.dynamicBatching ? (
-        <div className={classes["fields"]}>
+        <div className={shared["fields"]}>
           <Field
             what="Preferred batch sizes"
             origin={originOf(form, "preferredBatchSizes", "dynamic_batching")}
@@ -317,7 +318,7 @@ function Batching({ form }: { form: FormContext }) {
           />
         </div>
       ) : (
-        <p className={classes["hint"]}>
+        <p className={shared["hint"]}>
           Requests run one by one. Switch it on to join waiting requests into one batch.
         </p>
       )}

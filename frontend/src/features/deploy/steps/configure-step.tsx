@@ -9,7 +9,8 @@ import { type ConfigFields, NO_FIELDS, readConfig } from "../config/config-field
 import { modelNameProblem } from "../config/names";
 import type { DeploySource } from "../config/source";
 import { useChecks } from "../config/use-checks";
-import classes from "../deploy.module.css";
+import shared from "../deploy.module.css";
+import classes from "./configure-step.module.css";
 import type { DraftForm } from "../draft/draft";
 import { ConfigForm } from "./config-form";
 import { Footer } from "./footer";
@@ -86,7 +87,7 @@ export function ConfigureStep({ source, form, onForm, nameNote, mark, onBack, on
   return (
     <>
       {source.models.length > 1 ? (
-        <div className={classes["scroller"]}>
+        <div className={shared["scroller"]}>
           <SegmentedControl
             mb={12}
             aria-label="Model of the archive"
@@ -99,7 +100,7 @@ export function ConfigureStep({ source, form, onForm, nameNote, mark, onBack, on
           />
         </div>
       ) : null}
-      <div className={classes["columns"]}>
+      <div className={shared["columns"]}>
         <ConfigForm
           key={active}
           model={model}
@@ -118,7 +119,7 @@ export function ConfigureStep({ source, form, onForm, nameNote, mark, onBack, on
           }}
           onChange={setText}
         />
-        <div className={classes["stack"]}>
+        <div className={shared["stack"]}>
           <Card
             flush
             title={
@@ -146,7 +147,7 @@ export function ConfigureStep({ source, form, onForm, nameNote, mark, onBack, on
               />
             }
           >
-            <div className={classes["editor"]}>
+            <div className={shared["editor"]}>
               <Suspense fallback={<SkeletonRows rows={8} label="Loading the editor" />}>
                 <PbtxtEditor
                   key={`${active} ${completed ? "completed" : "own"}`}

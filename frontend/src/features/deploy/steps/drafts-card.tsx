@@ -10,7 +10,7 @@ import { Card } from "@/components/card";
 import { notifyProblem } from "@/components/notify";
 import { ProblemCard } from "@/components/problem-card";
 import { Time } from "@/components/time";
-import classes from "../deploy.module.css";
+import classes from "./drafts-card.module.css";
 
 export function DraftsCard() {
   const queryClient = useQueryClient();

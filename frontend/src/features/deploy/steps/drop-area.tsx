@@ -5,7 +5,8 @@ import { useRef, useState } from "react";
 import { chosenFiles, type Dropped } from "@/app/dropped-files";
 import type { Upload } from "@/api/types";
 import { bytes } from "@/components/format";
-import classes from "../deploy.module.css";
+import shared from "../deploy.module.css";
+import classes from "./drop-area.module.css";
 
 export interface DropAreaProps {
   unfinished: Upload | null;
@@ -59,7 +60,7 @@ export function DropArea({ unfinished, onFiles, onForget }: DropAreaProps) {
         </div>
       </div>
       {unfinished ? (
-        <p className={classes["hint"]}>
+        <p className={shared["hint"]}>
           <button type="button" className={classes["linkButton"]} onClick={onForget}>
             Start over with another file
           </button>

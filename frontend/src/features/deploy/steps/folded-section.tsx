@@ -1,6 +1,7 @@
 /** What few models need, folded away: its head says how it stands. */
 import { useEffect, useRef } from "react";
-import classes from "../deploy.module.css";
+import shared from "../deploy.module.css";
+import classes from "./folded-section.module.css";
 
 export interface FoldedSectionProps {
   title: string;
@@ -24,7 +25,7 @@ export function FoldedSection({ title, state, badge, wrong = false, children }: 
         <span className="secondary">{state}</span>
         {badge}
       </summary>
-      <div className={classes["advancedBody"]}>{children}</div>
+      <div className={shared["advancedBody"]}>{children}</div>
     </details>
   );
 }

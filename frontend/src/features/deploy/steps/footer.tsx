@@ -2,7 +2,7 @@
 import { Button } from "@mantine/core";
 import { useHotkeys } from "@mantine/hooks";
 import { IconArrowRight } from "@tabler/icons-react";
-import classes from "../deploy.module.css";
+import classes from "./footer.module.css";
 
 export interface FooterProps {
   onBack?: () => void;

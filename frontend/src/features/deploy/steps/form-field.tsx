@@ -1,6 +1,7 @@
 /** A labelled control of the form, with a badge that says where its value comes from. */
 import type { Origin } from "../config/source";
-import classes from "../deploy.module.css";
+import shared from "../deploy.module.css";
+import classes from "./form-field.module.css";
 
 const ORIGIN_WORDS: Record<Origin | "you", string> = {
   model: "from model",
@@ -44,8 +45,8 @@ export interface FieldProps extends OriginBadgeProps {
 
 export function Field({ what, origin, onRestore, children }: FieldProps) {
   return (
-    <div className={classes["field"]}>
-      <span className={classes["fieldLabel"]}>
+    <div className={shared["field"]}>
+      <span className={shared["fieldLabel"]}>
         <span aria-hidden>{what}</span>
         <OriginBadge origin={origin} what={what} onRestore={onRestore} />
       </span>

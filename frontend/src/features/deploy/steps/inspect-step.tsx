@@ -9,7 +9,8 @@ import { ProblemCard } from "@/components/problem-card";
 import { Chip, ToneIcon } from "@/components/status";
 import { memoryEstimate } from "../config/memory";
 import { errorsOf, type DeploySource, type SourceModel } from "../config/source";
-import classes from "../deploy.module.css";
+import shared from "../deploy.module.css";
+import classes from "./inspect-step.module.css";
 import { Footer } from "./footer";
 import { StageList } from "./stage-list";
 import { TensorTable } from "./tensor-table";
@@ -34,15 +35,15 @@ export function InspectStep({ upload, source, onBack, onForward, defaults }: Ins
   return (
     <>
       <div
-        className={`${classes["columns"]} ${upload ? classes["wideRight"] : classes["single"]}`}
+        className={`${shared["columns"]} ${upload ? shared["wideRight"] : classes["single"]}`}
       >
         {upload ? (
-          <div className={classes["stack"]}>
+          <div className={shared["stack"]}>
             <Card title="Inspection" flush>
               <StageList stages={upload.steps} label="Inspection steps" />
             </Card>
             <Card title="File">
-              <dl className={classes["facts"]}>
+              <dl className={shared["facts"]}>
                 <dt>Name</dt>
                 <dd className="mono">{upload.filename}</dd>
                 <dt>Size</dt>
@@ -60,7 +61,7 @@ export function InspectStep({ upload, source, onBack, onForward, defaults }: Ins
             {upload.manifest.length > 0 ? <Layout upload={upload} arranged={arranged.map((one) => one.message)} /> : null}
           </div>
         ) : null}
-        <div className={classes["stack"]}>
+        <div className={shared["stack"]}>
           {errors.map((error) => (
             <ProblemCard
               key={`${error.code} ${error.message}`}
@@ -139,7 +140,7 @@ function Reading() {
 
 function Warning({ text }: { text: string }) {
   return (
-    <div className={classes["refusal"]} style={{ borderLeftColor: "var(--warn)" }}>
+    <div className={shared["refusal"]} style={{ borderLeftColor: "var(--warn)" }}>
       <ToneIcon tone="warn" label="Warning" />
       <span>{text}</span>
     </div>
@@ -196,20 +197,20 @@ function ModelCard({ model, size }: { model: SourceModel; size: number | null })
       }
       flush
     >
-      <div className={classes["section"]} style={{ paddingInline: 0, paddingTop: 0 }}>
-        <div className={classes["sectionHead"]} style={{ padding: "0 12px", margin: 0 }}>
+      <div className={shared["section"]} style={{ paddingInline: 0, paddingTop: 0 }}>
+        <div className={shared["sectionHead"]} style={{ padding: "0 12px", margin: 0 }}>
           <h3>Inputs</h3>
         </div>
         <TensorTable tensors={model.inputs} caption={`Inputs of ${model.name}`} batched={batched} />
       </div>
-      <div className={classes["section"]} style={{ paddingInline: 0 }}>
-        <div className={classes["sectionHead"]} style={{ padding: "0 12px", margin: 0 }}>
+      <div className={shared["section"]} style={{ paddingInline: 0 }}>
+        <div className={shared["sectionHead"]} style={{ padding: "0 12px", margin: 0 }}>
           <h3>Outputs</h3>
         </div>
         <TensorTable tensors={model.outputs} caption={`Outputs of ${model.name}`} batched={batched} />
       </div>
       {model.warnings.map((warning) => (
-        <div key={warning} className={classes["section"]} style={{ display: "flex", gap: 10 }}>
+        <div key={warning} className={shared["section"]} style={{ display: "flex", gap: 10 }}>
           <ToneIcon tone="warn" label="Warning" />
           <span>{warning}</span>
         </div>

@@ -4,7 +4,8 @@ import { Card } from "@/components/card";
 import { bytes, counted, percent } from "@/components/format";
 import { Chip, Status, ToneIcon } from "@/components/status";
 import type { GpuBar, NodeCard } from "../config/placement-view";
-import classes from "../deploy.module.css";
+import shared from "../deploy.module.css";
+import classes from "./node-cards.module.css";
 
 export function NodeCards({ cards }: { cards: readonly NodeCard[] }) {
   return (
@@ -33,7 +34,7 @@ function OneNode({ card }: { card: NodeCard }) {
       }
       className={replicas > 0 ? (classes["chosenNode"] ?? "") : ""}
     >
-      <div className={classes["stack"]} style={{ gap: 10 }}>
+      <div className={shared["stack"]} style={{ gap: 10 }}>
         {gpus.map((bar) => (
           <Gpu key={bar.uuid} bar={bar} />
         ))}
@@ -62,7 +63,7 @@ function OneNode({ card }: { card: NodeCard }) {
           ) : null}
         </dl>
         {warnings.map((warning) => (
-          <div key={warning} className={classes["verdict"]}>
+          <div key={warning} className={shared["verdict"]}>
             <ToneIcon tone="warn" label="Warning" />
             <span>{warning}</span>
           </div>

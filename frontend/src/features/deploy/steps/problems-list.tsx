@@ -7,7 +7,8 @@ import { Card } from "@/components/card";
 import { bySeverity, SEVERITY_TONES, SEVERITY_WORDS } from "@/components/problem-severity";
 import { ToneIcon } from "@/components/status";
 import type { Check } from "../config/use-checks";
-import classes from "../deploy.module.css";
+import shared from "../deploy.module.css";
+import classes from "./problems-list.module.css";
 
 export interface ProblemsListProps {
   check: Check;
@@ -34,18 +35,18 @@ export function ProblemsList({ check, allFixed, onGoTo, onFix }: ProblemsListPro
     >
       <div aria-live="polite">
         {check.failure ? (
-          <div className={classes["problemRow"]}>
+          <div className={shared["problemRow"]}>
             <ToneIcon tone="error" label="Not checked" />
             <div>
-              <div className={classes["problemMessage"]}>The configuration could not be checked</div>
-              <div className={classes["problemHint"]}>{problemText(check.failure)}</div>
+              <div className={shared["problemMessage"]}>The configuration could not be checked</div>
+              <div className={shared["problemHint"]}>{problemText(check.failure)}</div>
             </div>
             <Button variant="default" onClick={check.retry}>
               Retry
             </Button>
           </div>
         ) : check.problems.length === 0 ? (
-          <div className={classes["problemRow"]}>
+          <div className={shared["problemRow"]}>
             <ToneIcon tone={check.checking ? "info" : "ok"} label={check.checking ? "Checking" : "Good"} />
             <span>
               {check.checking ? "Checking the configuration" : "No problems. The configuration fits the model."}
@@ -79,22 +80,22 @@ function ProblemRow({ problem, stale, onGoTo, onFix }: ProblemRowProps) {
   const { line, column, field, fix, plain, message } = problem;
   const place = [line ? `line ${line}` : null, field?.replaceAll("[0]", "")].filter(Boolean).join(", ");
   return (
-    <li className={classes["problemRow"]}>
+    <li className={shared["problemRow"]}>
       <ToneIcon tone={SEVERITY_TONES[problem.severity]} label={SEVERITY_WORDS[problem.severity]} />
       <div>
-        <div className={classes["problemMessage"]}>{plain || message}</div>
-        {problem.hint && !(plain && problem.hint.startsWith("got ")) ? <div className={classes["problemHint"]}>{problem.hint}</div> : null}
+        <div className={shared["problemMessage"]}>{plain || message}</div>
+        {problem.hint && !(plain && problem.hint.startsWith("got ")) ? <div className={shared["problemHint"]}>{problem.hint}</div> : null}
         {plain && plain !== message ? (
-          <div className={classes["problemRaw"]} title="What Triton says">
+          <div className={shared["problemRaw"]} title="What Triton says">
             {message}
           </div>
         ) : null}
         {line ? (
-          <button type="button" className={classes["place"]} onClick={() => onGoTo(line, column)}>
+          <button type="button" className={shared["place"]} onClick={() => onGoTo(line, column)}>
             {place}
           </button>
         ) : place ? (
-          <span className={classes["problemHint"]}>{place}</span>
+          <span className={shared["problemHint"]}>{place}</span>
         ) : null}
       </div>
       {fix ? (

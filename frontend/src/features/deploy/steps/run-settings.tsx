@@ -1,7 +1,8 @@
 /** The folded part of the last step: limits of requests, variables of the processes, probes. */
 import { ActionIcon, Button, Checkbox, NumberInput, PasswordInput, Switch, TextInput } from "@mantine/core";
 import { IconPlus, IconTrash } from "@tabler/icons-react";
-import classes from "../deploy.module.css";
+import shared from "../deploy.module.css";
+import classes from "./run-settings.module.css";
 import {
   DEFAULT_TIMEOUT_MS,
   nextId,
@@ -76,7 +77,7 @@ function Requests({ settings, onSettings, problems }: RunSettingsProps) {
       state={words.filter(Boolean).join(", ")}
       wrong={touches(problems, "request_timeout_ms", "max_concurrent", "max_queue_wait_ms", "retries")}
     >
-      <div className={classes["fields"]}>
+      <div className={shared["fields"]}>
         <OptionalNumber
           label="Time-out (ms)"
           field="request_timeout_ms"
@@ -107,7 +108,7 @@ function Requests({ settings, onSettings, problems }: RunSettingsProps) {
         checked={retries}
         onChange={(event) => onSettings({ ...settings, retries: event.currentTarget.checked })}
       />
-      <p className={classes["hint"]}>
+      <p className={shared["hint"]}>
         As many again may wait for a replica; more get 429. Who waits in a model&apos;s queue for too long gets 429 at the
         scoring URI and 503 below <code>v2/</code>; the model&apos;s own, shorter limit is part of its configuration: step 3, Queue.
       </p>
@@ -133,7 +134,7 @@ function Variables(props: RunSettingsProps) {
         <VariableRow key={one.id} {...props} variable={one} position={index + 1} />
       ))}
       {general === undefined ? null : (
-        <p className={classes["hint"]} data-tone="error" role="alert">
+        <p className={shared["hint"]} data-tone="error" role="alert">
           {general}
         </p>
       )}
@@ -141,7 +142,7 @@ function Variables(props: RunSettingsProps) {
         Add a variable
       </Button>
       {variables.some((one) => one.secret) ? (
-        <p className={classes["hint"]}>Secrets are kept encrypted and never shown again; a draft does not hold them.</p>
+        <p className={shared["hint"]}>Secrets are kept encrypted and never shown again; a draft does not hold them.</p>
       ) : null}
     </FoldedSection>
   );
@@ -233,7 +234,7 @@ function Probes({ settings, onSettings, problems }: RunSettingsProps) {
           onProbe={(probe) => onSettings({ ...settings, [kind]: probe })}
         />
       ))}
-      <p className={classes["hint"]}>
+      <p className={shared["hint"]}>
         While a replica starts, its node asks it all the time; a readiness probe of your own also says when it counts as started.
       </p>
     </FoldedSection>
@@ -259,7 +260,7 @@ function ProbeFields({ kind, label, hint, probe, problems, onProbe }: ProbeField
         onChange={(event) => onProbe(event.currentTarget.checked ? { ...PROBE_DEFAULTS } : null)}
       />
       {probe === null ? null : (
-        <div className={classes["fields"]} role="group" aria-label={`${label} probe`}>
+        <div className={shared["fields"]} role="group" aria-label={`${label} probe`}>
           {PARTS.map(({ part, label: words }) => (
             <OptionalNumber
               key={part}

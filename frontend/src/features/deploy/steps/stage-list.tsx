@@ -3,7 +3,8 @@ import { useEffect, useState } from "react";
 import type { StepStatus } from "@/api/types";
 import { elapsed } from "@/components/format";
 import { ToneIcon, type Tone } from "@/components/status";
-import classes from "../deploy.module.css";
+import shared from "../deploy.module.css";
+import classes from "./stage-list.module.css";
 
 export interface Stage {
   name: string;
@@ -66,7 +67,7 @@ export function StageList({ stages, label }: { stages: readonly Stage[]; label: 
           ) : null}
           {stage.status === "running" && typeof stage.progress === "number" ? (
             <span
-              className={`${classes["bar"]} ${classes["stageBar"]}`}
+              className={`${shared["bar"]} ${classes["stageBar"]}`}
               role="progressbar"
               aria-label={stage.title}
               aria-valuenow={Math.round(stage.progress * 100)}

@@ -2,7 +2,8 @@
 import { Select, TextInput } from "@mantine/core";
 import { bytes, tensorBytes } from "@/components/format";
 import { quoted, setAt } from "../config/pbtxt-edit";
-import classes from "../deploy.module.css";
+import shared from "../deploy.module.css";
+import classes from "./tensor-fields.module.css";
 import { errorAbout, originOf, type FormContext } from "./form-context";
 import { OriginBadge } from "./form-field";
 import { ListInput } from "./list-input";
@@ -26,14 +27,14 @@ export function TensorFields({ form, kind, batched }: { form: FormContext; kind:
   };
   const restorable = declared.length === form.start[key].length;
   return (
-    <div className={classes["section"]}>
-      <div className={classes["sectionHead"]}>
+    <div className={shared["section"]}>
+      <div className={shared["sectionHead"]}>
         <h2>{title}</h2>
         <OriginBadge origin={originOf(form, key, key)} what={title} onRestore={restorable ? restore : undefined} />
       </div>
       {declared.length === 0 ? (
         known.length === 0 ? (
-          <p className={classes["hint"]}>None is declared, and the file does not tell. Write them into the text.</p>
+          <p className={shared["hint"]}>None is declared, and the file does not tell. Write them into the text.</p>
         ) : (
           <TensorTable tensors={known} caption={title} batched={batched} />
         )

@@ -1,7 +1,7 @@
 /** Inputs or outputs of a model: name, type, shape, bytes of one request. */
 import type { Tensor } from "@/api/types";
 import { bytes, shape, tensorBytes } from "@/components/format";
-import classes from "../deploy.module.css";
+import classes from "./tensor-table.module.css";
 
 export function TensorTable({
   tensors,

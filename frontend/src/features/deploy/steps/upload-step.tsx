@@ -8,7 +8,8 @@ import type { Upload } from "@/api/types";
 import { Card } from "@/components/card";
 import { bytes, joined, seconds, significant } from "@/components/format";
 import { Chip, ToneIcon } from "@/components/status";
-import classes from "../deploy.module.css";
+import shared from "../deploy.module.css";
+import classes from "./upload-step.module.css";
 import { rateOf, secondsLeft } from "../upload/transfer-rate";
 import { percentOf, type UploadView } from "../upload/upload-machine";
 import { DraftsCard } from "./drafts-card";
@@ -40,8 +41,8 @@ const FORMATS: [string, string][] = [
 export function UploadStep(props: UploadStepProps) {
   const { view, unfinished, refused } = props;
   return (
-    <div className={`${classes["columns"]} ${classes["wideLeft"]}`}>
-      <div className={classes["stack"]}>
+    <div className={`${shared["columns"]} ${shared["wideLeft"]}`}>
+      <div className={shared["stack"]}>
         {ENDED.has(view.phase) ? (
           <DropArea unfinished={unfinished} onFiles={props.onFiles} onForget={props.onForget} />
         ) : (
@@ -52,10 +53,10 @@ export function UploadStep(props: UploadStepProps) {
           <Refusal text={[view.failure.title, view.failure.detail, ...view.failure.hints].filter(Boolean).join(" ")} />
         ) : null}
         {view.phase === "canceled" ? (
-          <p className={classes["hint"]}>The upload was canceled. Nothing of it is kept.</p>
+          <p className={shared["hint"]}>The upload was canceled. Nothing of it is kept.</p>
         ) : null}
       </div>
-      <div className={classes["stack"]}>
+      <div className={shared["stack"]}>
         {props.showDrafts && ENDED.has(view.phase) ? <DraftsCard /> : null}
         <Registered onVersion={props.onVersion} />
         <Card title="What can be served">
@@ -81,7 +82,7 @@ export function UploadStep(props: UploadStepProps) {
 
 function Refusal({ text }: { text: string }) {
   return (
-    <div className={classes["refusal"]} role="alert">
+    <div className={shared["refusal"]} role="alert">
       <ToneIcon tone="error" label="Not accepted" />
       <span>{text}</span>
     </div>
@@ -124,7 +125,7 @@ function Transfer({ view, onCancel }: { view: UploadView; onCancel: () => void }
           </span>
         </div>
         <div
-          className={classes["bar"]}
+          className={shared["bar"]}
           data-tone={waiting ? "warn" : undefined}
           role="progressbar"
           aria-label={packing ? "Packing" : "Upload"}
