@@ -72,7 +72,7 @@ migrations: $(STAMPS)/dev install
 	@$(TEST_ENV) $(BIN)/python -W ignore::RuntimeWarning manage.py makemigrations --check --dry-run
 
 frontend-check: $(STAMPS)/dev
-	@echo "== studio: types, lint, unit tests"
+	@echo "== studio: types, lint, unused code, unit tests"
 	@deploy/build-studio --check
 
 test-unit: $(STAMPS)/dev install ## unit and architecture tests

@@ -1,7 +1,7 @@
 /** The made-up installation: two busy endpoints, one in trouble, two nodes. */
 import type { Deployment, Endpoint, EventItem, Model, ModelVersion, NodeItem, Operation, Replica } from "../src/api/types";
 
-export const now = Date.now();
+const now = Date.now();
 export const ago = (seconds: number): string => new Date(now - seconds * 1000).toISOString();
 
 const sha = (seed: string): string => Array.from({ length: 64 }, (_, i) => ((seed.charCodeAt(i % seed.length) * (i + 7)) % 16).toString(16)).join("");

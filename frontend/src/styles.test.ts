@@ -1,7 +1,7 @@
 /** Every class of a style sheet is used beside it, and every class that is used is there. */
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import postcss from "postcss";
+import { parse } from "postcss";
 import { expect, test } from "vitest";
 
 const ROOT = new URL(".", import.meta.url);
@@ -10,7 +10,7 @@ const read = (path: string) => readFileSync(new URL(path, ROOT), "utf8");
 
 function classesOf(css: string): Set<string> {
   const found = new Set<string>();
-  postcss.parse(css).walkRules(({ selector }) => {
+  parse(css).walkRules(({ selector }) => {
     for (const [, name = ""] of selector.replaceAll(/:global\([^)]*\)/g, "").matchAll(/\.([A-Za-z_][\w-]*)/g)) found.add(name);
   });
   return found;

@@ -2,16 +2,11 @@
 import { queryOptions } from "@tanstack/react-query";
 import { answer, api, outliving } from "./client";
 import { keys } from "./keys";
-import type { components } from "./schema";
-
-type Schemas = components["schemas"];
-export type DraftSummary = Schemas["DraftSummary"];
-/** `data` is the wizard's own; the server keeps it as it comes. */
-export type StoredDraft = Schemas["Draft"];
 
 export interface DraftBody {
   title: string;
   upload_id: string;
+  /** The wizard's own; the server keeps it as it comes. */
   data: Record<string, unknown>;
 }
 

@@ -9,16 +9,12 @@ type Schemas = components["schemas"];
 export type Session = Schemas["Session"];
 export type Role = Schemas["RoleEnum"];
 export type ApiToken = Schemas["Token"];
-export type ApiTokenCreated = Schemas["NewToken"];
 export type Permission = Schemas["PermissionsEnum"];
 export type Scope = Schemas["ScopesEnum"];
 export type BrowserSession = Schemas["BrowserSession"];
 export type Person = Schemas["User"];
-export type PersonCreated = Schemas["NewUser"];
 export type InstanceType = Schemas["InstanceType"];
 export type InstanceTypeInput = Schemas["InstanceTypeInputRequest"];
-export type StorageUse = Schemas["Storage"];
-export type AuditVerification = Schemas["AuditVerification"];
 export type System = Schemas["System"];
 export type SystemPart = Schemas["SystemPart"];
 export type SystemState = Schemas["SystemStateEnum"];
@@ -26,41 +22,26 @@ export type DrainMove = Schemas["Move"];
 
 export type Tensor = Schemas["TensorSpec"];
 export type Dim = Tensor["shape"][number] | string;
-export type Graph = Schemas["Graph"];
-export type GraphTensor = Schemas["GraphTensor"];
 export type InspectedModel = Schemas["InspectedModel"];
-export type Inspection = Schemas["Inspection"];
-export type InspectionProblem = Schemas["InspectionProblem"];
 export type ConfigProblem = Schemas["ConfigProblem"];
-export type ConfigValidation = Schemas["ConfigValidation"];
 export type ValidateRequest = Schemas["ConfigValidateInputRequest"];
 
 export type ManifestFile = Schemas["FileEntry"];
 export type Upload = Schemas["Upload"];
-export type UploadStep = Schemas["UploadStep"];
 export type RepoModel = Schemas["RepoModel"];
 export type ConfigRevision = Schemas["ConfigRevision"];
 export type Model = Schemas["Model"];
 export type ModelVersion = Schemas["ModelVersion"];
-/** As lists show it: without its files. */
-export type ModelVersionSummary = Schemas["ModelVersionSummary"];
 /** Whether it brings code that nodes would run, and whether that may run here. */
 export type Code = Schemas["Code"];
-export type ModelPage = Schemas["ModelPage"];
 export type Signatures = Schemas["Signatures"];
 export type Usage = Schemas["Usage"];
-export type RepoModelConfig = Schemas["RepoModelConfig"];
 export type ModelCreate = Schemas["ModelInputRequest"];
 
-export type ServingState = Schemas["ServingStateEnum"];
-export type ReplicaState = Schemas["ReplicaStateEnum"];
 export type Replica = Schemas["Replica"];
 export type Deployment = Schemas["Deployment"];
 export type DeploymentRevision = Schemas["DeploymentRevision"];
 export type Endpoint = Schemas["Endpoint"];
-export type EndpointLimits = Pick<Schemas["PatchedEndpointPatchRequest"], "cors_origins" | "max_request_bytes" | "rate_limit">;
-export type EndpointModel = Schemas["DeployedModel"];
-export type EndpointToken = Schemas["EndpointToken"];
 export type EndpointKeys = Schemas["EndpointKeys"];
 export type DeployRequest = Schemas["DeployInputRequest"];
 export type DeployResult = Schemas["DeployResult"];
@@ -71,9 +52,7 @@ export type MetricColumns = Schemas["Series"];
 /** Why something failed: what happened, the verbatim reason, what to try. */
 export type ErrorDetail = Pick<Schemas["Problem"], "code" | "message"> & { detail?: string | null; hints?: string[] };
 
-export type OperationState = Schemas["OperationStateEnum"];
-export type OperationStage = Schemas["Stage"];
-export type StepStatus = OperationStage["status"] | UploadStep["status"] | "skipped";
+export type StepStatus = Schemas["Stage"]["status"] | Schemas["UploadStep"]["status"] | "skipped";
 export type Operation = Schemas["Operation"];
 export type EventItem = Schemas["Event"];
 export type EventPage = Schemas["EventPage"];
@@ -87,7 +66,6 @@ export type AttentionItem = Schemas["Attention"];
 export type Overview = Schemas["Overview"];
 
 export type TestCase = Schemas["TestCase"];
-export type TestCaseSummary = Schemas["TestCaseSummary"];
 export type TestCaseInput = Schemas["TestCaseInputRequest"];
 
 /** A model as the test console's socket describes it. */
@@ -106,7 +84,7 @@ export interface ConsoleModel {
   labels?: Record<string, string[]> | null;
 }
 
-export interface WarmupSample {
+interface WarmupSample {
   name: string;
   batch_size: number;
   inputs: Record<string, { shape: number[]; kind: "zeros" | "random" }>;

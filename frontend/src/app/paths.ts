@@ -2,7 +2,7 @@
  * Every link of the studio: `<Link {...paths.endpoint("digits")}>`. Names travel as parameters, never inside a path
  * string, so that dots, slashes and colons are escaped by the router.
  */
-export const ENDPOINT_TABS = [
+const ENDPOINT_TABS = [
   "overview",
   "deployments",
   "metrics",
@@ -15,7 +15,7 @@ export const ENDPOINT_TABS = [
 ] as const;
 export type EndpointTab = (typeof ENDPOINT_TABS)[number];
 
-export const NODE_TABS = ["overview", "gpus", "models", "cache", "logs"] as const;
+const NODE_TABS = ["overview", "gpus", "models", "cache", "logs"] as const;
 export type NodeTab = (typeof NODE_TABS)[number];
 export const MODEL_TABS = ["overview", "config", "files", "compare", "usage", "activity"] as const;
 export type ModelTab = (typeof MODEL_TABS)[number];

@@ -35,7 +35,7 @@ import {
   usersSearch,
 } from "./search";
 
-export interface RouterContext {
+interface RouterContext {
   queryClient: QueryClient;
 }
 

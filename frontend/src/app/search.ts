@@ -44,7 +44,7 @@ export const deploySearch = (raw: Raw) =>
 
 export const listSearch = (raw: Raw) =>
   compact({ q: text(raw["q"]), status: text(raw["status"]), sort: text(raw["sort"]) });
-export const ARCHIVED = ["archived", "all"] as const;
+const ARCHIVED = ["archived", "all"] as const;
 export const MODEL_ORDERS = ["name", "-name", "updated", "-updated", "version", "-version"] as const;
 export const modelsSearch = (raw: Raw) =>
   compact({
@@ -121,7 +121,7 @@ export const operationsSearch = (raw: Raw) =>
     actor: text(raw["actor"]),
     when: when(raw["when"]),
   });
-export const SEVERITIES = ["info", "warning", "error"] as const;
+const SEVERITIES = ["info", "warning", "error"] as const;
 export const activitySearch = (raw: Raw) =>
   compact({
     q: text(raw["q"]),

@@ -3,7 +3,7 @@
 export const PRESETS = ["1m", "5m", "15m", "1h", "6h", "24h", "7d", "30d"] as const;
 export type Preset = (typeof PRESETS)[number];
 
-export const PRESET_SECONDS: Record<Preset, number> = {
+const PRESET_SECONDS: Record<Preset, number> = {
   "1m": 60,
   "5m": 300,
   "15m": 900,
@@ -23,7 +23,7 @@ export interface Following {
   preset: Preset;
   seconds: number;
 }
-export interface Fixed {
+interface Fixed {
   kind: "fixed";
   from: number;
   to: number;

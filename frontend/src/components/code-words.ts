@@ -1,7 +1,7 @@
 /** What is said of a model that runs code: the state of the server's policy, in sentences. */
 import type { Code } from "@/api/types";
 
-export type CodeTone = "ok" | "warn" | "error";
+type CodeTone = "ok" | "warn" | "error";
 
 export interface CodeWords {
   tone: CodeTone;

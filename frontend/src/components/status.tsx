@@ -50,7 +50,7 @@ const TONES: Record<string, Tone> = {
   crashed: "error",
 };
 
-export function toneOf(state: string): Tone {
+function toneOf(state: string): Tone {
   return TONES[state.toLowerCase()] ?? "idle";
 }
 

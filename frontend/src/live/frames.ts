@@ -1,36 +1,36 @@
 /** Messages of `/ws/v1`. What does not look like one of them is dropped, not guessed at. */
 
-export interface SnapshotFrame {
+interface SnapshotFrame {
   type: "snapshot";
   topic: string;
   keys: string[];
   t: number[];
   v: (number | null)[][];
 }
-export interface TickFrame {
+interface TickFrame {
   type: "tick";
   topic: string;
   t: number;
   v: (number | null)[];
 }
-export interface StateFrame {
+interface StateFrame {
   type: "state";
   topic: string;
   data: unknown;
 }
-export interface EventFrame {
+interface EventFrame {
   type: "event";
   topic: string;
   data: unknown;
 }
 /** Where the log of events stands for us; not `complete` when more was missed than is told again. */
-export interface PositionFrame {
+interface PositionFrame {
   type: "position";
   topic: string;
   seq: number;
   complete: boolean;
 }
-export interface ErrorFrame {
+interface ErrorFrame {
   type: "error";
   topic: string;
   code: string;

@@ -1,6 +1,6 @@
 /** Fixed-size columnar memory of live series: the newest points stay, the oldest go. NaN stands for "no value". */
 
-export const CAPACITY = 2048;
+const CAPACITY = 2048;
 
 export class Ring {
   readonly capacity: number;

@@ -1,6 +1,6 @@
 /** What an action of the studio is in other words: commands, calls and files that do the same. */
 
-export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 export interface ApiCall {
   method: Method;
@@ -12,7 +12,7 @@ export interface ApiCall {
   note?: string;
 }
 
-export interface YamlFile {
+interface YamlFile {
   /** Name of the file, as the command below it spells it: `green.yml`. */
   name: string;
   /** The document; keys without a value are left out. */
@@ -31,7 +31,7 @@ export interface Recipe {
   yaml?: readonly YamlFile[];
 }
 
-export const FORMS = ["cli", "api", "yaml"] as const;
+const FORMS = ["cli", "api", "yaml"] as const;
 export type Form = (typeof FORMS)[number];
 
 /** The forms that this recipe has, in the order of the tabs. */

@@ -1,6 +1,6 @@
 /** Colours of series: fixed meanings, and dashes once the six hues are used up. */
 
-export type SeriesColor = "s1" | "s2" | "s3" | "s4" | "s5" | "s6";
+type SeriesColor = "s1" | "s2" | "s3" | "s4" | "s5" | "s6";
 
 export interface LineStyle {
   color: SeriesColor;

@@ -43,7 +43,7 @@ const line = (metric: Metric, scope: string, label: string, color: LineStyle["co
 });
 
 /** One line per deployment, in its colour; only the chosen one when one is chosen. */
-export function perDeployment(metric: Metric, deployments: readonly string[], scope: string, fill = false): Line[] {
+function perDeployment(metric: Metric, deployments: readonly string[], scope: string, fill = false): Line[] {
   const styles = deploymentStyles(deployments);
   const shown = scope === ALL ? deployments : [scope];
   return shown.map((name, index) => ({

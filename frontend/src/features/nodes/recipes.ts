@@ -41,11 +41,6 @@ export const drainRecipe = (names: readonly string[], options: DrainRequest): Re
   ],
 });
 
-export const removeRecipe = (name: string, force: boolean): Recipe => ({
-  title: `Remove ${name}`,
-  api: [{ method: "DELETE", path: apiPath("nodes", name), ...(force ? { query: { force: true } } : {}) }],
-});
-
 export const joinRecipe = (): Recipe => ({
   title: "Join a node",
   cli: [["shoal", "node", "join"]],

@@ -9,6 +9,6 @@ const WORDS: Record<Role, string> = {
   admin: "Also manages people and storage",
 };
 
-export const ROLES = Object.keys(WORDS) as Role[];
+const ROLES = Object.keys(WORDS) as Role[];
 export const ROLE_CHOICES = ROLES.map((role) => ({ value: role, label: role[0]?.toUpperCase() + role.slice(1) }));
 export const roleWords = (role: Role): string => WORDS[role];

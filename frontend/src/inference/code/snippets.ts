@@ -22,7 +22,7 @@ export const fileName = (input: Pick<BuiltInput, "name">, end: string): string =
   `${input.name.replaceAll(/[^\w.-]/g, "_")}.${end}`;
 
 /** Half floats travel as binary only, so programs that speak plain JSON cannot send them. */
-export const needsBinary = (inputs: readonly BuiltInput[]): boolean =>
+const needsBinary = (inputs: readonly BuiltInput[]): boolean =>
   inputs.some(
     ({ datatype, elements }) =>
       datatype === "FP16" ||

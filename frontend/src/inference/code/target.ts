@@ -17,7 +17,7 @@ export interface CodeTarget {
 }
 
 /** Above so many values a tensor is read from a file that the page offers to download. */
-export const LITERAL_VALUES = 256;
+const LITERAL_VALUES = 256;
 /** The variable of the environment that holds the key. */
 export const KEY = "ENDPOINT_KEY";
 

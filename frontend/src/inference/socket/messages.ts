@@ -1,7 +1,7 @@
 /** What travels over the console's socket, and what became of a call. */
 import type { WireData } from "../tensor/raw-bytes";
 
-export interface WireInput {
+interface WireInput {
   name: string;
   datatype: string;
   shape: number[];

@@ -4,7 +4,7 @@ import type { ConsoleModel } from "@/api/types";
 import { socketUrl } from "@/live/live";
 import { ConsoleSocket, type LinkState } from "./console-socket";
 
-export type Metadata =
+type Metadata =
   | { state: "loading" }
   | { state: "ready"; models: ConsoleModel[]; mayInfer: boolean }
   | { state: "failed"; code: string; message: string };

@@ -1,6 +1,6 @@
 /** The tensor datatypes of the KServe v2 protocol: width, range and how an element is written. */
 
-export type DatatypeKind = "bool" | "integer" | "float" | "bytes";
+type DatatypeKind = "bool" | "integer" | "float" | "bytes";
 
 export interface DatatypeInfo {
   kind: DatatypeKind;
@@ -50,9 +50,6 @@ export type Element = number | string | boolean | Uint8Array;
 
 /** Elements of a whole tensor, in row order. Arrays of 64-bit integers hold bigints. */
 export type Elements = ArrayLike<Element | bigint>;
-
-/** The datatypes by name, as the protocol lists them. */
-export const DATATYPE_NAMES = (): string[] => Object.keys(DATATYPES);
 
 /** One element as a person reads it. */
 export function elementText(value: Element | bigint | null | undefined): string {

@@ -4,7 +4,7 @@ import { isNpy, readNpy } from "./npy";
 import { readPasted } from "./pasted-data";
 import { readRaw, textOrBytes } from "./raw-bytes";
 
-export interface FileData {
+interface FileData {
   elements: Element[];
   /** What the file itself says; null where it is only a row of values. */
   shape: number[] | null;

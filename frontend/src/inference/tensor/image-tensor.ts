@@ -12,7 +12,7 @@ export interface ImageLayout {
 }
 
 export type Fit = "fit" | "crop" | "stretch";
-export type ChannelOrder = "rgb" | "bgr";
+type ChannelOrder = "rgb" | "bgr";
 
 /** Every value becomes (value / divide - mean) / std; mean and std belong to red, green and blue. */
 export interface Normalisation {
@@ -45,7 +45,7 @@ export interface ImageOptions {
   invert: boolean;
 }
 
-export function normalisationOf(options: Pick<ImageOptions, "scale" | "custom">): Normalisation {
+function normalisationOf(options: Pick<ImageOptions, "scale" | "custom">): Normalisation {
   return options.scale === "custom" ? options.custom : SCALES[options.scale];
 }
 

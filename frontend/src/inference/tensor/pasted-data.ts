@@ -1,7 +1,7 @@
 /** Reads pasted tensor data: nested JSON, or numbers separated by commas, tabs, spaces and lines. Never rounds 64-bit integers. */
 import { parseElement, type Element } from "./datatypes";
 
-export interface PastedData {
+interface PastedData {
   elements: Element[];
   /** The nesting of JSON data; null for a plain list of numbers, which has no shape of its own. */
   shape: number[] | null;

@@ -47,7 +47,7 @@ export function halfValue(bits: number): number {
   return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
 }
 
-export function bfloatValue(bits: number): number {
+function bfloatValue(bits: number): number {
   scratch.setUint32(0, bits << 16);
   return scratch.getFloat32(0);
 }

@@ -27,7 +27,7 @@ export function newFill(kind: FillKind, datatype: string, seed = 1): Fill {
 }
 
 /** Numbers in [0, 1), the same for the same seed. */
-export function seeded(seed: number): () => number {
+function seeded(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;

@@ -19,7 +19,7 @@ export function dimsOf(shape: readonly (number | string)[]): number[] {
   });
 }
 
-export function matches(actual: Shape, expected: Shape): boolean {
+function matches(actual: Shape, expected: Shape): boolean {
   return (
     actual.length === expected.length &&
     actual.every((axis, index) => expected[index] === -1 || expected[index] === axis)

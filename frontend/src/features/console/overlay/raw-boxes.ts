@@ -68,7 +68,7 @@ function likely(values: Float64Array, layout: RawLayout): Box[] {
 }
 
 /** How much of what two boxes cover both cover. */
-export function overlap(a: Box, b: Box): number {
+function overlap(a: Box, b: Box): number {
   const across = Math.min(a.x + a.width, b.x + b.width) - Math.max(a.x, b.x);
   const down = Math.min(a.y + a.height, b.y + b.height) - Math.max(a.y, b.y);
   if (across <= 0 || down <= 0) return 0;
@@ -77,7 +77,7 @@ export function overlap(a: Box, b: Box): number {
 }
 
 /** Of boxes of one class that lie over each other, the best. `boxes`: best first, and so is the answer. */
-export function suppressed(boxes: readonly Box[]): Box[] {
+function suppressed(boxes: readonly Box[]): Box[] {
   const kept: Box[] = [];
   for (const box of boxes) if (!kept.some((other) => other.classId === box.classId && overlap(other, box) > SAME_THING)) kept.push(box);
   return kept;

@@ -6,7 +6,7 @@ import { buildInput } from "./build-input";
 import { fitsCells, fitsGrid, type Batch, type InputDraft, type InputMode } from "./input-draft";
 
 /** Above so many elements data is kept as it is, and not shown as text. */
-export const TEXT_LIMIT = 2048;
+const TEXT_LIMIT = 2048;
 
 /** Nested JSON, short lists on one line. */
 export function nestedText(elements: readonly unknown[], shape: readonly number[], datatype: string): string {

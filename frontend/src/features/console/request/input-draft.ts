@@ -61,10 +61,10 @@ export interface TensorSpec {
 }
 
 /** Up to so many elements per item, and items, are typed one by one. */
-export const MAX_CELLS = 32;
-export const MAX_CELL_ROWS = 8;
+const MAX_CELLS = 32;
+const MAX_CELL_ROWS = 8;
 /** Up to so many elements are a table that one can edit. */
-export const MAX_GRID = 20_000;
+const MAX_GRID = 20_000;
 
 const SMALLEST_PICTURE = 16;
 const PICTURE_NAME = /image|img|picture|photo|pixel|frame/i;

@@ -6,7 +6,7 @@ import type { Picture } from "./input-draft";
 const FREE_SIDE_LIMIT = 640;
 
 /** The size to draw at: the model's, or the picture's own within a limit where the model is free. */
-export function targetSize(
+function targetSize(
   layout: ImageLayout,
   picture: { width: number; height: number },
 ): { width: number; height: number } {

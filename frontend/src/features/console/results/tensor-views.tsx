@@ -17,7 +17,7 @@ import { npyBytes } from "@/inference/tensor/npy";
 import { picturesOf } from "./views";
 import { finiteRange, heatPixels, picturePixels, pictureScale, pictureShape, pictureType } from "./pixels";
 
-export function Stats({ tensor }: { tensor: OutputTensor }) {
+function Stats({ tensor }: { tensor: OutputTensor }) {
   const { stats } = tensor;
   const npy = tensor.complete ? () => npyBytes(tensor.datatype, tensor.shape, tensor.elements) : null;
   const total = tensor.shape.reduce((product, axis) => product * axis, 1);

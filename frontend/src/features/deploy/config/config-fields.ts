@@ -2,7 +2,7 @@
 import { messagesOf, parsePbtxt, PbtxtSyntaxError, scalarsOf, type FieldNode, type MessageNode } from "./pbtxt-ast";
 import { unquoted } from "./pbtxt-edit";
 
-export const INSTANCE_KINDS = ["KIND_AUTO", "KIND_GPU", "KIND_CPU", "KIND_MODEL"] as const;
+const INSTANCE_KINDS = ["KIND_AUTO", "KIND_GPU", "KIND_CPU", "KIND_MODEL"] as const;
 export type InstanceKind = (typeof INSTANCE_KINDS)[number];
 
 export interface FieldTensor {
@@ -13,13 +13,13 @@ export interface FieldTensor {
   optional: boolean;
 }
 
-export interface EnsembleStep {
+interface EnsembleStep {
   model: string;
   inputs: [string, string][];
   outputs: [string, string][];
 }
 
-export type VersionPolicy = { kind: "latest"; count: number } | { kind: "all" } | { kind: "specific"; versions: number[] };
+type VersionPolicy = { kind: "latest"; count: number } | { kind: "all" } | { kind: "specific"; versions: number[] };
 
 export interface ConfigFields {
   backend: string | null;

@@ -12,7 +12,7 @@ export interface ScalarNode {
   end: number;
 }
 
-export interface ListNode {
+interface ListNode {
   kind: "list";
   items: ValueNode[];
   start: number;
@@ -27,7 +27,7 @@ export interface MessageNode {
   end: number;
 }
 
-export type ValueNode = ScalarNode | ListNode | MessageNode;
+type ValueNode = ScalarNode | ListNode | MessageNode;
 
 export interface FieldNode {
   name: string;
@@ -58,7 +58,7 @@ interface Token {
 const WORD = /[A-Za-z0-9_+\-./]/;
 const PUNCTUATION = "{}<>[]:,;";
 
-export function lineAndColumn(text: string, offset: number): { line: number; column: number } {
+function lineAndColumn(text: string, offset: number): { line: number; column: number } {
   const before = text.slice(0, offset);
   const line = before.split("\n").length;
   return { line, column: offset - before.lastIndexOf("\n") };

@@ -1,5 +1,5 @@
 /** What the wizard deploys: a fresh upload or a registered version, in one shape. */
-import type { Code, Dim, ErrorDetail, InspectedModel, ModelVersion, Tensor, Upload } from "@/api/types";
+import type { Code, ErrorDetail, InspectedModel, ModelVersion, Tensor, Upload } from "@/api/types";
 
 export type Origin = NonNullable<InspectedModel["provenance"]>[string];
 
@@ -124,8 +124,6 @@ export function changedConfigs(models: readonly SourceModel[], texts: readonly s
     }),
   );
 }
-
-export const shapeList = (shape: readonly Dim[]): string => shape.map(String).join(", ");
 
 export function errorsOf(upload: Upload): ErrorDetail[] {
   const found = (upload.inspection?.problems ?? []).filter(

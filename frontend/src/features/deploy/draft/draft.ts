@@ -79,7 +79,3 @@ export function formOf(source: DeploySource, data: DraftData): DraftForm {
   const texts = data.form.texts?.length === first.texts.length ? data.form.texts : first.texts;
   return { ...first, ...data.form, texts, settings: { ...first.settings, ...data.form.settings } };
 }
-
-export function titleOf(source: DeploySource | null, form: Partial<DraftForm>, filename: string): string {
-  return form.modelName ?? source?.registered?.model ?? filename;
-}

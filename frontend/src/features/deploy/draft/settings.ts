@@ -14,7 +14,7 @@ export const PROBE_DEFAULTS = { initial_delay: 10, period: 10, timeout: 2, succe
 export type ProbePart = keyof typeof PROBE_DEFAULTS;
 /** A field that was emptied has its default. */
 export type Probe = Record<ProbePart, number | null>;
-export const PROBES = ["readiness_probe", "liveness_probe"] as const;
+const PROBES = ["readiness_probe", "liveness_probe"] as const;
 export type ProbeKind = (typeof PROBES)[number];
 
 /** null, where a number may be: the default. */
@@ -47,7 +47,7 @@ type Range = readonly [least: number, most: number];
 const SECONDS: Range = [1, 3600];
 const TIMES: Range = [1, 1000];
 /** As controlplane/deployments/serializers has them. */
-export const RANGES = {
+const RANGES = {
   request_timeout_ms: [1, 3_600_000],
   max_concurrent_requests_per_instance: [1, 10_000],
   max_queue_wait_ms: [0, 3_600_000],

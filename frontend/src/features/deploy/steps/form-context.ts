@@ -14,7 +14,7 @@ export interface FormContext {
   onChange: (text: string) => void;
 }
 
-export const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
+const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 
 /** `key` as the form knows it, `source` as the inspection calls it. */
 export function originOf({ fields, start, model }: FormContext, key: keyof ConfigFields, source: string): Origin | "you" {

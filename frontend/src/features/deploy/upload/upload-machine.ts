@@ -1,7 +1,7 @@
 /** The states of one upload in the browser, as a pure function: what the page shows follows from events alone. */
 import { addSample, type RateSample } from "./transfer-rate";
 
-export type UploadPhase = "idle" | "packing" | "starting" | "sending" | "waiting" | "finishing" | "done" | "failed" | "canceled";
+type UploadPhase = "idle" | "packing" | "starting" | "sending" | "waiting" | "finishing" | "done" | "failed" | "canceled";
 
 export interface UploadFailure {
   /** One sentence for people. */

@@ -8,9 +8,9 @@ import { sendFile } from "./send-chunks";
 import { browserClock, uploadServer } from "./upload-server";
 import { IDLE_UPLOAD, uploadReducer, type UploadEvent, type UploadView } from "./upload-machine";
 
-export type Sendable = Exclude<Selection, { kind: "refused" }>;
+type Sendable = Exclude<Selection, { kind: "refused" }>;
 
-export interface Resumable {
+interface Resumable {
   id: string;
   offset: number;
   chunkSize: number;

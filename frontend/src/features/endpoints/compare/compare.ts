@@ -56,7 +56,7 @@ const OF: Record<Kind, Compared[]> = {
 /** Names of the panels that a kind has, for the choice of them. */
 export const panelsOf = (kind: Kind): { id: string; title: string }[] => OF[kind].map(({ id, title }) => ({ id, title }));
 
-export const listOf = (text: string | undefined): string[] => [...new Set((text ?? "").split(",").filter(Boolean))];
+const listOf = (text: string | undefined): string[] => [...new Set((text ?? "").split(",").filter(Boolean))];
 
 /** Unknown names in a link are left out; what is left out altogether is everything. */
 export function chosenPanels(kind: Kind, text: string | undefined): string[] {

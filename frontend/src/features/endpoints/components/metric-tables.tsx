@@ -50,7 +50,7 @@ function useBatchTable(series: Series, range: number): BatchTable {
   return found;
 }
 
-export function BatchTableCard({ series, range }: { series: Series; range: number }) {
+function BatchTableCard({ series, range }: { series: Series; range: number }) {
   const { rows, mean } = useBatchTable(series, range);
   return (
     <Card flush title="Batches that ran" hint={mean === null ? "in the time shown" : `mean batch ${joined(decimalParts(mean))}, in the time shown`}>
@@ -66,7 +66,7 @@ export function BatchTableCard({ series, range }: { series: Series; range: numbe
   );
 }
 
-export function LoadTimesCard({ endpoint }: { endpoint: Endpoint }) {
+function LoadTimesCard({ endpoint }: { endpoint: Endpoint }) {
   const names = endpoint.deployments.map((deployment) => deployment.name);
   const columns: Column<LoadTime>[] = [
     { id: "deployment", header: "Deployment", cell: (row) => <DeploymentName name={row.deployment} all={names} /> },

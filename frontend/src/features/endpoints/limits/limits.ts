@@ -21,7 +21,7 @@ export interface LimitsBody {
   rate_limit: { requests_per_second: number; burst?: number; per: Per } | null;
 }
 
-export type LimitField = "cors_origins" | "max_request_bytes" | "requests_per_second" | "burst" | "per";
+type LimitField = "cors_origins" | "max_request_bytes" | "requests_per_second" | "burst" | "per";
 const FIELDS: readonly LimitField[] = ["cors_origins", "max_request_bytes", "requests_per_second", "burst", "per"];
 
 type Limited = Pick<Endpoint, "cors_origins" | "max_request_bytes" | "rate_limit">;

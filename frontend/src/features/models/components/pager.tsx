@@ -4,7 +4,7 @@ import { useState } from "react";
 import { count } from "@/components/format";
 import classes from "../models.module.css";
 
-export const PAGE_ROWS = 50;
+const PAGE_ROWS = 50;
 
 export interface Paged<Row> {
   rows: Row[] | undefined;

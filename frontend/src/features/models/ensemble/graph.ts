@@ -9,7 +9,7 @@ export interface EnsembleNode {
   row: number;
 }
 
-export interface EnsembleEdge {
+interface EnsembleEdge {
   from: string;
   to: string;
   tensor: string;
