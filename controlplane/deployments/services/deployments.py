@@ -8,7 +8,7 @@ from django.db.models import F
 from controlplane.core import events
 from controlplane.deployments.models import Deployment, Endpoint
 from controlplane.deployments.selectors import deployment_get
-from controlplane.deployments.services.endpoints import locked
+from controlplane.deployments.services.locks import endpoint_lock
 from controlplane.metrics.selectors.logs import log_owners
 from controlplane.metrics.services.keeping import logs_forget
 
@@ -24,7 +24,7 @@ def deployment_update(*, endpoint: str, name: str, actor: str, **changes: Any) -
     max_concurrent_requests_per_instance.
     Raises EndpointNotFound, DeploymentNotFound.
     """
-    locked(endpoint)
+    endpoint_lock(endpoint)
     row = deployment_get(endpoint, name)
     changed = sorted(key for key, value in changes.items() if getattr(row, key) != value)
     if not changed:

@@ -18,11 +18,6 @@ from controlplane.deployments.types import AuthMode
 LIMITS: Final = ("cors_origins", "max_request_bytes", "rate_limit")
 
 
-def locked(endpoint: str) -> Endpoint | None:
-    """The row, held until the transaction ends: two deployments at once take different colours."""
-    return Endpoint.objects.select_for_update().filter(name=endpoint).first()
-
-
 @transaction.atomic
 def endpoint_create(
     *,

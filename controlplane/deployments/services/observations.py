@@ -11,6 +11,7 @@ from controlplane.core import events
 from controlplane.core.models import Event
 from controlplane.deployments.models import Replica
 from controlplane.deployments.services.capacity import footprint_remember
+from controlplane.deployments.services.locks import endpoints_lock
 from controlplane.deployments.services.reach import Reach, unreachable
 from controlplane.deployments.services.replicas import endpoint_generation_raise
 from controlplane.deployments.states import REPLICAS, ReplicaCause
@@ -39,7 +40,7 @@ def replicas_observe(
         row.pk: row
         for row in Replica.objects.filter(node=node).select_related("deployment__endpoint")
     }
-    touched = set()
+    changed: list[tuple[Replica, ObservedReplica]] = []
     mentioned = set()
     for observed in report.replicas:
         row = rows.get(observed.replica_id)
@@ -51,8 +52,28 @@ def replicas_observe(
             observed = unreachable(observed, wrong)
         elif observed.http_port:  # the node's own, also where it spells it otherwise or not at all
             observed = dataclasses.replace(observed, address=reach.address)
-        if _replica_observe(row, observed, now):
-            touched.add(row.deployment_id)
+        if _is_news(row, observed):
+            changed.append((row, observed))
+    silent = [
+        row
+        for row in rows.values()
+        if row.pk not in mentioned and row.state != ReplicaState.STOPPED
+    ]
+    gone = [
+        row
+        for row in silent
+        if row.desired == Desired.STOPPED and report.observed_generation >= row.node_generation
+    ]
+    # the node is back without them, and starts them
+    back = [
+        row
+        for row in silent
+        if row.desired == Desired.RUNNING and row.state == ReplicaState.UNKNOWN
+    ]
+    touched = [*(row for row, _ in changed), *gone, *back]
+    endpoints_lock(row.deployment.endpoint_id for row in touched)
+    for row, observed in changed:
+        _replica_observe(row, observed, now)
     node_seen(
         node=node,
         info=report.node,
@@ -62,29 +83,34 @@ def replicas_observe(
         complaints=complaints,
         address_refused=refused,
     )
-    for row in rows.values():
-        unmentioned = row.pk not in mentioned and row.state != ReplicaState.STOPPED
-        acted = report.observed_generation >= row.node_generation
-        if unmentioned and acted and row.desired == Desired.STOPPED:
-            _change(row, ReplicaCause.ABSENT, {"state": ReplicaState.STOPPED}, now)
-            touched.add(row.deployment_id)
-        elif unmentioned and row.state == ReplicaState.UNKNOWN and row.desired == Desired.RUNNING:
-            # the node is back without it, and starts it
-            _change(row, ReplicaCause.BACK, {"state": ReplicaState.PENDING, "observed": {}}, now)
-            touched.add(row.deployment_id)
-    Replica.objects.filter(pk__in=[pk for pk in rows if pk in mentioned]).update(last_report_at=now)
-    return rows.values(), touched, complaints
+    for row in gone:
+        _change(row, ReplicaCause.ABSENT, {"state": ReplicaState.STOPPED}, now)
+    for row in back:
+        _change(row, ReplicaCause.BACK, {"state": ReplicaState.PENDING, "observed": {}}, now)
+    # why skip and why last: their endpoints are not held, so this must wait for nobody. What
+    # somebody else is just changing is told the time with the next report.
+    here = Replica.objects.filter(pk__in=[pk for pk in rows if pk in mentioned])
+    free = here.select_for_update(no_key=True, skip_locked=True).values("pk")
+    Replica.objects.filter(pk__in=free).update(last_report_at=now)
+    return rows.values(), {row.deployment_id for row in touched}, complaints
 
 
-def _replica_observe(row: Replica, observed: ObservedReplica, now: datetime) -> bool:
-    """Whether anything changed."""
-    if observed.state not in REPLICA_STATES:
-        return False
+def _as_kept(observed: ObservedReplica) -> dict[str, Any]:
+    """``observed`` as the row gives it back."""
     data = dataclasses.asdict(observed)
     if data["error"] is not None:
-        data["error"]["hints"] = list(data["error"]["hints"])  # as the row gives it back
-    if data == row.observed and observed.state == row.state:
+        data["error"]["hints"] = list(data["error"]["hints"])
+    return data
+
+
+def _is_news(row: Replica, observed: ObservedReplica) -> bool:
+    if observed.state not in REPLICA_STATES:
         return False
+    return observed.state != row.state or _as_kept(observed) != row.observed
+
+
+def _replica_observe(row: Replica, observed: ObservedReplica, now: datetime) -> None:
+    data = _as_kept(observed)
     changes: dict[str, Any] = {"observed": data, "state": observed.state}
     if data["error"] is not None:
         changes["error"] = data["error"]
@@ -95,7 +121,6 @@ def _replica_observe(row: Replica, observed: ObservedReplica, now: datetime) -> 
     _change(row, ReplicaCause.REPORT, changes, now)
     if observed.error is not None and observed.error.code == NO_GPU_MEMORY:
         _gpu_memory(row, observed, now)
-    return True
 
 
 def _gpu_memory(row: Replica, observed: ObservedReplica, now: datetime) -> None:

@@ -17,6 +17,7 @@ from controlplane.core import events
 from controlplane.core.models import Event
 from controlplane.deployments.models import Deployment, Endpoint, Replica
 from controlplane.deployments.services.capacity import avoided, gpus_give
+from controlplane.deployments.services.locks import endpoints_lock
 from controlplane.deployments.states import DESIRED, REPLICAS, DesiredCause, ReplicaCause
 from controlplane.deployments.types import Desired, ReplicaState
 from controlplane.nodes.services import node_generation_raise
@@ -92,10 +93,13 @@ def replicas_retire(replica_ids: Iterable[str], now: datetime) -> None:
         )
 
 
+@transaction.atomic
 def retirements_end(now: datetime) -> None:
     """Stop what gateways have confirmed to leave alone, or have been silent about for too long."""
     rows = Replica.objects.filter(desired=Desired.RETIRING).filter(_left_alone(now))
-    replicas_stop(list(rows.values_list("pk", flat=True)))
+    found = dict(rows.values_list("pk", "deployment__endpoint_id"))
+    endpoints_lock(found.values())
+    replicas_stop(found)
 
 
 def _left_alone(now: datetime) -> Q:
@@ -147,6 +151,7 @@ def rests_end(now: datetime) -> None:
     )
     for row in rows.select_related("deployment__endpoint"):
         with transaction.atomic():
+            endpoints_lock([row.deployment.endpoint_id])
             if row.state == ReplicaState.READY:
                 replicas_restart(row.deployment, [row.pk], now)
             else:  # it has come to harm meanwhile, and comes up again by itself

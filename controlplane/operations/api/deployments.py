@@ -27,7 +27,7 @@ from controlplane.deployments.serializers.endpoints import (
     LogLinesSerializer,
 )
 from controlplane.deployments.services import Spec, deployment_update
-from controlplane.deployments.services.endpoints import locked
+from controlplane.deployments.services.locks import endpoint_lock
 from controlplane.metrics.selectors import log_lines
 from controlplane.operations import services
 from controlplane.operations.api.reading import (
@@ -94,7 +94,7 @@ class DeployView(APIView):
         endpoint, deployment = values.pop("endpoint"), values.pop("deployment")
         endpoint = endpoint or endpoint_name_for(values["model"])
         with transaction.atomic():
-            locked(endpoint)
+            endpoint_lock(endpoint)
             _in_the_way_ended(request, endpoint, deployment, traffic=values["traffic"])
             operation = services.deploy(
                 spec=Spec(**values),
@@ -145,7 +145,7 @@ class DeploymentsView(APIView):
         variables_read(values, request)
         name, replace = values.pop("name"), values.pop("replace")
         with transaction.atomic():
-            locked(endpoint)
+            endpoint_lock(endpoint)
             _in_the_way_ended(request, endpoint, name, traffic=values["traffic"])
             operation = services.deployment_create(
                 endpoint=endpoint,
@@ -186,7 +186,7 @@ class DeploymentView(APIView):
         fixed = {"name": deployment, "endpoint": endpoint}
         values = read_body(DeploymentPutSerializer, request, ignored=SHOWN_ONLY, fixed=fixed)
         with transaction.atomic():
-            row = locked(endpoint)
+            row = endpoint_lock(endpoint)
             existing = row.deployments.filter(name=deployment).first() if row else None
             variables_read(values, request, kept=existing.environment if existing else None)
             tag, seen = deployment_seen(endpoint, deployment) if existing else (None, None)

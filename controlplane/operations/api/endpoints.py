@@ -28,7 +28,8 @@ from controlplane.deployments.serializers.endpoints import (
     EndpointSerializer,
 )
 from controlplane.deployments.services import endpoint_create, endpoint_update
-from controlplane.deployments.services.endpoints import LIMITS, locked
+from controlplane.deployments.services.endpoints import LIMITS
+from controlplane.deployments.services.locks import endpoint_lock
 from controlplane.deployments.types import EndpointState
 from controlplane.operations import selectors, services
 from controlplane.operations.api.reading import (
@@ -130,7 +131,7 @@ class EndpointView(APIView):
         )
         limits = _limits(values)
         with transaction.atomic():
-            known = locked(endpoint) is not None
+            known = endpoint_lock(endpoint) is not None
             tag, seen = endpoint_seen(endpoint) if known else (None, None)
             if_match_check(request, tag, seen)
             if_none_match_check(request, tag)

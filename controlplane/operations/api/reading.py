@@ -19,7 +19,7 @@ from controlplane.deployments.models import Endpoint
 from controlplane.deployments.selectors import deployment_get, endpoint_get
 from controlplane.deployments.selectors.shown import deployment_shown
 from controlplane.deployments.serializers.endpoints import DeploymentSerializer, EndpointSerializer
-from controlplane.deployments.services.endpoints import locked
+from controlplane.deployments.services.locks import endpoint_lock
 from controlplane.operations.errors import AsItIs
 from controlplane.operations.models import Operation
 from controlplane.operations.selectors import endpoints_shown, latest_operations, operation_shown
@@ -145,7 +145,7 @@ def _change(
     with ExitStack() as stack:
         if "If-Match" in request.headers or flag(request, "supersede"):
             stack.enter_context(transaction.atomic())
-            locked(endpoint)
+            endpoint_lock(endpoint)
         if "If-Match" in request.headers:
             if_match_check(request, *current())
         yield

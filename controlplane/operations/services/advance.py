@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from controlplane.core import events
 from controlplane.deployments.models import Deployment, Endpoint
+from controlplane.deployments.services.locks import endpoint_lock
 from controlplane.deployments.services.replicas import (
     replicas_place,
     replicas_retire,
@@ -109,6 +110,7 @@ def _cancel_request(*, operation_id: str, actor: str) -> None:
 
 @transaction.atomic
 def _apply(operation: Operation, step: Step, now: datetime) -> None:
+    endpoint_lock(operation.endpoint)
     before = {data["name"]: data["status"] for data in operation.stages}
     claimed = OPERATIONS.move(
         operation,
@@ -156,8 +158,7 @@ def _act(operation: Operation, action: Action, now: datetime) -> None:
 
 def _route(operation: Operation, now: datetime) -> None:
     """Move the traffic and note which generation of the endpoint gateways have to confirm."""
-    # why locked: somebody may be setting the traffic by hand
-    endpoint = Endpoint.objects.select_for_update().get(name=operation.endpoint)
+    endpoint = Endpoint.objects.get(name=operation.endpoint)
     if operation.kind == OperationKind.DELETE_ENDPOINT:
         traffic: dict[str, int] = {}
     elif operation.kind == OperationKind.DELETE_DEPLOYMENT:

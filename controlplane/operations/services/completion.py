@@ -12,6 +12,7 @@ from controlplane.core import events
 from controlplane.core.models import Event
 from controlplane.deployments.models import Deployment, DeploymentRevision, Endpoint, Replica
 from controlplane.deployments.selectors import addresses
+from controlplane.deployments.services.locks import endpoint_lock
 from controlplane.deployments.services.replicas import (
     endpoint_generation_raise,
     replicas_remove,
@@ -95,6 +96,7 @@ def operation_abandon(operation: Operation, now: datetime) -> None:
         )
     )
     rows = Deployment.objects.filter(endpoint__name=operation.endpoint, name=operation.deployment)
+    endpoint_lock(operation.endpoint)
     DEPLOYMENTS.write(rows, DeploymentCause.GIVE_UP, error=error, updated_at=timezone.now())
     _close(operation, OperationCause.GIVE_UP, now, error=error)
     _record(operation, "operation.failed", f"Given up: {describe(operation)}", Event.Severity.ERROR)

@@ -12,7 +12,8 @@ from controlplane.deployments.naming import endpoint_name_for
 from controlplane.deployments.probes import probe_declared
 from controlplane.deployments.selectors import deployment_get
 from controlplane.deployments.services.deployments import deployment_update
-from controlplane.deployments.services.endpoints import endpoint_create, locked
+from controlplane.deployments.services.endpoints import endpoint_create
+from controlplane.deployments.services.locks import endpoint_lock
 from controlplane.deployments.services.spec import (
     Spec,
     instance_type_of,
@@ -57,7 +58,9 @@ def deploy(*, spec: Spec, endpoint: str, deployment: str, actor: str, now: datet
     with transaction.atomic():
         version, revision, allowed = resolve_to_run(spec)
         name = endpoint or endpoint_name_for(spec.model)
-        row = locked(name) or endpoint_create(name=name, actor=actor, now=now, field="endpoint")
+        row = endpoint_lock(name) or endpoint_create(
+            name=name, actor=actor, now=now, field="endpoint"
+        )
         not_deleting(row)
         for running in operations_active(name):
             if is_same(running, row, deployment, spec, version, revision):
@@ -93,7 +96,7 @@ def deployment_create(
     ModelNotFound, CodeNotAllowed, CodeNotApproved."""
     with transaction.atomic():
         version, revision, allowed = resolve_to_run(spec)
-        row = locked(endpoint)
+        row = endpoint_lock(endpoint)
         if row is None:
             raise EndpointNotFound(f"There is no endpoint called {endpoint}.")
         not_deleting(row)
@@ -111,7 +114,7 @@ def deployment_scale(
 ) -> Operation:
     """Raises EndpointNotFound, DeploymentNotFound, OperationInProgress, Conflict."""
     with transaction.atomic():
-        locked(endpoint)
+        endpoint_lock(endpoint)
         row = deployment_get(endpoint, name)
         nothing_active(endpoint, name)
         if row.provisioning_state != DeploymentState.SUCCEEDED:
@@ -132,7 +135,7 @@ def deployment_pause(
     OperationInProgress, Conflict.
     """
     with transaction.atomic():
-        locked(endpoint)
+        endpoint_lock(endpoint)
         row = deployment_get(endpoint, name)
         settled_check(row)
         percent = row.endpoint.traffic.get(name, 0)
@@ -150,7 +153,7 @@ def deployment_pause(
 def deployment_resume(*, endpoint: str, name: str, actor: str, now: datetime) -> Operation:
     """As many replicas as before the pause. Raises what ``deployment_pause`` raises."""
     with transaction.atomic():
-        locked(endpoint)
+        endpoint_lock(endpoint)
         row = deployment_get(endpoint, name)
         settled_check(row)
         if row.instance_count:
@@ -166,7 +169,7 @@ def deployment_confirm(*, endpoint: str, name: str, actor: str, now: datetime) -
     Raises EndpointNotFound, DeploymentNotFound, OperationInProgress, Conflict.
     """
     with transaction.atomic():
-        locked(endpoint)
+        endpoint_lock(endpoint)
         row = deployment_get(endpoint, name)
         settled_check(row)
         kind = OperationKind.DEPLOY if row.instance_count else OperationKind.SCALE
@@ -180,7 +183,7 @@ def deployment_put(*, endpoint: str, name: str, spec: Spec, actor: str, now: dat
 
     Its share of the traffic stays. Raises what ``deployment_create`` and ``deployment_roll`` raise.
     """
-    row = locked(endpoint)
+    row = endpoint_lock(endpoint)
     if row is None:
         raise EndpointNotFound(f"There is no endpoint called {endpoint}.")
     not_deleting(row)
@@ -278,7 +281,7 @@ def deployment_delete(
     Raises EndpointNotFound, DeploymentNotFound, DeploymentHasTraffic (unless ``force``).
     """
     with transaction.atomic():
-        locked(endpoint)
+        endpoint_lock(endpoint)
         row = deployment_get(endpoint, name)
         percent = row.endpoint.traffic.get(name, 0)
         if percent and not force:

@@ -11,6 +11,7 @@ from controlplane.core import events
 from controlplane.deployments import placement
 from controlplane.deployments.models import Deployment, Replica
 from controlplane.deployments.services import capacity
+from controlplane.deployments.services.locks import endpoints_lock
 from controlplane.deployments.services.replicas import replicas_place, replicas_retire
 from controlplane.deployments.types import DeploymentState, Desired, ReplicaState
 from controlplane.nodes import services as nodes
@@ -172,9 +173,11 @@ def drains_advance(*, now: datetime) -> None:
 @transaction.atomic
 def _deployment_leave(deployment_id: int, now: datetime) -> None:
     # why locked: an operation that begins, or another pass, must not place the same twice
+    endpoints_lock(
+        Deployment.objects.filter(pk=deployment_id).values_list("endpoint_id", flat=True)
+    )
     deployment = (
-        Deployment.objects.select_for_update(of=("self",))
-        .select_related("endpoint", "model_version", "instance_type")
+        Deployment.objects.select_related("endpoint", "model_version", "instance_type")
         .filter(pk=deployment_id, provisioning_state=DeploymentState.SUCCEEDED)
         .first()
     )

@@ -9,7 +9,8 @@ from django.db.models import F
 
 from controlplane.deployments.models import Endpoint
 from controlplane.deployments.selectors import endpoint_get
-from controlplane.deployments.services.endpoints import endpoint_create, endpoint_update, locked
+from controlplane.deployments.services.endpoints import endpoint_create, endpoint_update
+from controlplane.deployments.services.locks import endpoint_lock
 from controlplane.deployments.services.traffic import mirror_record, ready_deployments, shares_write
 from controlplane.deployments.states import DEPLOYMENTS, DeploymentCause
 from controlplane.deployments.traffic import mirror_check, traffic_check
@@ -34,7 +35,7 @@ def traffic_set(*, name: str, traffic: dict[str, int], actor: str, now: datetime
 
     Raises EndpointNotFound, TrafficInvalid, OperationInProgress.
     """
-    held = locked(name)
+    held = endpoint_lock(name)
     endpoint = endpoint_get(name)
     if held is not None and held.provisioning_state == EndpointState.DELETING:
         raise in_the_way(f"{name} is being deleted.", operations_active(name).first())
@@ -55,7 +56,7 @@ def mirror_set(*, name: str, mirror_traffic: dict[str, int], actor: str, now: da
 
     Raises EndpointNotFound, MirrorInvalid, OperationInProgress."""
     # why locked: traffic may just be on its way to the same deployment
-    locked(name)
+    endpoint_lock(name)
     endpoint = endpoint_get(name)
     kept = mirror_check(
         mirror_traffic,
@@ -88,7 +89,7 @@ def endpoint_delete(*, name: str, actor: str, now: datetime) -> Operation:
     """
     with transaction.atomic():
         # why locked: what somebody is just deploying there must be seen, and end
-        locked(name)
+        endpoint_lock(name)
         endpoint = endpoint_get(name)
         for running in operations_active(name):
             if running.kind == OperationKind.DELETE_ENDPOINT:
@@ -116,7 +117,7 @@ def endpoint_put(
     """
     words = dict(values)
     traffic, mirror = words.pop("traffic", None), words.pop("mirror_traffic", None)
-    existing = locked(name)
+    existing = endpoint_lock(name)
     if existing is None:
         row = endpoint_create(name=name, actor=actor, now=now, limits=limits, **words)
     else:

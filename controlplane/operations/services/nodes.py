@@ -5,6 +5,7 @@ from datetime import datetime
 from django.db import transaction
 
 from controlplane.deployments.models import Replica
+from controlplane.deployments.services.locks import endpoints_lock
 from controlplane.deployments.services.replicas import replicas_remove
 from controlplane.deployments.types import Desired
 from controlplane.nodes import services as nodes
@@ -28,6 +29,7 @@ def node_delete(*, name: str, force: bool, actor: str, now: datetime) -> None:
                 hints=("Delete or move them, or remove the node by force.",),
                 extra={"deployments": sorted({str(row.deployment) for row in running})},
             )
+        endpoints_lock(row.deployment.endpoint_id for row in rows)
         replicas_remove([row.pk for row in rows])
         nodes.node_remove(node=node, actor=actor)
     if running:

@@ -6,7 +6,7 @@ from django.db import transaction
 
 from controlplane.deployments.models import Deployment, DeploymentRevision
 from controlplane.deployments.selectors import deployment_get
-from controlplane.deployments.services.endpoints import locked
+from controlplane.deployments.services.locks import endpoint_lock
 from controlplane.deployments.services.revisions import (
     code_record,
     revision_apply,
@@ -46,7 +46,7 @@ def operation_retry(
             OperationState.CANCELED,
         ):
             raise OperationFinished("Only what failed or was cancelled can be retried.")
-        if (endpoint := locked(old.endpoint)) is not None:
+        if (endpoint := endpoint_lock(old.endpoint)) is not None:
             not_deleting(endpoint)
         traffic = old.parameters.get("traffic", 0)
         place = None if traffic else old.deployment  # traffic is everybody's

@@ -9,7 +9,7 @@ from controlplane.deployments.models import Deployment
 from controlplane.deployments.probes import Probe
 from controlplane.deployments.selectors import deployment_get
 from controlplane.deployments.selectors.instance_types import instance_type_wanted
-from controlplane.deployments.services.endpoints import locked
+from controlplane.deployments.services.locks import endpoint_lock
 from controlplane.deployments.services.revisions import (
     SPEC,
     code_record,
@@ -60,7 +60,7 @@ def deployment_roll(
     InstanceTypeUnknown, OperationInProgress, CodeNotAllowed, CodeNotApproved, SignatureRequired.
     """
     with transaction.atomic():
-        locked(endpoint)
+        endpoint_lock(endpoint)
         row = deployment_get(endpoint, name)
         nothing_active(endpoint, name)
         if row.provisioning_state == DeploymentState.DELETING:
@@ -131,7 +131,7 @@ def deployment_rollback(
     ModelNotDeployable, CodeNotAllowed, CodeNotApproved.
     """
     with transaction.atomic():
-        locked(endpoint)
+        endpoint_lock(endpoint)
         row = deployment_get(endpoint, name)
         nothing_active(endpoint, name)
         if row.provisioning_state == DeploymentState.DELETING:
@@ -153,7 +153,7 @@ def deployment_restart(*, endpoint: str, name: str, actor: str, now: datetime) -
     """Replace every replica by one of the same kind. Raises EndpointNotFound, DeploymentNotFound,
     OperationInProgress, Conflict."""
     with transaction.atomic():
-        locked(endpoint)
+        endpoint_lock(endpoint)
         row = deployment_get(endpoint, name)
         settled_check(row)
         if row.instance_count == 0:

@@ -9,6 +9,7 @@ from django.db.models import F
 from controlplane.core import events
 from controlplane.core.models import Event
 from controlplane.deployments.models import Deployment, Replica
+from controlplane.deployments.services.locks import endpoints_lock
 from controlplane.deployments.services.replicas import (
     replica_move,
     replicas_place,
@@ -74,11 +75,12 @@ def operations_tick(*, now: datetime) -> None:
 def replicas_expire(*, now: datetime) -> None:
     """Replicas of silent nodes become unknown; gateways keep the routes and watch their health."""
     offline = [node.pk for node in node_list() if node_state(node, now) == "offline"]
-    rows = (
+    rows = list(
         Replica.objects.filter(node_id__in=offline)
         .filter(state__in=REPLICAS.sources(ReplicaCause.SILENCE))
         .select_related("node", "deployment__endpoint")
     )
+    endpoints_lock(row.deployment.endpoint_id for row in rows)
     for row in rows:
         same = Replica.objects.filter(state=row.state)
         if REPLICAS.move(row, ReplicaCause.SILENCE, rows=same, state_since=now):
@@ -115,6 +117,7 @@ def deployment_upkeep(*, deployment_id: int, now: datetime) -> None:
     if not needed.actions and error == deployment.error:
         return
     with transaction.atomic():
+        endpoints_lock([deployment.endpoint_id])
         claimed = Deployment.objects.filter(
             pk=deployment.pk,
             generation=deployment.generation,
