@@ -51,7 +51,7 @@ def test_operations_are_still_there_after_the_upgrade(before: Any, admin_api: AP
         model=before.get_model("registry", "Model").objects.create(name="digits"),
         version=1,
         size=1,
-        manifest=[],
+        file_count=0,
     )
     endpoint = before.get_model("deployments", "Endpoint").objects.create(
         name="digits", created_by="anna"
