@@ -38,7 +38,7 @@ class Endpoint(Stamped):
     # so that a later endpoint of the same name never reuses a number.
     generation = models.BigIntegerField(default=1)
     confirmed_generation = models.BigIntegerField(default=0)  # what every gateway has applied
-    # what gateways do not route of it, and why: services.reports.LeftOutPart
+    # what gateways do not route of it, and why: operations.services.LeftOutPart
     left_out = models.JSONField(default=list, blank=True)
     created_by = models.CharField(max_length=150)
 
