@@ -16,12 +16,13 @@ from pathlib import Path
 from controlplane.gateway import tls
 from controlplane.gateway.access_log import Sampler, Tail, parse
 from controlplane.gateway.admin import EnvoyAdmin, EnvoyUnreachable
-from controlplane.gateway.apply import Refusals, SnapshotRefused, apply, keys_confirm
+from controlplane.gateway.apply import Refusals, apply, keys_confirm
 from controlplane.gateway.bootstrap import XDS, admin_socket, prepare
 from controlplane.gateway.certificate import Certificate, trusted
 from controlplane.gateway.door import Door, DoorClosed
 from controlplane.gateway.keys import key_check, keys_of
 from controlplane.gateway.settings import GatewaySettings, SettingsError, load
+from controlplane.gateway.waiting import SnapshotRefused
 from controlplane.gateway.xds import XdsFolder
 from wire import codec
 from wire.messages import GatewayReport, GatewaySample, GatewaySnapshot, LeftOut, Problem

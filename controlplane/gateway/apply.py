@@ -4,7 +4,7 @@ What Envoy refuses is found and left out; everything else is applied.
 """
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,19 +14,17 @@ from controlplane.gateway.halves import NoneAccepted, Tries, refused_of
 from controlplane.gateway.keys import digest
 from controlplane.gateway.names import deployment_of, endpoint_of_cluster
 from controlplane.gateway.parts import Part, merged, parts_of, table_of
+from controlplane.gateway.waiting import (
+    SEE_LOG,
+    WARM_PATIENCE_S,
+    EnvoyWaiter,
+    SnapshotRefused,
+    hosts_of,
+)
 from controlplane.gateway.xds import XdsFolder
 from wire.messages import GatewaySnapshot, LeftOut
 
-READ_TIMEOUT_S = 20.0
-WARM_PATIENCE_S = 5.0  # until new clusters have had a first answer from their replicas, or none
-HEALTH_PATIENCE_S = 2.0  # until a cluster's first host has passed its check
-POLL_INTERVAL_S = 0.05
 MOST_TRIES = 64  # questions of one snapshot, each of about a tenth of a second
-SEE_LOG = "Envoy's log has its words"
-
-
-class SnapshotRefused(RuntimeError):
-    """Envoy did not take the configuration; it serves on by the one before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +76,7 @@ def apply(
     run = _Run(
         snapshot,
         xds,
-        _Waiter(admin, sleep, clock),
+        EnvoyWaiter(admin, sleep, clock),
         refusals if refusals is not None else Refusals(),
         parts_of(accepted) if accepted is not None else {},
     )
@@ -96,7 +94,7 @@ def keys_confirm(
 
     They come from our own program: what Envoy refuses there is never one endpoint's fault.
     """
-    _Waiter(admin, sleep, clock).serves(KEYS, version)
+    EnvoyWaiter(admin, sleep, clock).serves(KEYS, version)
 
 
 class _Run:
@@ -106,7 +104,7 @@ class _Run:
         self,
         snapshot: GatewaySnapshot,
         xds: XdsFolder,
-        wait: "_Waiter",
+        wait: EnvoyWaiter,
         refusals: Refusals,
         before: dict[str, Part],
     ) -> None:
@@ -148,12 +146,12 @@ class _Run:
                 self._parts[name] = part.held(self._before.get(name, Part()))
         for cluster, resource in self._resources().items():
             bad = {}
-            for host in _hosts(resource):
+            for host in hosts_of(resource):
                 if what := self._refusals.find(_host_key(cluster, host), digest(host)):
                     self._leave(_host_key(cluster, host), digest(host), what)
                     bad[digest(host)] = host
             if bad:
-                kept = [host for host in _hosts(resource) if digest(host) not in bad]
+                kept = [host for host in hosts_of(resource) if digest(host) not in bad]
                 self._set_hosts(cluster, kept)
 
     def _leave(self, key: str, content: str, what: LeftOut) -> None:
@@ -221,7 +219,7 @@ class _Run:
 
     def _replicas_of(self, cluster: str) -> None:
         resource = self._resources()[cluster]
-        hosts = _hosts(resource)
+        hosts = hosts_of(resource)
 
         def accepts(chosen: Sequence[int]) -> bool:
             some = _with_hosts(resource, [hosts[number] for number in sorted(chosen)])
@@ -302,91 +300,6 @@ class _Run:
             raise SnapshotRefused(f"Envoy refused fewer clusters: {SEE_LOG}")
         for name in self._xds.endpoint_files() - set(endpoints):
             self._xds.remove_endpoints(name)
-
-
-class _Waiter:
-    def __init__(
-        self, admin: EnvoyAdmin, sleep: Callable[[float], None], clock: Callable[[], float]
-    ) -> None:
-        self._admin, self._sleep, self._clock = admin, sleep, clock
-
-    def said(self) -> dict[str, Said]:
-        return self._admin.said()
-
-    def problems(self) -> tuple[str, ...]:
-        return self._admin.taken().problems
-
-    def takes(self, what: str, xds: XdsFolder, write: Callable[[], str]) -> bool:
-        """Whether Envoy serves by what ``write`` writes, once it has read it.
-
-        Raises SnapshotRefused when it does not read it.
-        """
-        before, written = self.said().get(what, Said()), xds.writes
-        version = write()
-        if xds.writes == written:
-            return self.serves(what, version)  # maybe it only just starts
-        # why counted: content of before has the version of before, which says nothing
-        self._until(lambda said: said.get(what, Said()).attempts != before.attempts, what)
-        return self.said().get(what, Said()).version == version
-
-    def serves(self, what: str, version: str) -> bool:
-        """True, as soon as it does. Raises SnapshotRefused."""
-        self._until(lambda said: said.get(what, Said()).version == version, what)
-        return True
-
-    def warming(self, late: frozenset[str]) -> frozenset[str]:
-        """The clusters whose replicas have still not answered; ``late`` are not waited for."""
-        deadline = self._clock() + WARM_PATIENCE_S
-        while (found := self._admin.taken().warming) - late and self._clock() < deadline:
-            self._sleep(POLL_INTERVAL_S)
-        return found
-
-    def _until(self, done: Callable[[Mapping[str, Said]], bool], what: str) -> None:
-        deadline = self._clock() + READ_TIMEOUT_S
-        while not done(self.said()):
-            if self._clock() > deadline:
-                raise SnapshotRefused(f"Envoy took no {what} in {READ_TIMEOUT_S:.0f} s: {SEE_LOG}")
-            self._sleep(POLL_INTERVAL_S)
-
-    def endpoints(self, versions: Mapping[str, str], before: Mapping[str, Said]) -> dict[str, bool]:
-        """Clusters of which Envoy does not serve by this version: whether it refused it."""
-        deadline = self._clock() + WARM_PATIENCE_S
-        while True:
-            said = self.said()
-            behind = {
-                name: said.get(name, Said()).attempts != before.get(name, Said()).attempts
-                for name, version in versions.items()
-                if said.get(name, Said()).version != version
-            }
-            if all(behind.values()) or self._clock() > deadline:
-                return behind
-            self._sleep(POLL_INTERVAL_S)
-
-    def health(self, resources: Mapping[str, Mapping[str, Any]]) -> None:
-        """A while, for the first look at new hosts.
-
-        why not for ever: a replica that is dead must not hold up what others need.
-        """
-        serving = {
-            name
-            for name, resource in resources.items()
-            if any(host.get("health_status") != "DRAINING" for host in _hosts(resource))
-        }
-        deadline = self._clock() + HEALTH_PATIENCE_S
-        while self._unproved(serving) and self._clock() < deadline:
-            self._sleep(POLL_INTERVAL_S)
-
-    def _unproved(self, clusters: Collection[str]) -> bool:
-        """Some cluster has hosts that should answer, and none that has shown to."""
-        hosts = self._admin.hosts()
-        return any(
-            not any(host.healthy for host in hosts.get(name, {}).values()) for name in clusters
-        )
-
-
-def _hosts(resource: Mapping[str, Any]) -> list[Any]:
-    """Of an EDS resource."""
-    return [host for part in resource.get("endpoints", []) for host in part["lb_endpoints"]]
 
 
 def _with_hosts(resource: Mapping[str, Any], hosts: list[Any]) -> dict[str, Any]:
