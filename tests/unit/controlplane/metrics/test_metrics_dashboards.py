@@ -17,7 +17,7 @@ BUILT = runpy.run_path(str(FOLDER / "build.py"))
 DASHBOARDS = {dashboard.name: dashboard for dashboard in BUILT["DASHBOARDS"]}
 # What reads as a metric's name: ours, Triton's, and those of the client library.
 NAME = re.compile(r"\b(?:nv|shoal|process)_\w+")
-SOURCES = ("worker_runtime/observability/metrics", "controlplane/console", "controlplane/metrics")
+SOURCES = ("worker_runtime/observability/metrics", "controlplane/system", "controlplane/metrics")
 OF_A_HISTOGRAM = ("_bucket", "_sum", "_count")
 
 
