@@ -1,6 +1,6 @@
 """REST of sessions: signing in and out, one's own password, the browsers that are signed in."""
 
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from django.conf import settings
 from django.contrib.auth import login, logout, update_session_auth_hash
@@ -57,6 +57,13 @@ def remember_browser(request: Request, user: User) -> None:
     )
 
 
+# How whatever looks at a password may be answered besides.
+PASSWORD_TRIED: Final[dict[int, OpenApiResponse]] = {
+    429: OpenApiResponse(description="`TooManyAttempts`; see `Retry-After`"),
+    503: OpenApiResponse(description="`SignInBusy`; see `Retry-After`"),
+}
+
+
 class SessionView(APIView):
     permission_classes = [AllowAny]
 
@@ -71,8 +78,7 @@ class SessionView(APIView):
         responses={
             200: SessionSerializer,
             401: OpenApiResponse(description="`BadCredentials`"),
-            429: OpenApiResponse(description="`TooManyAttempts`; see `Retry-After`"),
-            503: OpenApiResponse(description="`SignInBusy`; see `Retry-After`"),
+            **PASSWORD_TRIED,
         },
     )
     def post(self, request: Request) -> Response:
@@ -102,6 +108,7 @@ class PasswordView(APIView):
             204: None,
             400: OpenApiResponse(description="`PasswordRefused`"),
             401: OpenApiResponse(description="`BadCredentials`: the current one is wrong"),
+            **PASSWORD_TRIED,
         },
     )
     def post(self, request: Request) -> Response:

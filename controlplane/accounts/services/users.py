@@ -103,7 +103,7 @@ def password_set(*, username: str, password: str | None, actor: str) -> str | No
 def password_change(*, user: User, current: str, password: str, address: str) -> None:
     """One's own; all browsers are signed out, the caller signs this one in again.
 
-    Raises BadCredentials, TooManyAttempts, PasswordRefused.
+    Raises BadCredentials, TooManyAttempts, SignInBusy, PasswordRefused.
     """
     session_open(username=user.username, password=current, address=address)
     clear = password_checked(password, user)

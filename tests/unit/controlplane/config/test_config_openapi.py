@@ -87,3 +87,9 @@ def test_writes_take_an_idempotency_key() -> None:
     } == set()
     without = {path for path, method, o in operations() if method != "get" and not takes_one(o)}
     assert all(path.startswith("/api/v1/uploads/{upload_id}") for path in without)  # have offsets
+
+
+@pytest.mark.parametrize("operation", ["session_open", "session_password"])
+def test_who_tries_passwords_is_told_that_it_may_have_to_wait(operation: str) -> None:
+    (found,) = [found for _, _, found in operations() if found["operationId"] == operation]
+    assert {"429", "503"} <= found["responses"].keys()
