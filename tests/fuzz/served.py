@@ -31,7 +31,7 @@ from worker_runtime.observability.refusals import Refusals
 from worker_runtime.observability.tracing.tracer import Tracer
 from worker_runtime.protocols.grpc.native import connection as http2
 from worker_runtime.protocols.grpc.service import Service
-from worker_runtime.protocols.http import connection as http
+from worker_runtime.protocols.http import errors as http_errors
 from worker_runtime.protocols.http.app import HttpApp
 from worker_runtime.protocols.http.errors import HttpRefusal
 from worker_runtime.protocols.places import Places
@@ -132,8 +132,8 @@ class Served:
         self.engine.started = True
         self.app = HttpApp(self.engine, INPUT_LIMIT)
         self.door = Door(Service(self.engine))
-        self._told_status = http.status_of
-        http.status_of = self._status_of
+        self._told_status = http_errors.status_of
+        http_errors.status_of = self._status_of
 
     def _status_of(self, error: Exception) -> int:
         if not isinstance(error, RuntimeFault | HttpRefusal):
