@@ -3,74 +3,21 @@
 Every attack is counted in frames and bytes, never in seconds.
 """
 
-import asyncio
-from collections.abc import Callable, Iterator
-from itertools import count
+from collections.abc import Callable
 from typing import Any
 
 import hpack
 import pytest
 
-from tests.support.http2_peer import HEADERS, Owner, Peer
-from worker_runtime.protocols.grpc.native import allowance
+from tests.support.http2_peer import HEADERS
+from tests.support.http2_raw import Raw, resets
 from worker_runtime.protocols.grpc.native import frames as f
 from worker_runtime.protocols.grpc.native.frames import ErrorCode
-from worker_runtime.types.listening import Keepalive, Patience
+from worker_runtime.types.listening import Keepalive
 
-GREETING = f.PREFACE + f.settings({})
 MESSAGE = b"\0\0\0\0\5hello"
 
-
-class Raw:
-    """A client that sends what it likes. ``said`` is all that the server answered."""
-
-    def __init__(self, owner: Owner | None = None, **options: Any) -> None:
-        self.peer = Peer(owner or Owner(**options), greet=False)
-        self.owner, self.transport = self.peer.owner, self.peer.transport
-        self.connection = self.peer.connection
-        self.said = b""
-        self._encoder = hpack.Encoder()
-        self._streams = count(1, 2)
-        self.send(GREETING)
-
-    def send(self, data: bytes) -> None:
-        self.connection.data_received(data)
-        self.said += self.transport.taken()
-
-    def headers(self, path: str = "/silent", flags: int = f.END_HEADERS) -> tuple[int, bytes]:
-        stream = next(self._streams)
-        block = self._encoder.encode([(k, path if k == ":path" else v) for k, v in HEADERS])
-        return stream, f.head(len(block), f.HEADERS, flags, stream) + block
-
-    def frames(self) -> Iterator[tuple[int, int, bytes]]:
-        """Kind, stream and payload of what was answered."""
-        at = 0
-        while at < len(self.said):
-            high, low, kind, _, stream = f.HEAD.unpack_from(self.said, at)
-            stop = at + f.HEAD_BYTES + (high << 8 | low)
-            yield kind, stream, self.said[at + f.HEAD_BYTES : stop]
-            at = stop
-
-    @property
-    def bye(self) -> tuple[int, bytes] | None:
-        """Code and text of the GOAWAY."""
-        found = [p for kind, _, p in self.frames() if kind == f.GOAWAY]
-        return (int.from_bytes(found[-1][4:8], "big"), found[-1][8:]) if found else None
-
-    def sent(self, kind: int) -> int:
-        return sum(found == kind for found, _, _ in self.frames())
-
-
-@pytest.fixture(autouse=True)
-def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[float], None]]:
-    """Time stands still, so that counts are exact; a call lets so many seconds pass."""
-    now = [1000.0]
-    monkeypatch.setattr(allowance, "monotonic", lambda: now[0])
-
-    def later(seconds: float) -> None:
-        now[0] += seconds
-
-    yield later
+pytestmark = pytest.mark.usefixtures("clock")
 
 
 # --- calls at once -----------------------------------------------------------------------------
@@ -111,15 +58,6 @@ async def test_refused_calls_leave_the_headers_of_the_next_readable() -> None:
 
 
 # --- resets ------------------------------------------------------------------------------------
-
-
-def resets(raw: Raw, most: int, each: Callable[[int], bytes]) -> int:
-    """How many streams were opened and thrown away before the server had enough."""
-    for number in range(most):
-        raw.send(each(number))
-        if raw.transport.closed:
-            return number
-    return most
 
 
 async def test_rapid_resets_end_the_connection() -> None:
@@ -361,137 +299,6 @@ async def test_settings_do_not_excuse_pings() -> None:
     for _ in range(4):
         raw.send(f.ping(b"12345678") + f.settings({}))
     assert raw.bye == (ErrorCode.ENHANCE_YOUR_CALM, b"too_many_pings")
-
-
-# --- clients that do not read --------------------------------------------------------------------
-
-
-async def test_who_does_not_read_is_not_read_from() -> None:
-    raw = Raw()
-    raw.connection.pause_writing()
-    assert not raw.transport.reading
-    raw.connection.resume_writing()
-    assert raw.transport.reading
-
-
-async def test_unread_answers_to_control_frames_are_bounded() -> None:
-    raw = Raw(control_frames_per_second=0)
-    raw.connection.pause_writing()
-    raw.said = b""
-    assert resets(raw, 100_000, lambda _: f.settings({}) * 100) < 100
-    assert raw.transport.aborted
-    assert len(raw.said) <= 64 * 1024 + 9
-    assert raw.owner.places.refusals.counts.total() == 1
-
-
-async def test_no_answer_is_written_while_the_socket_is_full() -> None:
-    raw = Raw()
-    streams = [raw.headers() for _ in range(200)]
-    raw.send(b"".join(data for _, data in streams))
-    raw.connection.pause_writing()
-    raw.said = b""
-    for handler in raw.owner.handlers:
-        handler.call.answer([b"z" * 1000], 1000)
-    raw.said += raw.transport.taken()
-    assert len(raw.said) < 200 * 200  # heads only
-    assert raw.connection.calls == 200
-    raw.connection.resume_writing()
-    raw.said += raw.transport.taken()
-    assert raw.said.count(b"z" * 1000) == 65  # the window of the connection
-    raw.send(f.window_update(0, 1_000_000))
-    assert raw.said.replace(b"gzip", b"").count(b"z") == 200_000
-    assert raw.connection.calls == 0
-
-
-async def test_whoever_broke_the_rules_and_does_not_read_is_hung_up_on(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    from worker_runtime.protocols.grpc.native import outgoing
-
-    monkeypatch.setattr(outgoing, "_LINGER_S", 0.0)
-    raw = Raw()
-    raw.send(f.head(0, f.DATA, 0, 0))
-    assert not raw.transport.aborted
-    for _ in range(3):
-        await asyncio.sleep(0)
-    assert raw.transport.aborted
-
-
-SLOW = Patience(unread_s=300.0, idle_s=7200.0)
-
-
-async def test_a_client_that_never_reads_is_let_go() -> None:
-    raw = Raw(patience=SLOW)
-    raw.transport.unread = 70_000
-    raw.connection.pause_writing()
-    for now in range(0, 300, 30):
-        raw.connection.sweep(float(now))
-    raw.transport.unread = 80_000  # more is no progress
-    raw.connection.sweep(299.0)
-    assert not raw.transport.aborted
-    raw.connection.sweep(300.0)
-    assert raw.transport.aborted
-
-
-async def test_a_client_that_reads_slowly_is_kept() -> None:
-    raw = Raw(patience=SLOW)
-    raw.transport.unread = 10_000_000
-    for now in range(0, 100_000, 30):
-        raw.transport.unread -= 1
-        raw.connection.sweep(float(now))
-    assert not raw.transport.aborted
-
-
-async def test_a_call_without_room_for_its_answer_ends_and_others_go_on() -> None:
-    raw = Raw(patience=SLOW)
-    stuck, first = raw.headers()
-    _, second = raw.headers()
-    raw.send(first + second)
-    raw.owner.handlers[0].call.answer([b"z" * 100_000], 100_000)
-    for now in range(0, 301, 30):
-        raw.connection.sweep(float(now))
-    raw.said += raw.transport.taken()
-    assert f.rst_stream(stuck, ErrorCode.ENHANCE_YOUR_CALM) in raw.said
-    assert raw.connection.calls == 1
-    assert not raw.transport.closed
-
-
-async def test_a_stream_that_is_read_now_and_then_goes_on() -> None:
-    raw = Raw(patience=SLOW)
-    stream, data = raw.headers()
-    raw.send(data)
-    raw.owner.handlers[0].call.send([b"z" * 10_000_000], 10_000_000)
-    for now in range(0, 20_000, 250):
-        raw.connection.sweep(float(now))
-        raw.send(f.window_update(0, 100) + f.window_update(stream, 100))
-    assert raw.connection.calls == 1
-
-
-async def test_a_frame_that_is_never_completed_ends_the_connection() -> None:
-    raw = Raw(patience=SLOW)
-    raw.send(f.head(1000, f.DATA, 0, 1) + b"x" * 10)
-    raw.connection.sweep(0.0)
-    raw.send(b"x")
-    raw.connection.sweep(30.0)
-    assert not raw.transport.aborted
-    raw.connection.sweep(60.0)
-    assert raw.transport.aborted
-
-
-async def test_who_asks_nothing_for_hours_is_told_to_come_again() -> None:
-    raw = Raw(patience=SLOW)
-    raw.send(raw.headers()[1])
-    for now in (0.0, 7200.0, 14_400.0):
-        raw.connection.sweep(now)
-    assert not raw.transport.closed  # a call that lasts is not idle
-    raw.owner.handlers[0].call.finish(0)
-    for now in (14_430.0, 21_600.0):
-        raw.connection.sweep(now)
-    assert not raw.transport.closed
-    raw.connection.sweep(21_630.0)
-    raw.said += raw.transport.taken()
-    assert raw.bye == (ErrorCode.NO_ERROR, b"max_idle")
-    assert raw.transport.closed
 
 
 # --- pieces --------------------------------------------------------------------------------------

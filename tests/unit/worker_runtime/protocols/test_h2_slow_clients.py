@@ -1,0 +1,141 @@
+"""Clients that do not read what they are answered, or never finish what they begin."""
+
+import asyncio
+
+import pytest
+
+from tests.support.http2_raw import Raw, resets
+from worker_runtime.protocols.grpc.native import frames as f
+from worker_runtime.protocols.grpc.native.frames import ErrorCode
+from worker_runtime.types.listening import Patience
+
+pytestmark = pytest.mark.usefixtures("clock")
+MESSAGE = b"\0\0\0\0\5hello"
+
+
+async def test_who_does_not_read_is_not_read_from() -> None:
+    raw = Raw()
+    raw.connection.pause_writing()
+    assert not raw.transport.reading
+    raw.connection.resume_writing()
+    assert raw.transport.reading
+
+
+async def test_unread_answers_to_control_frames_are_bounded() -> None:
+    raw = Raw(control_frames_per_second=0)
+    raw.connection.pause_writing()
+    raw.said = b""
+    assert resets(raw, 100_000, lambda _: f.settings({}) * 100) < 100
+    assert raw.transport.aborted
+    assert len(raw.said) <= 64 * 1024 + 9
+    assert raw.owner.places.refusals.counts.total() == 1
+
+
+async def test_no_answer_is_written_while_the_socket_is_full() -> None:
+    raw = Raw()
+    streams = [raw.headers() for _ in range(200)]
+    raw.send(b"".join(data for _, data in streams))
+    raw.connection.pause_writing()
+    raw.said = b""
+    for handler in raw.owner.handlers:
+        handler.call.answer([b"z" * 1000], 1000)
+    raw.said += raw.transport.taken()
+    assert len(raw.said) < 200 * 200  # heads only
+    assert raw.connection.calls == 200
+    raw.connection.resume_writing()
+    raw.said += raw.transport.taken()
+    assert raw.said.count(b"z" * 1000) == 65  # the window of the connection
+    raw.send(f.window_update(0, 1_000_000))
+    assert raw.said.replace(b"gzip", b"").count(b"z") == 200_000
+    assert raw.connection.calls == 0
+
+
+async def test_whoever_broke_the_rules_and_does_not_read_is_hung_up_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from worker_runtime.protocols.grpc.native import outgoing
+
+    monkeypatch.setattr(outgoing, "_LINGER_S", 0.0)
+    raw = Raw()
+    raw.send(f.head(0, f.DATA, 0, 0))
+    assert not raw.transport.aborted
+    for _ in range(3):
+        await asyncio.sleep(0)
+    assert raw.transport.aborted
+
+
+SLOW = Patience(unread_s=300.0, idle_s=7200.0)
+
+
+async def test_a_client_that_never_reads_is_let_go() -> None:
+    raw = Raw(patience=SLOW)
+    raw.transport.unread = 70_000
+    raw.connection.pause_writing()
+    for now in range(0, 300, 30):
+        raw.connection.sweep(float(now))
+    raw.transport.unread = 80_000  # more is no progress
+    raw.connection.sweep(299.0)
+    assert not raw.transport.aborted
+    raw.connection.sweep(300.0)
+    assert raw.transport.aborted
+
+
+async def test_a_client_that_reads_slowly_is_kept() -> None:
+    raw = Raw(patience=SLOW)
+    raw.transport.unread = 10_000_000
+    for now in range(0, 100_000, 30):
+        raw.transport.unread -= 1
+        raw.connection.sweep(float(now))
+    assert not raw.transport.aborted
+
+
+async def test_a_call_without_room_for_its_answer_ends_and_others_go_on() -> None:
+    raw = Raw(patience=SLOW)
+    stuck, first = raw.headers()
+    _, second = raw.headers()
+    raw.send(first + second)
+    raw.owner.handlers[0].call.answer([b"z" * 100_000], 100_000)
+    for now in range(0, 301, 30):
+        raw.connection.sweep(float(now))
+    raw.said += raw.transport.taken()
+    assert f.rst_stream(stuck, ErrorCode.ENHANCE_YOUR_CALM) in raw.said
+    assert raw.connection.calls == 1
+    assert not raw.transport.closed
+
+
+async def test_a_stream_that_is_read_now_and_then_goes_on() -> None:
+    raw = Raw(patience=SLOW)
+    stream, data = raw.headers()
+    raw.send(data)
+    raw.owner.handlers[0].call.send([b"z" * 10_000_000], 10_000_000)
+    for now in range(0, 20_000, 250):
+        raw.connection.sweep(float(now))
+        raw.send(f.window_update(0, 100) + f.window_update(stream, 100))
+    assert raw.connection.calls == 1
+
+
+async def test_a_frame_that_is_never_completed_ends_the_connection() -> None:
+    raw = Raw(patience=SLOW)
+    raw.send(f.head(1000, f.DATA, 0, 1) + b"x" * 10)
+    raw.connection.sweep(0.0)
+    raw.send(b"x")
+    raw.connection.sweep(30.0)
+    assert not raw.transport.aborted
+    raw.connection.sweep(60.0)
+    assert raw.transport.aborted
+
+
+async def test_who_asks_nothing_for_hours_is_told_to_come_again() -> None:
+    raw = Raw(patience=SLOW)
+    raw.send(raw.headers()[1])
+    for now in (0.0, 7200.0, 14_400.0):
+        raw.connection.sweep(now)
+    assert not raw.transport.closed  # a call that lasts is not idle
+    raw.owner.handlers[0].call.finish(0)
+    for now in (14_430.0, 21_600.0):
+        raw.connection.sweep(now)
+    assert not raw.transport.closed
+    raw.connection.sweep(21_630.0)
+    raw.said += raw.transport.taken()
+    assert raw.bye == (ErrorCode.NO_ERROR, b"max_idle")
+    assert raw.transport.closed
