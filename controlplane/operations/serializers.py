@@ -1,4 +1,4 @@
-"""Shapes of operations and events on the wire."""
+"""Shapes of operations on the wire."""
 
 from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
