@@ -3,76 +3,21 @@
 import dataclasses
 import json
 import os
-import shutil
 import signal
-from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import httpx
-import onnx
 import pytest
-from onnx import TensorProto, helper
 
-from node_agent import logs, process
+from node_agent import logs
 from shoal.local import ports
 from tests.support import leash, minisign_files
 from tests.support.agent_node import DEADLINE_S, Node, until
 from tests.support.control_door import ControlDoor
-from wire.messages import DesiredReplica, ObservedReplica
+from tests.support.doubled import double, doubling_model, replica
+from wire.messages import DesiredReplica
 from wire.statement import files_digest
-
-
-def doubling_model() -> bytes:
-    """y = x + x, FP32, open batch."""
-    tensors = [
-        helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", 2]) for name in ("x", "y")
-    ]
-    graph = helper.make_graph(
-        [helper.make_node("Add", ["x", "x"], ["y"])], "double", [tensors[0]], [tensors[1]]
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
-    onnx.checker.check_model(model)
-    return model.SerializeToString()
-
-
-@pytest.fixture
-def held() -> Iterator[ExitStack]:
-    """What keeps ports ours until somebody listens on them."""
-    with ExitStack() as stack:
-        yield stack
-
-
-@pytest.fixture
-def door() -> Iterator[ControlDoor]:
-    door = ControlDoor()
-    with door.serve():
-        yield door
-
-
-@pytest.fixture
-def node(tmp_path: Path, door: ControlDoor) -> Iterator[Node]:
-    with Node(tmp_path, door) as node:
-        yield node
-
-
-def replica(door: ControlDoor, replica_id: str = "r1", generation: int = 1) -> DesiredReplica:
-    return DesiredReplica(
-        replica_id=replica_id,
-        generation=generation,
-        endpoint="double",
-        deployment="blue",
-        files=(door.file("double/1/model.onnx", doubling_model()),),
-        models=("double",),
-        load_timeout_s=DEADLINE_S,
-    )
-
-
-def double(seen: ObservedReplica) -> list[float]:
-    tensor = {"name": "x", "datatype": "FP32", "shape": [1, 2], "data": [1.5, 4]}
-    url = f"http://127.0.0.1:{seen.http_port}/v2/models/double/infer"
-    answer = httpx.post(url, json={"inputs": [tensor]}).raise_for_status().json()
-    return list(answer["outputs"][0]["data"])
 
 
 def test_a_replica_is_served_reported_sampled_and_logged(node: Node, door: ControlDoor) -> None:
@@ -395,113 +340,6 @@ def test_a_used_token_ends_the_agent_with_a_reason(node: Node, door: ControlDoor
     log = (node.home / "agent.log").read_text()
     assert "this token was used" in log
     assert json.dumps("Traceback")[1:-1] not in log
-
-
-def test_bytes_that_rot_under_a_running_replica_are_found_and_mended(
-    tmp_path: Path, door: ControlDoor
-) -> None:
-    node = Node(
-        tmp_path,
-        door,
-        SHOAL_NODE_RECHECK_INTERVAL_S="2",
-        SHOAL_NODE_RECHECK_LIMIT="1MiB",
-    )
-    wanted = replica(door)
-    (model,) = wanted.files
-    door.desire(wanted)
-    node.start()
-    try:
-        first = node.ready("r1")
-        file = node.folder("r1").repository / model.path
-        status = file.stat()
-        file.chmod(0o644)
-        file.write_bytes(bytes(model.size))  # not even a model any more
-        os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
-        until(lambda: [blob.sha256 for blob in door.spoiled] == [model.sha256], "nobody is told")
-        until(lambda: file.read_bytes() == doubling_model(), "the good bytes do not come")
-        until(lambda: said_about(door, "r1", "had changed on this node's disk"), "no word of it")
-        until(lambda: door.reports[-1].node.cache_spoiled == 0, "the next check finds nothing")
-        assert any(report.node.cache_spoiled == 1 for report in door.reports)
-        seen = door.observed("r1")
-        assert seen is not None
-        assert (seen.pid, seen.restarts, seen.state) == (first.pid, 0, "ready")
-        assert double(first) == [3.0, 8.0]
-        os.kill(first.pid, signal.SIGKILL)
-        again = node.wait_for("r1", lambda r: r.state == "ready" and r.pid != first.pid)
-        assert double(again) == [3.0, 8.0]
-        assert len(door.spoiled) == 1
-    finally:
-        node.end(signal.SIGINT)
-
-
-def said_about(door: ControlDoor, replica_id: str, words: str) -> bool:
-    return any(entry.replica_id == replica_id and words in entry.text for entry in door.logs)
-
-
-def test_a_second_agent_on_one_folder_is_refused(node: Node, door: ControlDoor) -> None:
-    door.desire(replica(door))
-    node.start()
-    first = node.ready("r1")
-    second = Node(node.home, door)
-    second.start()
-    assert second.process is not None
-    assert second.process.wait(DEADLINE_S) == 1
-    log = (node.home / "agent.log").read_text()
-    assert node.process is not None
-    assert f"process {node.process.pid} runs on it" in log
-    assert "SHOAL_HOME" in log
-    assert double(first) == [3.0, 8.0]
-    node.end(signal.SIGKILL)  # its lock goes with it
-    node.start()
-    node.wait_for("r1", lambda seen: seen.pid == first.pid and seen.state == "ready")
-    node.end(signal.SIGINT)
-
-
-@pytest.mark.parametrize("how", ["half", "garbage", "gone"])
-def test_a_runtime_whose_journal_is_lost_is_ended_before_it_is_started_anew(
-    node: Node, door: ControlDoor, how: str
-) -> None:
-    door.desire(replica(door))
-    node.start()
-    first = process.identify(node.ready("r1").pid)
-    node.end(signal.SIGKILL)
-    journal = node.folder("r1").path / "state.json"
-    text = journal.read_bytes()
-    if how == "gone":
-        shutil.rmtree(node.folder("r1").path)
-    else:
-        journal.write_bytes(text[: len(text) // 2] if how == "half" else os.urandom(300))
-    node.start()
-    again = node.ready("r1")
-    assert again.pid != first.pid
-    assert not process.alive(first), "two runtimes for one replica"
-    assert double(again) == [3.0, 8.0]
-    node.end(signal.SIGINT)
-
-
-def test_a_folder_deleted_under_a_running_agent_is_made_again(
-    node: Node, door: ControlDoor
-) -> None:
-    door.desire(replica(door))
-    node.start()
-    first = node.ready("r1")
-    credential = (node.home / "node" / "credential.json").read_bytes()
-    (node.home / "node").rename(node.home / "deleted")  # at once: else it is made while we delete
-    shutil.rmtree(node.home / "deleted")
-    until(lambda: (node.home / "node" / "credential.json").exists(), "not made again")
-    assert (node.home / "node" / "credential.json").read_bytes() == credential
-    assert (node.home / "node").stat().st_mode & 0o777 == 0o700
-    until(lambda: node.folder("r1").read() is not None, "no journal")
-    reports = len(door.reports)
-    until(lambda: len(door.reports) > reports + 2, "the heartbeat stopped")
-    assert double(first) == [3.0, 8.0]
-    node.end(signal.SIGKILL)
-    node.start()
-    node.wait_for("r1", lambda seen: seen.pid == first.pid and seen.state == "ready")
-    os.kill(first.pid, signal.SIGKILL)
-    again = node.wait_for("r1", lambda seen: seen.state == "ready" and seen.pid != first.pid)
-    assert double(again) == [3.0, 8.0]
-    node.end(signal.SIGINT)
 
 
 def test_a_name_is_asked_for_again_until_it_is_free(node: Node, door: ControlDoor) -> None:
