@@ -212,6 +212,7 @@ LARGEST: Final = frozenset(("load_seconds",))
 OF_REPLICAS: Final = tuple(name for name in METRICS if name not in AT_GATEWAY)
 # Of a node: what its own samples say, all gauges.
 HOST: Final = ("host_cpu", "host_memory", "host_memory_total", "disk_used", "disk_total")
+GPU: Final = ("util", "memory", "memory_total", "temperature", "power")  # gpu<index>_<gauge>
 
 
 def batch_share(window: Window, size: str) -> Value:

@@ -1,16 +1,42 @@
 """Shapes of time series on the wire, and how a stretch of time is asked for."""
 
-from typing import Any
+from typing import Any, Final
 
+from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
 
-from controlplane.metrics.formulas import AT_GATEWAY, HOST, METRICS, OF_REPLICAS, SIZED
+from controlplane.metrics.formulas import (
+    AT_GATEWAY,
+    BATCH_S,
+    GPU,
+    HOST,
+    METRICS,
+    OF_REPLICAS,
+    SIZED,
+)
 from controlplane.metrics.selectors import Columns, History, Query, ReplicaHistory
 from controlplane.metrics.types import KEEP_ROLL_UPS_S
 
 LONGEST_S = int(KEEP_ROLL_UPS_S)
 MOST_IDS = 12
 KINDS = ("endpoint", "deployment", "model", "node")
+
+
+def _described(measured: str, window_s: float) -> dict[str, Any]:
+    return {"measured": measured, "window_s": window_s}
+
+
+# Name of each series -> where it is measured, and over how many seconds (0: as it stands now);
+# points that are wider are their own window.
+SERIES: Final = {
+    **{
+        name: _described("gateway" if name in AT_GATEWAY else "runtime", metric.window_s)
+        for name, metric in METRICS.items()
+    },
+    **{name: _described("runtime", BATCH_S) for name in SIZED},
+    **{name: _described("node", 0.0) for name in HOST},
+    **{f"gpu{{index}}_{gauge}": _described("node", 0.0) for gauge in GPU},
+}
 
 
 class ListField(serializers.CharField):
@@ -115,6 +141,7 @@ class MetricsQuery(TimeQuery):
         return attrs
 
 
+@extend_schema_serializer(extensions={"x-series": SERIES})
 class SeriesSerializer(serializers.Serializer[Any]):
     keys = serializers.ListField(child=serializers.CharField())
     t = serializers.ListField(

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from controlplane.metrics import series, stored
 from controlplane.metrics.counters import track
 from controlplane.metrics.histogram import FIRST_US, GROWTH, merged, quantile_us
+from controlplane.metrics.serializers import SERIES
 
 
 def sample(
@@ -224,3 +225,17 @@ def test_the_minute_of_a_fresh_replica_holds_its_first_sample() -> None:
     samples.append(sample(61.0, request_success=40) | {"started_at": 57.0})
     of = series.source([track(samples)])
     assert stored.rolled(of, 60.0, 120.0)["sums"] == {"success": 10.0}
+
+
+def test_the_document_names_the_series_of_a_machine() -> None:
+    gpu = {
+        "index": 3,
+        "utilization": 0.5,
+        "memory_used_bytes": 1,
+        "memory_total_bytes": 2,
+        "temperature_c": 60,
+        "power_w": 250,
+    }
+    found = series.host_gauges({"gpus": [gpu]})
+    published = [name for name, about in SERIES.items() if about["measured"] == "node"]
+    assert {name.format(index=3) for name in published} == set(found)
