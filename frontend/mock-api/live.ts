@@ -1,5 +1,6 @@
 /** A `WebSocket` that talks like `/ws/v1`: a snapshot, then made-up ticks at 2 Hz. */
-import { batchKey, batchTimeKey, hostKey, metricKey, type Metric, replicaKey } from "../src/live/metric-keys";
+import { batchKey, batchTimeKey, hostKey, metricKey, replicaKey } from "../src/live/metric-keys";
+import type { Metric } from "../src/metrics/registry";
 import { consoleAnswer } from "./console";
 import { endpoints } from "./db";
 
@@ -69,8 +70,6 @@ function valueOf(key: string, t: number, weight: number): number | null {
       return 9.4e6 * load;
     case "sent":
       return 1.6e6 * load;
-    case "load_seconds":
-      return 3.8;
     case "memory_bytes":
       return (scope === "green" ? 420 : scope === "all" ? 2080 : 1660) * 2 ** 20;
     default: {
@@ -95,7 +94,7 @@ function hostValue(metric: string, t: number): number | null {
 
 const HOST = ["host_cpu", "host_memory", ...[0, 1, 2, 3].flatMap((gpu) => [`gpu${gpu}_util`, `gpu${gpu}_memory`])];
 const METRICS: Metric[] = [
-  "answers_2xx", "failed_rejected", "failed_canceled", "failed_backend", "failed_other", "request_us", "other_us", "queue_share", "busy", "cpu", "received", "sent", "load_seconds",
+  "answers_2xx", "failed_rejected", "failed_canceled", "failed_backend", "failed_other", "request_us", "other_us", "queue_share", "busy", "cpu", "received", "sent",
   "request_rate", "inference_rate", "error_rate", "errors_4xx", "errors_5xx", "p50_us", "p95_us", "p99_us", "queue_us", "compute_input_us", "compute_infer_us", "compute_output_us", "mean_batch", "pending", "memory_bytes"];
 
 function keysOf(name: string): string[] {

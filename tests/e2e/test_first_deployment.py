@@ -117,7 +117,7 @@ def ask_in_the_console(page: Page, watched: WatchedPage) -> None:
 
 def watch_it_live(page: Page, product: Product, key: str, watched: WatchedPage) -> None:
     page.goto(f"/endpoints/{ENDPOINT}/overview?range=1m")
-    tile = page.get_by_title("Inferences per second: a batch of 8 counts as 8")
+    tile = page.get_by_title("Increase of nv_inference_count per second")
     deadline = time.monotonic() + LIVE_S
     with steady_calls(product, key):
         while not shows_more_than_zero(tile.inner_text()):

@@ -31,22 +31,17 @@ export const cacheQuery = (name: string, q: string) =>
     getNextPageParam: (page) => page.next_cursor,
   });
 
-const GPU_GAUGES = ["util", "memory", "temperature", "power"] as const;
 const GPU_RANGE_S = 900;
 
-/** The last quarter of an hour of its GPUs. */
-export const gpuCourseQuery = (name: string, gpus: readonly number[]) =>
+/** The last quarter of an hour of these series of its GPUs. */
+export const gpuCourseQuery = (name: string, metrics: readonly string[]) =>
   queryOptions({
     queryKey: keys.nodes.gpus(name),
-    enabled: gpus.length > 0,
+    enabled: metrics.length > 0,
     refetchInterval: 5_000,
     // The figures stand without their past.
     retry: false,
-    queryFn: ({ signal }) =>
-      readSeries(
-        { by: "node", ids: name, metrics: gpus.flatMap((gpu) => GPU_GAUGES.map((gauge) => `gpu${gpu}_${gauge}`)).join(","), range: GPU_RANGE_S },
-        signal,
-      ),
+    queryFn: ({ signal }) => readSeries({ by: "node", ids: name, metrics: metrics.join(","), range: GPU_RANGE_S }, signal),
   });
 
 export const cordonNode = (name: string) => answer(api.POST("/api/v1/nodes/{node}/cordon", { params: of(name) }));

@@ -64,8 +64,6 @@ export function rateParts(value: Value, unit: string): Measured {
   return { value: value < 0.005 ? "0" : significant(value), unit };
 }
 
-export const rate = (value: Value, unit: string): string => joined(rateParts(value, unit));
-
 const BINARY = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"] as const;
 
 export function bytesParts(value: Value): Measured {

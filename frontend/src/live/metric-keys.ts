@@ -2,42 +2,10 @@
  * Names of metrics: `<metric>.<deployment or all>`, `<metric>.node:<name>` for machines,
  * `<metric>.replica:<deployment>/<id>` for replicas, and for batch sizes `batch.<size>.all` and `batch_us.<size>.all`.
  */
+import type { Metric } from "@/metrics/registry";
 
 export const ALL = "all";
 const NODE = "node:";
-
-export type Metric =
-  | "request_rate"
-  | "inference_rate"
-  | "error_rate"
-  | "answers_2xx"
-  | "errors_4xx"
-  | "errors_5xx"
-  | "failed_rejected"
-  | "failed_canceled"
-  | "failed_backend"
-  | "failed_other"
-  | "p50_us"
-  | "p95_us"
-  | "p99_us"
-  | "request_us"
-  | "queue_us"
-  | "compute_input_us"
-  | "compute_infer_us"
-  | "compute_output_us"
-  | "other_us"
-  | "queue_share"
-  | "mean_batch"
-  | "busy"
-  | "cache_hits"
-  | "first_p50_us"
-  | "first_p95_us"
-  | "received"
-  | "sent"
-  | "cpu"
-  | "pending"
-  | "memory_bytes"
-  | "load_seconds";
 
 /** Key of a metric for one deployment, or for the endpoint as a whole. */
 export const metricKey = (metric: Metric, scope: string = ALL): string => `${metric}.${scope}`;

@@ -1,11 +1,20 @@
 /** Colours of series: fixed meanings, and dashes once the six hues are used up. */
 
-type SeriesColor = "s1" | "s2" | "s3" | "s4" | "s5" | "s6";
+export type SeriesColor = "s1" | "s2" | "s3" | "s4" | "s5" | "s6";
 
 export interface LineStyle {
   color: SeriesColor;
   dash?: [number, number];
 }
+
+/** Of what has no style of its own. */
+export const PLAIN: LineStyle = { color: "s1" };
+
+/** Styles of lines that are no deployments, in the order in which they come: more are not told apart. */
+export const LINE_STYLES: readonly LineStyle[] = [
+  ...(["s1", "s2", "s5", "s4", "s6", "s3"] as const).map((color) => ({ color })),
+  ...(["s1", "s2", "s5", "s4", "s6", "s3"] as const).map((color) => ({ color, dash: [6, 4] as [number, number] })),
+];
 
 const HUES: SeriesColor[] = ["s1", "s3", "s5", "s4", "s6", "s2"];
 const DASHES: ([number, number] | undefined)[] = [undefined, [6, 4], [2, 3]];

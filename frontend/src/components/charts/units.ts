@@ -1,30 +1,35 @@
 /** What an axis measures: the text of a value, and one unit for all ticks of an axis. */
-import { bytes, count, decimalParts, duration, joined, MISSING, percent, rate, significant } from "../format";
+import { bytesParts, count, decimalParts, durationParts, joined, type Measured, MISSING, percentParts, rateParts, significant } from "../format";
 
-export type Unit = "duration" | "inf/s" | "req/s" | "errors/s" | "bytes" | "bytes/s" | "percent" | "count" | "decimal";
+export type Unit = "duration" | "inf/s" | "req/s" | "errors/s" | "bytes" | "bytes/s" | "percent" | "count" | "decimal" | "°C" | "W";
 
 const GAP = "\u00a0";
 
-export function valueText(unit: Unit, value: number | null): string {
+export function valueParts(unit: Unit, value: number | null): Measured {
   switch (unit) {
     case "duration":
-      return duration(value);
+      return durationParts(value);
     case "bytes":
-      return bytes(value);
+      return bytesParts(value);
     case "bytes/s":
-      return value === null ? MISSING : scaledText(value, SPEED);
+      return value === null ? { value: MISSING, unit: "" } : scaledParts(value, SPEED);
     case "percent":
-      return percent(value);
+      return percentParts(value);
     case "count":
-      return count(value);
+      return { value: count(value), unit: "" };
     case "decimal":
-      return joined(decimalParts(value));
+      return decimalParts(value);
     case "errors/s":
-      return rate(value, "/s");
+      return rateParts(value, "/s");
+    case "°C":
+    case "W":
+      return { value: count(value), unit: value === null ? "" : unit };
     default:
-      return rate(value, unit);
+      return rateParts(value, unit);
   }
 }
+
+export const valueText = (unit: Unit, value: number | null): string => joined(valueParts(unit, value));
 
 type Step = readonly [size: number, divisor: number, unit: string];
 
@@ -55,9 +60,9 @@ const PLAIN: readonly Step[] = [
 
 const TICK = new Intl.NumberFormat("en-US");
 
-function scaledText(value: number, steps: readonly Step[]): string {
+function scaledParts(value: number, steps: readonly Step[]): Measured {
   const [, divisor, unit] = steps.find(([size]) => Math.abs(value) >= size) ?? [0, 1, ""];
-  return significant(value / divisor) + GAP + unit;
+  return { value: significant(value / divisor), unit };
 }
 
 function scaled(ticks: readonly number[], steps: readonly Step[]): string[] {
@@ -96,6 +101,8 @@ export const TICK_STEPS: Record<Unit, number[]> = {
   "errors/s": powers(10, [1, 2, 5], -2, 8),
   count: powers(10, [1, 2, 5], 0, 12),
   decimal: powers(10, [1, 2, 5], -1, 6),
+  "°C": powers(10, [1, 2, 5], 0, 3),
+  W: powers(10, [1, 2, 5], 0, 6),
 };
 
 /** The lowest top of an axis: an idle chart shows a quiet line at 0, not noise blown up. */
@@ -109,4 +116,6 @@ export const MINIMUM_TOP: Record<Unit, number> = {
   "errors/s": 1,
   count: 4,
   decimal: 1,
+  "°C": 10,
+  W: 10,
 };

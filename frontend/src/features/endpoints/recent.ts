@@ -1,6 +1,7 @@
 /** How a deployment did in the last minutes, from buckets at the gateway. */
 import type { MetricColumns } from "@/api/types";
-import { metricKey, type Metric } from "@/live/metric-keys";
+import { metricKey } from "@/live/metric-keys";
+import type { Metric } from "@/metrics/registry";
 
 export interface Recent {
   /** Requests per second, on average. */

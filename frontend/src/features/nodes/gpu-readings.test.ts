@@ -22,11 +22,11 @@ describe("what a GPU shows", () => {
 
 describe("how it went", () => {
   const course = { keys: ["gpu0_util.node/a1", "gpu1_util.node/a1", "gpu1_power.node/a1"], v: [[1, 1], [0.5, null], [null, null]] };
-  it("is that of this card", () => expect(courseOf(course, "a1", 1, "util")).toEqual([0.5, null]));
+  it("is that of this card", () => expect(courseOf(course, "a1", 1, "gpu{index}_util")).toEqual([0.5, null]));
   it.each([
-    ["of another node", "b1", "util"],
-    ["never measured", "a1", "power"],
-    ["unknown", "a1", "temperature"],
+    ["of another node", "b1", "gpu{index}_util"],
+    ["never measured", "a1", "gpu{index}_power"],
+    ["unknown", "a1", "gpu{index}_temperature"],
   ] as const)("is empty where %s", (_, node, gauge) => expect(courseOf(course, node, 1, gauge)).toEqual([]));
-  it("is empty before it is loaded", () => expect(courseOf(undefined, "a1", 1, "util")).toEqual([]));
+  it("is empty before it is loaded", () => expect(courseOf(undefined, "a1", 1, "gpu{index}_util")).toEqual([]));
 });

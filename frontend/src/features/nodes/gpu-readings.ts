@@ -1,10 +1,16 @@
 /** What a GPU shows of itself: each reading as it is now, how much of its limit that is, and how it went. */
 import type { Gpu, MetricColumns } from "@/api/types";
-import { bytes, count, percent } from "@/components/format";
+import { type GpuMetric, gpuSeries } from "@/metrics/node";
+import { METRICS, metricParts, metricText } from "@/metrics/registry";
 import { share } from "./share";
 
+const MEMORY = "gpu{index}_memory";
+const UTIL = "gpu{index}_util";
+const TEMPERATURE = "gpu{index}_temperature";
+const POWER = "gpu{index}_power";
+
 export interface Reading {
-  id: "memory" | "util" | "temperature" | "power";
+  id: GpuMetric;
   label: string;
   text: string;
   /** 0..1 of its limit; null where there is none. */
@@ -13,28 +19,36 @@ export interface Reading {
   course: readonly (number | null)[];
 }
 
+/** The series of these devices. */
+export const seriesOf = (gpus: readonly number[]): string[] =>
+  gpus.flatMap((index) => ([UTIL, MEMORY, TEMPERATURE, POWER] as const).map((name) => gpuSeries(name, index)));
+
 type Course = Pick<MetricColumns, "keys" | "v">;
 
-export function courseOf(course: Course | undefined, node: string, gpu: number, gauge: Reading["id"]): readonly (number | null)[] {
-  const column = course?.keys.indexOf(`gpu${gpu}_${gauge}.node/${node}`) ?? -1;
+export function courseOf(course: Course | undefined, node: string, gpu: number, metric: GpuMetric): readonly (number | null)[] {
+  const column = course?.keys.indexOf(`${gpuSeries(metric, gpu)}.node/${node}`) ?? -1;
   const values = course?.v[column] ?? [];
   return values.some((value) => value !== null) ? values : [];
 }
 
 /** What the card does not tell is left out. */
 export function readingsOf(gpu: Gpu, node: string, course?: Course): Reading[] {
-  const past = (gauge: Reading["id"]) => courseOf(course, node, gpu.index, gauge);
   const { memory_used_bytes: used, memory_total_bytes: total, temperature_c: celsius, power_w: watts, power_limit_w: limit } = gpu;
-  const readings: Reading[] = [
-    { id: "memory", label: "Memory", text: `${bytes(used)} of ${bytes(total)}`, share: share(used, total), course: past("memory") },
-    { id: "util", label: "Busy", text: percent(gpu.utilization), share: gpu.utilization, course: past("util") },
+  const reading = (id: GpuMetric, text: string, of: number | null): Reading => ({
+    id,
+    label: METRICS[id].label,
+    text,
+    share: of,
+    course: courseOf(course, node, gpu.index, id),
+  });
+  const readings = [
+    reading(MEMORY, `${metricText(MEMORY, used)} of ${metricText(MEMORY, total)}`, share(used, total)),
+    reading(UTIL, metricText(UTIL, gpu.utilization), gpu.utilization),
   ];
-  if (celsius !== null) {
-    readings.push({ id: "temperature", label: "Temperature", text: `${count(celsius)}\u00a0°C`, share: null, course: past("temperature") });
-  }
+  if (celsius !== null) readings.push(reading(TEMPERATURE, metricText(TEMPERATURE, celsius), null));
   if (watts !== null) {
-    const text = limit === null ? `${count(watts)}\u00a0W` : `${count(watts)} of ${count(limit)}\u00a0W`;
-    readings.push({ id: "power", label: "Power", text, share: limit === null ? null : share(watts, limit), course: past("power") });
+    const text = limit === null ? metricText(POWER, watts) : `${metricParts(POWER, watts).value} of ${metricText(POWER, limit)}`;
+    readings.push(reading(POWER, text, limit === null ? null : share(watts, limit)));
   }
   return readings;
 }

@@ -1,6 +1,7 @@
 /** The installation in six figures. */
 import type { MetricColumns, Overview } from "@/api/types";
-import { bytesParts, counted, durationParts, percentParts, rateParts, type Measured } from "@/components/format";
+import { counted, type Measured } from "@/components/format";
+import { helpOf, METRICS, metricParts } from "@/metrics/registry";
 
 export interface Tile {
   id: string;
@@ -70,19 +71,25 @@ export function tilesOf(overview: Overview, course: Course | null): Tile[] {
     .toSorted((a, b) => a.info.disk_free_bytes / a.info.disk_total_bytes - b.info.disk_free_bytes / b.info.disk_total_bytes)[0];
   const { replicas_ready: ready, replicas_total: total } = overview.counts;
   return [
-    { id: "requests", label: "Requests", value: rateParts(requests, "req/s"), formula: "Sum over all endpoints, as the gateways count", ...(course ? { course: course.requests } : {}) },
+    {
+      id: "requests",
+      label: METRICS.request_rate.title,
+      value: metricParts("request_rate", requests),
+      formula: `Sum over all endpoints. ${helpOf("request_rate")}`,
+      ...(course ? { course: course.requests } : {}),
+    },
     {
       id: "errors",
-      label: "Errors",
-      value: percentParts(errors),
-      formula: "Failed requests of all requests",
+      label: METRICS.error_rate.title,
+      value: metricParts("error_rate", errors),
+      formula: `Mean over all endpoints, weighed by their requests. ${helpOf("error_rate")}`,
       bad: (errors ?? 0) > BAD_ERRORS,
       ...(course ? { course: course.errors } : {}),
     },
     {
       id: "p95",
-      label: "Slowest p95",
-      value: durationParts(slowest?.p95 ?? null),
+      label: `Slowest ${METRICS.p95_us.label}`,
+      value: metricParts("p95_us", slowest?.p95 ?? null),
       formula: "The highest p95 of any endpoint; quantiles of several do not add up",
       ...(slowest ? { note: slowest.name } : {}),
       ...(course ? { course: course.p95 } : {}),
@@ -90,7 +97,7 @@ export function tilesOf(overview: Overview, course: Course | null): Tile[] {
     {
       id: "busy",
       label: gpus.length > 0 ? "GPUs busy" : "CPUs busy",
-      value: percentParts(busy.length > 0 ? (sum(busy) ?? 0) / busy.length : null),
+      value: metricParts(gpus.length > 0 ? "gpu{index}_util" : "host_cpu", busy.length > 0 ? (sum(busy) ?? 0) / busy.length : null),
       formula: `Mean over ${gpus.length > 0 ? counted(gpus.length, "GPU") : counted(online.length, "node")} that report`,
     },
     {
@@ -103,7 +110,7 @@ export function tilesOf(overview: Overview, course: Course | null): Tile[] {
     {
       id: "disk",
       label: "Least disk free",
-      value: bytesParts(fullest?.info.disk_free_bytes ?? null),
+      value: metricParts("disk_used", fullest?.info.disk_free_bytes ?? null),
       formula: "On the node whose disk is fullest",
       ...(fullest ? { note: fullest.name, bad: fullest.info.disk_free_bytes / fullest.info.disk_total_bytes < LITTLE_DISK } : {}),
     },

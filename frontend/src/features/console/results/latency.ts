@@ -1,5 +1,6 @@
 /** The round trip cut into the parts that were measured. Microseconds. */
 import type { Timing } from "@/inference/socket/messages";
+import { METRICS } from "@/metrics/registry";
 
 export interface Segment {
   key: "studio" | "gateway" | "queue" | "input" | "compute" | "output" | "first" | "further";
@@ -7,6 +8,9 @@ export interface Segment {
   us: number | null;
   colour: string;
 }
+
+/** As in the charts of the endpoint. */
+const colour = (metric: "queue_us" | "compute_input_us" | "compute_infer_us" | "compute_output_us") => `var(--${METRICS[metric].color})`;
 
 /**
  * `total_us` is the call as the studio's server sees it; the rest of the round trip is between browser and studio. The total
@@ -23,10 +27,10 @@ export function latencySegments(timing: Timing, roundTripUs: number): Segment[] 
   return [
     { key: "studio", label: "Browser and studio", us: studio, colour: "var(--ink-3)" },
     { key: "gateway", label: "Gateway and network", us: gateway, colour: "var(--s5)" },
-    { key: "queue", label: "Queue", us: timing.queue_us, colour: "var(--s2)" },
-    { key: "input", label: "Input", us: timing.compute_input_us, colour: "var(--s6)" },
-    { key: "compute", label: "Compute", us: timing.compute_infer_us, colour: "var(--s1)" },
-    { key: "output", label: "Output", us: timing.compute_output_us, colour: "var(--s4)" },
+    { key: "queue", label: "Queue", us: timing.queue_us, colour: colour("queue_us") },
+    { key: "input", label: "Input", us: timing.compute_input_us, colour: colour("compute_input_us") },
+    { key: "compute", label: "Compute", us: timing.compute_infer_us, colour: colour("compute_infer_us") },
+    { key: "output", label: "Output", us: timing.compute_output_us, colour: colour("compute_output_us") },
   ];
 }
 

@@ -164,20 +164,8 @@ function Panels({ view, known }: { view: View; known: string[] }) {
       <h2 className="sr-only">Panels</h2>
       {loading ? null : (
         <div className={panels["grid"]}>
-          {list.map((panel) => (
-            <LiveChart
-              key={panel.id}
-              title={panel.title}
-              hint={panel.hint}
-              unit={panel.unit}
-              lines={panel.lines}
-              formula={panel.formula}
-              {...(panel.levels ? { levels: panel.levels } : {})}
-              series={series}
-              range={range.seconds}
-              group={charts}
-              envelope={ids.length <= FEW}
-            />
+          {list.map(({ id, ...panel }) => (
+            <LiveChart key={id} {...panel} series={series} range={range.seconds} group={charts} envelope={ids.length <= FEW} />
           ))}
         </div>
       )}

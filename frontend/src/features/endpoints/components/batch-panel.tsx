@@ -1,14 +1,15 @@
-/** How large the executed batches were, as shares of the executions of the last minute. */
+/** How large the executed batches were, as shares of all executions. */
 import { ActionIcon, Tooltip } from "@mantine/core";
 import { IconInfoCircle } from "@tabler/icons-react";
 import { useEffect, useRef } from "react";
 import charts from "@/components/charts/charts.module.css";
-import { decimalParts, joined, percent } from "@/components/format";
 import { useSeriesKeys } from "@/live/hooks";
 import { batchKey, batchSizes, metricKey } from "@/live/metric-keys";
 import type { Series } from "@/live/series";
+import { helpOf, METRICS, metricText } from "@/metrics/registry";
 
 const SHOWN = 7;
+const { title: TITLE, hint: HINT } = METRICS.batch;
 
 function Bar({ series, size }: { series: Series; size: number }) {
   const fill = useRef<HTMLDivElement>(null);
@@ -19,7 +20,7 @@ function Bar({ series, size }: { series: Series; size: number }) {
         const share = series.ring.last(batchKey(size));
         // why a transform: a width would make the browser lay out the page on every tick.
         if (fill.current) fill.current.style.transform = `scaleX(${share ?? 0})`;
-        if (text.current) text.current.textContent = percent(share);
+        if (text.current) text.current.textContent = metricText("batch", share);
       }),
     [series, size],
   );
@@ -44,9 +45,8 @@ export function BatchPanel({ series, dimmed }: { series: Series; dimmed: boolean
   useEffect(
     () =>
       series.onDraw(() => {
-        if (mean.current) mean.current.textContent = joined(decimalParts(series.ring.last(metricKey("mean_batch"))));
-        const waiting = series.ring.last(metricKey("pending"));
-        if (pending.current) pending.current.textContent = waiting === null ? "–" : String(Math.round(waiting));
+        if (mean.current) mean.current.textContent = metricText("mean_batch", series.ring.last(metricKey("mean_batch")));
+        if (pending.current) pending.current.textContent = metricText("pending", series.ring.last(metricKey("pending")));
         // why said: bars that are all empty look like a chart that does not work.
         const quiet = keys === "" || keys.split(",").every((size) => series.ring.last(batchKey(Number(size))) === null);
         if (bars.current) bars.current.hidden = quiet;
@@ -57,18 +57,14 @@ export function BatchPanel({ series, dimmed }: { series: Series; dimmed: boolean
   // why the largest: with many sizes the full batches are what batching is judged by.
   const shown = sizes.slice(-SHOWN);
   return (
-    <section className={charts["panel"]} aria-label="Batch sizes" data-dimmed={dimmed || undefined}>
+    <section className={charts["panel"]} aria-label={TITLE} data-dimmed={dimmed || undefined}>
       <header className={charts["head"]}>
-        <h3 className={charts["title"]}>Batch sizes</h3>
-        <span className="secondary truncate">share of executions, last minute</span>
+        <h3 className={charts["title"]}>{TITLE}</h3>
+        <span className="secondary truncate">{HINT}</span>
         <span className={charts["stamp"]} />
         <span className={charts["tools"]}>
-          <Tooltip
-            multiline
-            maw={320}
-            label="Executions with this batch size divided by all executions, over 60 s. An execution is one call of the model; it may hold several requests."
-          >
-            <ActionIcon size={24} aria-label="How Batch sizes is computed">
+          <Tooltip multiline maw={320} label={helpOf("batch")}>
+            <ActionIcon size={24} aria-label={`How ${TITLE} is computed`}>
               <IconInfoCircle size={15} stroke={1.6} />
             </ActionIcon>
           </Tooltip>
@@ -80,11 +76,11 @@ export function BatchPanel({ series, dimmed }: { series: Series; dimmed: boolean
         ))}
       </div>
       <p ref={idle} className={charts["idle"]} hidden>
-        No execution was counted in the last minute
+        No execution was counted in the last {METRICS.batch.window} s
       </p>
       <p className={charts["foot"]}>
-        mean batch <b ref={mean}>–</b>
-        {"\u2003"}waiting now <b ref={pending}>–</b>
+        {METRICS.mean_batch.label} <b ref={mean}>–</b>
+        {"\u2003"}{METRICS.pending.label} <b ref={pending}>–</b>
         {sizes.length > SHOWN ? `\u2003${sizes.length - SHOWN} smaller sizes not shown` : ""}
       </p>
     </section>

@@ -4,15 +4,14 @@ import { Link } from "@tanstack/react-router";
 import { paths } from "@/app/paths";
 import type { Deployment, Endpoint } from "@/api/types";
 import { Card } from "@/components/card";
-import { deploymentStyles } from "@/components/charts/palette";
+import { deploymentStyles, PLAIN } from "@/components/charts/palette";
 import { type Column, DataTable } from "@/components/data-table";
 import { EmptyState } from "@/components/empty-state";
 import { RefusingButton, RefusingLink } from "@/components/refusing-button";
-import { duration } from "@/components/format";
 import { Status } from "@/components/status";
 import { TrafficBar } from "@/components/traffic-bar";
-import { metricKey } from "@/live/metric-keys";
 import type { Series } from "@/live/series";
+import { METRICS } from "@/metrics/registry";
 import { splitText } from "../traffic";
 import classes from "./deployments-card.module.css";
 import { DeploymentMenu } from "./deployment-menu";
@@ -26,10 +25,10 @@ function nodesOf(deployment: Deployment): string {
 
 /** A deployment's name with its colour in the charts. */
 export function DeploymentName({ name, all }: { name: string; all: readonly string[] }) {
-  const style = deploymentStyles(all).get(name);
+  const style = deploymentStyles(all).get(name) ?? PLAIN;
   return (
     <span className={classes["name"]}>
-      <i style={{ background: `var(--${style?.color ?? "s1"})` }} data-round={style?.dash ? "" : undefined} aria-hidden />
+      <i style={{ background: `var(--${style.color})` }} data-round={style.dash ? "" : undefined} aria-hidden />
       {name}
     </span>
   );
@@ -61,9 +60,9 @@ export function DeploymentsCard({ endpoint, series }: { endpoint: Endpoint; seri
       ? [
           {
             id: "p95",
-            header: "p95",
+            header: METRICS.p95_us.label,
             align: "right" as const,
-            cell: (row: Deployment) => <LiveValue series={series} of={metricKey("p95_us", row.name)} format={duration} />,
+            cell: (row: Deployment) => <LiveValue series={series} metric="p95_us" scope={row.name} />,
           },
         ]
       : []),

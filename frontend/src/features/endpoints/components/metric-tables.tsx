@@ -5,11 +5,12 @@ import type { Endpoint } from "@/api/types";
 import { paths } from "@/app/paths";
 import { Card } from "@/components/card";
 import { type Column, DataTable } from "@/components/data-table";
-import { decimalParts, duration, joined, percent, seconds } from "@/components/format";
+import { seconds } from "@/components/format";
 import { Chip } from "@/components/status";
 import { useSeriesKeys } from "@/live/hooks";
 import { batchSizes } from "@/live/metric-keys";
 import type { Series } from "@/live/series";
+import { METRICS, metricText } from "@/metrics/registry";
 import { type BatchRow, batchTable, type BatchTable } from "../batch-table";
 import { type LoadTime, loadTimes } from "../load-times";
 import { DeploymentName } from "./deployments-card";
@@ -19,16 +20,16 @@ const EVERY_MS = 2_000;
 
 const BATCHES: Column<BatchRow>[] = [
   { id: "size", header: "Size", cell: (row) => row.size },
-  { id: "executions", header: "Executions", align: "right", cell: (row) => percent(row.executions) },
-  { id: "inferences", header: "Inferences", align: "right", cell: (row) => percent(row.inferences) },
-  { id: "compute", header: "Compute", align: "right", cell: (row) => duration(row.compute) },
+  { id: "executions", header: "Executions", align: "right", cell: (row) => metricText("batch", row.executions) },
+  { id: "inferences", header: "Inferences", align: "right", cell: (row) => metricText("batch", row.inferences) },
+  { id: "compute", header: "Compute", align: "right", cell: (row) => metricText("batch_us", row.compute) },
   {
     id: "item",
     header: "Per item",
     align: "right",
     cell: (row) => (
       <>
-        {row.best ? <Chip tone="ok">least</Chip> : null} {duration(row.perItem)}
+        {row.best ? <Chip tone="ok">least</Chip> : null} {metricText("batch_us", row.perItem)}
       </>
     ),
   },
@@ -53,7 +54,7 @@ function useBatchTable(series: Series, range: number): BatchTable {
 function BatchTableCard({ series, range }: { series: Series; range: number }) {
   const { rows, mean } = useBatchTable(series, range);
   return (
-    <Card flush title="Batches that ran" hint={mean === null ? "in the time shown" : `mean batch ${joined(decimalParts(mean))}, in the time shown`}>
+    <Card flush title="Batches that ran" hint={mean === null ? "in the time shown" : `${METRICS.mean_batch.label} ${metricText("mean_batch", mean)}, in the time shown`}>
       <DataTable
         compact
         label="Batches that ran"

@@ -31,22 +31,8 @@ export function PanelGrid({ group, open, onToggle, charts, series, range, envelo
       </h2>
       <div id={id} className={panels["grid"]} hidden={!open}>
         {open
-          ? group.panels.map((panel) => (
-              <LiveChart
-                key={panel.id}
-                title={panel.title}
-                hint={panel.hint}
-                unit={panel.unit}
-                lines={panel.lines}
-                formula={panel.formula}
-                stacked={panel.stacked ?? false}
-                {...(panel.levels ? { levels: panel.levels } : {})}
-                series={series}
-                range={range}
-                group={charts}
-                envelope={envelope}
-                dimmed={dimmed}
-              />
+          ? group.panels.map(({ id: key, ...panel }) => (
+              <LiveChart key={key} {...panel} series={series} range={range} group={charts} envelope={envelope} dimmed={dimmed} />
             ))
           : null}
       </div>

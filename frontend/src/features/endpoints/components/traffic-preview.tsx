@@ -2,9 +2,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { readMetrics } from "@/api/endpoints";
 import { type Column, DataTable } from "@/components/data-table";
-import { duration, percent, rate } from "@/components/format";
 import { TrafficBar } from "@/components/traffic-bar";
 import { ALL } from "@/live/metric-keys";
+import { METRICS, metricText } from "@/metrics/registry";
 import { recent, type Recent, RECENT_METRICS } from "../recent";
 import { moveSentence, type Split } from "../traffic";
 
@@ -25,9 +25,9 @@ type Row = Recent & { name: string };
 
 const COLUMNS: Column<Row>[] = [
   { id: "name", header: "Last 5 min", cell: (row) => row.name },
-  { id: "rate", header: "Requests", align: "right", cell: (row) => rate(row.rate, "req/s") },
-  { id: "p95", header: "p95, worst 30 s", align: "right", cell: (row) => duration(row.p95) },
-  { id: "errors", header: "Errors", align: "right", cell: (row) => percent(row.errors) },
+  { id: "rate", header: "Requests", align: "right", cell: (row) => metricText("answers_2xx", row.rate) },
+  { id: "p95", header: `${METRICS.p95_us.label}, worst ${STEP_S} s`, align: "right", cell: (row) => metricText("p95_us", row.p95) },
+  { id: "errors", header: METRICS.error_rate.title, align: "right", cell: (row) => metricText("error_rate", row.errors) },
 ];
 
 export function TrafficPreview({ endpoint, names, before, after, shown }: TrafficPreviewProps) {

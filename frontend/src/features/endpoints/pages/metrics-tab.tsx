@@ -85,10 +85,7 @@ export function MetricsTab() {
   const replicas = replicaScopes(keys);
   const groups = perReplica
     ? replicaGroups(replicas, endpoint.deployments)
-    : panelGroups(keys, names, scope, {
-        cache: hasValues(series, metricKey("cache_hits")),
-        streams: hasValues(series, metricKey("first_p50_us")),
-      });
+    : panelGroups({ keys, deployments: names, scope }, (metric) => hasValues(series, metricKey(metric)));
   const closed = new Set((search.closed ?? "").split(",").filter(Boolean));
   const toggle = (id: string) => {
     const next = new Set(closed);

@@ -1,7 +1,8 @@
 /** How a deployment does after traffic was moved to it, against how the endpoint did before. Pure. */
 import type { MetricColumns } from "@/api/types";
-import { counted, duration, percent } from "@/components/format";
-import { ALL, type Metric, metricKey } from "@/live/metric-keys";
+import { counted } from "@/components/format";
+import { ALL, metricKey } from "@/live/metric-keys";
+import { type Metric, metricText } from "@/metrics/registry";
 import type { Split } from "../traffic";
 
 /** How long a change is looked at. */
@@ -59,11 +60,13 @@ export const gaining = (before: Split, after: Split): string[] =>
 
 const RANK = { ok: 0, info: 1, warn: 2, error: 3 } as const;
 
+const inWords = ({ errors, p95 }: Figures): string => `${metricText("error_rate", errors)}, p95 ${metricText("p95_us", p95)}`;
+
 function ofOne(name: string, now: Figures, before: Figures): Verdict {
   if (now.requests < FEW_REQUESTS) {
     return { tone: "info", title: `Watching ${name}`, detail: `${counted(now.requests, "request")} so far: too few to say how it does.` };
   }
-  const told = `Errors ${percent(now.errors)}, p95 ${duration(now.p95)}`;
+  const told = `Errors ${inWords(now)}`;
   if (before.requests < FEW_REQUESTS) {
     const bad = (now.errors ?? 0) > ERROR_SHARE;
     return {
@@ -72,7 +75,7 @@ function ofOne(name: string, now: Figures, before: Figures): Verdict {
       detail: `${told}; too little came before the change to compare with.`,
     };
   }
-  const detail = `${told}; before the change errors ${percent(before.errors)}, p95 ${duration(before.p95)}.`;
+  const detail = `${told}; before the change errors ${inWords(before)}.`;
   const [errors, errorsBefore] = [now.errors ?? 0, before.errors ?? 0];
   if (errors > errorsBefore * ERROR_FACTOR && errors > errorsBefore + ERROR_SHARE) {
     return { tone: "error", title: `${name} fails more requests than before`, detail };

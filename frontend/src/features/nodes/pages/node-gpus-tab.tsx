@@ -11,7 +11,7 @@ import { EmptyState } from "@/components/empty-state";
 import { Sparkline } from "@/components/charts/sparkline";
 import { Meter } from "@/components/meter";
 import { Status } from "@/components/status";
-import { type Reading, readingsOf } from "../gpu-readings";
+import { type Reading, readingsOf, seriesOf } from "../gpu-readings";
 import { useNode } from "../hooks/use-node";
 import classes from "./node-page.module.css";
 
@@ -64,7 +64,7 @@ function GpuCard({ gpu, node, course }: { gpu: Gpu; node: NodeItem; course: Metr
 
 export function NodeGpusTab() {
   const node = useNode();
-  const course = useQuery(gpuCourseQuery(node.name, node.info.gpus.map((gpu) => gpu.index))).data;
+  const course = useQuery(gpuCourseQuery(node.name, seriesOf(node.info.gpus.map((gpu) => gpu.index)))).data;
   if (node.info.gpus.length === 0) {
     return (
       <Card>

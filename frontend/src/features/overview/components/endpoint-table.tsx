@@ -4,10 +4,10 @@ import type { Overview } from "@/api/types";
 import { paths } from "@/app/paths";
 import { Sparkline } from "@/components/charts/sparkline";
 import { type Column, DataTable } from "@/components/data-table";
-import { durationParts, percentParts, rateParts } from "@/components/format";
 import { Num } from "@/components/num";
 import { Status } from "@/components/status";
 import { TrafficBar } from "@/components/traffic-bar";
+import { METRICS, metricParts } from "@/metrics/registry";
 import { useRequestRates } from "../hooks/use-request-rates";
 import classes from "./endpoint-table.module.css";
 
@@ -35,9 +35,9 @@ export function EndpointTable({ endpoints }: { endpoints: readonly Row[] }) {
     { id: "status", header: "Status", cell: (row) => <Status state={row.serving_state} /> },
     {
       id: "rate",
-      header: "Requests",
+      header: METRICS.request_rate.title,
       align: "right",
-      cell: (row) => <Num parts={rateParts(row.live.request_rate, "req/s")} />,
+      cell: (row) => <Num parts={metricParts("request_rate", row.live.request_rate)} />,
     },
     {
       id: "course",
@@ -46,15 +46,15 @@ export function EndpointTable({ endpoints }: { endpoints: readonly Row[] }) {
       hideBelow: "lg",
       cell: (row) => <Sparkline values={rates.get(row.name) ?? []} label={`Requests of ${row.name}, recent course`} />,
     },
-    { id: "p95", header: "p95", align: "right", cell: (row) => <Num parts={durationParts(row.live.p95_us)} /> },
+    { id: "p95", header: METRICS.p95_us.label, align: "right", cell: (row) => <Num parts={metricParts("p95_us", row.live.p95_us)} /> },
     {
       id: "errors",
-      header: "Errors",
+      header: METRICS.error_rate.title,
       align: "right",
       hideBelow: "sm",
       cell: (row) => (
         <span data-bad={(row.live.error_rate ?? 0) > 0.01 ? "" : undefined} className={classes["errors"]}>
-          <Num parts={percentParts(row.live.error_rate)} />
+          <Num parts={metricParts("error_rate", row.live.error_rate)} />
         </span>
       ),
     },
