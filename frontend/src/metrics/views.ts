@@ -29,6 +29,8 @@ export const OVERVIEW: readonly Shown[] = [
   "batch",
   "failed",
   "memory_bytes",
+  "gpu{index}_util",
+  "gpu{index}_memory",
 ];
 
 export const METRICS_PAGE: readonly Group<Shown>[] = [
@@ -71,5 +73,5 @@ export const COMPARED: Record<"deployment" | "endpoint" | "model" | "node", read
   deployment: SERVED,
   endpoint: SERVED,
   model: ["inference_rate", "request_rate", "request_us", "queue_share", "mean_batch", "busy", "pending"],
-  node: ["host_cpu", "host_memory", "disk_used"],
+  node: ["host_cpu", "host_memory", "disk_used", "gpu{index}_util", "gpu{index}_memory"],
 };

@@ -15,7 +15,7 @@ const VIEWS: Record<string, Panel[]> = {
   "metrics page": panelGroups(SUBJECT, () => true).flatMap((group) => group.panels),
   replicas: replicaGroups([{ deployment: "blue", id: "r" }], OWNERS).flatMap((group) => group.panels),
   ...Object.fromEntries(
-    KINDS.map((kind) => [`comparison of ${kind}s`, comparePanels(kind, ["a"], panelsOf(kind).map(({ id }) => id))]),
+    KINDS.map((kind) => [`comparison of ${kind}s`, comparePanels(kind, ["a"], panelsOf(kind).map(({ id }) => id), new Map([["a", [0]]]))]),
   ),
 };
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { batchKey, metricKey } from "@/live/metric-keys";
-import { panelGroups } from "./panels";
+import { overviewPanels, panelGroups } from "./panels";
 
 const none = () => false;
 const all = () => true;
@@ -34,6 +34,12 @@ test("with several machines a device says whose it is", () => {
   const gpu = panelsOf(["gpu0_util.node:a1", "gpu1_util.node:a1", "gpu0_util.node:b.2", "host_cpu.node:b.2"]).find((panel) => panel.id === "gpu");
   expect(gpu?.lines.map((line) => line.label)).toEqual(["a1 GPU 0", "a1 GPU 1", "b.2 GPU 0"]);
   expect(gpu?.lines[2]?.key).toBe("gpu0_util.node:b.2");
+});
+
+test("the overview shows devices where there are any", () => {
+  const ids = (keys: string[]) => overviewPanels({ keys, deployments: BOTH, scope: "all" }).map((panel) => panel.id);
+  expect(ids([])).toEqual(["throughput", "latency", "time", "batch-sizes", "failed", "memory"]);
+  expect(ids(["gpu0_util.node:a1"]).slice(-2)).toEqual(["gpu", "gpu-memory"]);
 });
 
 test("every panel has a formula, and a title of its own", () => {

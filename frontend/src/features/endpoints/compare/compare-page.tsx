@@ -20,7 +20,7 @@ import { Segmented } from "@/components/segmented";
 import { Skeleton } from "@/components/skeleton";
 import panels from "../components/live-panels.module.css";
 import { toCsv } from "../metrics-csv";
-import { choices, chosenIds, chosenPanels, comparePanels, type Kind, metricsOf, MOST, panelsOf } from "./compare";
+import { choices, chosenIds, chosenPanels, comparePanels, type Devices, devicesOf, type Kind, metricsOf, MOST, panelsOf } from "./compare";
 import classes from "./compare-page.module.css";
 import { useCompared } from "./use-compared";
 
@@ -61,7 +61,8 @@ function useChoices({ kind, ids }: View) {
   const nodes = useQuery({ ...nodesQuery(), enabled: kind === "node" });
   const query = kind === "node" ? nodes : endpoints;
   const known = choices(kind, endpoints.data?.items ?? [], nodes.data?.items ?? []);
-  return { known: [...new Set([...known, ...ids])], loading: query.isPending, error: query.error, retry: () => void query.refetch() };
+  const devices = devicesOf(nodes.data?.items ?? []);
+  return { known: [...new Set([...known, ...ids])], devices, loading: query.isPending, error: query.error, retry: () => void query.refetch() };
 }
 
 function Choice({ view, known }: { view: View; known: string[] }) {
@@ -122,10 +123,10 @@ function Range({ view }: { view: View }) {
   );
 }
 
-function Panels({ view, known }: { view: View; known: string[] }) {
+function Panels({ view, known, devices }: { view: View; known: string[]; devices: Devices }) {
   const { kind, ids, shown, range, charts } = view;
-  const { series, step, loading, error, retry } = useCompared(kind, ids, metricsOf(kind, shown), range);
-  const list = comparePanels(kind, ids, shown);
+  const { series, step, loading, error, retry } = useCompared(kind, ids, metricsOf(kind, ids, shown, devices), range);
+  const list = comparePanels(kind, ids, shown, devices);
   const exportCsv = () => {
     const end = Number.isNaN(series.ring.lastTime) ? Date.now() / 1000 : series.ring.lastTime;
     const from = range.kind === "fixed" ? range.from : end - range.seconds;
@@ -148,6 +149,7 @@ function Panels({ view, known }: { view: View; known: string[] }) {
       />
     );
   }
+  if (list.length === 0) return <EmptyState title="Nothing of this is measured here" detail="None of these nodes has a GPU: choose other panels." />;
   return (
     <>
       <div className={classes["bar"]}>
@@ -176,13 +178,13 @@ function Panels({ view, known }: { view: View; known: string[] }) {
 export function ComparePage() {
   usePageTitle("Metrics");
   const view = useView();
-  const { known, loading, error, retry } = useChoices(view);
+  const { known, devices, loading, error, retry } = useChoices(view);
   return (
     <>
       <PageHeader title="Metrics" />
       {error ? <ProblemCard error={error} title="What can be compared could not be loaded" onRetry={retry} /> : null}
       {loading ? <Skeleton height={34} /> : <Choice view={view} known={known} />}
-      {loading ? null : <Panels view={view} known={known} />}
+      {loading ? null : <Panels view={view} known={known} devices={devices} />}
     </>
   );
 }

@@ -1,7 +1,8 @@
 /** What the comparison page shows: which things, which panels, one line for each. Pure. */
 import type { Line } from "@/components/charts/plot";
 import type { Endpoint, NodeItem } from "@/api/types";
-import { type Titled, titled } from "@/metrics/registry";
+import { GPU, gpuSeries } from "@/metrics/node";
+import { isOf, type Titled, titled } from "@/metrics/registry";
 import { COMPARED } from "@/metrics/views";
 import { type Panel, panelOf, styled } from "../panels";
 
@@ -10,6 +11,12 @@ export type Kind = (typeof KINDS)[number];
 
 /** The server compares so many at a time, and no more lines are told apart. */
 export const MOST = 12;
+
+/** Numbers of the GPUs of each node. */
+export type Devices = ReadonlyMap<string, readonly number[]>;
+
+export const devicesOf = (nodes: readonly NodeItem[]): Devices =>
+  new Map(nodes.map(({ name, info }) => [name, info.gpus.map((gpu) => gpu.index)]));
 
 const compared = (kind: Kind, panels: readonly string[]): readonly Titled[] =>
   COMPARED[kind].filter((name) => panels.includes(titled(name).id));
@@ -30,13 +37,25 @@ export function chosenPanels(kind: Kind, text: string | undefined): string[] {
   return wanted.length > 0 ? all.filter((id) => wanted.includes(id)) : all;
 }
 
-/** What is asked of the server. */
-export const metricsOf = (kind: Kind, panels: readonly string[]): readonly string[] => compared(kind, panels);
+/** The series of one panel, for each of these. */
+function seriesOf(metric: Titled, ids: readonly string[], devices: Devices): { name: string; id: string; label: string }[] {
+  if (!isOf(GPU, metric)) return ids.map((id) => ({ name: metric, id, label: id }));
+  return ids.flatMap((id) => (devices.get(id) ?? []).map((index) => ({ name: gpuSeries(metric, index), id, label: `${id} GPU ${index}` })));
+}
 
-export const comparePanels = (kind: Kind, ids: readonly string[], panels: readonly string[]): Panel[] =>
-  compared(kind, panels).map((metric) =>
-    panelOf(metric, styled(ids.map((id): Pick<Line, "key" | "label"> => ({ key: `${metric}.${kind}/${id}`, label: id })))),
-  );
+/** What is asked of the server. */
+export const metricsOf = (kind: Kind, ids: readonly string[], panels: readonly string[], devices: Devices): string[] => [
+  ...new Set(compared(kind, panels).flatMap((metric) => seriesOf(metric, ids, devices).map(({ name }) => name))),
+];
+
+/** Panels of devices that none of them has are left out. */
+export function comparePanels(kind: Kind, ids: readonly string[], panels: readonly string[], devices: Devices): Panel[] {
+  const lines = (metric: Titled): Pick<Line, "key" | "label">[] =>
+    seriesOf(metric, ids, devices).map(({ name, id, label }) => ({ key: `${name}.${kind}/${id}`, label }));
+  return compared(kind, panels)
+    .map((metric) => panelOf(metric, styled(lines(metric))))
+    .filter((panel) => panel.lines.length > 0);
+}
 
 /** What can be compared; models are those that an endpoint serves. */
 export function choices(kind: Kind, endpoints: readonly Endpoint[], nodes: readonly NodeItem[]): string[] {

@@ -39,7 +39,7 @@ export function useCompared(kind: Kind, ids: readonly string[], metrics: readonl
         },
         signal,
       ),
-    enabled: ids.length > 0,
+    enabled: ids.length > 0 && metrics.length > 0,
     placeholderData: keepPreviousData,
     refetchInterval: (found) =>
       range.kind === "fixed" ? false : Math.max(SOONEST_S, Math.min(60, found.state.data?.step_s ?? SOONEST_S)) * 1000,
