@@ -3,8 +3,8 @@
 from django.db import models
 
 from controlplane.core.models import Stamped
+from controlplane.deployments.spec import RunSettings, run_read
 from controlplane.deployments.types import (
-    AntiAffinity,
     AuthMode,
     DeploymentState,
     Desired,
@@ -95,18 +95,9 @@ class Deployment(Stamped):
     tags = models.JSONField(default=dict, blank=True)
     declared = models.JSONField(default=dict, blank=True)  # as on Endpoint
     instance_count = models.PositiveIntegerField(default=1)
-    node_labels = models.JSONField(default=dict, blank=True)  # what a node must have to run it
     instance_type = models.ForeignKey(
         InstanceType, null=True, blank=True, on_delete=models.PROTECT, related_name="deployments"
     )
-    anti_affinity = models.CharField(
-        max_length=16, choices=AntiAffinity, default=AntiAffinity.PREFERRED
-    )
-    liveness_probe = models.JSONField(null=True, blank=True)  # seconds and counts; null: our own
-    readiness_probe = models.JSONField(null=True, blank=True)
-    # in the queue of one of its models; null: as long as the models allow
-    max_queue_wait_ms = models.PositiveIntegerField(null=True, blank=True)
-    environment = models.JSONField(default=dict)
     secrets = models.JSONField(default=dict, blank=True)  # variable -> sealed value
     # kinds of code that its replicas may run, as approved when it was asked for; null: not said
     allow_code = models.JSONField(null=True, blank=True)
@@ -119,6 +110,7 @@ class Deployment(Stamped):
     )
     generation = models.BigIntegerField(default=1)
     error = models.JSONField(null=True, blank=True)
+    # what is asked for now
     revision = models.ForeignKey(
         "DeploymentRevision", null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
@@ -131,6 +123,10 @@ class Deployment(Stamped):
 
     def __str__(self) -> str:
         return f"{self.endpoint.name}/{self.name}"
+
+    @property
+    def settings(self) -> RunSettings:
+        return self.revision.settings if self.revision else RunSettings()
 
 
 class DeploymentRevision(Stamped):
@@ -148,18 +144,11 @@ class DeploymentRevision(Stamped):
         on_delete=models.PROTECT,
         related_name="deployment_revisions",
     )
-    environment = models.JSONField(default=dict)
+    spec = models.JSONField(default=dict)  # RunSettings, as spec.run_kept writes them
     secrets = models.JSONField(default=dict)
     allow_code = models.JSONField(null=True, blank=True)
-    liveness_probe = models.JSONField(null=True, blank=True)
-    readiness_probe = models.JSONField(null=True, blank=True)
-    max_queue_wait_ms = models.PositiveIntegerField(null=True, blank=True)
-    node_labels = models.JSONField(default=dict, blank=True)
     instance_type = models.ForeignKey(
         InstanceType, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
-    )
-    anti_affinity = models.CharField(
-        max_length=16, choices=AntiAffinity, default=AntiAffinity.PREFERRED
     )
     author = models.CharField(max_length=150)
     cause = models.CharField(max_length=64)
@@ -176,6 +165,10 @@ class DeploymentRevision(Stamped):
 
     def __str__(self) -> str:
         return f"{self.deployment} r{self.number}"
+
+    @property
+    def settings(self) -> RunSettings:
+        return run_read(self.spec)
 
 
 class Replica(Stamped):

@@ -18,6 +18,7 @@ from controlplane.deployments.selectors.trials import (
     trial_models,
     trials_active,
 )
+from controlplane.deployments.spec import RUN, SETTINGS, RunSettings
 from controlplane.deployments.types import TRIAL_ACTIVE, Desired
 from controlplane.metrics.selectors import sample_interval_s
 from controlplane.nodes.models import Node
@@ -97,7 +98,8 @@ def _desired(replica: Replica, manifests: Mapping[int, list[FileEntry]]) -> Desi
     deployment = replica.deployment
     spec = _spec(replica)
     inline = inline_files(spec)
-    readiness = rule_of(spec.readiness_probe)
+    run = spec.settings
+    readiness = rule_of(run.readiness_probe)
     return DesiredReplica(
         replica_id=replica.id,
         generation=replica.generation,
@@ -110,20 +112,23 @@ def _desired(replica: Replica, manifests: Mapping[int, list[FileEntry]]) -> Desi
         ),
         inline_files=inline,
         models=tuple(sorted(model.name for model in spec.model_version.repo_models.all())),
-        runtime_args=_runtime_args(spec),
+        runtime_args=_runtime_args(run),
         code=_code(spec.allow_code),
         environment={**_visible(replica.gpus), **environment_of(spec)},
         secrets=tuple(sorted(spec.secrets)),
         load_timeout_s=LOAD_TIMEOUT_S + allowance_s(readiness),
-        liveness=rule_of(spec.liveness_probe),
+        liveness=rule_of(run.liveness_probe),
         readiness=readiness,
     )
 
 
-def _runtime_args(spec: Spec) -> tuple[str, ...]:
-    if spec.max_queue_wait_ms:  # why only then: a node's older runtime may not know the flag
-        return (f"--max-queue-wait-ms={spec.max_queue_wait_ms}",)
-    return ()
+def _runtime_args(run: RunSettings) -> tuple[str, ...]:
+    # why only those that are set: a node's older runtime may not know the flag
+    return tuple(
+        argument.format(value)
+        for name in RUN
+        if (argument := SETTINGS[name].argument) and (value := getattr(run, name))
+    )
 
 
 def _code(allowed: list[str] | None) -> tuple[str, ...] | None:
@@ -140,7 +145,7 @@ def _visible(gpus: list[str] | None) -> dict[str, str]:
 
 def environment_of(spec: Spec) -> dict[str, str]:
     """Variables in clear: a node must know them. One that cannot be unsealed is left out."""
-    found = {str(key): str(value) for key, value in spec.environment.items()}
+    found = {str(key): str(value) for key, value in spec.settings.environment.items()}
     for name, sealed in spec.secrets.items():
         try:
             found[name] = vault.unseal(SECRETS, sealed)

@@ -83,7 +83,8 @@ def routing_view() -> RoutingView:
     now = timezone.now()
     # why endpoints first: a generation read before its replicas can only be too old, never too new,
     # so that confirming it promises nothing that the view did not hold.
-    live = Deployment.objects.exclude(provisioning_state=DeploymentState.DELETING).order_by("name")
+    live = Deployment.objects.select_related("revision").order_by("name")
+    live = live.exclude(provisioning_state=DeploymentState.DELETING)
     endpoints = Endpoint.objects.order_by("name").prefetch_related(
         "keys",
         Prefetch("deployments", live),
@@ -127,7 +128,7 @@ def _deployment(endpoint: Endpoint, deployment: Deployment) -> RoutedDeployment:
         max_concurrent_requests=None
         if per_instance is None
         else per_instance * max(deployment.instance_count, 1),
-        readiness_probe=deployment.readiness_probe,
+        readiness_probe=deployment.settings.readiness_probe,
     )
 
 

@@ -14,6 +14,7 @@ from controlplane.deployments.serving import (
     EndpointFacts,
     serving,
 )
+from controlplane.deployments.spec import ROUTED, WORDS, run_kept
 from controlplane.deployments.types import DeploymentState, Desired, ReplicaState, ServingState
 
 Shown = dict[str, Any]
@@ -85,9 +86,8 @@ def deployment_shown(
         "model": deployment.model_version.model.name,
         "version": deployment.model_version.version,
         "config_revision": revision.number if revision else None,
-        "description": deployment.description,
-        "tags": deployment.tags,
-        "declared": deployment.declared,
+        **{name: getattr(deployment, name) for name in (*WORDS, *ROUTED)},
+        **run_kept(deployment.settings),
         "instance_count": deployment.instance_count,
         "provisioning_state": deployment.provisioning_state,
         "serving_state": deployment_serving(
@@ -95,19 +95,10 @@ def deployment_shown(
         ),
         "traffic": endpoint.traffic.get(deployment.name, 0),
         "error": deployment.error,
-        "environment": deployment.environment,
         "secret_environment": sorted(deployment.secrets),
         "revision": deployment.revision.number if deployment.revision else None,
-        "node_labels": deployment.node_labels,
         "instance_type": deployment.instance_type.name if deployment.instance_type else None,
-        "anti_affinity": deployment.anti_affinity,
-        "liveness_probe": deployment.liveness_probe,
-        "readiness_probe": deployment.readiness_probe,
         "paused": deployment.instance_count == 0,
-        "request_timeout_ms": deployment.request_timeout_ms,
-        "max_concurrent_requests_per_instance": deployment.max_concurrent_requests_per_instance,
-        "max_queue_wait_ms": deployment.max_queue_wait_ms,
-        "retries": deployment.retries,
         "replicas": [
             replica_shown(replica, endpoint.name, deployment.name) for replica in replicas
         ],

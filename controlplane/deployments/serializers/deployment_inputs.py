@@ -6,39 +6,22 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from controlplane.core.requests import Change
-from controlplane.deployments.serializers.endpoints import WORDS, DeclaredField, Fields
-from controlplane.deployments.serializers.placement import LIMIT_REPLICAS, PlacementFields
-from controlplane.deployments.serializers.probes import ProbeSerializer
+from controlplane.deployments.serializers.endpoints import Fields
+from controlplane.deployments.serializers.placement import LIMIT_REPLICAS
 from controlplane.deployments.serializers.settings import (
-    DEFAULT_TIMEOUT_MS,
-    ConcurrencyField,
-    QueueWaitField,
+    ChangedSettings,
+    NewSettings,
     SecretsField,
-    SettingsFields,
-    TimeoutField,
-    VariablesField,
+    emptied,
 )
-from controlplane.deployments.types import AntiAffinity
+from controlplane.deployments.spec import ROLLED, ROUTED, SETTINGS, WORDS, Applies, settings_that
 from controlplane.registry.serializers.versions import VersionField
 
-REQUESTS: dict[str, Any] = {"request_timeout_ms": DEFAULT_TIMEOUT_MS, "retries": True}
-PLACEMENT: dict[str, Any] = {
-    "instance_type": "",
-    "node_labels": {},
-    "anti_affinity": AntiAffinity.PREFERRED.value,
-}
 
-
-class WordsFields(Fields):
-    description = serializers.CharField(required=False, default="", allow_blank=True)
-    tags = serializers.DictField(
-        child=serializers.CharField(allow_blank=True), required=False, default=dict
-    )
-    declared = DeclaredField(required=False, default=dict)
-
-
-class RunFields(PlacementFields, SettingsFields):
+class RunFields(NewSettings):
     """What shall run, where, and how it is asked."""
+
+    settings = settings_that(Applies.GATEWAYS, Applies.REPLICAS)
 
     model = serializers.CharField(max_length=255)
     version = VersionField()
@@ -48,7 +31,9 @@ class RunFields(PlacementFields, SettingsFields):
     )
 
 
-class DeploymentInputSerializer(RunFields, WordsFields):
+class DeploymentInputSerializer(RunFields):
+    settings = tuple(SETTINGS)
+
     name = serializers.CharField(required=False, default="", allow_blank=True, max_length=32)
     replace = serializers.BooleanField(
         required=False, default=False, help_text="take over an existing one that has no traffic"
@@ -93,10 +78,11 @@ class KeptSecretsField(SecretsField):
         return super().run_validation(data)
 
 
-class DeploymentPutSerializer(Change, RunFields, WordsFields):
+class DeploymentPutSerializer(Change, RunFields):
     """All of it: what is left out, or null, goes to its default."""
 
-    empty = {**WORDS, **REQUESTS, **PLACEMENT, "environment": {}, "config_revision": 0}
+    settings = tuple(SETTINGS)
+    empty = {**emptied(SETTINGS), "config_revision": 0}
 
     secret_environment = KeptSecretsField()
     config_revision = serializers.IntegerField(
@@ -114,45 +100,28 @@ class DeploymentPutSerializer(Change, RunFields, WordsFields):
     )
 
 
-class DeploymentPatchSerializer(Change):
+class DeploymentPatchSerializer(Change, ChangedSettings):
     """A change of the words and of the request settings is done at once; scaling takes a while.
 
     What is left out stays as it is, null takes a setting away.
     """
 
-    empty = {**WORDS, **REQUESTS}
+    settings = (*WORDS, *ROUTED)
+    empty = emptied(settings)
 
     instance_count = serializers.IntegerField(required=False, min_value=1, max_value=LIMIT_REPLICAS)
-    description = serializers.CharField(required=False, allow_blank=True)
-    tags = serializers.DictField(child=serializers.CharField(allow_blank=True), required=False)
-    declared = DeclaredField(required=False)
-    request_timeout_ms = TimeoutField()
-    max_concurrent_requests_per_instance = ConcurrencyField()
-    retries = serializers.BooleanField(required=False)
 
 
 class ScaleSerializer(Fields):
     instance_count = serializers.IntegerField(min_value=1, max_value=LIMIT_REPLICAS)
 
 
-class DeploymentRollSerializer(Change):
+class DeploymentRollSerializer(Change, ChangedSettings):
     """What is left out stays as it is, null takes a setting away."""
 
-    empty = {**PLACEMENT, "environment": {}, "config_revision": 0}
+    settings = ROLLED
+    empty = {**emptied(settings), "config_revision": 0}
 
-    liveness_probe = ProbeSerializer(required=False, allow_null=True)
-    readiness_probe = ProbeSerializer(required=False, allow_null=True)
-    max_queue_wait_ms = QueueWaitField()
-    instance_type = serializers.CharField(
-        required=False,
-        allow_blank=True,
-        max_length=64,
-        help_text="a name or an alias; empty: any node",
-    )
-    node_labels = serializers.DictField(
-        child=serializers.CharField(allow_blank=True), required=False
-    )
-    anti_affinity = serializers.ChoiceField(choices=AntiAffinity.choices, required=False)
     model = serializers.CharField(required=False, default="", allow_blank=True, max_length=255)
     version = serializers.CharField(required=False, default="", allow_blank=True, max_length=70)
     config_revision = serializers.IntegerField(
@@ -160,8 +129,6 @@ class DeploymentRollSerializer(Change):
         min_value=0,
         help_text="null or 0: the files themselves; left out: the latest of another version",
     )
-    environment = VariablesField(child=serializers.CharField(), required=False)
-    secret_environment = SecretsField()
 
 
 class RollbackSerializer(Fields):

@@ -1,6 +1,5 @@
 """Shapes of endpoints, deployments and replicas on the wire."""
 
-import json
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,9 +14,14 @@ from controlplane.deployments.serializers.limits import (
     OriginsField,
     RateLimitSerializer,
 )
-from controlplane.deployments.serializers.probes import ProbeSerializer
+from controlplane.deployments.serializers.settings import (
+    DeclaredField,
+    Field,
+    ShownSettings,
+    setting_shown,
+)
+from controlplane.deployments.spec import ROLLED, SETTINGS
 from controlplane.deployments.types import (
-    AntiAffinity,
     AuthMode,
     DeploymentState,
     EndpointState,
@@ -27,20 +31,6 @@ from controlplane.deployments.types import (
 
 Fields = serializers.Serializer[Any]
 WORDS: dict[str, Any] = {"description": "", "tags": {}, "declared": {}}
-LIMIT_DECLARED_CHARS = 65_536
-
-
-class DeclaredField(serializers.DictField):
-    """Kept and given back as it came; nothing here acts on it."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-
-    def run_validation(self, data: Any = serializers.empty) -> Any:
-        value = super().run_validation(data)
-        if value and len(json.dumps(value)) > LIMIT_DECLARED_CHARS:
-            raise serializers.ValidationError(f"More than {LIMIT_DECLARED_CHARS} characters.")
-        return value
 
 
 class ProblemSerializer(Fields):
@@ -79,39 +69,21 @@ class ReplicaSerializer(Fields):
 
 
 @extend_schema_serializer(component_name="Deployment")
-class DeploymentSerializer(Fields):
+class DeploymentSerializer(ShownSettings):
+    settings = tuple(SETTINGS)
+
     name = serializers.CharField()
     endpoint = serializers.CharField()
     model = serializers.CharField()
     version = serializers.IntegerField()
     config_revision = serializers.IntegerField(allow_null=True)
-    description = serializers.CharField(allow_blank=True)
-    tags = serializers.DictField(child=serializers.CharField(allow_blank=True))
-    declared = DeclaredField()
     instance_count = serializers.IntegerField()
     provisioning_state = serializers.ChoiceField(choices=DeploymentState.choices)
     serving_state = serializers.ChoiceField(choices=ServingState.choices)
     traffic = serializers.IntegerField(help_text="percent")
     error = ProblemSerializer(allow_null=True)
-    environment = serializers.DictField(child=serializers.CharField())
-    secret_environment = serializers.ListField(
-        child=serializers.CharField(), help_text="names; values are never shown"
-    )
-    node_labels = serializers.DictField(child=serializers.CharField(allow_blank=True))
-    instance_type = serializers.CharField(allow_null=True)
-    anti_affinity = serializers.ChoiceField(choices=AntiAffinity.choices)
-    liveness_probe = ProbeSerializer(allow_null=True)
-    readiness_probe = ProbeSerializer(allow_null=True)
     revision = serializers.IntegerField(allow_null=True)
     paused = serializers.BooleanField()
-    request_timeout_ms = serializers.IntegerField()
-    max_concurrent_requests_per_instance = serializers.IntegerField(
-        allow_null=True, help_text="null: no limit but the gateway's own"
-    )
-    max_queue_wait_ms = serializers.IntegerField(
-        allow_null=True, help_text="null: requests wait as long as the models allow"
-    )
-    retries = serializers.BooleanField()
     replicas = ReplicaSerializer(many=True)
     created_at = serializers.DateTimeField()
     updated_at = serializers.DateTimeField()
@@ -254,7 +226,9 @@ class EndpointTokenSerializer(Fields):
     tokenType = serializers.CharField()
 
 
-class DeploymentRevisionSerializer(Fields):
+class DeploymentRevisionSerializer(ShownSettings):
+    settings = ROLLED
+
     number = serializers.IntegerField()
     model = serializers.CharField(source="model_version.model.name")
     version = serializers.IntegerField(source="model_version.version")
@@ -262,21 +236,18 @@ class DeploymentRevisionSerializer(Fields):
         source="config_revision.number", allow_null=True, default=None
     )
     digest = serializers.CharField(source="model_version.digest")
-    environment = serializers.DictField(child=serializers.CharField())
     secret_environment = serializers.ListField(source="secrets", child=serializers.CharField())
-    node_labels = serializers.DictField(child=serializers.CharField(allow_blank=True))
     instance_type = serializers.CharField(
         source="instance_type.name", allow_null=True, default=None
     )
-    anti_affinity = serializers.ChoiceField(choices=AntiAffinity.choices)
-    liveness_probe = ProbeSerializer(allow_null=True)
-    readiness_probe = ProbeSerializer(allow_null=True)
-    max_queue_wait_ms = serializers.IntegerField(allow_null=True)
     author = serializers.CharField()
     cause = serializers.CharField()
     succeeded = serializers.BooleanField(help_text="it has come up once")
     current = serializers.BooleanField()
     created_at = serializers.DateTimeField()
+
+    def made(self, name: str) -> Field:
+        return setting_shown(SETTINGS[name], source=f"settings.{name}")
 
 
 class DeploymentRevisionListSerializer(Fields):

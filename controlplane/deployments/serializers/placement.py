@@ -6,7 +6,8 @@ from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
 
 from controlplane.core.requests import Change
-from controlplane.deployments.types import AntiAffinity, GpuPolicy
+from controlplane.deployments.serializers.settings import NewSettings
+from controlplane.deployments.types import GpuPolicy
 from controlplane.registry.serializers.versions import VersionField
 
 Fields = serializers.Serializer[Any]
@@ -14,31 +15,11 @@ LIMIT_REPLICAS = 64
 LARGEST = 2**62
 
 
-class PlacementFields(Fields):
+class PlacementPreviewInputSerializer(NewSettings):
     """Where replicas may run; for a deployment that is made."""
 
-    instance_type = serializers.CharField(
-        required=False,
-        default="",
-        allow_blank=True,
-        max_length=64,
-        help_text="a name or an alias, such as STANDARD_NC4AS_T4_V3; default: any node",
-    )
-    node_labels = serializers.DictField(
-        child=serializers.CharField(allow_blank=True),
-        required=False,
-        default=dict,
-        help_text="only nodes with all these labels run it",
-    )
-    anti_affinity = serializers.ChoiceField(
-        choices=AntiAffinity.choices,
-        required=False,
-        default=AntiAffinity.PREFERRED,
-        help_text="`required`: never two replicas on one node",
-    )
+    settings = ("instance_type", "node_labels", "anti_affinity")
 
-
-class PlacementPreviewInputSerializer(PlacementFields):
     model = serializers.CharField(required=False, default="", allow_blank=True, max_length=255)
     upload_id = serializers.CharField(
         required=False,

@@ -30,20 +30,3 @@ class ProbeSerializer(Fields):
     timeout = _seconds(2, "seconds that an answer may take")
     success_threshold = _times(1)
     failure_threshold = _times(30)
-
-
-class ProbeFields(Fields):
-    """Of a deployment that is made; without them its agent asks often and by its own rule."""
-
-    liveness_probe = ProbeSerializer(
-        required=False,
-        default=None,
-        allow_null=True,
-        help_text="a runtime that fails it is ended and started again",
-    )
-    readiness_probe = ProbeSerializer(
-        required=False,
-        default=None,
-        allow_null=True,
-        help_text="a replica that fails it gets no requests",
-    )

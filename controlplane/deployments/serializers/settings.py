@@ -1,56 +1,38 @@
-"""How a deployment runs and is asked: limits of requests, variables, probes."""
+"""The settings of a deployment that ``spec`` declares, as REST takes and shows them."""
 
-from typing import Any
+import json
+from collections.abc import Iterable
+from typing import Any, ClassVar
 
 from rest_framework import serializers
 
 from controlplane.deployments.naming import variable_problem
 from controlplane.deployments.serializers.limits import RangeField
-from controlplane.deployments.serializers.probes import ProbeFields
+from controlplane.deployments.serializers.probes import ProbeSerializer
+from controlplane.deployments.spec import SETTINGS, Choice, Kind, Number, Setting
 
-LIMIT_CONCURRENCY = 10_000
-LIMIT_TIMEOUT_MS = 3_600_000
-DEFAULT_TIMEOUT_MS = 60_000
+Fields = serializers.Serializer[Any]
+Field = serializers.Field[Any, Any, Any, Any]
 LIMIT_SECRET_CHARS = 65_536
+LIMIT_DECLARED_CHARS = 65_536
+LIMIT_NAME_CHARS = 64
 
 
-class ConcurrencyField(RangeField):
-    """How many requests one replica works on at a time; as many again may wait for it."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(
-            required=False,
-            allow_null=True,
-            least=1,
-            most=LIMIT_CONCURRENCY,
-            help_text="as many again may wait, more get 429; null: no limit but the gateway's own",
-            **options,
-        )
-
-
-class TimeoutField(RangeField):
-    """Milliseconds that an answer may take; the gateway then says 504 in its place."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(required=False, least=1, most=LIMIT_TIMEOUT_MS, **options)
-
-
-class QueueWaitField(RangeField):
-    """Milliseconds that a request may wait in the queue of one model; 0 is None: no cap."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(
-            required=False,
-            allow_null=True,
-            least=0,
-            most=LIMIT_TIMEOUT_MS,
-            help_text="who waits longer gets 429 at the scoring URI, Triton's 503 below v2; null "
-            "or 0: as long as the models allow. A change starts new replicas",
-            **options,
-        )
+class NoneIsZeroField(RangeField):
+    """0 is None: the setting is taken away."""
 
     def run_validation(self, data: Any = serializers.empty) -> Any:
         return super().run_validation(data) or None
+
+
+class DeclaredField(serializers.DictField):
+    """Kept and given back as it came; nothing here acts on it."""
+
+    def run_validation(self, data: Any = serializers.empty) -> Any:
+        value = super().run_validation(data)
+        if value and len(json.dumps(value)) > LIMIT_DECLARED_CHARS:
+            raise serializers.ValidationError(f"More than {LIMIT_DECLARED_CHARS} characters.")
+        return value
 
 
 class VariablesField(serializers.DictField):
@@ -70,17 +52,100 @@ class SecretsField(VariablesField):
         child = serializers.CharField(
             allow_null=True, max_length=LIMIT_SECRET_CHARS, trim_whitespace=False
         )
-        super().__init__(child=child, required=False, default=dict, **options)
+        super().__init__(child=child, **{"required": False, "default": dict, **options})
 
 
-class SettingsFields(ProbeFields):
-    """Of a deployment that is made."""
+class SettingsFields(Fields):
+    # why no docstring: what inherits it would be described by it in the OpenAPI document
+    # names of the settings that it has; a field of its own counts in the place of one
+    settings: ClassVar[Iterable[str]] = ()
 
-    environment = VariablesField(child=serializers.CharField(), required=False, default=dict)
-    secret_environment = SecretsField(
-        help_text="kept encrypted, never shown; those that are not named stay, null removes one",
-    )
-    request_timeout_ms = TimeoutField(default=DEFAULT_TIMEOUT_MS)
-    max_concurrent_requests_per_instance = ConcurrencyField(default=None)
-    max_queue_wait_ms = QueueWaitField(default=None)
-    retries = serializers.BooleanField(required=False, default=True)
+    def get_fields(self) -> dict[str, Field]:
+        made = {name: self.made(name) for name in self.settings}
+        return {**made, **super().get_fields()}
+
+    def made(self, name: str) -> Field:
+        raise NotImplementedError
+
+
+class NewSettings(SettingsFields):
+    """Of a deployment that is made: what is left out has its default."""
+
+    def made(self, name: str) -> Field:
+        setting = SETTINGS[name]
+        default = dict if isinstance(setting.default, dict) else setting.default
+        return _taken(setting, setting.help, default=default)
+
+
+class ChangedSettings(SettingsFields):
+    """Of one that is there: what is left out stays as it is."""
+
+    def made(self, name: str) -> Field:
+        setting = SETTINGS[name]
+        return _taken(setting, setting.help if setting.change_help is None else setting.change_help)
+
+
+class ShownSettings(SettingsFields):
+    def made(self, name: str) -> Field:
+        return setting_shown(SETTINGS[name], help_text=SETTINGS[name].shown_help or None)
+
+
+def emptied(names: Iterable[str]) -> dict[str, Any]:
+    """What null stands for, by name; without those that are null themselves, and secrets."""
+    return {
+        name: SETTINGS[name].default
+        for name in names
+        if SETTINGS[name].default is not None and SETTINGS[name].value is not Kind.SECRETS
+    }
+
+
+def _taken(setting: Setting, help_text: str, **said: Any) -> Field:
+    options: dict[str, Any] = {"required": False, "help_text": help_text or None, **said}
+    if setting.default is None:
+        options["allow_null"] = True
+    match setting.value:
+        case Number(least, most, none_is_zero):
+            kind = NoneIsZeroField if none_is_zero else RangeField
+            return kind(least=least, most=most, **options)
+        case Choice(choices):
+            return serializers.ChoiceField(choices=choices.choices, **options)
+        case Kind.SWITCH:
+            return serializers.BooleanField(**options)
+        case Kind.TEXT:
+            return serializers.CharField(allow_blank=True, **options)
+        case Kind.NAME:
+            return serializers.CharField(allow_blank=True, max_length=LIMIT_NAME_CHARS, **options)
+        case Kind.TEXTS:
+            return serializers.DictField(child=serializers.CharField(allow_blank=True), **options)
+        case Kind.VARIABLES:
+            return VariablesField(child=serializers.CharField(), **options)
+        case Kind.SECRETS:
+            return SecretsField(**options)
+        case Kind.PROBE:
+            return ProbeSerializer(**options)
+        case Kind.DECLARED:
+            return DeclaredField(**options)
+
+
+def setting_shown(setting: Setting, **options: Any) -> Field:
+    match setting.value:
+        case Number():
+            return serializers.IntegerField(allow_null=setting.default is None, **options)
+        case Choice(choices):
+            return serializers.ChoiceField(choices=choices.choices, **options)
+        case Kind.SWITCH:
+            return serializers.BooleanField(**options)
+        case Kind.TEXT:
+            return serializers.CharField(allow_blank=True, **options)
+        case Kind.NAME:
+            return serializers.CharField(allow_null=True, **options)
+        case Kind.TEXTS:
+            return serializers.DictField(child=serializers.CharField(allow_blank=True), **options)
+        case Kind.VARIABLES:
+            return serializers.DictField(child=serializers.CharField(), **options)
+        case Kind.SECRETS:
+            return serializers.ListField(child=serializers.CharField(), **options)
+        case Kind.PROBE:
+            return ProbeSerializer(allow_null=True, **options)
+        case Kind.DECLARED:
+            return DeclaredField(**options)

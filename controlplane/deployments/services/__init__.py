@@ -10,9 +10,9 @@ from controlplane.deployments.services.instance_types import (
 )
 from controlplane.deployments.services.keys import endpoint_key_regenerate, endpoint_keys_reveal
 from controlplane.deployments.services.previews import placement_preview
-from controlplane.deployments.services.spec import Spec
 from controlplane.deployments.services.tokens import endpoint_token, endpoint_tokens_revoke
 from controlplane.deployments.services.trials import trial_cancel, trial_start
+from controlplane.deployments.spec import Spec
 
 __all__ = [
     "Spec",

@@ -24,7 +24,7 @@ def need_of(
     deployment: Deployment, ordinals: tuple[int, ...], avoid: Iterable[str] = ()
 ) -> placement.Need:
     """``avoid`` holds UUIDs of GPUs and ids of nodes."""
-    version = deployment.model_version
+    version, run = deployment.model_version, deployment.settings
     need = need_for(
         deployment.instance_type,
         backends=frozenset(version.repo_models.values_list("backend", flat=True)),
@@ -33,8 +33,8 @@ def need_of(
     return replace(
         need,
         ordinals=ordinals,
-        labels={**need.labels, **deployment.node_labels},
-        one_per_node=deployment.anti_affinity == AntiAffinity.REQUIRED,
+        labels={**need.labels, **run.node_labels},
+        one_per_node=run.anti_affinity == AntiAffinity.REQUIRED,
         avoid=frozenset(avoid),
         gpu=replace(
             gpu_remembered(

@@ -1,6 +1,6 @@
 """Deployments where nothing has to start: what is said of one, what deleted ones left."""
 
-from typing import Any, Final
+from typing import Any
 
 from django.db import transaction
 from django.db.models import F
@@ -9,19 +9,16 @@ from controlplane.core import events
 from controlplane.deployments.models import Deployment, Endpoint
 from controlplane.deployments.selectors import deployment_get
 from controlplane.deployments.services.locks import endpoint_lock
+from controlplane.deployments.spec import ROUTED
 from controlplane.metrics.selectors.logs import log_owners
 from controlplane.metrics.services.keeping import logs_forget
-
-# what gateways act on
-ROUTED: Final = frozenset({"request_timeout_ms", "retries", "max_concurrent_requests_per_instance"})
 
 
 @transaction.atomic
 def deployment_update(*, endpoint: str, name: str, actor: str, **changes: Any) -> Deployment:
     """The words about it, and what gateways need to know; no replica notices.
 
-    ``changes``: description, tags, declared, request_timeout_ms, retries,
-    max_concurrent_requests_per_instance.
+    ``changes``: settings of ``spec.WORDS`` and ``spec.ROUTED``.
     Raises EndpointNotFound, DeploymentNotFound.
     """
     endpoint_lock(endpoint)
@@ -33,7 +30,7 @@ def deployment_update(*, endpoint: str, name: str, actor: str, **changes: Any) -
     for key in changed:
         setattr(row, key, changes[key])
     row.save(update_fields=[*changed, "updated_at"])
-    if ROUTED & set(changed):
+    if not set(changed).isdisjoint(ROUTED):
         Endpoint.objects.filter(pk=row.endpoint_id).update(generation=F("generation") + 1)
     events.record(
         actor=actor,

@@ -56,7 +56,7 @@ def placement_preview(
     InstanceTypeUnknown, Invalid."""
     subject = subject_of(model, version, upload_id, None)
     kind = instance_type_wanted(instance_type) if instance_type else None
-    row = Deployment(anti_affinity=anti_affinity)
+    row = Deployment()
     if subject.version is not None:  # nodes that have its files already are better places
         row.model_version = subject.version
     need = need_for(kind, backends=subject.backends, size_bytes=subject.size_bytes)

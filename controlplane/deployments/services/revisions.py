@@ -1,29 +1,37 @@
 """Revisions of deployments: every specification that was asked for, to go back to."""
 
-from typing import Any
+from typing import Any, Final
 
 from django.db.models import Max
 
 from controlplane.deployments.errors import RevisionNotFound
 from controlplane.deployments.models import Deployment, DeploymentRevision, Replica
+from controlplane.deployments.spec import RunSettings, run_kept
 
-# What a revision keeps. How many replicas there are, and what gateways do, is not part of it.
-SPEC = (
-    "model_version_id", "config_revision_id", "environment", "secrets", "allow_code",
-    "node_labels", "instance_type_id", "anti_affinity", "liveness_probe", "readiness_probe",
-    "max_queue_wait_ms",
+# What a revision keeps beside its settings, and the deployment, too, while it asks for it. How many
+# replicas there are, and what gateways do, is not part of it.
+SHARED: Final = (
+    "model_version_id", "config_revision_id", "instance_type_id", "secrets", "allow_code",
 )  # fmt: skip
 
 
-def spec_of(row: Deployment | DeploymentRevision) -> dict[str, Any]:
-    return {name: getattr(row, name) for name in SPEC}
+def shared_of(row: Deployment | DeploymentRevision) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in SHARED}
 
 
-def revision_record(row: Deployment, *, author: str, cause: str) -> DeploymentRevision:
-    """What ``row`` asks for now, as its next revision; the row then points at it."""
+def revision_record(
+    row: Deployment, *, author: str, cause: str, settings: RunSettings | None = None
+) -> DeploymentRevision:
+    """What ``row`` asks for now, with ``settings`` or those that it has, as its next revision; the
+    row then points at it."""
     last = row.revisions.aggregate(last=Max("number"))["last"] or 0
     revision = DeploymentRevision.objects.create(
-        deployment=row, number=last + 1, author=author, cause=cause, **spec_of(row)
+        deployment=row,
+        number=last + 1,
+        author=author,
+        cause=cause,
+        spec=run_kept(row.settings if settings is None else settings),
+        **shared_of(row),
     )
     Deployment.objects.filter(pk=row.pk).update(revision=revision)
     row.revision = revision
@@ -43,8 +51,7 @@ def revision_ensure(row: Deployment) -> DeploymentRevision:
 
 def revision_apply(row: Deployment, revision: DeploymentRevision) -> None:
     """``row`` asks for what ``revision`` asked for; the caller saw that nothing is under way."""
-    values = spec_of(revision)
-    Deployment.objects.filter(pk=row.pk).update(**values)
+    Deployment.objects.filter(pk=row.pk).update(revision=revision, **shared_of(revision))
     row.refresh_from_db()
 
 

@@ -1,51 +1,24 @@
-"""What shall run: the specification of a deployment, and what its names stand for."""
+"""What the names in the specification of a deployment stand for, and whether it may run."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
 
 from controlplane.core import vault
 from controlplane.core.errors import Invalid
 from controlplane.deployments.errors import ModelNotDeployable
 from controlplane.deployments.models import Deployment, DeploymentRevision, InstanceType
 from controlplane.deployments.naming import variable_problem
-from controlplane.deployments.probes import Probe
+from controlplane.deployments.probes import probe_declared
 from controlplane.deployments.selectors.desired import SECRETS, environment_of
 from controlplane.deployments.selectors.instance_types import (
     instance_type_list,
     instance_type_wanted,
     match,
 )
-from controlplane.deployments.types import AntiAffinity
+from controlplane.deployments.spec import SETTINGS, Kind, RunSettings, Spec, run_kept, run_read
 from controlplane.registry.models import ConfigRevision, ModelVersion
 from controlplane.registry.selectors import version_get
 from controlplane.registry.services.approvals import variables_check, version_code_check
 from controlplane.registry.services.signatures import version_signature_check
-
-
-@dataclass(frozen=True, slots=True)
-class Spec:
-    """What shall run. ``traffic`` is the percent that it gets once it is ready."""
-
-    model: str
-    version: str = "latest"
-    config_revision: int | None = None
-    instance_count: int = 1
-    environment: dict[str, str] | None = None
-    request_timeout_ms: int = 60_000
-    max_concurrent_requests_per_instance: int | None = None
-    retries: bool = True
-    traffic: int = 0
-    description: str = ""
-    tags: dict[str, str] | None = None
-    declared: dict[str, Any] | None = None
-    secret_environment: dict[str, str | None] | None = None
-    node_labels: dict[str, str] | None = None
-    instance_type: str = ""
-    anti_affinity: str = AntiAffinity.PREFERRED
-    liveness_probe: Probe | None = None
-    readiness_probe: Probe | None = None
-    max_queue_wait_ms: int | None = None
 
 
 def resolve(spec: Spec) -> tuple[ModelVersion, ConfigRevision | None]:
@@ -114,8 +87,21 @@ def instance_type_of(spec: Spec) -> InstanceType | None:
     """
     if spec.instance_type:
         return instance_type_wanted(spec.instance_type)
-    declared = (spec.declared or {}).get("instance_type")
+    declared = spec.declared.get("instance_type")
     return match(declared, instance_type_list()) if isinstance(declared, str) else None
+
+
+def run_settings(spec: Spec) -> RunSettings:
+    """How its replicas shall run: also by a probe that is only declared, in Azure's words.
+
+    Raises ProbeInvalid."""
+    said = run_kept(spec)
+    declared = {
+        name: probe_declared(spec.declared, name)
+        for name, value in said.items()
+        if value is None and SETTINGS[name].value is Kind.PROBE
+    }
+    return run_read({**said, **declared})
 
 
 def secrets_merged(

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from django.db.models import Sum
 
 from controlplane.core.errors import Invalid
-from controlplane.deployments.services.spec import Spec, resolve
+from controlplane.deployments.services.spec import resolve
+from controlplane.deployments.spec import Spec
 from controlplane.registry.models import ConfigRevision, ModelVersion, Upload
 from controlplane.registry.selectors import upload_get
 

@@ -188,7 +188,9 @@ class DeploymentView(APIView):
         with transaction.atomic():
             row = endpoint_lock(endpoint)
             existing = row.deployments.filter(name=deployment).first() if row else None
-            variables_read(values, request, kept=existing.environment if existing else None)
+            variables_read(
+                values, request, kept=existing.settings.environment if existing else None
+            )
             tag, seen = deployment_seen(endpoint, deployment) if existing else (None, None)
             if_match_check(request, tag, seen)
             if_none_match_check(request, tag)

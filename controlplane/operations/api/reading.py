@@ -20,6 +20,7 @@ from controlplane.deployments.selectors import deployment_get, endpoint_get
 from controlplane.deployments.selectors.shown import deployment_shown
 from controlplane.deployments.serializers.endpoints import DeploymentSerializer, EndpointSerializer
 from controlplane.deployments.services.locks import endpoint_lock
+from controlplane.deployments.spec import ROUTED, WORDS
 from controlplane.operations.errors import AsItIs
 from controlplane.operations.models import Operation
 from controlplane.operations.selectors import endpoints_shown, latest_operations, operation_shown
@@ -74,8 +75,7 @@ ENDPOINT_TAG = (
     "cors_origins", "max_request_bytes", "rate_limit",
 )  # fmt: skip
 DEPLOYMENT_TAG = (
-    "description", "tags", "declared", "instance_count", "request_timeout_ms", "retries",
-    "max_concurrent_requests_per_instance",
+    *WORDS, "instance_count", *ROUTED,
     "environment", "secret_environment", "revision", "config_revision", "model", "version",
 )  # fmt: skip
 

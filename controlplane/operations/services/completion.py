@@ -141,7 +141,7 @@ def _undo(operation: Operation, cause: DeploymentCause, error: dict[str, Any] | 
         if back is not None:
             revision_apply(deployment, back)
             count = parameters.get("previous_count", deployment.instance_count)
-            Deployment.objects.filter(pk=deployment.pk).update(revision=back, instance_count=count)
+            Deployment.objects.filter(pk=deployment.pk).update(instance_count=count)
             deployment.refresh_from_db()
         _deployment_move(deployment, DeploymentCause.RESTORE, None)
         return

@@ -9,17 +9,17 @@ from controlplane.core.errors import Conflict, Invalid
 from controlplane.deployments.errors import DeploymentHasTraffic, EndpointNotFound
 from controlplane.deployments.models import Deployment
 from controlplane.deployments.naming import endpoint_name_for
-from controlplane.deployments.probes import probe_declared
 from controlplane.deployments.selectors import deployment_get
 from controlplane.deployments.services.deployments import deployment_update
 from controlplane.deployments.services.endpoints import endpoint_create
 from controlplane.deployments.services.locks import endpoint_lock
 from controlplane.deployments.services.spec import (
-    Spec,
     instance_type_of,
     resolve,
     resolve_to_run,
+    run_settings,
 )
+from controlplane.deployments.spec import ROUTED, WORDS, Spec, run_kept
 from controlplane.deployments.states import DEPLOYMENTS, DeploymentCause
 from controlplane.deployments.types import DeploymentState
 from controlplane.operations.errors import AsItIs
@@ -41,11 +41,6 @@ from controlplane.operations.services.starting import (
     settled_check,
 )
 from controlplane.operations.types import OperationKind
-
-WORDS = (
-    "description", "tags", "declared", "request_timeout_ms", "retries",
-    "max_concurrent_requests_per_instance",
-)  # fmt: skip
 
 
 def deploy(*, spec: Spec, endpoint: str, deployment: str, actor: str, now: datetime) -> Operation:
@@ -196,7 +191,8 @@ def deployment_put(*, endpoint: str, name: str, spec: Spec, actor: str, now: dat
         )
         return Put(created=existing is None, operation=operation)
     _count_check(spec.instance_count, paused=existing.instance_count == 0)
-    deployment_update(endpoint=endpoint, name=name, actor=actor, **_words(spec))
+    at_once = {word: getattr(spec, word) for word in (*WORDS, *ROUTED)}  # no replica notices
+    deployment_update(endpoint=endpoint, name=name, actor=actor, **at_once)
     changes = _changes(existing, spec)
     counted = spec.instance_count != existing.instance_count
     if changes:
@@ -217,12 +213,6 @@ def deployment_put(*, endpoint: str, name: str, spec: Spec, actor: str, now: dat
     return Put(created=False, operation=operation)
 
 
-def _words(spec: Spec) -> dict[str, Any]:
-    """What is changed at once: no replica notices."""
-    said = {word: getattr(spec, word) for word in WORDS}
-    return {**said, "tags": spec.tags or {}, "declared": spec.declared or {}}
-
-
 def _count_check(count: int, *, paused: bool) -> None:
     if count == 0 and not paused:
         raise Invalid(
@@ -241,29 +231,22 @@ def _changes(row: Deployment, spec: Spec) -> dict[str, Any]:
     if not as_it_is:  # else it may be archived by now
         version, revision = resolve(spec)
     kind = instance_type_of(spec)
+    settings = run_settings(spec)
     wanted = {
         "model_version_id": version.pk,
         "config_revision_id": revision.pk if revision else None,
-        "environment": spec.environment or {},
-        "node_labels": spec.node_labels or {},
         "instance_type_id": kind.pk if kind else None,
-        "anti_affinity": spec.anti_affinity,
-        "liveness_probe": spec.liveness_probe or probe_declared(spec.declared, "liveness_probe"),
-        "readiness_probe": spec.readiness_probe or probe_declared(spec.declared, "readiness_probe"),
-        "max_queue_wait_ms": spec.max_queue_wait_ms,
     }
-    same = all(getattr(row, name) == value for name, value in wanted.items())
+    same = settings == row.settings and all(
+        getattr(row, name) == value for name, value in wanted.items()
+    )
     if same and not spec.secret_environment:
         return {}
-    changes: dict[str, Any] = {
-        name: wanted[name]
-        for name in (
-            "environment", "node_labels", "anti_affinity", "liveness_probe", "readiness_probe",
-            "max_queue_wait_ms",
-        )
-    }  # fmt: skip
-    changes["instance_type"] = kind.name if kind else ""
-    changes["secret_environment"] = spec.secret_environment or {}
+    changes = {
+        **run_kept(settings),
+        "instance_type": kind.name if kind else "",
+        "secret_environment": spec.secret_environment,
+    }
     if not as_it_is:
         changes |= {
             "model": version.model.name,

@@ -82,7 +82,7 @@ def _deployments(replicas: QuerySet[Replica]) -> list[Deployment]:
     """Theirs, in the order in which they are taken away."""
     return list(
         Deployment.objects.filter(pk__in=replicas.values("deployment_id"))
-        .select_related("endpoint", "model_version", "instance_type")
+        .select_related("endpoint", "model_version", "instance_type", "revision")
         .order_by("pk")
     )
 
@@ -177,7 +177,7 @@ def _deployment_leave(deployment_id: int, now: datetime) -> None:
         Deployment.objects.filter(pk=deployment_id).values_list("endpoint_id", flat=True)
     )
     deployment = (
-        Deployment.objects.select_related("endpoint", "model_version", "instance_type")
+        Deployment.objects.select_related("endpoint", "model_version", "instance_type", "revision")
         .filter(pk=deployment_id, provisioning_state=DeploymentState.SUCCEEDED)
         .first()
     )

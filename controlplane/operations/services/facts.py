@@ -79,7 +79,7 @@ def _refusal(operation: Operation, endpoint: Endpoint | None) -> Failure | None:
 
 def _deployment(operation: Operation) -> Deployment | None:
     return (
-        Deployment.objects.select_related("model_version", "endpoint", "instance_type")
+        Deployment.objects.select_related("model_version", "endpoint", "instance_type", "revision")
         .filter(endpoint__name=operation.endpoint, name=operation.deployment)
         .first()
     )

@@ -1,31 +1,32 @@
 """Rollouts: a deployment runs something else, while what it runs serves on until that is ready."""
 
+from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 from django.db import transaction
 
 from controlplane.core.errors import Conflict
 from controlplane.deployments.models import Deployment
-from controlplane.deployments.probes import Probe
 from controlplane.deployments.selectors import deployment_get
 from controlplane.deployments.selectors.instance_types import instance_type_wanted
 from controlplane.deployments.services.locks import endpoint_lock
 from controlplane.deployments.services.revisions import (
-    SPEC,
+    SHARED,
     code_record,
     revision_apply,
     revision_ensure,
     revision_record,
     revision_wanted,
-    spec_of,
+    shared_of,
 )
 from controlplane.deployments.services.spec import (
-    Spec,
     resolve_to_run,
     runnable_check,
     secrets_merged,
     start_check,
 )
+from controlplane.deployments.spec import Spec
 from controlplane.deployments.types import DeploymentState, Desired
 from controlplane.operations.errors import AsItIs
 from controlplane.operations.models import Operation
@@ -43,19 +44,15 @@ def deployment_roll(
     model: str = "",
     version: str = "",
     config_revision: int | None = None,
-    environment: dict[str, str] | None = None,
     secret_environment: dict[str, str | None] | None = None,
     instance_type: str | None = None,
-    node_labels: dict[str, str] | None = None,
-    anti_affinity: str | None = None,
     instance_count: int | None = None,
-    **settings: Probe | int | None,
+    **settings: Any,
 ) -> Operation:
     """Let a deployment run something else, while what it runs serves on until that is ready.
 
-    What is not said stays as it is; ``settings``: liveness_probe, readiness_probe,
-    max_queue_wait_ms, None takes one away. Code that it runs already must still be approved, and
-    signed where that is required.
+    What is not said stays as it is; ``settings`` are those of ``spec.RUN``. Code that it runs
+    already must still be approved, and signed where that is required.
     Raises EndpointNotFound, DeploymentNotFound, ModelNotFound, ModelNotDeployable, Conflict,
     InstanceTypeUnknown, OperationInProgress, CodeNotAllowed, CodeNotApproved, SignatureRequired.
     """
@@ -66,7 +63,7 @@ def deployment_roll(
         if row.provisioning_state == DeploymentState.DELETING:
             raise Conflict(f"{name} is being deleted.")
         current = revision_ensure(row)
-        before = spec_of(row)
+        before = shared_of(row)
         if model or version or config_revision is not None:
             now_runs = row.model_version
             spec = Spec(
@@ -78,23 +75,19 @@ def deployment_roll(
         else:
             # why here too: fresh replicas start, of what may never have come up, or is withdrawn
             allowed = start_check(row.model_version, row.config_revision)
-        if environment is not None:
-            row.environment = environment
         if instance_type is not None:
             row.instance_type = instance_type_wanted(instance_type) if instance_type else None
-        row.node_labels = row.node_labels if node_labels is None else node_labels
-        row.anti_affinity = anti_affinity or row.anti_affinity
-        for key, value in settings.items():
-            setattr(row, key, value)
+        wanted = replace(row.settings, **settings)
         row.secrets = secrets_merged(row.secrets, secret_environment)
-        if spec_of(row) == before and row.provisioning_state == DeploymentState.SUCCEEDED:
+        same = shared_of(row) == before and wanted == row.settings
+        if same and row.provisioning_state == DeploymentState.SUCCEEDED:
             raise AsItIs(f"{name} runs just this already.")
         row.allow_code = allowed
         count = row.instance_count
         if instance_count is not None:
             row.instance_count, row.paused_count = instance_count, None
-        row.save(update_fields=[*SPEC, "instance_count", "paused_count", "updated_at"])
-        revision_record(row, author=actor, cause="updated")
+        row.save(update_fields=[*SHARED, "instance_count", "paused_count", "updated_at"])
+        revision_record(row, author=actor, cause="updated", settings=wanted)
         operation = rolled(row, current.number, actor, now, previous_count=count)
     return advanced(operation, now)
 

@@ -1,6 +1,6 @@
 """What every change of a deployment begins with: the row, held and checked, and its operation."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -13,10 +13,14 @@ from controlplane.deployments.errors import (
 )
 from controlplane.deployments.models import Deployment, Endpoint, Replica
 from controlplane.deployments.naming import colour_for, name_check
-from controlplane.deployments.probes import probe_declared
 from controlplane.deployments.services.replicas import replicas_remove, replicas_stop
 from controlplane.deployments.services.revisions import revision_ensure, revision_record
-from controlplane.deployments.services.spec import Spec, instance_type_of, secrets_merged
+from controlplane.deployments.services.spec import (
+    instance_type_of,
+    run_settings,
+    secrets_merged,
+)
+from controlplane.deployments.spec import ROUTED, SETTINGS, WORDS, Spec, run_kept
 from controlplane.deployments.states import DEPLOYMENTS, DeploymentCause
 from controlplane.deployments.types import DeploymentState, Desired, ReplicaState
 from controlplane.operations.models import Operation
@@ -28,19 +32,18 @@ from controlplane.registry.models import ConfigRevision, ModelVersion
 BROKEN = (DeploymentState.FAILED, DeploymentState.CANCELED)
 
 
-# What may be said beside the model; what is left at its default is not asked for.
-SETTINGS = (
-    "environment", "request_timeout_ms", "max_concurrent_requests_per_instance", "retries",
-    "liveness_probe", "readiness_probe", "max_queue_wait_ms",
-)  # fmt: skip
-PLAIN = {field.name: field.default for field in fields(Spec)}
-
-
 def _set_as_asked(row: Deployment, spec: Spec) -> bool:
-    """Whether a deployment has the settings that were asked for; secrets cannot be compared."""
-    asked = {name: getattr(spec, name) for name in SETTINGS}
-    return not spec.secret_environment and all(
-        value in ({}, PLAIN[name]) or getattr(row, name) == value for name, value in asked.items()
+    """Whether a deployment has the settings that were asked for: what is left at its default is
+    not, and secrets cannot be compared."""
+    runs = {**{name: getattr(row, name) for name in ROUTED}, **run_kept(row.settings)}
+    kind = instance_type_of(spec)
+    same = kind is None or row.instance_type_id == kind.pk
+    return (
+        same
+        and not spec.secret_environment
+        and all(
+            getattr(spec, name) in (SETTINGS[name].default, value) for name, value in runs.items()
+        )
     )
 
 
@@ -123,26 +126,16 @@ def deployment_place(
         "config_revision": revision,
         "allow_code": allow_code,
         "instance_count": spec.instance_count,
-        "environment": spec.environment or {},
-        "request_timeout_ms": spec.request_timeout_ms,
-        "max_concurrent_requests_per_instance": spec.max_concurrent_requests_per_instance,
-        "retries": spec.retries,
-        "description": spec.description,
-        "tags": spec.tags or {},
-        "declared": spec.declared or {},
-        "node_labels": spec.node_labels or {},
         "instance_type": instance_type_of(spec),
-        "anti_affinity": spec.anti_affinity,
-        "liveness_probe": spec.liveness_probe or probe_declared(spec.declared, "liveness_probe"),
-        "readiness_probe": spec.readiness_probe or probe_declared(spec.declared, "readiness_probe"),
-        "max_queue_wait_ms": spec.max_queue_wait_ms,
+        **{name: getattr(spec, name) for name in (*WORDS, *ROUTED)},
     }
+    settings = run_settings(spec)
     row = endpoint.deployments.filter(name=name).first()
     values["secrets"] = secrets_merged(row.secrets if row else {}, spec.secret_environment)
     values["paused_count"] = None
     if row is None:
         row = Deployment.objects.create(endpoint=endpoint, name=name, **values)
-        revision_record(row, author=actor, cause="created")
+        revision_record(row, author=actor, cause="created", settings=settings)
         return _open(row, spec.traffic, actor, now)
     if endpoint.traffic.get(name):
         raise DeploymentHasTraffic(
@@ -154,7 +147,7 @@ def deployment_place(
     revision_ensure(row)
     Deployment.objects.filter(pk=row.pk).update(**values)
     row.refresh_from_db()
-    revision_record(row, author=actor, cause="replaced")
+    revision_record(row, author=actor, cause="replaced", settings=settings)
     return deployment_start(row, spec.traffic, actor, now)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from rest_framework.test import APIClient
 
-from controlplane.deployments.models import Deployment, Endpoint
+from controlplane.deployments.models import Deployment, Endpoint, InstanceType
 from controlplane.deployments.naming import variable_problem
 from tests.support.registered_models import model_register
 from tests.support.simulated_node import SimulatedNode, gateway_confirms
@@ -117,13 +117,18 @@ def test_what_runs_with_other_settings_is_not_what_was_asked_for(api: APIClient)
     assert up(api, node) == "blue"
     assert up(api, node, environment={"TZ": "UTC"}) == "blue"
     assert up(api, node, environment={"TZ": "CET"}) == "green"
-    assert Deployment.objects.get(name="green").environment == {"TZ": "CET"}
+    assert Deployment.objects.get(name="green").settings.environment == {"TZ": "CET"}
     assert Endpoint.objects.get().traffic == {"green": 100}
     assert up(api, node, secret_environment={"APP_TOKEN": "t"}) == "blue"
     assert up(api, node, max_queue_wait_ms=250) == "green"
     assert up(api, node, max_queue_wait_ms=250) == "green"
     assert up(api, node, max_queue_wait_ms=None) == "green"  # nothing is asked for
     assert up(api, node, max_queue_wait_ms=251) == "blue"
+    assert up(api, node, anti_affinity="required") == "green"
+    assert up(api, node, anti_affinity="required") == "green"
+    InstanceType.objects.create(name="small")
+    assert up(api, node, instance_type="small") == "blue"
+    assert up(api, node, instance_type="small") == "blue"
 
 
 @database

@@ -1,0 +1,96 @@
+"""A database whose deployments repeat what their revisions keep goes on with it, and back."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+from rest_framework.test import APIClient
+
+from controlplane.deployments.models import Deployment, Replica
+from controlplane.deployments.spec import RunSettings
+
+OLD: list[tuple[str, str | None]] = [("deployments", "0017_operations_leave")]
+PROBE = {
+    "initial_delay": 0, "period": 1, "timeout": 1, "success_threshold": 2, "failure_threshold": 3
+}  # fmt: skip
+FIRST: dict[str, Any] = {"environment": {"TZ": "UTC"}, "max_queue_wait_ms": 250}
+SECOND: dict[str, Any] = {
+    "environment": {"TZ": "CET"},
+    "node_labels": {"zone": "a"},
+    "anti_affinity": "required",
+    "readiness_probe": PROBE,
+    "secrets": {"APP_TOKEN": "sealed"},
+    "allow_code": ["python"],
+}
+PLAIN = {name: value for name, value in SECOND.items() if name not in ("secrets", "allow_code")}
+
+
+def migrated(targets: list[tuple[str, str | None]]) -> Any:
+    """The models as they are there."""
+    return MigrationExecutor(connection).migrate(targets).apps
+
+
+def newest() -> None:
+    migrated(MigrationExecutor(connection).loader.graph.leaf_nodes())
+
+
+@pytest.fixture
+def before(transactional_db: None) -> Iterator[Any]:
+    yield migrated(OLD)
+    newest()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_revisions_keep_what_they_had_and_every_deployment_has_one(
+    before: Any, admin_api: APIClient
+) -> None:
+    deployments = before.get_model("deployments", "Deployment").objects
+    endpoint = before.get_model("deployments", "Endpoint").objects.create(
+        name="digits", created_by="ada"
+    )
+    version = before.get_model("registry", "ModelVersion").objects.create(
+        model=before.get_model("registry", "Model").objects.create(name="digits"),
+        version=1, size=1, file_count=0, digest="sha256:5",
+    )  # fmt: skip
+    shared = {"model_version": version}
+    blue = deployments.create(endpoint=endpoint, name="blue", **shared, **SECOND)
+    rows = before.get_model("deployments", "DeploymentRevision").objects
+    told = {"deployment": blue, "author": "ada", "succeeded": True, **shared}
+    rows.create(number=1, cause="created", **told, **FIRST)
+    blue.revision = rows.create(number=2, cause="updated", **told, **SECOND)
+    blue.save()
+    # of before there were revisions
+    old = deployments.create(endpoint=endpoint, name="green", **shared, **FIRST)
+    node = before.get_model("nodes", "Node").objects.create(id="n", name="n", credential_hash="")
+    before.get_model("deployments", "Replica").objects.create(
+        id="r", deployment=old, ordinal=0, node=node
+    )
+
+    newest()
+
+    now = {row.name: row for row in Deployment.objects.all()}
+    assert now["blue"].settings == RunSettings(**PLAIN)
+    assert now["green"].settings == RunSettings(**FIRST)
+    replica = Replica.objects.get()
+    assert replica.revision is not None
+    assert replica.revision == now["green"].revision
+    assert (replica.revision.cause, replica.revision.succeeded) == ("as found", True)
+    place = "/api/v1/endpoints/digits/deployments/blue"
+    second, first = admin_api.get(f"{place}/revisions").json()["items"]
+    assert {name: first[name] for name in FIRST} == FIRST
+    assert {name: second[name] for name in PLAIN} == PLAIN
+    assert (first["number"], first["cause"], first["digest"]) == (1, "created", "sha256:5")
+    assert (second["secret_environment"], second["current"]) == (["APP_TOKEN"], True)
+    assert admin_api.get(place).json()["environment"] == {"TZ": "CET"}
+
+    back = migrated(OLD)
+
+    for kind in ("Deployment", "DeploymentRevision"):
+        names = {"Deployment": {"name": "blue"}, "DeploymentRevision": {"number": 2}}[kind]
+        row = back.get_model("deployments", kind).objects.get(**names)
+        assert {name: getattr(row, name) for name in SECOND} == SECOND
+    assert back.get_model("deployments", "Deployment").objects.get(name="green").environment == {
+        "TZ": "UTC"
+    }

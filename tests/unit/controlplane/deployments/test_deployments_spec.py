@@ -1,0 +1,191 @@
+"""Each setting of a deployment is wherever a setting has to be."""
+
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rest_framework.test import APIClient
+
+from controlplane.core.errors import Invalid
+from controlplane.deployments.models import Deployment, DeploymentRevision, InstanceType
+from controlplane.deployments.spec import (
+    ROLLED,
+    ROUTED,
+    RUN,
+    SETTINGS,
+    WORDS,
+    Choice,
+    Kind,
+    Number,
+    RunSettings,
+    Setting,
+    Spec,
+    run_read,
+)
+from node_agent.signed import ARGUMENT
+from shoal.entities.keys import Walk, check
+from shoal.entities.schemas import DEPLOYMENT
+from tests.support.registered_models import model_register
+from tests.support.simulated_node import SimulatedNode, gateway_confirms
+from wire.messages import DesiredReplica
+from worker_runtime.config import parse
+
+BLUE = "/api/v1/endpoints/digits/deployments/blue"
+PROBE = {
+    "initial_delay": 0, "period": 1, "timeout": 1, "success_threshold": 2, "failure_threshold": 3
+}  # fmt: skip
+OTHER: dict[Kind, Any] = {
+    Kind.SWITCH: False,
+    Kind.TEXT: "handwritten",
+    Kind.NAME: "small",
+    Kind.TEXTS: {"zone": "a"},
+    Kind.VARIABLES: {"APP_MODE": "fast"},
+    Kind.SECRETS: {"APP_TOKEN": "t0ken"},
+    Kind.PROBE: PROBE,
+    Kind.DECLARED: {"sku": "F2"},
+}
+database = pytest.mark.django_db(databases=["default", "metrics"])
+every = pytest.mark.parametrize("name", SETTINGS)
+
+
+def other(setting: Setting) -> Any:
+    """What is not its default."""
+    match setting.value:
+        case Number(_, most):
+            return most
+        case Choice(options):
+            return next(value for value in options.values if value != setting.default)
+        case Kind() as kind:
+            return OTHER[kind]
+
+
+def shown(setting: Setting, value: Any) -> Any:
+    """As REST tells ``value``: of secrets the names, and of nothing named null."""
+    match setting.value:
+        case Kind.SECRETS:
+            return sorted(value)
+        case Kind.NAME:
+            return value or None
+    return value
+
+
+@pytest.fixture
+def ready(api: APIClient) -> APIClient:
+    model_register()
+    InstanceType.objects.create(name="small")
+    assert api.post("/api/v1/endpoints", {"name": "digits"}, format="json").status_code == 201
+    return api
+
+
+def put(api: APIClient, **said: Any) -> Any:
+    return api.put(BLUE, {"model": "digits", "version": "1", **said}, format="json")
+
+
+@database
+@every
+def test_it_is_taken_with_a_new_deployment_and_shown(ready: APIClient, name: str) -> None:
+    setting = SETTINGS[name]
+    assert put(ready, **{name: other(setting)}).status_code == 201
+    found = ready.get(BLUE).json()
+    assert found[name] == shown(setting, other(setting))
+    rest = [one for one in SETTINGS if one != name]
+    assert [found[one] for one in rest] == [
+        shown(SETTINGS[one], SETTINGS[one].default) for one in rest
+    ]
+
+
+@database
+@every
+def test_it_is_changed_in_the_one_way_that_it_says(ready: APIClient, name: str) -> None:
+    setting, said = SETTINGS[name], {name: other(SETTINGS[name])}
+    node = SimulatedNode()
+    put(ready)
+    node.bring_up()
+    gateway_confirms()
+    patched = ready.patch(BLUE, said, format="json")
+    rolled = ready.post(f"{BLUE}/update", said, format="json")
+    done, refused = (rolled, patched) if name in ROLLED else (patched, rolled)
+    assert done.status_code == (202 if name in ROLLED else 200), done.content
+    assert refused.status_code == 400
+    assert ready.get(BLUE).json()[name] == shown(setting, other(setting))
+    revisions = ready.get(f"{BLUE}/revisions").json()["items"]
+    if name in ROLLED:
+        told = [shown(setting, value) for value in (other(setting), setting.default)]
+        assert [row[name] for row in revisions] == told
+    else:
+        assert [name in row for row in revisions] == [False]
+
+
+@database
+@every
+def test_what_runs_is_put_again_without_a_change(ready: APIClient, name: str) -> None:
+    node = SimulatedNode(labels={"zone": "a"})
+    said = {} if SETTINGS[name].value is Kind.SECRETS else {name: other(SETTINGS[name])}
+    put(ready, config_revision=0, **said)
+    node.bring_up()
+    gateway_confirms()
+    assert put(ready, config_revision=0, **said).status_code == 200
+
+
+@database
+@pytest.mark.parametrize("name", [*WORDS, *ROUTED, *RUN])
+def test_nodes_are_told_it_where_it_says_and_nowhere_else(ready: APIClient, name: str) -> None:
+    node = SimulatedNode()
+    put(ready)
+    (before,) = node.desired().replicas
+    value = other(SETTINGS[name])
+    if name in RUN:
+        row = DeploymentRevision.objects.get()
+        row.spec[name] = value
+        row.save()
+    else:
+        Deployment.objects.update(**{name: value})
+    (after,) = node.desired().replicas
+    differ = {
+        part.name
+        for part in fields(DesiredReplica)
+        if getattr(before, part.name) != getattr(after, part.name)
+    }
+    allowance = {"load_timeout_s"}  # a readiness probe says when a replica has started
+    assert differ - allowance == {SETTINGS[name].told} - {""}
+
+
+@pytest.mark.parametrize("name", [name for name in SETTINGS if SETTINGS[name].argument])
+def test_its_flag_is_one_that_runtimes_take_and_nodes_allow(tmp_path: Path, name: str) -> None:
+    setting = SETTINGS[name]
+    assert isinstance(setting.value, Number)
+    repository = f"--model-repository={tmp_path}"
+    for value in (setting.value.least or 1, setting.value.most):
+        flag = setting.argument.format(value)
+        assert ARGUMENT.fullmatch(flag)
+        assert parse([repository, flag]) != parse([repository])
+
+
+@every
+def test_files_say_it_in_its_place_or_not_at_all(name: str) -> None:
+    block, _, key = (SETTINGS[name].yaml or name).rpartition(".")
+    walk = Walk()
+    check({block: {key: 1}} if block else {key: 1}, DEPLOYMENT, "", walk)
+    unknown = [fault.where for fault in walk.faults if "there is no such key" in fault.text]
+    assert bool(unknown) == (not SETTINGS[name].yaml)
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ({"max_queue_wait_ms": -1}, "-1 is out of range: expected 0 to 3600000."),
+        ({"request_timeout_ms": 0}, "0 is out of range: expected 1 to 3600000."),
+        ({"anti_affinity": "some"}, "'some', expected one of preferred, required."),
+    ],
+)
+def test_a_spec_that_cannot_be_is_not_made(said: dict[str, Any], words: str) -> None:
+    with pytest.raises(Invalid) as caught:
+        Spec(model="digits", **said)
+    (field,) = said
+    assert (caught.value.field, caught.value.message) == (field, f"{field}: {words}")
+
+
+def test_what_a_revision_does_not_know_has_its_default() -> None:
+    assert run_read({}) == RunSettings()
+    assert run_read({"gone": 1, "max_queue_wait_ms": 5}) == RunSettings(max_queue_wait_ms=5)
