@@ -28,7 +28,10 @@ VARIABLES: Final = frozenset(
         "OPENBLAS_NUM_THREADS",
     }
 )
-ARGUMENT: Final = re.compile(r"--max-queue-wait-ms=[0-9]{1,12}", re.ASCII)
+# What deployments set of the runtime: each ends in a number.
+ARGUMENT: Final = re.compile(
+    r"(?:--max-queue-wait-ms=|--cache-config=local,size=)[0-9]{1,15}", re.ASCII
+)
 SIGN_IT: Final = (
     "Sign the version with a key that this node trusts: shoal model sign --name NAME "
     "--version N --key FILE; then deploy again.",

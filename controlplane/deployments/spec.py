@@ -16,6 +16,7 @@ from controlplane.deployments.probes import Probe
 from controlplane.deployments.types import AntiAffinity
 
 LONGEST_MS: Final = 3_600_000
+LARGEST_CACHE: Final = 2**40
 
 
 class Applies(Enum):
@@ -142,6 +143,19 @@ class RunSettings:
             argument="--max-queue-wait-ms={}",
             told="runtime_args",
             yaml="request_settings.max_queue_wait_ms",
+        ),
+    )
+    response_cache_bytes: int | None = field(
+        default=None,
+        metadata=_said(
+            Number(1024, LARGEST_CACHE),
+            Applies.REPLICAS,
+            help="memory of each replica for answers to requests that it has seen, of models whose "
+            "configuration enables `response_cache`; null: none. A change starts new replicas",
+            shown_help="null: no answers are kept",
+            argument="--cache-config=local,size={}",
+            told="runtime_args",
+            yaml="response_cache_bytes",
         ),
     )
 

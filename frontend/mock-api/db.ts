@@ -48,6 +48,7 @@ function deployment(endpoint: string, name: string, model: string, version: numb
     request_timeout_ms: 60_000,
     max_concurrent_requests_per_instance: null,
     max_queue_wait_ms: null,
+    response_cache_bytes: null,
     retries: true,
     secret_environment: [],
     node_labels: {},

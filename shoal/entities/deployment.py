@@ -12,6 +12,7 @@ from shoal.entities.settings import (
     DefaultScaleSettings,
     Environment,
     OnlineRequestSettings,
+    OwnSettings,
     ProbeSettings,
     ResourceRequirementsSettings,
     TargetUtilizationScaleSettings,
@@ -20,7 +21,7 @@ from shoal.entities.settings import (
 
 
 @dataclass(kw_only=True)
-class OnlineDeployment(Entity):
+class OnlineDeployment(OwnSettings, Entity):
     """``model``: one to register on the way, or ``azureml:name:version`` (or ``@label``)."""
 
     endpoint_name: str | None = None

@@ -1,5 +1,6 @@
 """What endpoint, deployment and model files may say, and what becomes of every key."""
 
+from dataclasses import fields
 from typing import Final
 
 from shoal.entities.keys import (
@@ -20,6 +21,7 @@ from shoal.entities.keys import (
     text_or,
     words,
 )
+from shoal.entities.settings import OnlineRequestSettings, OwnSettings
 
 AUTH_MODES: Final = ("key", "aml_token", "aad_token")
 MODEL_TYPES: Final = ("custom_model", "mlflow_model", "triton_model")
@@ -121,14 +123,9 @@ DEPLOYMENT: Final[Table] = {
     "instance_count": Key(integer),
     "environment_variables": Key(words),
     "request_settings": Key(
-        block(
-            {
-                "request_timeout_ms": Key(integer),
-                "max_concurrent_requests_per_instance": Key(integer),
-                "max_queue_wait_ms": Key(integer),
-            }
-        )
+        block({part.name: Key(integer) for part in fields(OnlineRequestSettings)})
     ),
+    **{part.name: Key(integer) for part in fields(OwnSettings)},
     "liveness_probe": Key(block(PROBE)),
     "readiness_probe": Key(block(PROBE)),
     "startup_probe": Key(block(PROBE), Use.KEEP, OWN_PROBES),

@@ -15,6 +15,16 @@ class OnlineRequestSettings(Block):
 
 
 @dataclass(kw_only=True)
+class OwnSettings:
+    """What a deployment's file may say beside Azure's words: each a number under REST's name.
+
+    None: as it is; 0 takes it away.
+    """
+
+    response_cache_bytes: int | None = None
+
+
+@dataclass(kw_only=True)
 class ProbeSettings(Block):
     failure_threshold: int | None = None
     success_threshold: int | None = None

@@ -15,7 +15,7 @@ from shoal.entities.settings import ProbeSettings
 from shoal.sdk.endpoints import OnlineEndpointOperations
 from shoal.sdk.models import ModelOperations
 from shoal.sdk.poller import LROPoller, Work
-from shoal.sdk.shapes import ROUTED_SETTINGS, deployment_body, deployment_of
+from shoal.sdk.shapes import ROLLED_SETTINGS, ROUTED_SETTINGS, deployment_body, deployment_of
 
 BROKEN = frozenset({"Failed", "Canceled"})
 REPLACING = frozenset({"Creating", "Updating"})
@@ -204,15 +204,13 @@ def _stays(current: Deployment, version: ModelVersion, body: Mapping[str, Any]) 
 
 
 def _other_settings(current: Mapping[str, Any], body: Values) -> Values:
-    """Those of the replicas that are said and differ from what runs; what is left out stays.
-
-    ``max_queue_wait_ms``: 0 takes the cap away.
-    """
+    """Those of the replicas that are said and differ from what runs; what is left out stays, a
+    number that is 0 is taken away."""
     found: Values = {}
     declared = body["declared"]
-    waits = body.get("max_queue_wait_ms")
-    if waits is not None and (waits or None) != current.get("max_queue_wait_ms"):
-        found["max_queue_wait_ms"] = waits or None
+    for name in ROLLED_SETTINGS:
+        if name in body and (body[name] or None) != current.get(name):
+            found[name] = body[name] or None
     for name in ("liveness_probe", "readiness_probe"):
         # REST refuses names that it does not know; what else a file says stays declared
         said = {k: v for k, v in (declared.get(name) or {}).items() if k in PROBE_SETTINGS}

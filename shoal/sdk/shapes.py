@@ -16,6 +16,7 @@ from shoal.entities import (
     OnlineRequestSettings,
 )
 from shoal.entities.base import Values
+from shoal.entities.settings import OwnSettings
 
 WORKSPACE: Final = (
     "/subscriptions/shoal/resourceGroups/shoal/providers/Microsoft.MachineLearningServices"
@@ -27,6 +28,7 @@ LIMITS: Final = ("cors_origins", "max_request_bytes", "rate_limit")
 ENDPOINT_FIELDS: Final = frozenset(
     {"name", "description", "tags", "traffic", "mirror_traffic", *LIMITS}
 )
+OWN_SETTINGS: Final = tuple(part.name for part in fields(OwnSettings))
 DEPLOYMENT_FIELDS: Final = frozenset(
     {
         "name",
@@ -36,11 +38,16 @@ DEPLOYMENT_FIELDS: Final = frozenset(
         "model",
         "instance_count",
         "environment_variables",
+        *OWN_SETTINGS,
     }
 )
 # what gateways act on, and with it what the replicas themselves do
 ROUTED_SETTINGS: Final = ("request_timeout_ms", "max_concurrent_requests_per_instance")
-REQUEST_SETTINGS: Final = (*ROUTED_SETTINGS, "max_queue_wait_ms")
+REQUEST_SETTINGS: Final = tuple(part.name for part in fields(OnlineRequestSettings))
+# numbers that new replicas are started with
+ROLLED_SETTINGS: Final = (
+    *(name for name in REQUEST_SETTINGS if name not in ROUTED_SETTINGS), *OWN_SETTINGS,
+)  # fmt: skip
 MODEL_FIELDS: Final = frozenset({"name", "version", "description", "tags", "path"})
 
 
@@ -128,6 +135,10 @@ def deployment_body(deployment: OnlineDeployment) -> Values:
         value = getattr(deployment.request_settings, name, None)
         if value is not None:
             body[name] = value
+    for name in OWN_SETTINGS:
+        value = getattr(deployment, name)
+        if value is not None:
+            body[name] = value or None
     return body
 
 
@@ -150,6 +161,7 @@ def deployment_of(shown: Deployment) -> OnlineDeployment:
             "instance_count": shown["instance_count"],
             "environment_variables": shown.get("environment"),
             "request_settings": settings,
+            **{name: shown.get(name) for name in OWN_SETTINGS},
         }
     )
     deployment.id = f"{WORKSPACE}/onlineEndpoints/{shown['endpoint']}/deployments/{shown['name']}"

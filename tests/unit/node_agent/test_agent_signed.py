@@ -147,11 +147,15 @@ def test_variables_are_not_signed_and_held_to_names_that_open_no_file(name: str)
         "--max-queue-wait-ms=1\n--model-repository=/elsewhere",
         "--max-queue-wait-ms=x",
         "--max-queue-wait-ms=١",
+        "--cache-config=redis,host=elsewhere",
+        "--cache-config=local,size=1,path=/elsewhere",
     ],
 )
-def test_flags_are_not_signed_and_held_to_the_one_that_is_a_number(argument: str) -> None:
+def test_flags_are_not_signed_and_held_to_those_that_are_numbers(argument: str) -> None:
     assert "is not signed" in refusal(replica(runtime_args=(argument,)))
-    NODE.check(replica(runtime_args=("--max-queue-wait-ms=250",)))
+    NODE.check(
+        replica(runtime_args=("--max-queue-wait-ms=250", "--cache-config=local,size=1048576"))
+    )
 
 
 def test_a_key_that_the_node_does_not_have_is_none() -> None:

@@ -110,6 +110,25 @@ def test_a_queue_wait_goes_in_with_new_replicas(
     assert put(max_queue_wait_ms=0) == (None, 2)
 
 
+def test_a_response_cache_goes_in_with_new_replicas(
+    ml_client: MLClient, server: FakeServer, models: Path
+) -> None:
+    ml_client.begin_create_or_update(ManagedOnlineEndpoint(name="net")).result()
+
+    def put(size: int | None) -> tuple[int | None, int]:
+        ml_client.begin_create_or_update(blue(models, response_cache_bytes=size)).result()
+        rolled = sum(call.endswith("/update") for call in server.calls)
+        shown = ml_client.online_deployments.get("blue", "net")
+        assert "response_cache_bytes" not in server.endpoints["net"]["deployments"][0]["declared"]
+        return shown.response_cache_bytes, rolled
+
+    assert put(65_536) == (65_536, 0)
+    assert put(None) == (65_536, 0)  # what is left out stays
+    assert put(131_072) == (131_072, 1)
+    assert put(0) == (None, 2)
+    assert put(0) == (None, 2)
+
+
 def test_a_deployment_names_its_model(ml_client: MLClient, models: Path) -> None:
     ml_client.begin_create_or_update(ManagedOnlineEndpoint(name="net")).result()
     ml_client.begin_create_or_update(blue(models)).result()

@@ -17,6 +17,7 @@ const revision = (over: Partial<DeploymentRevision> = {}) =>
   liveness_probe: null,
   readiness_probe: null,
   max_queue_wait_ms: null,
+  response_cache_bytes: null,
   author: "maria",
   cause: "created",
   succeeded: true,
@@ -27,9 +28,10 @@ const revision = (over: Partial<DeploymentRevision> = {}) =>
 
 test("equal revisions differ in nothing", () => expect(differences(revision(), revision({ number: 2 }))).toEqual([]));
 
-test("another longest wait is told", () =>
-  expect(differences(revision(), revision({ max_queue_wait_ms: 250 }))).toEqual([
+test("another longest wait and a response cache are told", () =>
+  expect(differences(revision(), revision({ max_queue_wait_ms: 250, response_cache_bytes: 1024 }))).toEqual([
     { field: "longest queue wait", before: "–", after: "250 ms" },
+    { field: "response cache", before: "–", after: "1024 bytes" },
   ]));
 
 test("another version, a setting and a secret are told; a secret's value is not", () => {

@@ -1,4 +1,5 @@
 /** What differs between two revisions of a deployment. Secrets are compared by name: nobody can read their values. */
+import { NUMBERS, ROLLED_NUMBERS } from "@/components/deployment-numbers";
 import type { DeploymentRevision } from "@/api/types";
 
 export interface Difference {
@@ -14,7 +15,10 @@ function facts(revision: DeploymentRevision): Map<string, string> {
     ["model", `${revision.model} v${revision.version}`],
     ["configuration", revision.config_revision ? `revision ${revision.config_revision}` : "as uploaded"],
     ["instance type", revision.instance_type ?? NONE],
-    ["longest queue wait", revision.max_queue_wait_ms ? `${revision.max_queue_wait_ms} ms` : NONE],
+    ...ROLLED_NUMBERS.map((name): [string, string] => {
+      const { revision: words = "", unit } = NUMBERS[name];
+      return [words, revision[name] ? `${revision[name]} ${unit}` : NONE];
+    }),
     ["files", revision.digest.replace("sha256:", "").slice(0, 12)],
   ]);
   for (const [name, value] of Object.entries(revision.environment)) found.set(`environment ${name}`, value);

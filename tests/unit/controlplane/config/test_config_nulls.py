@@ -41,12 +41,12 @@ TABLE: dict[type[Change], dict[str, Any]] = {
         "retries": True, "max_concurrent_requests_per_instance": None,
         "instance_type": "", "node_labels": {}, "anti_affinity": "preferred",
         "environment": {}, "config_revision": 0, "liveness_probe": None, "readiness_probe": None,
-        "max_queue_wait_ms": None,
+        "max_queue_wait_ms": None, "response_cache_bytes": None,
     },
     DeploymentRollSerializer: {
         "instance_type": "", "node_labels": {}, "anti_affinity": "preferred",
         "environment": {}, "config_revision": 0, "liveness_probe": None, "readiness_probe": None,
-        "max_queue_wait_ms": None,
+        "max_queue_wait_ms": None, "response_cache_bytes": None,
     },
     InstanceTypePatchSerializer: {
         "aliases": [], "description": "", "gpu_count": 0, "gpu_policy": "required",

@@ -1,4 +1,5 @@
-"""Each setting of a deployment is wherever a setting has to be."""
+"""Each setting of a deployment is wherever a setting has to be, and is listed nowhere but where the
+recipe of docs/architecture.md says."""
 
 from dataclasses import fields
 from pathlib import Path
@@ -30,7 +31,14 @@ from tests.support.registered_models import model_register
 from tests.support.simulated_node import SimulatedNode, gateway_confirms
 from wire.messages import DesiredReplica
 from worker_runtime.config import parse
+from worker_runtime.core.response_cache import cache_from
 
+ROOT = Path(__file__).parents[4]
+PLACES = {
+    "controlplane/deployments/spec.py",
+    "shoal/entities/settings.py",
+    "frontend/src/components/deployment-numbers.ts",
+}
 BLUE = "/api/v1/endpoints/digits/deployments/blue"
 PROBE = {
     "initial_delay": 0, "period": 1, "timeout": 1, "success_threshold": 2, "failure_threshold": 3
@@ -162,6 +170,13 @@ def test_its_flag_is_one_that_runtimes_take_and_nodes_allow(tmp_path: Path, name
         assert parse([repository, flag]) != parse([repository])
 
 
+def test_the_response_cache_is_as_large_as_was_said(tmp_path: Path) -> None:
+    flag = SETTINGS["response_cache_bytes"].argument.format(4096)
+    cache = cache_from(parse([f"--model-repository={tmp_path}", flag]).cache_config)
+    assert cache is not None
+    assert cache.byte_size == 4096
+
+
 @every
 def test_files_say_it_in_its_place_or_not_at_all(name: str) -> None:
     block, _, key = (SETTINGS[name].yaml or name).rpartition(".")
@@ -169,6 +184,19 @@ def test_files_say_it_in_its_place_or_not_at_all(name: str) -> None:
     check({block: {key: 1}} if block else {key: 1}, DEPLOYMENT, "", walk)
     unknown = [fault.where for fault in walk.faults if "there is no such key" in fault.text]
     assert bool(unknown) == (not SETTINGS[name].yaml)
+
+
+@pytest.mark.parametrize("name", ["response_cache_bytes"])
+def test_a_number_of_the_replicas_has_four_places_at_most(name: str) -> None:
+    found = {
+        str(file.relative_to(ROOT))
+        for folder in ("controlplane", "node_agent", "shoal", "wire", "frontend/src")
+        for file in (ROOT / folder).rglob("*")
+        if file.suffix in (".py", ".ts", ".tsx")
+        and not file.name.endswith((".test.ts", "schema.d.ts"))
+        and name in file.read_text(encoding="utf-8")
+    }
+    assert found == PLACES
 
 
 @pytest.mark.parametrize(

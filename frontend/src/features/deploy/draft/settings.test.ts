@@ -16,6 +16,7 @@ const filled: RunSettings = {
   request_timeout_ms: 5000,
   max_concurrent_requests_per_instance: 4,
   max_queue_wait_ms: 250,
+  response_cache_bytes: 65_536,
   retries: false,
   variables: [variable(1, "TZ", "UTC"), variable(2, "TOKEN", "", true)],
   readiness_probe: { ...PROBE_DEFAULTS, period: 1, timeout: null },
@@ -30,6 +31,7 @@ describe("what is sent", () => {
       request_timeout_ms: 5000,
       max_concurrent_requests_per_instance: 4,
       max_queue_wait_ms: 250,
+      response_cache_bytes: 65_536,
       retries: false,
       environment: { TZ: "UTC" },
       secret_environment: { TOKEN: "t0ken" },
@@ -49,6 +51,7 @@ describe("what is sent", () => {
     expect(settingsFile(filled)).toEqual({
       environment_variables: { TZ: "UTC" },
       request_settings: { request_timeout_ms: 5000, max_concurrent_requests_per_instance: 4, max_queue_wait_ms: 250 },
+      response_cache_bytes: 65_536,
       readiness_probe: { ...PROBE_DEFAULTS, period: 1, timeout: 2 },
     });
   });
@@ -64,6 +67,7 @@ describe("problems in the server's words", () => {
       { max_concurrent_requests_per_instance: "10001 is out of range: expected 1 to 10000." },
     ],
     [{ max_queue_wait_ms: -1 }, { max_queue_wait_ms: "-1 is out of range: expected 0 to 3600000." }],
+    [{ response_cache_bytes: 1 }, { response_cache_bytes: "1 is out of range: expected 1024 to 1099511627776." }],
     [{ max_queue_wait_ms: 0.5 }, { max_queue_wait_ms: "0.5, expected a whole number 0 to 3600000." }],
     [
       { liveness_probe: { ...PROBE_DEFAULTS, failure_threshold: 1001 } },

@@ -1,4 +1,5 @@
 /** How a deployment runs and is asked: limits of requests, variables, probes; and what the server takes of each. */
+import { NUMBER_NAMES, NUMBERS, type Numbers, type Range } from "@/components/deployment-numbers";
 import { ApiProblem } from "@/api/problem";
 import type { DeployRequest } from "@/api/types";
 
@@ -17,12 +18,8 @@ export type Probe = Record<ProbePart, number | null>;
 const PROBES = ["readiness_probe", "liveness_probe"] as const;
 export type ProbeKind = (typeof PROBES)[number];
 
-/** null, where a number may be: the default. */
-export interface RunSettings {
-  request_timeout_ms: number | null;
-  max_concurrent_requests_per_instance: number | null;
-  /** Drafts from before it was known have none. */
-  max_queue_wait_ms?: number | null;
+/** Drafts from before a number was known have none. */
+export interface RunSettings extends Numbers {
   retries: boolean;
   variables: Variable[];
   readiness_probe: Probe | null;
@@ -32,39 +29,31 @@ export interface RunSettings {
 /** The values of secret variables by their ids, for as long as the page is open. */
 export type Secrets = Readonly<Record<number, string>>;
 
-export const DEFAULT_TIMEOUT_MS = 60_000;
 export const DEFAULT_SETTINGS: RunSettings = {
-  request_timeout_ms: null,
-  max_concurrent_requests_per_instance: null,
-  max_queue_wait_ms: null,
+  ...(Object.fromEntries(NUMBER_NAMES.map((name) => [name, null])) as Numbers),
   retries: true,
   variables: [],
   readiness_probe: null,
   liveness_probe: null,
 };
 
-type Range = readonly [least: number, most: number];
 const SECONDS: Range = [1, 3600];
 const TIMES: Range = [1, 1000];
 /** As controlplane/deployments/serializers has them. */
-const RANGES = {
-  request_timeout_ms: [1, 3_600_000],
-  max_concurrent_requests_per_instance: [1, 10_000],
-  max_queue_wait_ms: [0, 3_600_000],
+const RANGES: Readonly<Record<ProbePart, Range>> = {
   initial_delay: [0, 3600],
   period: SECONDS,
   timeout: SECONDS,
   success_threshold: TIMES,
   failure_threshold: TIMES,
-} as const satisfies Record<string, Range>;
+};
 
 /** Sentences by field: `request_timeout_ms`, `readiness_probe.period`, `variable.3.name`, `variable.3.value`. */
 export type Problems = Readonly<Record<string, string>>;
 
 /** What the server would say, so that it need not be asked. */
-function rangeProblem(name: keyof typeof RANGES, value: number | null): string | null {
+function rangeProblem([least, most]: Range, value: number | null): string | null {
   if (value === null) return null;
-  const [least, most] = RANGES[name];
   if (!Number.isInteger(value)) return `${value}, expected a whole number ${least} to ${most}.`;
   return value < least || value > most ? `${value} is out of range: expected ${least} to ${most}.` : null;
 }
@@ -87,13 +76,11 @@ const written = (settings: RunSettings, secrets: Secrets): Variable[] =>
 export function settingsProblems(settings: RunSettings, secrets: Secrets): Problems {
   const variables = written(settings, secrets);
   const found: [string, string | null][] = [
-    ...(["request_timeout_ms", "max_concurrent_requests_per_instance", "max_queue_wait_ms"] as const).map(
-      (name): [string, string | null] => [name, rangeProblem(name, settings[name] ?? null)],
-    ),
+    ...NUMBER_NAMES.map((name): [string, string | null] => [name, rangeProblem(NUMBERS[name].range, settings[name] ?? null)]),
     ...PROBES.flatMap((kind) =>
       Object.entries(settings[kind] ?? {}).map(([part, value]): [string, string | null] => [
         `${kind}.${part}`,
-        rangeProblem(part as ProbePart, value),
+        rangeProblem(RANGES[part as ProbePart], value),
       ]),
     ),
     ...variables.flatMap((one): [string, string | null][] => [
@@ -143,11 +130,9 @@ export function settingsBody(settings: RunSettings, secrets: Secrets): Partial<D
   const variables = written(settings, secrets);
   const open = variables.filter((one) => !one.secret);
   const secret = variables.filter((one) => one.secret);
-  const { request_timeout_ms: timeout, max_concurrent_requests_per_instance: concurrency, max_queue_wait_ms: wait } = settings;
   return {
-    ...(timeout === null ? {} : { request_timeout_ms: timeout }),
-    ...(concurrency === null ? {} : { max_concurrent_requests_per_instance: concurrency }),
-    ...(wait ? { max_queue_wait_ms: wait } : {}),
+    // What is 0 and may be, is none; what may not be was refused before.
+    ...Object.fromEntries(NUMBER_NAMES.flatMap((name) => (settings[name] ? [[name, settings[name]]] : []))),
     ...(settings.retries ? {} : { retries: false }),
     ...(open.length === 0 ? {} : { environment: byName(open, (one) => one.value) }),
     ...(secret.length === 0 ? {} : { secret_environment: byName(secret, (one) => secrets[one.id] ?? "") }),
@@ -159,16 +144,13 @@ export function settingsBody(settings: RunSettings, secrets: Secrets): Partial<D
 /** The same in the words of a file; secrets have no place in files. */
 export function settingsFile(settings: RunSettings): Record<string, unknown> {
   const body = settingsBody(settings, {});
-  const requests = {
-    ...(body.request_timeout_ms === undefined ? {} : { request_timeout_ms: body.request_timeout_ms }),
-    ...(body.max_concurrent_requests_per_instance
-      ? { max_concurrent_requests_per_instance: body.max_concurrent_requests_per_instance }
-      : {}),
-    ...(body.max_queue_wait_ms ? { max_queue_wait_ms: body.max_queue_wait_ms } : {}),
-  };
+  const numbers = (block?: string) =>
+    Object.fromEntries(NUMBER_NAMES.flatMap((name) => (body[name] && NUMBERS[name].block === block ? [[name, body[name]]] : [])));
+  const requests = numbers("request_settings");
   return {
     environment_variables: body.environment,
     request_settings: Object.keys(requests).length > 0 ? requests : undefined,
+    ...numbers(),
     readiness_probe: body.readiness_probe,
     liveness_probe: body.liveness_probe,
   };

@@ -190,7 +190,7 @@ function ResponseCache({ form }: { form: FormContext }) {
           )
         }
       />
-      <p className={shared["hint"]}>It takes a cache of the server, and does not work with sequences or decoupled models.</p>
+      <p className={shared["hint"]}>It takes room in a response cache, which the last step gives to replicas, and does not work with sequences or decoupled models.</p>
     </FoldedSection>
   );
 }

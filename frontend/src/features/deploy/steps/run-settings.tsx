@@ -3,8 +3,8 @@ import { ActionIcon, Button, Checkbox, NumberInput, PasswordInput, Switch, TextI
 import { IconPlus, IconTrash } from "@tabler/icons-react";
 import shared from "../deploy.module.css";
 import classes from "./run-settings.module.css";
+import { NUMBER_NAMES, NUMBERS } from "@/components/deployment-numbers";
 import {
-  DEFAULT_TIMEOUT_MS,
   nextId,
   PROBE_DEFAULTS,
   type Probe,
@@ -64,53 +64,38 @@ function OptionalNumber({ label, field, value, placeholder, problems, onValue }:
 }
 
 function Requests({ settings, onSettings, problems }: RunSettingsProps) {
-  const { request_timeout_ms: timeout, max_concurrent_requests_per_instance: most, max_queue_wait_ms: wait, retries } = settings;
-  const words = [
-    `${((timeout ?? DEFAULT_TIMEOUT_MS) / 1_000).toLocaleString("en", { maximumFractionDigits: 3 })} s each`,
-    most === null ? "any number at a time" : `${most.toLocaleString("en")} at a time`,
-    wait ? `wait ${wait.toLocaleString("en")} ms at most` : "",
-    retries ? "" : "no second try",
-  ];
+  const words = [...NUMBER_NAMES.map((name) => NUMBERS[name].told(settings[name] ?? null)), settings.retries ? "" : "no second try"];
   return (
     <FoldedSection
       title="Requests"
       state={words.filter(Boolean).join(", ")}
-      wrong={touches(problems, "request_timeout_ms", "max_concurrent", "max_queue_wait_ms", "retries")}
+      wrong={touches(problems, ...NUMBER_NAMES, "retries")}
     >
       <div className={shared["fields"]}>
-        <OptionalNumber
-          label="Time-out (ms)"
-          field="request_timeout_ms"
-          value={timeout}
-          placeholder="60,000"
-          problems={problems}
-          onValue={(value) => onSettings({ ...settings, request_timeout_ms: value })}
-        />
-        <OptionalNumber
-          label="At a time, for each replica"
-          field="max_concurrent_requests_per_instance"
-          value={most}
-          placeholder="any number"
-          problems={problems}
-          onValue={(value) => onSettings({ ...settings, max_concurrent_requests_per_instance: value })}
-        />
-        <OptionalNumber
-          label="Longest wait in a queue (ms)"
-          field="max_queue_wait_ms"
-          value={wait ?? null}
-          placeholder="as the model says"
-          problems={problems}
-          onValue={(value) => onSettings({ ...settings, max_queue_wait_ms: value })}
-        />
+        {NUMBER_NAMES.map((name) => {
+          const { label, unit, placeholder } = NUMBERS[name];
+          return (
+            <OptionalNumber
+              key={name}
+              label={unit ? `${label} (${unit})` : label}
+              field={name}
+              value={settings[name] ?? null}
+              placeholder={placeholder}
+              problems={problems}
+              onValue={(value) => onSettings({ ...settings, [name]: value })}
+            />
+          );
+        })}
       </div>
       <Switch
         label="Try another replica when one does not answer"
-        checked={retries}
+        checked={settings.retries}
         onChange={(event) => onSettings({ ...settings, retries: event.currentTarget.checked })}
       />
       <p className={shared["hint"]}>
         As many again may wait for a replica; more get 429. Who waits in a model&apos;s queue for too long gets 429 at the
         scoring URI and 503 below <code>v2/</code>; the model&apos;s own, shorter limit is part of its configuration: step 3, Queue.
+        The response cache answers for models that ask for it there.
       </p>
     </FoldedSection>
   );

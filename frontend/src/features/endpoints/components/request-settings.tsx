@@ -1,7 +1,8 @@
-/** How requests to one deployment are treated. Another longest wait brings new replicas; the rest acts within seconds. */
+/** How requests to one deployment are treated. Some numbers bring new replicas; the rest acts within seconds. */
 import { Button, NumberInput, Switch } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
+import { NUMBERS, ROLLED_NUMBERS } from "@/components/deployment-numbers";
 import { changeDeployment, rollDeployment } from "@/api/endpoints";
 import { keys } from "@/api/keys";
 import { useRefusal } from "@/api/permissions";
@@ -10,20 +11,22 @@ import { notifyDone, notifyProblem } from "@/components/notify";
 import classes from "./request-settings.module.css";
 
 const LONGEST_S = 3_600;
-const LONGEST_WAIT_MS = 3_600_000;
+type Rolled = Pick<Deployment, (typeof ROLLED_NUMBERS)[number]>;
+const rolledOf = (deployment: Rolled) =>
+  Object.fromEntries(ROLLED_NUMBERS.map((name) => [name, deployment[name]])) as unknown as Rolled;
 
 export function RequestSettings({ endpoint, deployment }: { endpoint: string; deployment: Deployment }) {
   const queryClient = useQueryClient();
   const refusal = useRefusal("deploy");
   const [timeout, setTimeout] = useState(deployment.request_timeout_ms / 1_000);
   const [retries, setRetries] = useState(deployment.retries);
-  const [wait, setWait] = useState(deployment.max_queue_wait_ms);
+  const [rolled, setRolled] = useState(rolledOf(deployment));
   const routed = timeout * 1_000 !== deployment.request_timeout_ms || retries !== deployment.retries;
-  const rolls = wait !== deployment.max_queue_wait_ms;
+  const rolls = ROLLED_NUMBERS.some((name) => rolled[name] !== deployment[name]);
   const save = useMutation({
     mutationFn: async () => {
       if (routed) await changeDeployment(endpoint, deployment.name, { request_timeout_ms: Math.round(timeout * 1_000), retries });
-      if (rolls) await rollDeployment(endpoint, deployment.name, { max_queue_wait_ms: wait });
+      if (rolls) await rollDeployment(endpoint, deployment.name, rolled);
     },
     onSuccess: () =>
       notifyDone(rolls ? `New replicas of ${deployment.name} are on their way` : `The settings of ${deployment.name} are saved`),
@@ -45,19 +48,25 @@ export function RequestSettings({ endpoint, deployment }: { endpoint: string; de
         disabled={refusal !== undefined}
         onChange={(value) => setTimeout(Number(value) || deployment.request_timeout_ms / 1_000)}
       />
-      <NumberInput
-        label="Longest wait in a queue"
-        suffix=" ms"
-        placeholder="as the model says"
-        title="A change brings new replicas; the old ones answer until they do."
-        value={wait ?? ""}
-        min={0}
-        max={LONGEST_WAIT_MS}
-        allowDecimal={false}
-        w={180}
-        disabled={refusal !== undefined}
-        onChange={(value) => setWait(Number(value) || null)}
-      />
+      {ROLLED_NUMBERS.map((name) => {
+        const { label, unit, placeholder, range } = NUMBERS[name];
+        return (
+          <NumberInput
+            key={name}
+            label={label}
+            suffix={` ${unit}`}
+            placeholder={placeholder}
+            title="A change brings new replicas; the old ones answer until they do."
+            value={rolled[name] ?? ""}
+            min={range[0]}
+            max={range[1]}
+            allowDecimal={false}
+            w={180}
+            disabled={refusal !== undefined}
+            onChange={(value) => setRolled({ ...rolled, [name]: Number(value) || null })}
+          />
+        );
+      })}
       <Switch
         label="Retry on another replica when one drops a connection"
         pb={5}

@@ -4,6 +4,7 @@ import { IconTrash } from "@tabler/icons-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
+import { ROLLED_NUMBERS } from "@/components/deployment-numbers";
 import { deleteEndpoint, updateEndpoint } from "@/api/endpoints";
 import { keys } from "@/api/keys";
 import { useRefusal } from "@/api/permissions";
@@ -77,9 +78,13 @@ export function SettingsTab() {
       </Card>
       <LimitsCard endpoint={endpoint} />
       {endpoint.deployments.length > 0 ? (
-        <Card title="Requests" hint="by deployment; in force within seconds; another longest wait comes with new replicas">
+        <Card title="Requests" hint="by deployment; in force within seconds; another wait or cache comes with new replicas">
           {endpoint.deployments.map((deployment) => (
-            <RequestSettings key={`${deployment.name} ${deployment.request_timeout_ms} ${deployment.retries} ${deployment.max_queue_wait_ms}`} endpoint={endpoint.name} deployment={deployment} />
+            <RequestSettings
+              key={[deployment.name, deployment.request_timeout_ms, deployment.retries, ...ROLLED_NUMBERS.map((name) => deployment[name])].join(" ")}
+              endpoint={endpoint.name}
+              deployment={deployment}
+            />
           ))}
         </Card>
       ) : null}

@@ -1,0 +1,69 @@
+/** The settings of a deployment that are one number: what forms, files and the comparison of revisions make of each. */
+import type { DeployRequest } from "@/api/types";
+
+export type Range = readonly [least: number, most: number];
+
+interface NumberSetting {
+  label: string;
+  /** Empty: a count. */
+  unit: string;
+  /** What stands where nothing was typed. */
+  placeholder: string;
+  /** As controlplane/deployments/spec.py has it. */
+  range: Range;
+  /** A few words on how it stands; none where that goes without saying. */
+  told: (value: number | null) => string;
+  /** The block of a deployment's file that it stands in. */
+  block?: "request_settings";
+  /** What a revision calls it: a change starts new replicas. */
+  revision?: string;
+}
+
+const DEFAULT_TIMEOUT_MS = 60_000;
+const LONGEST_MS = 3_600_000;
+const count = (value: number) => value.toLocaleString("en", { maximumFractionDigits: 3 });
+
+const DECLARED = {
+  request_timeout_ms: {
+    label: "Time-out",
+    unit: "ms",
+    placeholder: count(DEFAULT_TIMEOUT_MS),
+    range: [1, LONGEST_MS],
+    told: (value) => `${count((value ?? DEFAULT_TIMEOUT_MS) / 1_000)} s each`,
+    block: "request_settings",
+  },
+  max_concurrent_requests_per_instance: {
+    label: "At a time, for each replica",
+    unit: "",
+    placeholder: "any number",
+    range: [1, 10_000],
+    told: (value) => `${value === null ? "any number" : count(value)} at a time`,
+    block: "request_settings",
+  },
+  max_queue_wait_ms: {
+    label: "Longest wait in a queue",
+    unit: "ms",
+    placeholder: "as the model says",
+    range: [0, LONGEST_MS],
+    told: (value) => (value ? `wait ${count(value)} ms at most` : ""),
+    block: "request_settings",
+    revision: "longest queue wait",
+  },
+  response_cache_bytes: {
+    label: "Response cache",
+    unit: "bytes",
+    placeholder: "none",
+    range: [1_024, 2 ** 40],
+    told: (value) => (value ? `${count(value)} bytes of answers kept` : ""),
+    revision: "response cache",
+  },
+} as const satisfies Partial<Record<keyof DeployRequest, NumberSetting>>;
+
+type NumberName = keyof typeof DECLARED;
+/** null: the default. */
+export type Numbers = Partial<Record<NumberName, number | null>>;
+export const NUMBERS: Readonly<Record<NumberName, NumberSetting>> = DECLARED;
+export const NUMBER_NAMES = Object.keys(DECLARED) as NumberName[];
+
+type Rolled = { [Name in NumberName]: (typeof DECLARED)[Name] extends { revision: string } ? Name : never }[NumberName];
+export const ROLLED_NUMBERS = NUMBER_NAMES.filter((name): name is Rolled => NUMBERS[name].revision !== undefined);
