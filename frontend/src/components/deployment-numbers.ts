@@ -6,7 +6,7 @@ export type Range = readonly [least: number, most: number];
 interface NumberSetting {
   label: string;
   /** Empty: a count. */
-  unit: string;
+  suffix: string;
   /** What stands where nothing was typed. */
   placeholder: string;
   /** As controlplane/deployments/spec.py has it. */
@@ -26,7 +26,7 @@ const count = (value: number) => value.toLocaleString("en", { maximumFractionDig
 const DECLARED = {
   request_timeout_ms: {
     label: "Time-out",
-    unit: "ms",
+    suffix: "ms",
     placeholder: count(DEFAULT_TIMEOUT_MS),
     range: [1, LONGEST_MS],
     told: (value) => `${count((value ?? DEFAULT_TIMEOUT_MS) / 1_000)} s each`,
@@ -34,7 +34,7 @@ const DECLARED = {
   },
   max_concurrent_requests_per_instance: {
     label: "At a time, for each replica",
-    unit: "",
+    suffix: "",
     placeholder: "any number",
     range: [1, 10_000],
     told: (value) => `${value === null ? "any number" : count(value)} at a time`,
@@ -42,7 +42,7 @@ const DECLARED = {
   },
   max_queue_wait_ms: {
     label: "Longest wait in a queue",
-    unit: "ms",
+    suffix: "ms",
     placeholder: "as the model says",
     range: [0, LONGEST_MS],
     told: (value) => (value ? `wait ${count(value)} ms at most` : ""),
@@ -51,7 +51,7 @@ const DECLARED = {
   },
   response_cache_bytes: {
     label: "Response cache",
-    unit: "bytes",
+    suffix: "bytes",
     placeholder: "none",
     range: [1_024, 2 ** 40],
     told: (value) => (value ? `${count(value)} bytes of answers kept` : ""),

@@ -16,8 +16,8 @@ function facts(revision: DeploymentRevision): Map<string, string> {
     ["configuration", revision.config_revision ? `revision ${revision.config_revision}` : "as uploaded"],
     ["instance type", revision.instance_type ?? NONE],
     ...ROLLED_NUMBERS.map((name): [string, string] => {
-      const { revision: words = "", unit } = NUMBERS[name];
-      return [words, revision[name] ? `${revision[name]} ${unit}` : NONE];
+      const { revision: words = "", suffix } = NUMBERS[name];
+      return [words, revision[name] ? `${revision[name]} ${suffix}` : NONE];
     }),
     ["files", revision.digest.replace("sha256:", "").slice(0, 12)],
   ]);

@@ -73,11 +73,11 @@ function Requests({ settings, onSettings, problems }: RunSettingsProps) {
     >
       <div className={shared["fields"]}>
         {NUMBER_NAMES.map((name) => {
-          const { label, unit, placeholder } = NUMBERS[name];
+          const { label, suffix, placeholder } = NUMBERS[name];
           return (
             <OptionalNumber
               key={name}
-              label={unit ? `${label} (${unit})` : label}
+              label={suffix ? `${label} (${suffix})` : label}
               field={name}
               value={settings[name] ?? null}
               placeholder={placeholder}

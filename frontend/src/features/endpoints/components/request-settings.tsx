@@ -49,12 +49,12 @@ export function RequestSettings({ endpoint, deployment }: { endpoint: string; de
         onChange={(value) => setTimeout(Number(value) || deployment.request_timeout_ms / 1_000)}
       />
       {ROLLED_NUMBERS.map((name) => {
-        const { label, unit, placeholder, range } = NUMBERS[name];
+        const { label, suffix, placeholder, range } = NUMBERS[name];
         return (
           <NumberInput
             key={name}
             label={label}
-            suffix={` ${unit}`}
+            suffix={` ${suffix}`}
             placeholder={placeholder}
             title="A change brings new replicas; the old ones answer until they do."
             value={rolled[name] ?? ""}
