@@ -44,7 +44,7 @@ def served(endpoint: str, deployment: str) -> Served:
             )
         chosen = max(rows, key=lambda item: row.traffic.get(item.name, 0))
         alone = sum(bool(row.traffic.get(item.name, 0)) for item in rows) == 1
-    models = models_called(chosen.model_version)
+    models = models_called(chosen.revision.model_version)
     return Served(
         deployment=chosen.name,
         alone=alone,

@@ -87,20 +87,15 @@ class InstanceType(Stamped):
 class Deployment(Stamped):
     endpoint = models.ForeignKey(Endpoint, on_delete=models.CASCADE, related_name="deployments")
     name = models.CharField(max_length=32)
-    model_version = models.ForeignKey("registry.ModelVersion", on_delete=models.PROTECT)
-    config_revision = models.ForeignKey(
-        "registry.ConfigRevision", null=True, blank=True, on_delete=models.PROTECT
+    # What is asked for now. A deployment and its first revision name each other: the database asks
+    # only at the commit whether both are there (services.revisions.deployment_record).
+    revision = models.ForeignKey(
+        "DeploymentRevision", on_delete=models.RESTRICT, related_name="current_of"
     )
     description = models.TextField(blank=True)
     tags = models.JSONField(default=dict, blank=True)
     declared = models.JSONField(default=dict, blank=True)  # as on Endpoint
     instance_count = models.PositiveIntegerField(default=1)
-    instance_type = models.ForeignKey(
-        InstanceType, null=True, blank=True, on_delete=models.PROTECT, related_name="deployments"
-    )
-    secrets = models.JSONField(default=dict, blank=True)  # variable -> sealed value
-    # kinds of code that its replicas may run, as approved when it was asked for; null: not said
-    allow_code = models.JSONField(null=True, blank=True)
     request_timeout_ms = models.PositiveIntegerField(default=60_000)
     # at a time, without what waits; null: the runtime queues and batches what comes
     max_concurrent_requests_per_instance = models.PositiveIntegerField(null=True, blank=True)
@@ -110,10 +105,6 @@ class Deployment(Stamped):
     )
     generation = models.BigIntegerField(default=1)
     error = models.JSONField(null=True, blank=True)
-    # what is asked for now
-    revision = models.ForeignKey(
-        "DeploymentRevision", null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
-    )
     paused_count = models.PositiveIntegerField(null=True, blank=True)  # replicas before a pause
 
     class Meta:
@@ -124,13 +115,12 @@ class Deployment(Stamped):
     def __str__(self) -> str:
         return f"{self.endpoint.name}/{self.name}"
 
-    @property
-    def settings(self) -> RunSettings:
-        return self.revision.settings if self.revision else RunSettings()
-
 
 class DeploymentRevision(Stamped):
-    """What a deployment was asked to run once; it never changes and can be gone back to."""
+    """What a deployment was asked to run once; it never changes and can be gone back to.
+
+    Only the approval of its code does, when the same is started afresh.
+    """
 
     deployment = models.ForeignKey(Deployment, on_delete=models.CASCADE, related_name="revisions")
     number = models.PositiveIntegerField()
@@ -145,10 +135,17 @@ class DeploymentRevision(Stamped):
         related_name="deployment_revisions",
     )
     spec = models.JSONField(default=dict)  # RunSettings, as spec.run_kept writes them
-    secrets = models.JSONField(default=dict)
+    secrets = models.JSONField(default=dict)  # variable -> sealed value
+    # kinds of code that its replicas may run, as approved when it was asked for; null: not said
     allow_code = models.JSONField(null=True, blank=True)
+    # Earlier revisions forget a type that is deleted; services.instance_types deletes none that a
+    # current one asks for.
     instance_type = models.ForeignKey(
-        InstanceType, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+        InstanceType,
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="deployment_revisions",
     )
     author = models.CharField(max_length=150)
     cause = models.CharField(max_length=64)
@@ -177,9 +174,7 @@ class Replica(Stamped):
     id = models.CharField(max_length=32, primary_key=True)
     deployment = models.ForeignKey(Deployment, on_delete=models.CASCADE, related_name="replicas")
     # What it runs; while a deployment is being updated, its replicas differ in this.
-    revision = models.ForeignKey(
-        DeploymentRevision, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
-    )
+    revision = models.ForeignKey(DeploymentRevision, on_delete=models.RESTRICT, related_name="+")
     ordinal = models.PositiveIntegerField()
     node = models.ForeignKey("nodes.Node", on_delete=models.PROTECT, related_name="replicas")
     gpus = models.JSONField(null=True, blank=True)  # UUIDs it may use; null: whatever there is
@@ -252,7 +247,7 @@ class TryLoad(Stamped):
         related_name="+",
     )
     configs = models.JSONField(default=dict)  # repo model -> config.pbtxt text that is tried
-    allow_code = models.JSONField(null=True, blank=True)  # as on Deployment
+    allow_code = models.JSONField(null=True, blank=True)  # as on DeploymentRevision
     node = models.ForeignKey("nodes.Node", null=True, on_delete=models.SET_NULL, related_name="+")
     node_name = models.CharField(max_length=100)
     gpus = models.JSONField(null=True, blank=True)  # as on Replica

@@ -47,6 +47,8 @@ LATEST = "latest"
 LONGEST_NUMBER = 9
 ENSEMBLE = "ensemble"
 STEP = re.compile(r'\bmodel_name\s*:\s*"([^"]*)"')  # nothing else of a configuration is called so
+# why by relation name: deployments lie above the registry, which must not import them
+CURRENT = "deployment_revisions__current_of"  # of a version: deployments that run it now
 ACTIVE = (Upload.State.VERIFYING, Upload.State.INSPECTING)
 
 
@@ -104,9 +106,7 @@ def model_list(
         having = RepoModel.objects.filter(**{field: backend}).values("model_version")
         rows = rows.filter(newest_id__in=having)
     if deployed is not None:
-        running = Exists(
-            ModelVersion.objects.filter(model=OuterRef("pk"), deployment__isnull=False)
-        )
+        running = Exists(_deployed().filter(model=OuterRef("pk")))
         rows = rows.filter(running if deployed else ~running)
     rows = tagged(rows, tags or {})
     inner = ModelVersion.objects.filter(model=OuterRef("model")).order_by("archived", "-version")
@@ -244,28 +244,14 @@ def neighbours(version: ModelVersion, name: str) -> dict[str, str]:
 
 def usage(version: ModelVersion) -> list[dict[str, Any]]:
     """Deployments that run on a version now, and those that could go back to it."""
-    now: dict[tuple[str, str], dict[str, Any]] = {
-        (endpoint, deployment): {
-            "endpoint": endpoint,
-            "deployment": deployment,
-            "current": True,
-            "config_revision": config,
-            "revisions": [],
-        }
-        for endpoint, deployment, config in ModelVersion.objects.filter(
-            pk=version.pk, deployment__isnull=False
-        ).values_list(
-            "deployment__endpoint__name",
-            "deployment__name",
-            "deployment__config_revision__number",
-        )
-    }
-    before = ModelVersion.objects.filter(pk=version.pk, deployment_revisions__isnull=False)
-    for endpoint, deployment, number, config in before.values_list(
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    rows = ModelVersion.objects.filter(pk=version.pk, deployment_revisions__isnull=False)
+    for endpoint, deployment, number, config, current in rows.values_list(
         "deployment_revisions__deployment__endpoint__name",
         "deployment_revisions__deployment__name",
         "deployment_revisions__number",
         "deployment_revisions__config_revision__number",
+        CURRENT,
     ).order_by("deployment_revisions__number"):
         empty = {
             "endpoint": endpoint,
@@ -274,14 +260,19 @@ def usage(version: ModelVersion) -> list[dict[str, Any]]:
             "config_revision": config,
             "revisions": [],
         }
-        now.setdefault((endpoint, deployment), empty)["revisions"].append(number)
-    return [now[key] for key in sorted(now)]
+        use = found.setdefault((endpoint, deployment), empty)
+        use["revisions"].append(number)
+        if current is not None:
+            use |= {"current": True, "config_revision": config}
+    return [found[key] for key in sorted(found)]
 
 
 def deployments_of(name: str) -> list[str]:
     """``endpoint/deployment`` of everything that runs, or ran last, on this model."""
-    rows = ModelVersion.objects.filter(model__name=name, deployment__isnull=False).values_list(
-        "deployment__endpoint__name", "deployment__name"
+    rows = (
+        _deployed()
+        .filter(model__name=name)
+        .values_list(f"{CURRENT}__endpoint__name", f"{CURRENT}__name")
     )
     return sorted(f"{endpoint}/{deployment}" for endpoint, deployment in rows)
 
@@ -344,13 +335,18 @@ def _versions() -> QuerySet[ModelVersion]:
     )
 
 
+def _deployed() -> QuerySet[ModelVersion]:
+    """One row for each deployment that runs on a version now."""
+    return ModelVersion.objects.filter(**{f"{CURRENT}__isnull": False})
+
+
 def _endpoints_by_version(**which: Any) -> defaultdict[tuple[int, int], list[str]]:
-    # why by relation name: deployments lie above the registry, which must not import them.
     rows = (
-        ModelVersion.objects.filter(deployment__isnull=False, **which)
-        .values_list("model_id", "version", "deployment__endpoint__name")
+        _deployed()
+        .filter(**which)
+        .values_list("model_id", "version", f"{CURRENT}__endpoint__name")
         .distinct()
-        .order_by("deployment__endpoint__name")
+        .order_by(f"{CURRENT}__endpoint__name")
     )
     names: defaultdict[tuple[int, int], list[str]] = defaultdict(list)
     for model_id, version, endpoint in rows:

@@ -15,7 +15,7 @@ from controlplane.registry.selectors import models_called
 def endpoint_snippets(name: str) -> dict[str, str]:
     """For the deployment with the most traffic. Raises EndpointNotFound, DeploymentNotFound."""
     deployment = _consumed(name)
-    model = models_called(deployment.model_version)[0]
+    model = models_called(deployment.revision.model_version)[0]
     place = addresses(name)
     target = Target(
         endpoint=name,
@@ -34,7 +34,7 @@ def endpoint_snippets(name: str) -> dict[str, str]:
 def endpoint_openapi(name: str) -> dict[str, Any]:
     """Of the deployment with the most traffic. Raises EndpointNotFound, DeploymentNotFound."""
     deployment = _consumed(name)
-    version = deployment.model_version
+    version = deployment.revision.model_version
     models = [
         ServedModel(row.name, row.max_batch_size, tuple(row.inputs), tuple(row.outputs))
         for row in models_called(version)

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Mapping
 
 from django.conf import settings
 from django.db.models import Q, QuerySet
-from django.db.models.functions import Coalesce
 
 from controlplane.core import vault
-from controlplane.deployments.models import Deployment, DeploymentRevision, Replica, TryLoad
+from controlplane.deployments.models import DeploymentRevision, Replica, TryLoad
 from controlplane.deployments.probes import allowance_s, rule_of
 from controlplane.deployments.selectors.trials import (
     LOG_OWNER,
@@ -35,7 +34,6 @@ logger = logging.getLogger(__name__)
 
 LOAD_TIMEOUT_S = 300.0
 SECRETS = "shoal secret environment"
-Spec = Deployment | DeploymentRevision
 
 
 def _replicas(node: Node) -> QuerySet[Replica]:
@@ -45,12 +43,9 @@ def _replicas(node: Node) -> QuerySet[Replica]:
 def desired_replicas(node: Node) -> list[Replica]:
     return list(
         _replicas(node)
-        .select_related("deployment__endpoint", "deployment__model_version")
-        .select_related("deployment__config_revision")
+        .select_related("deployment__endpoint")
         .select_related("revision__model_version", "revision__config_revision")
-        .prefetch_related(
-            "deployment__model_version__repo_models", "revision__model_version__repo_models"
-        )
+        .prefetch_related("revision__model_version__repo_models")
         .order_by("id")
     )
 
@@ -58,7 +53,7 @@ def desired_replicas(node: Node) -> list[Replica]:
 def desired_state(node: Node) -> DesiredState:
     """``node`` must have been read before: its generation then is at most that of the replicas."""
     replicas = desired_replicas(node)
-    manifests = manifests_of({_spec(replica).model_version_id for replica in replicas})
+    manifests = manifests_of({replica.revision.model_version_id for replica in replicas})
     pace = cadence_now()
     wanted = [_desired(replica, manifests) for replica in replicas]
     wanted += [_trial(row) for row in trials_active(node)]
@@ -90,15 +85,11 @@ def _endpoints(replicas: Iterable[Replica]) -> set[str]:
     return {replica.deployment.endpoint.name for replica in replicas}
 
 
-def _spec(replica: Replica) -> Spec:
-    return replica.revision or replica.deployment
-
-
 def _desired(replica: Replica, manifests: Mapping[int, list[FileEntry]]) -> DesiredReplica:
     deployment = replica.deployment
-    spec = _spec(replica)
-    inline = inline_files(spec)
-    run = spec.settings
+    revision = replica.revision
+    inline = inline_files(revision)
+    run = revision.settings
     readiness = rule_of(run.readiness_probe)
     return DesiredReplica(
         replica_id=replica.id,
@@ -107,15 +98,15 @@ def _desired(replica: Replica, manifests: Mapping[int, list[FileEntry]]) -> Desi
         deployment=deployment.name,
         files=tuple(
             FileRef(path=entry["path"], size=entry["size"], sha256=entry["sha256"])
-            for entry in manifests[spec.model_version_id]
+            for entry in manifests[revision.model_version_id]
             if entry["path"] not in inline
         ),
         inline_files=inline,
-        models=tuple(sorted(model.name for model in spec.model_version.repo_models.all())),
+        models=tuple(sorted(model.name for model in revision.model_version.repo_models.all())),
         runtime_args=_runtime_args(run),
-        code=_code(spec.allow_code),
-        environment={**_visible(replica.gpus), **environment_of(spec)},
-        secrets=tuple(sorted(spec.secrets)),
+        code=_code(revision.allow_code),
+        environment={**_visible(replica.gpus), **environment_of(revision)},
+        secrets=tuple(sorted(revision.secrets)),
         load_timeout_s=LOAD_TIMEOUT_S + allowance_s(readiness),
         liveness=rule_of(run.liveness_probe),
         readiness=readiness,
@@ -143,10 +134,10 @@ def _visible(gpus: list[str] | None) -> dict[str, str]:
     return {} if gpus is None else {"CUDA_VISIBLE_DEVICES": ",".join(gpus)}
 
 
-def environment_of(spec: Spec) -> dict[str, str]:
+def environment_of(revision: DeploymentRevision) -> dict[str, str]:
     """Variables in clear: a node must know them. One that cannot be unsealed is left out."""
-    found = {str(key): str(value) for key, value in spec.settings.environment.items()}
-    for name, sealed in spec.secrets.items():
+    found = {str(key): str(value) for key, value in revision.settings.environment.items()}
+    for name, sealed in revision.secrets.items():
         try:
             found[name] = vault.unseal(SECRETS, sealed)
         except vault.InvalidToken:
@@ -176,18 +167,15 @@ def _trial(row: TryLoad) -> DesiredReplica:
     )
 
 
-def inline_files(deployment: Spec) -> dict[str, str]:
+def inline_files(revision: DeploymentRevision) -> dict[str, str]:
     """Path -> text of the configurations that replace those of the version's files."""
-    revision = deployment.config_revision
-    if revision is None:
-        return {}
-    return config_files(revision.configs)
+    edited = revision.config_revision
+    return {} if edited is None else config_files(edited.configs)
 
 
 def node_may_read(node: Node, sha256: str) -> bool:
     """Only blobs that a replica or a trial desired on this node uses."""
-    version = Coalesce("revision__model_version", "deployment__model_version")
-    running = _replicas(node).annotate(version=version).values("version")
+    running = _replicas(node).values("revision__model_version")
     tried = trial_list().filter(state__in=TRIAL_ACTIVE, node=node)
     return (
         ModelFile.objects.filter(sha256=sha256)

@@ -15,8 +15,11 @@ def instance_type_list() -> QuerySet[InstanceType]:
 
 def instance_types_used(rows: Iterable[InstanceType]) -> dict[int, int]:
     """Primary key -> how many deployments ask for it; those that nobody asks for are not in it."""
-    used = InstanceType.objects.filter(pk__in=[row.pk for row in rows], deployments__isnull=False)
-    return dict(used.annotate(count=Count("deployments")).values_list("pk", "count"))
+    current = "deployment_revisions__current_of"
+    used = InstanceType.objects.filter(
+        pk__in=[row.pk for row in rows], **{f"{current}__isnull": False}
+    )
+    return dict(used.annotate(count=Count(current)).values_list("pk", "count"))
 
 
 def instance_type_get(name: str) -> InstanceType:

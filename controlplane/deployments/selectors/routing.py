@@ -128,7 +128,7 @@ def _deployment(endpoint: Endpoint, deployment: Deployment) -> RoutedDeployment:
         max_concurrent_requests=None
         if per_instance is None
         else per_instance * max(deployment.instance_count, 1),
-        readiness_probe=deployment.settings.readiness_probe,
+        readiness_probe=deployment.revision.settings.readiness_probe,
     )
 
 

@@ -15,9 +15,9 @@ def endpoint_list() -> QuerySet[Endpoint]:
     replicas = Replica.objects.select_related("node").order_by("ordinal", "created_at")
     deployments = (
         Deployment.objects.select_related(
-            "model_version__model", "config_revision", "revision", "instance_type"
+            "revision__model_version__model", "revision__config_revision", "revision__instance_type"
         )
-        .prefetch_related(Prefetch("replicas", replicas), "model_version__repo_models")
+        .prefetch_related(Prefetch("replicas", replicas), "revision__model_version__repo_models")
         .order_by("created_at", "id")
     )
     return Endpoint.objects.order_by("name").prefetch_related(Prefetch("deployments", deployments))

@@ -67,7 +67,7 @@ def addresses(endpoint: str) -> Shown:
 
 
 def _deployed_model(deployment: Deployment) -> Shown:
-    version = deployment.model_version
+    version = deployment.revision.model_version
     return {
         "name": version.model.name,
         "version": version.version,
@@ -79,15 +79,16 @@ def deployment_shown(
     deployment: Deployment, endpoint: Endpoint, operations: dict[tuple[str, str], str]
 ) -> Shown:
     replicas = list(deployment.replicas.all())
-    revision = deployment.config_revision
+    revision = deployment.revision
+    config, kind = revision.config_revision, revision.instance_type
     return {
         "name": deployment.name,
         "endpoint": endpoint.name,
-        "model": deployment.model_version.model.name,
-        "version": deployment.model_version.version,
-        "config_revision": revision.number if revision else None,
+        "model": revision.model_version.model.name,
+        "version": revision.model_version.version,
+        "config_revision": config.number if config else None,
         **{name: getattr(deployment, name) for name in (*WORDS, *ROUTED)},
-        **run_kept(deployment.settings),
+        **run_kept(revision.settings),
         "instance_count": deployment.instance_count,
         "provisioning_state": deployment.provisioning_state,
         "serving_state": deployment_serving(
@@ -95,9 +96,9 @@ def deployment_shown(
         ),
         "traffic": endpoint.traffic.get(deployment.name, 0),
         "error": deployment.error,
-        "secret_environment": sorted(deployment.secrets),
-        "revision": deployment.revision.number if deployment.revision else None,
-        "instance_type": deployment.instance_type.name if deployment.instance_type else None,
+        "secret_environment": sorted(revision.secrets),
+        "revision": revision.number,
+        "instance_type": kind.name if kind else None,
         "paused": deployment.instance_count == 0,
         "replicas": [
             replica_shown(replica, endpoint.name, deployment.name) for replica in replicas

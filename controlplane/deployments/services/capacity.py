@@ -24,9 +24,10 @@ def need_of(
     deployment: Deployment, ordinals: tuple[int, ...], avoid: Iterable[str] = ()
 ) -> placement.Need:
     """``avoid`` holds UUIDs of GPUs and ids of nodes."""
-    version, run = deployment.model_version, deployment.settings
+    revision = deployment.revision
+    version, run = revision.model_version, revision.settings
     need = need_for(
-        deployment.instance_type,
+        revision.instance_type,
         backends=frozenset(version.repo_models.values_list("backend", flat=True)),
         size_bytes=version.size,
     )
@@ -41,8 +42,8 @@ def need_of(
                 need.gpu,
                 footprint_of(
                     version.pk,
-                    deployment.config_revision_id,
-                    deployment.instance_type,
+                    revision.config_revision_id,
+                    revision.instance_type,
                     timezone.now(),
                 ),
             ),
@@ -88,13 +89,14 @@ def _gpu_need(kind: InstanceType, size_bytes: int) -> placement.GpuNeed:
 
 
 def subject_of(deployment: Deployment) -> placement.Subject:
-    """What its next replica runs; the row need not be saved yet."""
-    return placement.Subject(deployment.pk, deployment.revision_id, deployment.model_version_id)
+    """What its next replica runs."""
+    revision = deployment.revision
+    return placement.Subject(deployment.pk, revision.pk, revision.model_version_id)
 
 
-def offers(deployment: Deployment, now: datetime) -> list[placement.Offer]:
-    """What every node has to give to this deployment, which need not be saved yet."""
-    return placement.offers_of(fleet(now), subject_of(deployment))
+def offers(subject: placement.Subject, now: datetime) -> list[placement.Offer]:
+    """What every node has to give to it."""
+    return placement.offers_of(fleet(now), subject)
 
 
 def fleet(now: datetime) -> placement.Fleet:
@@ -107,22 +109,19 @@ def _tenants() -> tuple[placement.Tenant, ...]:
         "node_id", "deployment_id", "revision_id", "state", "gpus",
         "observed__downloaded_bytes", "observed__cached_bytes",
         "revision__model_version_id", "revision__model_version__size",
-        "deployment__model_version_id", "deployment__model_version__size",
     )  # fmt: skip
     return tuple(_tenant(*row) for row in rows)
 
 
 def _tenant(
-    node_id: str, deployment_id: int, revision_id: int | None, state: str, gpus: list[str] | None,
-    downloaded: int | None, cached: int | None,
-    revised: int | None, revised_size: int | None, version_id: int, size: int,
+    node_id: str, deployment_id: int, revision_id: int, state: str, gpus: list[str] | None,
+    downloaded: int | None, cached: int | None, version_id: int, size: int,
 ) -> placement.Tenant:  # fmt: skip
-    version = version_id if revised is None else revised
     return placement.Tenant(
         node_id=node_id,
-        subject=placement.Subject(deployment_id, revision_id, version),
+        subject=placement.Subject(deployment_id, revision_id, version_id),
         state=state,
-        size_bytes=size if revised_size is None else revised_size,
+        size_bytes=size,
         fetched_bytes=(downloaded or 0) + (cached or 0),
         gpus=tuple(gpus or ()),
     )
@@ -182,10 +181,10 @@ def gpus_give(
 
     Decided when rows are written, not when nodes are chosen: what was free then may be taken now.
     """
-    if deployment.instance_type is None:
+    if deployment.revision.instance_type is None:
         return [None for _ in node_ids]
     need = need_of(deployment, (), avoid)
-    left = {offer.node_id: offer for offer in offers(deployment, now)}
+    left = {offer.node_id: offer for offer in offers(subject_of(deployment), now)}
     given: list[list[str] | None] = []
     for node_id in node_ids:
         given.append([gpu.uuid for gpu in placement.gpus_for(need.gpu, left[node_id])])
@@ -196,12 +195,12 @@ def gpus_give(
 def placement_explained(*, endpoint: str, name: str, now: datetime) -> list[placement.Verdict]:
     """Every node's verdict for one more replica. Raises EndpointNotFound, DeploymentNotFound."""
     row = deployment_get(endpoint, name)
-    return placement.explain(need_of(row, (row.instance_count,)), offers(row, now))
+    return placement.explain(need_of(row, (row.instance_count,)), offers(subject_of(row), now))
 
 
 def nodes_fitting(kinds: list[InstanceType], now: datetime) -> dict[int, list[str]]:
     """Primary key -> names of the nodes that would take a replica of an empty model now."""
-    available = offers(Deployment(), now)
+    available = offers(placement.Subject(None, None, None), now)
     found = {}
     for kind in kinds:
         need = need_for(kind, backends=frozenset(), size_bytes=0)
@@ -212,7 +211,7 @@ def nodes_fitting(kinds: list[InstanceType], now: datetime) -> dict[int, list[st
 
 def footprint_remember(replica: Replica, least_bytes: int, now: datetime) -> None:
     """``replica`` could not be loaded: its configuration needs this much of a GPU, or more."""
-    spec = replica.revision or replica.deployment
+    spec = replica.revision
     known = footprint_of(spec.model_version_id, spec.config_revision_id, spec.instance_type, now)
     least = max(least_bytes, known.least_bytes if known else 0)
     GpuFootprint.objects.update_or_create(

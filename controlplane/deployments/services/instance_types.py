@@ -7,7 +7,7 @@ from django.db import transaction
 
 from controlplane.core import events
 from controlplane.deployments.errors import InstanceTypeInUse, NameInvalid, NameTaken
-from controlplane.deployments.models import InstanceType
+from controlplane.deployments.models import Deployment, InstanceType
 from controlplane.deployments.selectors.instance_types import instance_type_get, instance_type_list
 
 NAME: Final = re.compile(r"[a-zA-Z0-9][-_.a-zA-Z0-9]{0,63}")
@@ -46,8 +46,10 @@ def instance_type_update(*, name: str, actor: str, **changes: Any) -> InstanceTy
 @transaction.atomic
 def instance_type_delete(*, name: str, actor: str) -> None:
     """Raises InstanceTypeNotFound, InstanceTypeInUse."""
-    row = instance_type_get(name)
-    names = [str(deployment) for deployment in row.deployments.select_related("endpoint")]
+    # why locked: a deployment that begins to ask for it meanwhile is refused, not left without it
+    row = InstanceType.objects.select_for_update().get(pk=instance_type_get(name).pk)
+    users = Deployment.objects.filter(revision__instance_type=row).select_related("endpoint")
+    names = [str(deployment) for deployment in users]
     if names:
         raise InstanceTypeInUse(
             f"{len(names)} deployment(s) ask for {row.name}.",

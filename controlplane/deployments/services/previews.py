@@ -4,7 +4,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from controlplane.deployments import placement
-from controlplane.deployments.models import Deployment
 from controlplane.deployments.selectors.instance_types import instance_type_wanted
 from controlplane.deployments.services.capacity import (
     footprint_of,
@@ -56,11 +55,9 @@ def placement_preview(
     InstanceTypeUnknown, Invalid."""
     subject = subject_of(model, version, upload_id, None)
     kind = instance_type_wanted(instance_type) if instance_type else None
-    row = Deployment()
-    if subject.version is not None:  # nodes that have its files already are better places
-        row.model_version = subject.version
     need = need_for(kind, backends=subject.backends, size_bytes=subject.size_bytes)
-    known = footprint_of(subject.version.pk, None, kind, now) if subject.version else None
+    version_id = subject.version.pk if subject.version else None
+    known = None if version_id is None else footprint_of(version_id, None, kind, now)
     need = replace(
         need,
         gpu=gpu_remembered(need.gpu, known),
@@ -68,7 +65,8 @@ def placement_preview(
         labels={**need.labels, **node_labels},
         one_per_node=anti_affinity == AntiAffinity.REQUIRED,
     )
-    available = offers(row, now)
+    # nodes that have its files already are better places
+    available = offers(placement.Subject(None, None, version_id), now)
     placed = placement.place(need, available)
     return Preview(
         instance_count=instance_count,

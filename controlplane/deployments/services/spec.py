@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from controlplane.core import vault
 from controlplane.core.errors import Invalid
 from controlplane.deployments.errors import ModelNotDeployable
-from controlplane.deployments.models import Deployment, DeploymentRevision, InstanceType
+from controlplane.deployments.models import DeploymentRevision, InstanceType
 from controlplane.deployments.naming import variable_problem
 from controlplane.deployments.probes import probe_declared
 from controlplane.deployments.selectors.desired import SECRETS, environment_of
@@ -47,15 +47,15 @@ def start_check(version: ModelVersion, revision: ConfigRevision | None) -> list[
 
 
 def runnable_check(
-    row: Deployment, asked: Deployment | DeploymentRevision, *, may_run_code: bool
+    current: DeploymentRevision, asked: DeploymentRevision, *, may_run_code: bool
 ) -> list[str]:
-    """The same of what ``row`` ran, or was to run, before, and is to start again.
+    """The same of what a deployment ran, or was to run, before, and is to start again.
 
-    Variables that it does not have now are asked about as if they were said again. Raises
-    ModelNotDeployable besides.
+    Variables that its ``current`` revision does not have are asked about as if they were said
+    again. Raises ModelNotDeployable besides.
     """
     _not_archived(asked.model_version, field=None)
-    now = environment_of(row)
+    now = environment_of(current)
     fresh = {name: text for name, text in environment_of(asked).items() if now.get(name) != text}
     variables_check(fresh, may_run_code=may_run_code)
     return start_check(asked.model_version, asked.config_revision)

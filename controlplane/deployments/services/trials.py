@@ -17,7 +17,7 @@ from controlplane.core.errors import Invalid
 from controlplane.core.models import Event
 from controlplane.deployments import placement
 from controlplane.deployments.errors import TooManyTrials, TrialFinished, TrialImpossible
-from controlplane.deployments.models import Deployment, InstanceType, TryLoad
+from controlplane.deployments.models import InstanceType, TryLoad
 from controlplane.deployments.selectors.instance_types import instance_type_wanted
 from controlplane.deployments.selectors.trials import trial_get, trials_active
 from controlplane.deployments.services.capacity import need_for, offers
@@ -116,7 +116,7 @@ def _place(
 ) -> tuple[Node, list[str] | None]:
     """The node, and the GPUs that the trial may use. Raises TrialImpossible, TooManyTrials."""
     need = need_for(kind, backends=subject.backends, size_bytes=subject.size_bytes)
-    available = offers(Deployment(), now)
+    available = offers(placement.Subject(None, None, None), now)
     wanted = [offer for offer in available if name in ("", offer.name)]
     verdicts = placement.explain(need, wanted)
     if not verdicts or verdicts[0].reason is not None:

@@ -51,7 +51,7 @@ class ServedConfigView(APIView):
         """The complete configuration as a node serves with it, whatever was written."""
         del request
         row = selectors.deployment_get(endpoint, deployment)
-        model = repo_model_get(row.model_version, repo_model)
+        model = repo_model_get(row.revision.model_version, repo_model)
         return Response(config_served(row, model.name))
 
 

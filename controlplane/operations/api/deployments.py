@@ -189,7 +189,7 @@ class DeploymentView(APIView):
             row = endpoint_lock(endpoint)
             existing = row.deployments.filter(name=deployment).first() if row else None
             variables_read(
-                values, request, kept=existing.settings.environment if existing else None
+                values, request, kept=existing.revision.settings.environment if existing else None
             )
             tag, seen = deployment_seen(endpoint, deployment) if existing else (None, None)
             if_match_check(request, tag, seen)

@@ -19,7 +19,6 @@ from controlplane.deployments.services.replicas import (
     replicas_retire,
     replicas_stop,
 )
-from controlplane.deployments.services.revisions import revision_apply
 from controlplane.deployments.states import DEPLOYMENTS, ENDPOINTS, DeploymentCause, EndpointCause
 from controlplane.deployments.traffic import traffic_check, traffic_without
 from controlplane.deployments.types import DeploymentState, Desired, Failure, failure_data
@@ -43,8 +42,8 @@ def operation_succeed(operation: Operation, now: datetime) -> None:
     else:
         deployment = _deployment(operation)
         replicas_retire(operation.parameters.get("old_ids", []), now)
-        if operation.kind == OperationKind.DEPLOY and deployment.revision is not None:
-            DeploymentRevision.objects.filter(pk=deployment.revision.pk).update(succeeded=True)
+        if operation.kind == OperationKind.DEPLOY:
+            DeploymentRevision.objects.filter(pk=deployment.revision_id).update(succeeded=True)
         _deployment_move(deployment, DeploymentCause.SUCCEED, None)
         result = deploy_result(deployment)
     _close(operation, OperationCause.SUCCEED, now, result=result)
@@ -105,7 +104,7 @@ def operation_abandon(operation: Operation, now: datetime) -> None:
 def deploy_result(deployment: Deployment) -> dict[str, Any]:
     """What whoever deployed wants to know next."""
     endpoint = Endpoint.objects.get(pk=deployment.endpoint_id)
-    version = deployment.model_version
+    version = deployment.revision.model_version
     models = [model.name for model in models_called(version)]
     others = endpoint.deployments.exclude(pk=deployment.pk).values_list("name", flat=True)
     return {
@@ -122,7 +121,7 @@ def deploy_result(deployment: Deployment) -> dict[str, Any]:
 
 
 def _deployment(operation: Operation) -> Deployment:
-    return Deployment.objects.select_related("endpoint", "model_version__model").get(
+    return Deployment.objects.select_related("endpoint", "revision__model_version__model").get(
         endpoint__name=operation.endpoint, name=operation.deployment
     )
 
@@ -139,10 +138,8 @@ def _undo(operation: Operation, cause: DeploymentCause, error: dict[str, Any] | 
     if "previous_revision" in parameters:  # the old replicas were never stopped
         back = deployment.revisions.filter(number=parameters["previous_revision"]).first()
         if back is not None:
-            revision_apply(deployment, back)
             count = parameters.get("previous_count", deployment.instance_count)
-            Deployment.objects.filter(pk=deployment.pk).update(instance_count=count)
-            deployment.refresh_from_db()
+            Deployment.objects.filter(pk=deployment.pk).update(revision=back, instance_count=count)
         _deployment_move(deployment, DeploymentCause.RESTORE, None)
         return
     if "previous_count" in parameters:  # what served before is untouched

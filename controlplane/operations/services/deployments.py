@@ -224,7 +224,8 @@ def _count_check(count: int, *, paused: bool) -> None:
 
 def _changes(row: Deployment, spec: Spec) -> dict[str, Any]:
     """What makes replicas start anew, as ``deployment_roll`` takes it; empty when nothing does."""
-    version, revision = row.model_version, row.config_revision
+    runs = row.revision
+    version, revision = runs.model_version, runs.config_revision
     as_it_is = (spec.model, spec.version) == (version.model.name, str(version.version)) and (
         spec.config_revision == (revision.number if revision else 0)
     )
@@ -237,8 +238,8 @@ def _changes(row: Deployment, spec: Spec) -> dict[str, Any]:
         "config_revision_id": revision.pk if revision else None,
         "instance_type_id": kind.pk if kind else None,
     }
-    same = settings == row.settings and all(
-        getattr(row, name) == value for name, value in wanted.items()
+    same = settings == runs.settings and all(
+        getattr(runs, name) == value for name, value in wanted.items()
     )
     if same and not spec.secret_environment:
         return {}

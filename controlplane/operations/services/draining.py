@@ -82,7 +82,7 @@ def _deployments(replicas: QuerySet[Replica]) -> list[Deployment]:
     """Theirs, in the order in which they are taken away."""
     return list(
         Deployment.objects.filter(pk__in=replicas.values("deployment_id"))
-        .select_related("endpoint", "model_version", "instance_type", "revision")
+        .select_related("endpoint", "revision__model_version", "revision__instance_type")
         .order_by("pk")
     )
 
@@ -177,7 +177,9 @@ def _deployment_leave(deployment_id: int, now: datetime) -> None:
         Deployment.objects.filter(pk=deployment_id).values_list("endpoint_id", flat=True)
     )
     deployment = (
-        Deployment.objects.select_related("endpoint", "model_version", "instance_type", "revision")
+        Deployment.objects.select_related(
+            "endpoint", "revision__model_version", "revision__instance_type"
+        )
         .filter(pk=deployment_id, provisioning_state=DeploymentState.SUCCEEDED)
         .first()
     )

@@ -8,8 +8,8 @@ from typing import Any
 from django.conf import settings
 
 from controlplane.deployments import placement
-from controlplane.deployments.models import Deployment, Endpoint, Replica
-from controlplane.deployments.services.capacity import avoided, need_of, offers
+from controlplane.deployments.models import Deployment, DeploymentRevision, Endpoint, Replica
+from controlplane.deployments.services.capacity import avoided, need_of, offers, subject_of
 from controlplane.deployments.types import Desired, Failure, ReplicaState
 from controlplane.nodes.models import Node
 from controlplane.nodes.selectors import (
@@ -52,7 +52,7 @@ def case_load(operation: Operation, now: datetime) -> Case:
         cancel_requested=operation.cancel_requested,
         instance_count=count,
         replicas=replicas,
-        spec_failure=spec_failure(deployment) if deployment and checking else None,
+        spec_failure=spec_failure(deployment.revision) if deployment and checking else None,
         chosen=choose(deployment, replicas, now) if deployment and placing else Chosen(),
         route_generation=operation.parameters.get("route_generation"),
         confirmed_generation=endpoint.confirmed_generation if endpoint else 0,
@@ -79,7 +79,9 @@ def _refusal(operation: Operation, endpoint: Endpoint | None) -> Failure | None:
 
 def _deployment(operation: Operation) -> Deployment | None:
     return (
-        Deployment.objects.select_related("model_version", "endpoint", "instance_type", "revision")
+        Deployment.objects.select_related(
+            "endpoint", "revision__model_version", "revision__instance_type"
+        )
         .filter(endpoint__name=operation.endpoint, name=operation.deployment)
         .first()
     )
@@ -136,13 +138,13 @@ def _lost_after(node: Node) -> timedelta:
     return timedelta(seconds=max(settings.SHOAL_NODE_LOST_AFTER_S, offline_s))
 
 
-def spec_failure(deployment: Deployment) -> Failure | None:
-    """Why this deployment cannot run on any node; None when nothing speaks against it."""
-    version: ModelVersion = deployment.model_version
+def spec_failure(asked: DeploymentRevision) -> Failure | None:
+    """Why this cannot run on any node; None when nothing speaks against it."""
+    version: ModelVersion = asked.model_version
     names = set(version.repo_models.values_list("name", flat=True))
     if not names:
         return Failure("NoModelFound", f"{version} holds no model.")
-    revision = deployment.config_revision
+    revision = asked.config_revision
     strangers = sorted(set(revision.configs) - names) if revision else []
     if strangers:
         return Failure(
@@ -191,7 +193,7 @@ def choose(deployment: Deployment, replicas: tuple[ReplicaFacts, ...], now: date
     missing = missing_ordinals(replicas, deployment.instance_count)
     if not missing:
         return Chosen()
-    placed = placement.place(need_of(deployment, missing), offers(deployment, now))
+    placed = placement.place(need_of(deployment, missing), offers(subject_of(deployment), now))
     return Chosen(assigned=placed.assigned, unplaced=placed.unplaced, why_not=placed.why_not())
 
 
@@ -210,6 +212,6 @@ def escapes(
         if fact.strained and row.gpus:
             # why: one that answers most requests on a GPU is worse off on processors
             need = replace(need, gpu=replace(need.gpu, required=True))
-        placed = placement.place(need, offers(deployment, now))
+        placed = placement.place(need, offers(subject_of(deployment), now))
         found[fact.id] = Chosen(placed.assigned, placed.unplaced, placed.why_not())
     return found

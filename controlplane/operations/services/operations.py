@@ -27,7 +27,7 @@ def deadline_for(kind: OperationKind, deployment: Deployment | None) -> timedelt
     """How long an operation may take: loading, and downloading over a slow line, wave by wave."""
     if kind in DELETIONS or deployment is None:
         return DELETE_DEADLINE
-    download = timedelta(seconds=deployment.model_version.size / SLOWEST_DOWNLOAD)
+    download = timedelta(seconds=deployment.revision.model_version.size / SLOWEST_DOWNLOAD)
     rounds = waves(deployment.instance_count, settings.SHOAL_WAVE_REPLICAS)
     return max(SHORTEST_DEADLINE, LOAD_ALLOWANCE + download) * rounds
 

@@ -1,5 +1,6 @@
 """An operation that failed or was cancelled, made anew."""
 
+from dataclasses import replace
 from datetime import datetime
 
 from django.db import transaction
@@ -8,10 +9,10 @@ from controlplane.deployments.models import Deployment, DeploymentRevision
 from controlplane.deployments.selectors import deployment_get
 from controlplane.deployments.services.locks import endpoint_lock
 from controlplane.deployments.services.revisions import (
+    ReplicaTemplate,
     code_record,
-    revision_apply,
-    revision_ensure,
     revision_record,
+    template_of,
 )
 from controlplane.deployments.services.spec import runnable_check
 from controlplane.deployments.types import DeploymentState
@@ -57,13 +58,13 @@ def operation_retry(
         wanted = old.parameters.get("instance_count", row.instance_count)
         revision = _revision_rolled(old, row)
         if row.provisioning_state != DeploymentState.SUCCEEDED:
-            allowed = runnable_check(row, row, may_run_code=may_run_code)
-            code_record(row, row.revision, allowed)
+            allowed = runnable_check(row.revision, row.revision, may_run_code=may_run_code)
+            code_record(row.revision, allowed)
             operation = deployment_start(row, traffic, actor, now)
         elif revision is not None:
-            allowed = runnable_check(row, revision, may_run_code=may_run_code)
-            code_record(row, revision, allowed)
-            operation = _roll_again(row, revision, old, actor, now)
+            allowed = runnable_check(row.revision, revision, may_run_code=may_run_code)
+            template = replace(template_of(revision), allow_code=allowed)
+            operation = _roll_again(row, template, old, actor, now)
         else:
             operation = scaling_open(row, wanted, actor, now, traffic=traffic)
     return advanced(operation, now)
@@ -76,12 +77,12 @@ def _revision_rolled(old: Operation, row: Deployment) -> DeploymentRevision | No
 
 
 def _roll_again(
-    row: Deployment, revision: DeploymentRevision, old: Operation, actor: str, now: datetime
+    row: Deployment, template: ReplicaTemplate, old: Operation, actor: str, now: datetime
 ) -> Operation:
-    current, count = revision_ensure(row), row.instance_count
-    revision_apply(row, revision)
+    back_to, count = row.revision.number, row.instance_count
     if old.parameters["instance_count"] != old.parameters["previous_count"]:
         row.instance_count, row.paused_count = old.parameters["instance_count"], None
         row.save(update_fields=["instance_count", "paused_count", "updated_at"])
-    revision_record(row, author=actor, cause=f"retry of {revision.number}")
-    return rolled(row, current.number, actor, now, previous_count=count)
+    cause = f"retry of {old.parameters['revision']}"
+    revision_record(row, template, author=actor, cause=cause)
+    return rolled(row, back_to, actor, now, previous_count=count)

@@ -12,13 +12,9 @@ from controlplane.deployments.selectors import deployment_get
 from controlplane.deployments.selectors.instance_types import instance_type_wanted
 from controlplane.deployments.services.locks import endpoint_lock
 from controlplane.deployments.services.revisions import (
-    SHARED,
-    code_record,
-    revision_apply,
-    revision_ensure,
     revision_record,
     revision_wanted,
-    shared_of,
+    template_of,
 )
 from controlplane.deployments.services.spec import (
     resolve_to_run,
@@ -62,32 +58,36 @@ def deployment_roll(
         nothing_active(endpoint, name)
         if row.provisioning_state == DeploymentState.DELETING:
             raise Conflict(f"{name} is being deleted.")
-        current = revision_ensure(row)
-        before = shared_of(row)
+        current, runs = row.revision, template_of(row.revision)
         if model or version or config_revision is not None:
-            now_runs = row.model_version
             spec = Spec(
-                model=model or now_runs.model.name,
-                version=version or ("latest" if model else str(now_runs.version)),
+                model=model or runs.model_version.model.name,
+                version=version or ("latest" if model else str(runs.model_version.version)),
                 config_revision=config_revision,
             )
-            row.model_version, row.config_revision, allowed = resolve_to_run(spec)
+            wanted_version, wanted_config, allowed = resolve_to_run(spec)
         else:
+            wanted_version, wanted_config = runs.model_version, runs.config_revision
             # why here too: fresh replicas start, of what may never have come up, or is withdrawn
-            allowed = start_check(row.model_version, row.config_revision)
+            allowed = start_check(wanted_version, wanted_config)
+        kind = runs.instance_type
         if instance_type is not None:
-            row.instance_type = instance_type_wanted(instance_type) if instance_type else None
-        wanted = replace(row.settings, **settings)
-        row.secrets = secrets_merged(row.secrets, secret_environment)
-        same = shared_of(row) == before and wanted == row.settings
-        if same and row.provisioning_state == DeploymentState.SUCCEEDED:
+            kind = instance_type_wanted(instance_type) if instance_type else None
+        wanted = replace(
+            runs,
+            model_version=wanted_version,
+            config_revision=wanted_config,
+            instance_type=kind,
+            secrets=secrets_merged(runs.secrets, secret_environment),
+            settings=replace(runs.settings, **settings),
+        )
+        if wanted == runs and row.provisioning_state == DeploymentState.SUCCEEDED:
             raise AsItIs(f"{name} runs just this already.")
-        row.allow_code = allowed
         count = row.instance_count
         if instance_count is not None:
             row.instance_count, row.paused_count = instance_count, None
-        row.save(update_fields=[*SHARED, "instance_count", "paused_count", "updated_at"])
-        revision_record(row, author=actor, cause="updated", settings=wanted)
+        row.save(update_fields=["instance_count", "paused_count", "updated_at"])
+        revision_record(row, replace(wanted, allow_code=allowed), author=actor, cause="updated")
         operation = rolled(row, current.number, actor, now, previous_count=count)
     return advanced(operation, now)
 
@@ -129,15 +129,14 @@ def deployment_rollback(
         nothing_active(endpoint, name)
         if row.provisioning_state == DeploymentState.DELETING:
             raise Conflict(f"{name} is being deleted.")
-        current = revision_ensure(row)
+        current = row.revision
         wanted = revision_wanted(row, revision)
         if wanted.pk == current.pk and row.provisioning_state == DeploymentState.SUCCEEDED:
             raise AsItIs(f"{name} runs revision {current.number} already.", field="revision")
         # why here too: what ran once may have been archived, or its approval withdrawn, since
-        allowed = runnable_check(row, wanted, may_run_code=may_run_code)
-        revision_apply(row, wanted)
-        code_record(row, None, allowed)
-        revision_record(row, author=actor, cause=f"rollback to {wanted.number}")
+        allowed = runnable_check(current, wanted, may_run_code=may_run_code)
+        template = replace(template_of(wanted), allow_code=allowed)
+        revision_record(row, template, author=actor, cause=f"rollback to {wanted.number}")
         operation = rolled(row, current.number, actor, now)
     return advanced(operation, now)
 
@@ -151,8 +150,8 @@ def deployment_restart(*, endpoint: str, name: str, actor: str, now: datetime) -
         settled_check(row)
         if row.instance_count == 0:
             raise Conflict(f"{name} is paused.", hints=("Start it instead.",))
-        current = revision_ensure(row)
+        current = row.revision
         # why a revision: it tells the fresh replicas from those of before
-        revision_record(row, author=actor, cause="restarted")
+        revision_record(row, template_of(current), author=actor, cause="restarted")
         operation = rolled(row, current.number, actor, now)
     return advanced(operation, now)

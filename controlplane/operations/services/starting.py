@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import F
+from django.db.models import F, QuerySet
 
 from controlplane.core.errors import Conflict
 from controlplane.deployments.errors import (
@@ -14,7 +14,11 @@ from controlplane.deployments.errors import (
 from controlplane.deployments.models import Deployment, Endpoint, Replica
 from controlplane.deployments.naming import colour_for, name_check
 from controlplane.deployments.services.replicas import replicas_remove, replicas_stop
-from controlplane.deployments.services.revisions import revision_ensure, revision_record
+from controlplane.deployments.services.revisions import (
+    ReplicaTemplate,
+    deployment_record,
+    revision_record,
+)
 from controlplane.deployments.services.spec import (
     instance_type_of,
     run_settings,
@@ -35,15 +39,23 @@ BROKEN = (DeploymentState.FAILED, DeploymentState.CANCELED)
 def _set_as_asked(row: Deployment, spec: Spec) -> bool:
     """Whether a deployment has the settings that were asked for: what is left at its default is
     not, and secrets cannot be compared."""
-    runs = {**{name: getattr(row, name) for name in ROUTED}, **run_kept(row.settings)}
+    runs = {**{name: getattr(row, name) for name in ROUTED}, **run_kept(row.revision.settings)}
     kind = instance_type_of(spec)
-    same = kind is None or row.instance_type_id == kind.pk
+    same = kind is None or row.revision.instance_type_id == kind.pk
     return (
         same
         and not spec.secret_environment
         and all(
             getattr(spec, name) in (SETTINGS[name].default, value) for name, value in runs.items()
         )
+    )
+
+
+def _running(
+    endpoint: Endpoint, version: ModelVersion, revision: ConfigRevision | None
+) -> QuerySet[Deployment]:
+    return endpoint.deployments.select_related("revision").filter(
+        revision__model_version=version, revision__config_revision=revision
     )
 
 
@@ -57,9 +69,7 @@ def is_same(
 ) -> bool:
     if operation.kind != OperationKind.DEPLOY or deployment not in ("", operation.deployment):
         return False
-    rows = endpoint.deployments.filter(
-        name=operation.deployment, model_version=version, config_revision=revision
-    )
+    rows = _running(endpoint, version, revision).filter(name=operation.deployment)
     return any(_set_as_asked(row, spec) for row in rows)
 
 
@@ -70,10 +80,8 @@ def running_as_asked(
     version: ModelVersion,
     revision: ConfigRevision | None,
 ) -> Deployment | None:
-    rows = endpoint.deployments.filter(
-        model_version=version,
-        config_revision=revision,
-        provisioning_state=DeploymentState.SUCCEEDED,
+    rows = _running(endpoint, version, revision).filter(
+        provisioning_state=DeploymentState.SUCCEEDED
     )
     if name:
         rows = rows.filter(name=name)
@@ -121,21 +129,18 @@ def deployment_place(
     where the caller's name stands, for the refusal."""
     name_check(name, field=field)
     nothing_active(endpoint.name, name)
-    values: dict[str, Any] = {
-        "model_version": version,
-        "config_revision": revision,
-        "allow_code": allow_code,
-        "instance_count": spec.instance_count,
-        "instance_type": instance_type_of(spec),
-        **{name: getattr(spec, name) for name in (*WORDS, *ROUTED)},
-    }
-    settings = run_settings(spec)
-    row = endpoint.deployments.filter(name=name).first()
-    values["secrets"] = secrets_merged(row.secrets if row else {}, spec.secret_environment)
-    values["paused_count"] = None
+    row = endpoint.deployments.select_related("revision").filter(name=name).first()
+    template = ReplicaTemplate(
+        model_version=version,
+        config_revision=revision,
+        instance_type=instance_type_of(spec),
+        secrets=secrets_merged(row.revision.secrets if row else {}, spec.secret_environment),
+        allow_code=allow_code,
+        settings=run_settings(spec),
+    )
+    values = {name: getattr(spec, name) for name in ("instance_count", *WORDS, *ROUTED)}
     if row is None:
-        row = Deployment.objects.create(endpoint=endpoint, name=name, **values)
-        revision_record(row, author=actor, cause="created", settings=settings)
+        row = deployment_record(endpoint, name, template, author=actor, **values)
         return _open(row, spec.traffic, actor, now)
     if endpoint.traffic.get(name):
         raise DeploymentHasTraffic(
@@ -144,10 +149,9 @@ def deployment_place(
         )
     if not replace and row.provisioning_state not in BROKEN:
         raise NameTaken(f"{endpoint.name} has a deployment called {name} already.", field="name")
-    revision_ensure(row)
-    Deployment.objects.filter(pk=row.pk).update(**values)
+    Deployment.objects.filter(pk=row.pk).update(**values, paused_count=None)
     row.refresh_from_db()
-    revision_record(row, author=actor, cause="replaced", settings=settings)
+    revision_record(row, template, author=actor, cause="replaced")
     return deployment_start(row, spec.traffic, actor, now)
 
 
@@ -202,7 +206,7 @@ def rolling_open(
         "traffic": 0,
         "instance_count": row.instance_count,
         "old_ids": list(running),
-        "revision": row.revision.number if row.revision else back_to,
+        "revision": row.revision.number,
         "previous_revision": back_to,
         "previous_count": row.instance_count if previous_count is None else previous_count,
     }

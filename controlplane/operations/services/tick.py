@@ -98,7 +98,9 @@ def replicas_expire(*, now: datetime) -> None:
 def deployment_upkeep(*, deployment_id: int, now: datetime) -> None:
     """Restart, replace and forget replicas of a deployment that no operation is working on."""
     deployment = (
-        Deployment.objects.select_related("endpoint", "model_version", "instance_type", "revision")
+        Deployment.objects.select_related(
+            "endpoint", "revision__model_version", "revision__instance_type"
+        )
         .filter(pk=deployment_id, provisioning_state=DeploymentState.SUCCEEDED)
         .first()
     )

@@ -26,6 +26,7 @@ from controlplane.nodes.models import Node
 from controlplane.registry.models import Model, ModelVersion, RepoModel
 from tests.support import builtin_models
 from tests.support.builtin_models import place
+from tests.support.deployment_rows import deployment_add
 from tests.support.gateway_folder import settings_in
 
 MODEL = "double_it"
@@ -69,12 +70,7 @@ def deployment_row(endpoint: Endpoint, http_port: int = 1, grpc_port: int = 1) -
         versions=[1],
         config_effective="",
     )
-    deployment = Deployment.objects.create(
-        endpoint=endpoint,
-        name="blue",
-        model_version=version,
-        provisioning_state="Succeeded",
-    )
+    deployment = deployment_add(endpoint, version, provisioning_state="Succeeded")
     Endpoint.objects.filter(pk=endpoint.pk).update(traffic={"blue": 100})
     node = Node.objects.create(id="n1", name="n1", credential_hash="x")
     observed = {
@@ -86,6 +82,7 @@ def deployment_row(endpoint: Endpoint, http_port: int = 1, grpc_port: int = 1) -
     Replica.objects.create(
         id="r1",
         deployment=deployment,
+        revision=deployment.revision,
         ordinal=0,
         node=node,
         state="ready",

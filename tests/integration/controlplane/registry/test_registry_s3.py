@@ -21,7 +21,7 @@ from pytest_django import Settings
 from rest_framework.test import APIClient
 
 from controlplane.core.errors import Unavailable
-from controlplane.deployments.models import Deployment
+from controlplane.deployments.models import DeploymentRevision
 from controlplane.operations.services.facts import spec_failure
 from controlplane.registry.models import Blob, ModelVersion
 from controlplane.registry.services import blobs
@@ -141,7 +141,7 @@ def test_people_and_nodes_read_what_lies_in_the_bucket(in_bucket: Any, api: APIC
 
     blob_store().remove(SHA)
     assert node.client.get(f"/agent/v1/blobs/{SHA}").status_code == 404
-    failure = spec_failure(Deployment(model_version=version))
+    failure = spec_failure(DeploymentRevision(model_version=version))
     assert failure is not None
     assert (failure.code, failure.detail) == ("BlobMissing", "digits/1/model.onnx")
 

@@ -173,7 +173,7 @@ def _targets() -> dict[tuple[str, int], str]:
 def test_what_is_previewed_is_what_happens(
     admin_api: APIClient, busy: dict[str, SimulatedNode], names: list[str], free: int
 ) -> None:
-    size = Deployment.objects.select_related("model_version")[0].model_version.size
+    size = Deployment.objects.all()[0].revision.model_version.size
     others = {"a": "b", "b": "a"}
     if len(names) == 1:
         admin_api.post(f"/api/v1/nodes/{others[names[0]]}/cordon")

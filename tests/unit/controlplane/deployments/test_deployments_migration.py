@@ -4,14 +4,18 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import IntegrityError, connection
 from django.db.migrations.executor import MigrationExecutor
+from django.db.models import RestrictedError
 from rest_framework.test import APIClient
 
-from controlplane.deployments.models import Deployment, Replica
+from controlplane.deployments.models import Deployment, DeploymentRevision, Endpoint, Replica
 from controlplane.deployments.spec import RunSettings
+from tests.support.deployment_rows import deployment_add
+from tests.support.registered_models import model_register
 
 OLD: list[tuple[str, str | None]] = [("deployments", "0017_operations_leave")]
+REPEATING: list[tuple[str, str | None]] = [("deployments", "0019_columns_leave")]
 PROBE = {
     "initial_delay": 0, "period": 1, "timeout": 1, "success_threshold": 2, "failure_threshold": 3
 }  # fmt: skip
@@ -37,15 +41,27 @@ def newest() -> None:
 
 
 @pytest.fixture
-def before(transactional_db: None) -> Iterator[Any]:
-    yield migrated(OLD)
+def upgraded(transactional_db: None) -> Iterator[None]:
+    """Whatever the test leaves, the tables are of now again."""
+    yield
     newest()
+
+
+def models_of(apps: Any) -> dict[str, Any]:
+    """Managers by model, as the tables are there."""
+    places = {
+        "deployments": ("Endpoint", "InstanceType", "Deployment", "DeploymentRevision", "Replica"),
+        "registry": ("Model", "ModelVersion", "ConfigRevision"),
+        "nodes": ("Node",),
+    }
+    return {name: apps.get_model(app, name).objects for app in places for name in places[app]}
 
 
 @pytest.mark.django_db(transaction=True)
 def test_revisions_keep_what_they_had_and_every_deployment_has_one(
-    before: Any, admin_api: APIClient
+    upgraded: None, admin_api: APIClient
 ) -> None:
+    before = migrated(OLD)
     deployments = before.get_model("deployments", "Deployment").objects
     endpoint = before.get_model("deployments", "Endpoint").objects.create(
         name="digits", created_by="ada"
@@ -71,10 +87,9 @@ def test_revisions_keep_what_they_had_and_every_deployment_has_one(
     newest()
 
     now = {row.name: row for row in Deployment.objects.all()}
-    assert now["blue"].settings == RunSettings(**PLAIN)
-    assert now["green"].settings == RunSettings(**FIRST)
+    assert now["blue"].revision.settings == RunSettings(**PLAIN)
+    assert now["green"].revision.settings == RunSettings(**FIRST)
     replica = Replica.objects.get()
-    assert replica.revision is not None
     assert replica.revision == now["green"].revision
     assert (replica.revision.cause, replica.revision.succeeded) == ("as found", True)
     place = "/api/v1/endpoints/digits/deployments/blue"
@@ -94,3 +109,61 @@ def test_revisions_keep_what_they_had_and_every_deployment_has_one(
     assert back.get_model("deployments", "Deployment").objects.get(name="green").environment == {
         "TZ": "UTC"
     }
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_deployments_repeated_is_read_from_their_revisions(
+    upgraded: None, admin_api: APIClient
+) -> None:
+    rows = models_of(migrated(REPEATING))
+    version = rows["ModelVersion"].create(
+        model=rows["Model"].create(name="digits"),
+        version=1,
+        size=1,
+        file_count=0,
+        digest="sha256:5",
+    )
+    repeated: dict[str, Any] = {
+        "model_version": version,
+        "config_revision": rows["ConfigRevision"].create(
+            model_version=version, number=3, configs={}
+        ),
+        "instance_type": rows["InstanceType"].create(name="mine"),
+        "secrets": {"APP_TOKEN": "sealed"},
+        "allow_code": ["python"],
+    }
+    endpoint = rows["Endpoint"].create(name="digits", created_by="ada")
+    blue = rows["Deployment"].create(endpoint=endpoint, name="blue", **repeated)
+    said = {"deployment": blue, "author": "ada"}
+    rows["DeploymentRevision"].create(number=1, cause="created", model_version=version, **said)
+    blue.revision = rows["DeploymentRevision"].create(number=2, cause="updated", **said, **repeated)
+    blue.save()
+    node = rows["Node"].create(id="n", name="n", credential_hash="")
+    rows["Replica"].create(id="r", deployment=blue, ordinal=0, node=node)
+
+    newest()
+
+    replica = Replica.objects.get()
+    assert (replica.revision.number, replica.revision) == (2, replica.deployment.revision)
+    shown = admin_api.get("/api/v1/endpoints/digits/deployments/blue").json()
+    names = ("model", "version", "config_revision", "instance_type", "secret_environment")
+    assert [shown[name] for name in names] == ["digits", 1, 3, "mine", ["APP_TOKEN"]]
+
+    row = models_of(migrated(REPEATING))["Deployment"].get()
+
+    for name, value in repeated.items():
+        assert getattr(row, name) == value or getattr(row, name).pk == value.pk, name
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_database_commits_no_deployment_without_a_revision() -> None:
+    endpoint = Endpoint.objects.create(name="digits", created_by="ada")
+    with pytest.raises(IntegrityError):
+        Deployment.objects.create(endpoint=endpoint, name="blue", revision_id=0)
+    blue = deployment_add(endpoint, model_register())
+    with pytest.raises(RestrictedError):
+        blue.revision.delete()
+    with pytest.raises(IntegrityError):
+        Deployment.objects.filter(pk=blue.pk).update(revision=None)
+    blue.delete()
+    assert not DeploymentRevision.objects.exists()

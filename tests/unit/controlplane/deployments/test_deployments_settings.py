@@ -117,7 +117,7 @@ def test_what_runs_with_other_settings_is_not_what_was_asked_for(api: APIClient)
     assert up(api, node) == "blue"
     assert up(api, node, environment={"TZ": "UTC"}) == "blue"
     assert up(api, node, environment={"TZ": "CET"}) == "green"
-    assert Deployment.objects.get(name="green").settings.environment == {"TZ": "CET"}
+    assert Deployment.objects.get(name="green").revision.settings.environment == {"TZ": "CET"}
     assert Endpoint.objects.get().traffic == {"green": 100}
     assert up(api, node, secret_environment={"APP_TOKEN": "t"}) == "blue"
     assert up(api, node, max_queue_wait_ms=250) == "green"

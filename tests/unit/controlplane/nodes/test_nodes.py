@@ -117,7 +117,9 @@ def test_a_node_that_was_told_to_report_rarely_is_not_taken_for_dead(
     assert row.last_seen_at is not None
     later = row.last_seen_at + timedelta(seconds=190)
     assert selectors.node_state(row, later) == "suspect"
-    replica = Replica(id="r", deployment_id=1, ordinal=0, node=row, created_at=row.last_seen_at)
+    replica = Replica(
+        id="r", deployment_id=1, revision_id=1, ordinal=0, node=row, created_at=row.last_seen_at
+    )
     (facts,) = replica_facts([replica], now=later)
     assert not facts.lost  # although it is silent for longer than SHOAL_NODE_LOST_AFTER_S
     (facts,) = replica_facts([replica], now=later + timedelta(seconds=11))

@@ -209,7 +209,7 @@ def test_an_edited_configuration_travels_as_text(api: APIClient, node: Simulated
     (replica,) = node.desired().replicas
     assert replica.inline_files == {"digits/config.pbtxt": "max_batch_size: 4"}
     assert [file.path for file in replica.files] == ["digits/1/model.onnx"]
-    assert Deployment.objects.get().config_revision is not None
+    assert Deployment.objects.get().revision.config_revision is not None
 
 
 def test_operations_are_listed_and_ended_ones_cannot_be_cancelled_or_retried(

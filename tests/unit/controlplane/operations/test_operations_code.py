@@ -7,7 +7,7 @@ import pytest
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
-from controlplane.deployments.models import Deployment, DeploymentRevision, TryLoad
+from controlplane.deployments.models import DeploymentRevision, TryLoad
 from controlplane.operations.models import Operation
 from controlplane.registry.code import KINDS
 from controlplane.registry.models import ModelVersion
@@ -244,7 +244,6 @@ def test_what_was_started_before_is_not_told_and_what_is_asked_anew_is(
     with_code()
     admin_api.post(APPROVAL)
     operation = api.post("/api/v1/deploy", {"model": "digits"}).json()
-    Deployment.objects.update(allow_code=None)
     DeploymentRevision.objects.update(allow_code=None)
     assert told(node) == [None]
     path = f"/api/v1/operations/{operation['id']}"

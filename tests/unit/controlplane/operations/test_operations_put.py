@@ -97,7 +97,7 @@ def test_what_was_read_of_a_deployment_can_be_sent_back(
     assert again["ETag"] == read["ETag"]
     ModelVersion.objects.update(archived=True)  # what runs may be archived by now
     assert put(api, BLUE, body).status_code == 200
-    assert Deployment.objects.get().secrets.keys() == {"APP_KEY"}
+    assert Deployment.objects.get().revision.secrets.keys() == {"APP_KEY"}
 
 
 @pytest.mark.parametrize(

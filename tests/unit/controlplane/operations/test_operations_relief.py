@@ -291,9 +291,9 @@ def test_a_load_without_memory_is_remembered_until_the_configuration_changes(
 
     row = Deployment.objects.get()
     assert need_of(row, (0,)).gpu.least_free_bytes == 20 * GB
-    row.config_revision_id = 7
+    row.revision.config_revision_id = 7
     assert need_of(row, (0,)).gpu.least_free_bytes == 0, "another configuration may need less"
-    row.config_revision_id = None
+    row.revision.config_revision_id = None
     GpuFootprint.objects.update(seen_at=timezone.now() - timedelta(hours=25))
     assert need_of(row, (0,)).gpu.least_free_bytes == 0, "a day later it may be tried again"
 

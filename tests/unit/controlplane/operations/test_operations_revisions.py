@@ -16,7 +16,7 @@ from rest_framework.test import APIClient
 from controlplane.core.errors import Unavailable
 from controlplane.core.models import Event
 from controlplane.deployments.live_config import LARGEST_ANSWER, config_served
-from controlplane.deployments.models import Deployment, Replica
+from controlplane.deployments.models import Deployment, DeploymentRevision, Replica
 from controlplane.deployments.selectors import routing_view
 from controlplane.deployments.tokens import WINDOW, hashes_valid, token_now
 from controlplane.operations.models import Operation
@@ -82,7 +82,6 @@ def test_an_update_replaces_what_serves_only_when_the_new_answers(
     gateway_confirms()
     assert ended(operation) == "Succeeded"
     (running,) = Replica.objects.filter(desired="running")
-    assert running.revision is not None
     assert running.revision.number == 2
     assert len(versions_wanted(serving)) == 2  # until gateways send the old one nothing new
     gateway_confirms()
@@ -217,7 +216,7 @@ def test_secrets_reach_the_node_and_nobody_else(api: APIClient, node: SimulatedN
         api.get(BLUE).content,
         api.get(f"{BLUE}/revisions").content,
         api.get("/api/v1/events").content,
-        str(Deployment.objects.values().get()).encode(),
+        str(DeploymentRevision.objects.values().get()).encode(),
     ]
     assert not any(b"s3cret-value" in text for text in everywhere)
     node.bring_up()

@@ -101,7 +101,7 @@ def test_a_first_deployment_that_is_superseded_is_brought_up_afresh(api: APIClie
     answer = api.put(f"{BLUE}?supersede=true", other, format="json")
     assert answer.status_code == 202
     assert Operation.objects.get(pk=first).state == "Canceled"
-    assert Deployment.objects.get().settings.environment == {"APP_A": "1"}
+    assert Deployment.objects.get().revision.settings.environment == {"APP_A": "1"}
 
 
 def test_a_deletion_is_not_superseded(api: APIClient, serving: SimulatedNode) -> None:

@@ -15,10 +15,11 @@ from rest_framework.test import APIClient
 from controlplane.accounts.models import User
 from controlplane.accounts.services import token_create
 from controlplane.core.models import Event
-from controlplane.deployments.models import Deployment, Endpoint
+from controlplane.deployments.models import Endpoint
 from controlplane.registry.models import Blob, ModelVersion, Upload
 from controlplane.registry.selectors import version_get
 from controlplane.registry.stores import blob_store
+from tests.support.deployment_rows import deployment_add
 from tests.support.registered_models import CONFIG, model_register
 
 pytestmark = pytest.mark.django_db
@@ -71,7 +72,7 @@ def test_a_version_that_an_alias_names_is_deleted_only_on_purpose(api: APIClient
 def test_a_version_in_use_stays(api: APIClient) -> None:
     version = model_register()
     endpoint = Endpoint.objects.create(name="shop", created_by="dora")
-    Deployment.objects.create(endpoint=endpoint, name="blue", model_version=version)
+    deployment_add(endpoint, version)
     answer = api.delete(f"{V1}/versions/1")
     assert (answer.status_code, answer.json()["deployments"]) == (409, ["shop/blue"])
     (item,) = api.get(f"{V1}/versions/1/usage").json()["items"]

@@ -3,8 +3,9 @@
 import pytest
 from rest_framework.test import APIClient
 
-from controlplane.deployments.models import Deployment, Endpoint
+from controlplane.deployments.models import Endpoint
 from controlplane.registry.models import Model, RepoModel
+from tests.support.deployment_rows import deployment_add
 from tests.support.registered_models import model_register
 
 pytestmark = pytest.mark.django_db
@@ -45,7 +46,7 @@ def test_what_runs_is_told_from_what_does_not(api: APIClient) -> None:
     model_register("runs", content=b"newer, runs nowhere")
     model_register("rests")
     endpoint = Endpoint.objects.create(name="prod", created_by="dora")
-    Deployment.objects.create(endpoint=endpoint, name="blue", model_version=version)
+    deployment_add(endpoint, version)
     assert names(api, deployed="true") == ["runs"]
     assert names(api, deployed="false") == ["rests"]
 

@@ -23,6 +23,7 @@ from controlplane.registry.models import (
 from controlplane.registry.selectors import models_called
 from controlplane.registry.services import registering
 from controlplane.registry.types import manifest_digest
+from tests.support.deployment_rows import deployment_add
 
 Send = Callable[..., Upload]
 
@@ -45,7 +46,7 @@ def register(api: APIClient, ingested: Send) -> Callable[..., dict[str, object]]
 def deploy(name: str, version: int, endpoint: str = "shop") -> Deployment:
     target, _ = Endpoint.objects.get_or_create(name=endpoint, defaults={"created_by": "dora"})
     used = ModelVersion.objects.get(model__name=name, version=version)
-    return Deployment.objects.create(endpoint=target, name="blue", model_version=used)
+    return deployment_add(target, used)
 
 
 def test_a_ready_upload_becomes_version_one(
