@@ -3,7 +3,7 @@
 from django.db import models
 
 from controlplane.core.models import Stamped
-from controlplane.deployments.spec import RunSettings, run_read
+from controlplane.deployments.spec import RunSettings, settings_from_json
 from controlplane.deployments.types import (
     AuthMode,
     DeploymentState,
@@ -134,7 +134,7 @@ class DeploymentRevision(Stamped):
         on_delete=models.PROTECT,
         related_name="deployment_revisions",
     )
-    spec = models.JSONField(default=dict)  # RunSettings, as spec.run_kept writes them
+    spec = models.JSONField(default=dict)  # RunSettings, as spec.settings_to_json writes them
     secrets = models.JSONField(default=dict)  # variable -> sealed value
     # kinds of code that its replicas may run, as approved when it was asked for; null: not said
     allow_code = models.JSONField(null=True, blank=True)
@@ -165,7 +165,7 @@ class DeploymentRevision(Stamped):
 
     @property
     def settings(self) -> RunSettings:
-        return run_read(self.spec)
+        return settings_from_json(self.spec)
 
 
 class Replica(Stamped):

@@ -59,7 +59,7 @@ class Setting:
     """``help`` says what a new deployment takes, ``change_help`` what a change does (None: the
     same), ``shown_help`` what is read.
 
-    ``told``: the field of ``wire.messages.DesiredReplica`` in which nodes hear of it,
+    ``agent_field``: the field of ``wire.messages.DesiredReplica`` in which nodes hear of it,
     empty: they do not. ``argument``: of the runtime. ``yaml``: its place in a deployment's file.
     """
 
@@ -70,11 +70,11 @@ class Setting:
     change_help: str | None = None
     shown_help: str = ""
     argument: str = ""
-    told: str = ""
+    agent_field: str = ""
     yaml: str = ""
 
 
-def _said(value: Kind | Number | Choice, applies: Applies, **more: str) -> dict[str, Setting]:
+def _setting(value: Kind | Number | Choice, applies: Applies, **more: str) -> dict[str, Setting]:
     return {"setting": Setting(value, applies, **more)}
 
 
@@ -85,7 +85,7 @@ class RunSettings:
 
     node_labels: dict[str, str] = field(
         default_factory=dict,
-        metadata=_said(
+        metadata=_setting(
             Kind.TEXTS,
             Applies.REPLICAS,
             help="only nodes with all these labels run it",
@@ -94,7 +94,7 @@ class RunSettings:
     )
     anti_affinity: str = field(
         default=AntiAffinity.PREFERRED.value,
-        metadata=_said(
+        metadata=_setting(
             Choice(AntiAffinity),
             Applies.REPLICAS,
             help="`required`: never two replicas on one node",
@@ -103,58 +103,58 @@ class RunSettings:
     )
     liveness_probe: Probe | None = field(
         default=None,
-        metadata=_said(
+        metadata=_setting(
             Kind.PROBE,
             Applies.REPLICAS,
             help="a runtime that fails it is ended and started again",
             change_help="",
-            told="liveness",
+            agent_field="liveness",
             yaml="liveness_probe",
         ),
     )
     readiness_probe: Probe | None = field(
         default=None,
-        metadata=_said(
+        metadata=_setting(
             Kind.PROBE,
             Applies.REPLICAS,
             help="a replica that fails it gets no requests",
             change_help="",
-            told="readiness",
+            agent_field="readiness",
             yaml="readiness_probe",
         ),
     )
     environment: dict[str, str] = field(
         default_factory=dict,
-        metadata=_said(
+        metadata=_setting(
             Kind.VARIABLES,
             Applies.REPLICAS,
-            told="environment",
+            agent_field="environment",
             yaml="environment_variables",
         ),
     )
     max_queue_wait_ms: int | None = field(
         default=None,
-        metadata=_said(
+        metadata=_setting(
             Number(0, LONGEST_MS, none_is_zero=True),
             Applies.REPLICAS,
             help="who waits longer gets 429 at the scoring URI, Triton's 503 below v2; null "
             "or 0: as long as the models allow. A change starts new replicas",
             shown_help="null: requests wait as long as the models allow",
             argument="--max-queue-wait-ms={}",
-            told="runtime_args",
+            agent_field="runtime_args",
             yaml="request_settings.max_queue_wait_ms",
         ),
     )
     response_cache_bytes: int | None = field(
         default=None,
-        metadata=_said(
+        metadata=_setting(
             Number(1024, LARGEST_CACHE),
             Applies.REPLICAS,
             help="memory of each replica for answers to requests that it has seen, of models whose "
             "configuration enables `response_cache`; null: none. A change starts new replicas",
             shown_help="null: no answers are kept",
             argument="--cache-config=local,size={}",
-            told="runtime_args",
+            agent_field="runtime_args",
             yaml="response_cache_bytes",
         ),
     )
@@ -174,7 +174,7 @@ class Spec(RunSettings):
     traffic: int = 0
     instance_type: str = field(
         default="",
-        metadata=_said(
+        metadata=_setting(
             Kind.NAME,
             Applies.REPLICAS,
             help="a name or an alias, such as STANDARD_NC4AS_T4_V3; default: any node",
@@ -184,24 +184,24 @@ class Spec(RunSettings):
     )
     secret_environment: dict[str, str | None] = field(
         default_factory=dict,
-        metadata=_said(
+        metadata=_setting(
             Kind.SECRETS,
             Applies.REPLICAS,
             help="kept encrypted, never shown; those that are not named stay, null removes one",
             change_help="",
             shown_help="names; values are never shown",
-            told="environment",
+            agent_field="environment",
         ),
     )
     request_timeout_ms: int = field(
         default=60_000,
-        metadata=_said(
+        metadata=_setting(
             Number(1, LONGEST_MS), Applies.GATEWAYS, yaml="request_settings.request_timeout_ms"
         ),
     )
     max_concurrent_requests_per_instance: int | None = field(
         default=None,
-        metadata=_said(
+        metadata=_setting(
             Number(1, 10_000),
             Applies.GATEWAYS,
             help="as many again may wait, more get 429; null: no limit but the gateway's own",
@@ -209,15 +209,15 @@ class Spec(RunSettings):
             yaml="request_settings.max_concurrent_requests_per_instance",
         ),
     )
-    retries: bool = field(default=True, metadata=_said(Kind.SWITCH, Applies.GATEWAYS))
+    retries: bool = field(default=True, metadata=_setting(Kind.SWITCH, Applies.GATEWAYS))
     description: str = field(
-        default="", metadata=_said(Kind.TEXT, Applies.AT_ONCE, yaml="description")
+        default="", metadata=_setting(Kind.TEXT, Applies.AT_ONCE, yaml="description")
     )
     tags: dict[str, str] = field(
-        default_factory=dict, metadata=_said(Kind.TEXTS, Applies.AT_ONCE, yaml="tags")
+        default_factory=dict, metadata=_setting(Kind.TEXTS, Applies.AT_ONCE, yaml="tags")
     )
     declared: dict[str, Any] = field(
-        default_factory=dict, metadata=_said(Kind.DECLARED, Applies.AT_ONCE)
+        default_factory=dict, metadata=_setting(Kind.DECLARED, Applies.AT_ONCE)
     )
 
     def __post_init__(self) -> None:
@@ -252,17 +252,17 @@ def settings_that(*applies: Applies) -> tuple[str, ...]:
     return tuple(name for name, setting in SETTINGS.items() if setting.applies in applies)
 
 
-WORDS: Final = settings_that(Applies.AT_ONCE)
+DESCRIPTIVE: Final = settings_that(Applies.AT_ONCE)
 ROUTED: Final = settings_that(Applies.GATEWAYS)
-ROLLED: Final = settings_that(Applies.REPLICAS)
-RUN: Final = tuple(part.name for part in fields(RunSettings))
+REVISIONED: Final = settings_that(Applies.REPLICAS)
+RUN_SETTINGS: Final = tuple(part.name for part in fields(RunSettings))
 
 
-def run_kept(settings: RunSettings) -> dict[str, Any]:
+def settings_to_json(settings: RunSettings) -> dict[str, Any]:
     """As rows keep it."""
-    return {name: getattr(settings, name) for name in RUN}
+    return {name: getattr(settings, name) for name in RUN_SETTINGS}
 
 
-def run_read(kept: Mapping[str, Any]) -> RunSettings:
+def settings_from_json(kept: Mapping[str, Any]) -> RunSettings:
     """What rows keep; a setting that was not known then has its default."""
-    return RunSettings(**{name: kept[name] for name in RUN if name in kept})
+    return RunSettings(**{name: kept[name] for name in RUN_SETTINGS if name in kept})

@@ -17,7 +17,7 @@ from controlplane.deployments.selectors.trials import (
     trial_models,
     trials_active,
 )
-from controlplane.deployments.spec import RUN, SETTINGS, RunSettings
+from controlplane.deployments.spec import RUN_SETTINGS, SETTINGS, RunSettings
 from controlplane.deployments.types import TRIAL_ACTIVE, Desired
 from controlplane.metrics.selectors import sample_interval_s
 from controlplane.nodes.models import Node
@@ -117,7 +117,7 @@ def _runtime_args(run: RunSettings) -> tuple[str, ...]:
     # why only those that are set: a node's older runtime may not know the flag
     return tuple(
         argument.format(value)
-        for name in RUN
+        for name in RUN_SETTINGS
         if (argument := SETTINGS[name].argument) and (value := getattr(run, name))
     )
 

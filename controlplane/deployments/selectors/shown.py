@@ -14,7 +14,7 @@ from controlplane.deployments.serving import (
     EndpointFacts,
     serving,
 )
-from controlplane.deployments.spec import ROUTED, WORDS, run_kept
+from controlplane.deployments.spec import DESCRIPTIVE, ROUTED, settings_to_json
 from controlplane.deployments.types import DeploymentState, Desired, ReplicaState, ServingState
 
 Shown = dict[str, Any]
@@ -87,8 +87,8 @@ def deployment_shown(
         "model": revision.model_version.model.name,
         "version": revision.model_version.version,
         "config_revision": config.number if config else None,
-        **{name: getattr(deployment, name) for name in (*WORDS, *ROUTED)},
-        **run_kept(revision.settings),
+        **{name: getattr(deployment, name) for name in (*DESCRIPTIVE, *ROUTED)},
+        **settings_to_json(revision.settings),
         "instance_count": deployment.instance_count,
         "provisioning_state": deployment.provisioning_state,
         "serving_state": deployment_serving(

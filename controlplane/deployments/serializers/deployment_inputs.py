@@ -14,7 +14,14 @@ from controlplane.deployments.serializers.settings import (
     SecretsField,
     emptied,
 )
-from controlplane.deployments.spec import ROLLED, ROUTED, SETTINGS, WORDS, Applies, settings_that
+from controlplane.deployments.spec import (
+    DESCRIPTIVE,
+    REVISIONED,
+    ROUTED,
+    SETTINGS,
+    Applies,
+    settings_that,
+)
 from controlplane.registry.serializers.versions import VersionField
 
 
@@ -106,7 +113,7 @@ class DeploymentPatchSerializer(Change, ChangedSettings):
     What is left out stays as it is, null takes a setting away.
     """
 
-    settings = (*WORDS, *ROUTED)
+    settings = (*DESCRIPTIVE, *ROUTED)
     empty = emptied(settings)
 
     instance_count = serializers.IntegerField(required=False, min_value=1, max_value=LIMIT_REPLICAS)
@@ -119,7 +126,7 @@ class ScaleSerializer(Fields):
 class DeploymentRollSerializer(Change, ChangedSettings):
     """What is left out stays as it is, null takes a setting away."""
 
-    settings = ROLLED
+    settings = REVISIONED
     empty = {**emptied(settings), "config_revision": 0}
 
     model = serializers.CharField(required=False, default="", allow_blank=True, max_length=255)

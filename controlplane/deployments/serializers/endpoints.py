@@ -20,7 +20,7 @@ from controlplane.deployments.serializers.settings import (
     ShownSettings,
     setting_shown,
 )
-from controlplane.deployments.spec import ROLLED, SETTINGS
+from controlplane.deployments.spec import REVISIONED, SETTINGS
 from controlplane.deployments.types import (
     AuthMode,
     DeploymentState,
@@ -227,7 +227,7 @@ class EndpointTokenSerializer(Fields):
 
 
 class DeploymentRevisionSerializer(ShownSettings):
-    settings = ROLLED
+    settings = REVISIONED
 
     number = serializers.IntegerField()
     model = serializers.CharField(source="model_version.model.name")

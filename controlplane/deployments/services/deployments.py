@@ -18,7 +18,7 @@ from controlplane.metrics.services.keeping import logs_forget
 def deployment_update(*, endpoint: str, name: str, actor: str, **changes: Any) -> Deployment:
     """The words about it, and what gateways need to know; no replica notices.
 
-    ``changes``: settings of ``spec.WORDS`` and ``spec.ROUTED``.
+    ``changes``: settings of ``spec.DESCRIPTIVE`` and ``spec.ROUTED``.
     Raises EndpointNotFound, DeploymentNotFound.
     """
     endpoint_lock(endpoint)

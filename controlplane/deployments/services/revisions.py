@@ -8,7 +8,7 @@ from django.db.models import Max
 
 from controlplane.deployments.errors import RevisionNotFound
 from controlplane.deployments.models import Deployment, DeploymentRevision, Endpoint, InstanceType
-from controlplane.deployments.spec import RunSettings, run_kept
+from controlplane.deployments.spec import RunSettings, settings_to_json
 from controlplane.registry.models import ConfigRevision, ModelVersion
 
 NO_REVISION_YET: Final = 0  # no row has this key: the transaction sets another one
@@ -70,7 +70,7 @@ def revision_record(
         instance_type=template.instance_type,
         secrets=template.secrets,
         allow_code=template.allow_code,
-        spec=run_kept(template.settings),
+        spec=settings_to_json(template.settings),
     )
     Deployment.objects.filter(pk=row.pk).update(revision=revision)
     row.revision = revision

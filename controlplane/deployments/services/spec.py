@@ -14,7 +14,14 @@ from controlplane.deployments.selectors.instance_types import (
     instance_type_wanted,
     match,
 )
-from controlplane.deployments.spec import SETTINGS, Kind, RunSettings, Spec, run_kept, run_read
+from controlplane.deployments.spec import (
+    SETTINGS,
+    Kind,
+    RunSettings,
+    Spec,
+    settings_from_json,
+    settings_to_json,
+)
 from controlplane.registry.models import ConfigRevision, ModelVersion
 from controlplane.registry.selectors import version_get
 from controlplane.registry.services.approvals import variables_check, version_code_check
@@ -95,13 +102,13 @@ def run_settings(spec: Spec) -> RunSettings:
     """How its replicas shall run: also by a probe that is only declared, in Azure's words.
 
     Raises ProbeInvalid."""
-    said = run_kept(spec)
+    said = settings_to_json(spec)
     declared = {
         name: probe_declared(spec.declared, name)
         for name, value in said.items()
         if value is None and SETTINGS[name].value is Kind.PROBE
     }
-    return run_read({**said, **declared})
+    return settings_from_json({**said, **declared})
 
 
 def secrets_merged(

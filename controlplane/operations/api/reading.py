@@ -20,7 +20,7 @@ from controlplane.deployments.selectors import deployment_get, endpoint_get
 from controlplane.deployments.selectors.shown import deployment_shown
 from controlplane.deployments.serializers.endpoints import DeploymentSerializer, EndpointSerializer
 from controlplane.deployments.services.locks import endpoint_lock
-from controlplane.deployments.spec import ROUTED, WORDS
+from controlplane.deployments.spec import DESCRIPTIVE, ROUTED
 from controlplane.operations.errors import AsItIs
 from controlplane.operations.models import Operation
 from controlplane.operations.selectors import endpoints_shown, latest_operations, operation_shown
@@ -75,7 +75,7 @@ ENDPOINT_TAG = (
     "cors_origins", "max_request_bytes", "rate_limit",
 )  # fmt: skip
 DEPLOYMENT_TAG = (
-    *WORDS, "instance_count", *ROUTED,
+    *DESCRIPTIVE, "instance_count", *ROUTED,
     "environment", "secret_environment", "revision", "config_revision", "model", "version",
 )  # fmt: skip
 

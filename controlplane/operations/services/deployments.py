@@ -19,7 +19,7 @@ from controlplane.deployments.services.spec import (
     resolve_to_run,
     run_settings,
 )
-from controlplane.deployments.spec import ROUTED, WORDS, Spec, run_kept
+from controlplane.deployments.spec import DESCRIPTIVE, ROUTED, Spec, settings_to_json
 from controlplane.deployments.states import DEPLOYMENTS, DeploymentCause
 from controlplane.deployments.types import DeploymentState
 from controlplane.operations.errors import AsItIs
@@ -191,7 +191,7 @@ def deployment_put(*, endpoint: str, name: str, spec: Spec, actor: str, now: dat
         )
         return Put(created=existing is None, operation=operation)
     _count_check(spec.instance_count, paused=existing.instance_count == 0)
-    at_once = {word: getattr(spec, word) for word in (*WORDS, *ROUTED)}  # no replica notices
+    at_once = {word: getattr(spec, word) for word in (*DESCRIPTIVE, *ROUTED)}  # no replica notices
     deployment_update(endpoint=endpoint, name=name, actor=actor, **at_once)
     changes = _changes(existing, spec)
     counted = spec.instance_count != existing.instance_count
@@ -244,7 +244,7 @@ def _changes(row: Deployment, spec: Spec) -> dict[str, Any]:
     if same and not spec.secret_environment:
         return {}
     changes = {
-        **run_kept(settings),
+        **settings_to_json(settings),
         "instance_type": kind.name if kind else "",
         "secret_environment": spec.secret_environment,
     }

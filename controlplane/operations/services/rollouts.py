@@ -47,8 +47,8 @@ def deployment_roll(
 ) -> Operation:
     """Let a deployment run something else, while what it runs serves on until that is ready.
 
-    What is not said stays as it is; ``settings`` are those of ``spec.RUN``. Code that it runs
-    already must still be approved, and signed where that is required.
+    What is not said stays as it is; ``settings`` are those of ``spec.RUN_SETTINGS``. Code that it
+    runs already must still be approved, and signed where that is required.
     Raises EndpointNotFound, DeploymentNotFound, ModelNotFound, ModelNotDeployable, Conflict,
     InstanceTypeUnknown, OperationInProgress, CodeNotAllowed, CodeNotApproved, SignatureRequired.
     """

@@ -24,7 +24,7 @@ from controlplane.deployments.services.spec import (
     run_settings,
     secrets_merged,
 )
-from controlplane.deployments.spec import ROUTED, SETTINGS, WORDS, Spec, run_kept
+from controlplane.deployments.spec import DESCRIPTIVE, ROUTED, SETTINGS, Spec, settings_to_json
 from controlplane.deployments.states import DEPLOYMENTS, DeploymentCause
 from controlplane.deployments.types import DeploymentState, Desired, ReplicaState
 from controlplane.operations.models import Operation
@@ -39,7 +39,10 @@ BROKEN = (DeploymentState.FAILED, DeploymentState.CANCELED)
 def _set_as_asked(row: Deployment, spec: Spec) -> bool:
     """Whether a deployment has the settings that were asked for: what is left at its default is
     not, and secrets cannot be compared."""
-    runs = {**{name: getattr(row, name) for name in ROUTED}, **run_kept(row.revision.settings)}
+    runs = {
+        **{name: getattr(row, name) for name in ROUTED},
+        **settings_to_json(row.revision.settings),
+    }
     kind = instance_type_of(spec)
     same = kind is None or row.revision.instance_type_id == kind.pk
     return (
@@ -138,7 +141,7 @@ def deployment_place(
         allow_code=allow_code,
         settings=run_settings(spec),
     )
-    values = {name: getattr(spec, name) for name in ("instance_count", *WORDS, *ROUTED)}
+    values = {name: getattr(spec, name) for name in ("instance_count", *DESCRIPTIVE, *ROUTED)}
     if row is None:
         row = deployment_record(endpoint, name, template, author=actor, **values)
         return _open(row, spec.traffic, actor, now)

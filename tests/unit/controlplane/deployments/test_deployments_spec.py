@@ -11,18 +11,18 @@ from rest_framework.test import APIClient
 from controlplane.core.errors import Invalid
 from controlplane.deployments.models import Deployment, DeploymentRevision, InstanceType
 from controlplane.deployments.spec import (
-    ROLLED,
+    DESCRIPTIVE,
+    REVISIONED,
     ROUTED,
-    RUN,
+    RUN_SETTINGS,
     SETTINGS,
-    WORDS,
     Choice,
     Kind,
     Number,
     RunSettings,
     Setting,
     Spec,
-    run_read,
+    settings_from_json,
 )
 from node_agent.signed import ARGUMENT
 from shoal.entities.keys import Walk, check
@@ -113,12 +113,12 @@ def test_it_is_changed_in_the_one_way_that_it_says(ready: APIClient, name: str) 
     gateway_confirms()
     patched = ready.patch(BLUE, said, format="json")
     rolled = ready.post(f"{BLUE}/update", said, format="json")
-    done, refused = (rolled, patched) if name in ROLLED else (patched, rolled)
-    assert done.status_code == (202 if name in ROLLED else 200), done.content
+    done, refused = (rolled, patched) if name in REVISIONED else (patched, rolled)
+    assert done.status_code == (202 if name in REVISIONED else 200), done.content
     assert refused.status_code == 400
     assert ready.get(BLUE).json()[name] == shown(setting, other(setting))
     revisions = ready.get(f"{BLUE}/revisions").json()["items"]
-    if name in ROLLED:
+    if name in REVISIONED:
         told = [shown(setting, value) for value in (other(setting), setting.default)]
         assert [row[name] for row in revisions] == told
     else:
@@ -137,13 +137,13 @@ def test_what_runs_is_put_again_without_a_change(ready: APIClient, name: str) ->
 
 
 @database
-@pytest.mark.parametrize("name", [*WORDS, *ROUTED, *RUN])
+@pytest.mark.parametrize("name", [*DESCRIPTIVE, *ROUTED, *RUN_SETTINGS])
 def test_nodes_are_told_it_where_it_says_and_nowhere_else(ready: APIClient, name: str) -> None:
     node = SimulatedNode()
     put(ready)
     (before,) = node.desired().replicas
     value = other(SETTINGS[name])
-    if name in RUN:
+    if name in RUN_SETTINGS:
         row = DeploymentRevision.objects.get()
         row.spec[name] = value
         row.save()
@@ -156,7 +156,7 @@ def test_nodes_are_told_it_where_it_says_and_nowhere_else(ready: APIClient, name
         if getattr(before, part.name) != getattr(after, part.name)
     }
     allowance = {"load_timeout_s"}  # a readiness probe says when a replica has started
-    assert differ - allowance == {SETTINGS[name].told} - {""}
+    assert differ - allowance == {SETTINGS[name].agent_field} - {""}
 
 
 @pytest.mark.parametrize("name", [name for name in SETTINGS if SETTINGS[name].argument])
@@ -215,5 +215,7 @@ def test_a_spec_that_cannot_be_is_not_made(said: dict[str, Any], words: str) -> 
 
 
 def test_what_a_revision_does_not_know_has_its_default() -> None:
-    assert run_read({}) == RunSettings()
-    assert run_read({"gone": 1, "max_queue_wait_ms": 5}) == RunSettings(max_queue_wait_ms=5)
+    assert settings_from_json({}) == RunSettings()
+    assert settings_from_json({"gone": 1, "max_queue_wait_ms": 5}) == RunSettings(
+        max_queue_wait_ms=5
+    )
