@@ -26,7 +26,7 @@ API_FUZZ_SECONDS ?= 600
 SIDE_BY_SIDE := -j 2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
 .PHONY: help up install studio test check lint types layers migrations frontend-check test-unit \
-	ui-budgets test-integration test-load chaos test-chaos fuzz api-fuzz security test-postgres e2e screenshots \
+	test-studio ui-budgets test-integration test-load chaos test-chaos fuzz api-fuzz security test-postgres e2e screenshots \
 	examples bench compatibility \
 	openapi cli-docs state-docs sbom audit notebooks azure-oracle seeds lock fmt clean
 
@@ -50,9 +50,10 @@ test: $(STAMPS)/dev install studio ## set up and run every test, also on Postgre
 	@$(MAKE) test-postgres
 	@$(MAKE) e2e
 
-check: $(STAMPS)/dev install ## lint, types, layers, unit tests
+check: $(STAMPS)/dev install ## lint, types, layers, unit tests, the studio's components in a browser
 	@$(MAKE) $(SIDE_BY_SIDE) types frontend-check lint layers migrations
 	@$(MAKE) test-unit
+	@$(MAKE) test-studio
 
 lint: $(STAMPS)/dev
 	@echo "== ruff"
@@ -78,6 +79,10 @@ frontend-check: $(STAMPS)/dev
 test-unit: $(STAMPS)/dev install ## unit and architecture tests
 	@echo "== unit and architecture tests"
 	@$(PYTEST) -q -n 2
+
+test-studio: $(STAMPS)/dev ## the studio's components in a real browser
+	@echo "== studio: components in Chromium"
+	@deploy/build-studio --test-browser
 
 test-integration: $(STAMPS)/dev install ## tests with real neighbours: Redis, Envoy, the runtime
 	@echo "== integration tests"

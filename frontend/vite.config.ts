@@ -1,7 +1,7 @@
-/** Build, development server (proxying to a running installation) and unit tests of the studio. */
+/** Build and development server (proxying to a running installation) of the studio. */
 import { fileURLToPath } from "node:url";
 import react from "@vitejs/plugin-react";
-import { defineConfig } from "vitest/config";
+import { defineConfig } from "vite";
 
 const backend = process.env["SHOAL_STUDIO_URL"] ?? "http://127.0.0.1:8080";
 const source = fileURLToPath(new URL("./src", import.meta.url));
@@ -28,13 +28,4 @@ export default defineConfig({
     },
   },
   preview: { host: "127.0.0.1" },
-  test: {
-    include: ["src/**/*.test.{ts,tsx}"],
-    environment: "node",
-    setupFiles: ["./vitest.setup.ts"],
-    passWithNoTests: false,
-    // A busy machine is slow, which says nothing about a test; in CI one that failed is asked once more (ADR 0358).
-    testTimeout: 20_000,
-    retry: process.env["SECOND_LOOK"] ? 1 : 0,
-  },
 });

@@ -7,7 +7,7 @@
 import { mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { chromium } from "playwright-core";
+import { chromium } from "playwright";
 import { preview } from "vite";
 import { close, FLOATING, open, OVERLAYS } from "./overlays.mjs";
 

@@ -5,7 +5,7 @@
  * Usage: node scripts/ui-budgets.mjs   (after `npm run build` and `npm run build:mock`)
  */
 import { spawnSync } from "node:child_process";
-import { chromium } from "playwright-core";
+import { chromium } from "playwright";
 import { preview } from "vite";
 
 const BUDGET = {

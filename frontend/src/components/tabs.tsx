@@ -1,7 +1,6 @@
 /** Tabs that are links: each opens in a new tab, and the back button works. */
 import { Link, type LinkProps, useRouterState } from "@tanstack/react-router";
 import { useEffect, useRef } from "react";
-import { middleOf } from "./tab-in-sight";
 import classes from "./tabs.module.css";
 
 export interface TabLink {
@@ -17,7 +16,7 @@ function useTabInSight() {
   useEffect(() => {
     const tab = row.current?.querySelector<HTMLElement>('[aria-current="page"]');
     // why not scrollIntoView: it would scroll the page as well.
-    if (row.current && tab) row.current.scrollLeft = middleOf(row.current, tab);
+    if (row.current && tab) row.current.scrollLeft = tab.offsetLeft - row.current.offsetLeft - (row.current.clientWidth - tab.offsetWidth) / 2;
   }, [pathname]);
   return row;
 }

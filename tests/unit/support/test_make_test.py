@@ -16,8 +16,8 @@ if [ -n "$BROKEN" ] && [[ "$said" == *"$BROKEN"* ]]; then echo "broken: $said"; 
 """
 PARTS = [
     "ruff check", "mypy", "lint-imports", "makemigrations", "build-studio --check",
-    "-m pytest -q -n 2\n", "tests/integration tests/conformance", "tests/load",
-    "tests/chaos -m quick", "-m tests.fuzz", "tests.api_fuzz --seconds 120",
+    "-m pytest -q -n 2\n", "build-studio --test-browser", "tests/integration tests/conformance",
+    "tests/load", "tests/chaos -m quick", "-m tests.fuzz", "tests.api_fuzz --seconds 120",
     "deploy/with_postgres.py", "tests/e2e",
 ]  # fmt: skip
 

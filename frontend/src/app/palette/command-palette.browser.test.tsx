@@ -1,0 +1,94 @@
+import { afterEach, expect, test } from "vitest";
+import { page, userEvent } from "vitest/browser";
+import { palette } from "@/app/layouts/toggles";
+import { useShortcuts } from "@/app/layouts/use-shortcuts";
+import { show } from "@/testing/show";
+import CommandPalette from "./command-palette";
+
+function Page() {
+  useShortcuts();
+  return (
+    <>
+      <button type="button">Elsewhere</button>
+      <input aria-label="Name" />
+      <CommandPalette />
+    </>
+  );
+}
+
+const dialog = page.getByRole("dialog", { name: "Search" });
+const search = page.getByRole("textbox", { name: "Search" });
+const item = (name: RegExp | string) => dialog.getByRole("button", { name });
+
+afterEach(() => palette.close());
+
+async function opened(): Promise<void> {
+  await page.getByRole("button", { name: "Elsewhere" }).click();
+  await userEvent.keyboard("{Control>}k{/Control}");
+  await expect.element(search).toHaveFocus();
+}
+
+test("Ctrl K opens it also while one types, and Escape gives the focus back", async () => {
+  await show(<Page />);
+  await page.getByRole("textbox", { name: "Name" }).click();
+  await userEvent.keyboard("{Control>}k{/Control}");
+  await expect.element(search).toHaveFocus();
+  await userEvent.keyboard("{Escape}");
+  await expect.element(dialog).not.toBeInTheDocument();
+  await expect.element(page.getByRole("textbox", { name: "Name" })).toHaveFocus();
+});
+
+test("words in any order find what has them all, and Enter goes there", async () => {
+  const shown = await show(<Page />);
+  await opened();
+  await userEvent.keyboard("digits logs");
+  await expect.element(page.getByRole("status")).toHaveTextContent("1 result");
+  await expect.element(item("Logs of digits")).toBeVisible();
+  await userEvent.keyboard("{ArrowDown}{Enter}");
+  await expect.element(dialog).not.toBeInTheDocument();
+  expect(shown.address()).toContain("/endpoints/digits/logs");
+});
+
+test("the arrows keep what they are on in sight of a list longer than its box", async () => {
+  await show(<Page />);
+  await opened();
+  await userEvent.keyboard("e");
+  await expect.element(page.getByRole("status")).toHaveTextContent("30 results");
+  await userEvent.keyboard("{ArrowDown>20}{/ArrowDown}");
+  const on = () => dialog.element().querySelector("[data-selected]");
+  await expect.poll(on).not.toBeNull();
+  await expect.element(page.elementLocator(on() as Element)).toBeInViewport({ ratio: 0.9 });
+});
+
+test("what asks first opens its dialog, which has the keyboard", async () => {
+  await show(<Page />);
+  await opened();
+  await userEvent.keyboard("pause blue digits{ArrowDown}{Enter}");
+  const asked = page.getByRole("dialog", { name: "Pause blue" });
+  await expect.element(asked.getByRole("textbox", { name: "Type blue to confirm" })).toHaveFocus();
+  await expect.element(dialog).not.toBeInTheDocument();
+});
+
+test("what the role refuses is off, and says why", async () => {
+  localStorage.setItem("mock.role", "viewer");
+  const shown = await show(<Page />);
+  await opened();
+  await userEvent.keyboard("pause blue digits");
+  const pause = item(/^Pause blue of digits/);
+  await expect.element(pause).toBeDisabled();
+  await expect.element(pause).toHaveTextContent("Needs the role deployer or a higher one");
+  await userEvent.keyboard("{ArrowDown}{Enter}");
+  await expect.element(page.getByRole("dialog", { name: "Pause blue" })).not.toBeInTheDocument();
+  expect(shown.address()).toBe("/");
+});
+
+test("keys that go somewhere do so only where nobody types", async () => {
+  const shown = await show(<Page />);
+  await page.getByRole("textbox", { name: "Name" }).click();
+  await userEvent.keyboard("gm");
+  await expect.element(page.getByRole("textbox", { name: "Name" })).toHaveValue("gm");
+  expect(shown.address()).toBe("/");
+  await page.getByRole("button", { name: "Elsewhere" }).click();
+  await userEvent.keyboard("gm");
+  await expect.poll(shown.address).toBe("/models");
+});

@@ -1,0 +1,120 @@
+import { expect, test } from "vitest";
+import { page, userEvent } from "vitest/browser";
+import { Series } from "@/live/series";
+import { show } from "@/testing/show";
+import { ChartGroup } from "./chart-group";
+import { LiveChart } from "./live-chart";
+
+const END = 1_793_534_400;
+const RANGE = 60;
+
+/** A minute of two lines, a point a second: one climbs from 0 to 60, the other stays at 5. */
+function minute(): Series {
+  const series = new Series();
+  const t = Array.from({ length: RANGE + 1 }, (_, index) => END - RANGE + index);
+  series.accept({ type: "snapshot", topic: "", keys: ["climbs", "stays"], t, v: [t.map((_, index) => index), t.map(() => 5)] });
+  return series;
+}
+
+let groups = 0;
+
+function chart(series: Series, group = new ChartGroup(`test ${(groups += 1)}`)) {
+  return (
+    <LiveChart
+      title="Throughput"
+      formula="What was answered, per second"
+      series={series}
+      lines={[
+        { key: "climbs", label: "blue", color: "s1" },
+        { key: "stays", label: "green", color: "s3" },
+      ]}
+      unit="count"
+      range={RANGE}
+      group={group}
+    />
+  );
+}
+
+const panel = page.getByRole("region", { name: "Throughput" });
+const image = panel.getByRole("img", { name: "Throughput: live chart of blue, green" });
+const legend = (name: string) => panel.getByRole("listitem").filter({ hasText: name });
+const canvas = () => image.element().querySelector("canvas") as HTMLCanvasElement;
+const plot = () => image.element().querySelector(".u-over") as HTMLElement;
+
+/** How many pixels have about this colour. */
+function painted(name: string): number {
+  const wanted = document.createElement("canvas").getContext("2d");
+  const context = canvas().getContext("2d");
+  if (!context || !wanted) throw new Error("no canvas");
+  wanted.fillStyle = getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+  wanted.fillRect(0, 0, 1, 1);
+  const [red = 0, green = 0, blue = 0] = wanted.getImageData(0, 0, 1, 1).data;
+  const { data } = context.getImageData(0, 0, canvas().width, canvas().height);
+  let found = 0;
+  for (let at = 0; at < data.length; at += 4) {
+    const far = Math.abs((data[at] ?? 0) - red) + Math.abs((data[at + 1] ?? 0) - green) + Math.abs((data[at + 2] ?? 0) - blue);
+    if ((data[at + 3] ?? 0) > 100 && far < 60) found += 1;
+  }
+  return found;
+}
+
+test("lines are painted in their colours, and the legend has the newest values", async () => {
+  const series = minute();
+  await show(chart(series));
+  await expect.element(legend("blue")).toHaveTextContent("blue 60");
+  await expect.poll(() => painted("s1")).toBeGreaterThan(100);
+  expect(painted("s3")).toBeGreaterThan(100);
+  series.accept({ type: "tick", topic: "", t: END + 1, v: [71, null] });
+  await expect.element(legend("blue")).toHaveTextContent("blue 71");
+  await expect.element(legend("green")).toHaveTextContent("green –");
+});
+
+test("the cursor reads the values of its moment, until it leaves", async () => {
+  await show(chart(minute()));
+  await expect.element(legend("blue")).toHaveTextContent("blue 60");
+  const { width, height } = plot().getBoundingClientRect();
+  await userEvent.hover(page.elementLocator(plot()), { position: { x: width / 2, y: height / 2 } });
+  await expect.element(legend("blue")).toHaveTextContent("blue 30");
+  await userEvent.unhover(page.elementLocator(plot()));
+  await expect.element(legend("blue")).toHaveTextContent("blue 60");
+});
+
+test("what is dragged over is zoomed into, by every chart of the page; a double click goes back", async () => {
+  const group = new ChartGroup("zoomed");
+  await show(chart(minute(), group));
+  await expect.element(legend("blue")).toHaveTextContent("blue 60");
+  const over = page.elementLocator(plot());
+  const { width, height } = plot().getBoundingClientRect();
+  await userEvent.dragAndDrop(over, over, { sourcePosition: { x: width / 4, y: height / 2 }, targetPosition: { x: width / 2, y: height / 2 } });
+  await expect.poll(() => group.zoom?.map((at) => Math.round(at - END))).toEqual([-45, -30]);
+  await userEvent.dblClick(over);
+  await expect.poll(() => group.zoom).toBeNull();
+});
+
+test("the same as a table has the figures, and the chart comes back at its size", async () => {
+  await show(chart(minute()));
+  await panel.getByRole("button", { name: "Show Throughput as a table" }).click();
+  const table = panel.getByRole("table", { name: "Throughput, visible range" });
+  await expect.element(table.getByRole("row", { name: "blue" })).toHaveTextContent("blue6003060");
+  await expect.element(image).not.toBeInTheDocument();
+  await panel.getByRole("button", { name: "Show Throughput as a chart" }).click();
+  await expect.element(image).toBeVisible();
+  await expect.poll(() => canvas().getBoundingClientRect().width).toBe(image.element().clientWidth);
+});
+
+test("it follows the width of its box", async () => {
+  await page.viewport(1000, 600);
+  await show(chart(minute()));
+  await expect.poll(() => canvas().getBoundingClientRect().width).toBeGreaterThan(900);
+  await page.viewport(400, 600);
+  await expect.poll(() => canvas().getBoundingClientRect().width).toBe(image.element().clientWidth);
+  expect(document.documentElement.scrollWidth).toBe(400);
+});
+
+test("how it is computed is told to whoever comes by keyboard", async () => {
+  await show(chart(minute()));
+  await expect.element(image).toBeVisible();
+  await userEvent.tab();
+  await expect.element(panel.getByRole("button", { name: "How Throughput is computed" })).toHaveFocus();
+  await expect.element(page.getByRole("tooltip", { name: "What was answered, per second" })).toBeVisible();
+});

@@ -1,0 +1,110 @@
+import { useState } from "react";
+import { expect, test, vi } from "vitest";
+import { page, userEvent } from "vitest/browser";
+import { show } from "@/testing/show";
+import { type Column, DataTable } from "./data-table";
+
+interface Row {
+  name: string;
+  rate: number | null;
+}
+
+const ROWS: Row[] = [
+  { name: "blue", rate: 9 },
+  { name: "green", rate: null },
+  { name: "canary", rate: 110 },
+];
+const COLUMNS: Column<Row>[] = [
+  { id: "name", header: "Name", cell: (row) => row.name, sortValue: (row) => row.name },
+  { id: "rate", header: "Rate", cell: (row) => row.rate ?? "–", sortValue: (row) => row.rate },
+  { id: "act", header: <span className="sr-only">Actions</span>, cell: (row) => <button type="button">Stop {row.name}</button> },
+];
+
+interface TableProps {
+  onOpen?: (row: Row) => void;
+  onTick?: (row: Row) => void;
+  choose?: string;
+}
+
+function Table(props: TableProps) {
+  const [sort, setSort] = useState<string>();
+  return <DataTable label="Deployments" columns={COLUMNS} rows={ROWS} rowKey={(row) => row.name} sort={sort} onSort={setSort} {...props} />;
+}
+
+const names = () =>
+  page
+    .getByRole("row")
+    .elements()
+    .slice(1)
+    .map((row) => row.querySelector("td")?.textContent);
+
+test("a heading sorts up, down, and back to the order of the server; what is unknown stays last", async () => {
+  await show(<Table />);
+  const rate = page.getByRole("columnheader", { name: "Rate" });
+  const button = page.getByRole("button", { name: "Rate" });
+  await button.click();
+  await expect.element(rate).toHaveAttribute("aria-sort", "ascending");
+  expect(names()).toEqual(["blue", "canary", "green"]);
+  await button.click();
+  await expect.element(rate).toHaveAttribute("aria-sort", "descending");
+  expect(names()).toEqual(["canary", "blue", "green"]);
+  await button.click();
+  await expect.element(rate).not.toHaveAttribute("aria-sort");
+  expect(names()).toEqual(["blue", "green", "canary"]);
+});
+
+test("the keyboard walks over the rows, ticks and opens; keys of a button in a row are the button's", async () => {
+  const onOpen = vi.fn();
+  const onTick = vi.fn();
+  await show(<Table onOpen={onOpen} onTick={onTick} />);
+  page.getByRole("row", { name: "blue" }).element().focus();
+  await userEvent.keyboard("j{ArrowDown}");
+  await expect.element(page.getByRole("row", { name: "canary" })).toHaveFocus();
+  await userEvent.keyboard("j");
+  await expect.element(page.getByRole("row", { name: "canary" })).toHaveFocus();
+  await userEvent.keyboard("kx{Enter}");
+  expect(onTick.mock.calls).toEqual([[ROWS[1]]]);
+  expect(onOpen.mock.calls).toEqual([[ROWS[1]]]);
+  await userEvent.tab();
+  await expect.element(page.getByRole("button", { name: "Stop green" })).toHaveFocus();
+  await userEvent.keyboard("{Enter}x");
+  expect(onOpen).toHaveBeenCalledTimes(1);
+  expect(onTick).toHaveBeenCalledTimes(1);
+});
+
+test("a click on a row opens it, a click on what is in it does not", async () => {
+  const onOpen = vi.fn();
+  await show(<Table onOpen={onOpen} />);
+  await page.getByRole("button", { name: "Stop blue" }).click();
+  expect(onOpen).not.toHaveBeenCalled();
+  await page.getByRole("cell", { name: "110" }).click();
+  expect(onOpen.mock.calls).toEqual([[ROWS[2]]]);
+});
+
+test("the columns are chosen by keyboard, the choice is kept, and the focus comes back", async () => {
+  const first = await show(<Table choose="deployments" />);
+  const columns = page.getByRole("button", { name: "Columns" });
+  await columns.click();
+  const rate = page.getByRole("checkbox", { name: "Rate" });
+  await expect.element(rate).toHaveFocus();
+  await userEvent.keyboard(" {Escape}");
+  await expect.element(rate).not.toBeInTheDocument();
+  await expect.element(columns).toHaveFocus();
+  await expect.element(page.getByRole("columnheader", { name: "Rate" })).not.toBeInTheDocument();
+  await first.unmount();
+  await show(<Table choose="deployments" />);
+  await expect.element(page.getByRole("columnheader", { name: "Name" })).toBeVisible();
+  await expect.element(page.getByRole("columnheader", { name: "Rate" })).not.toBeInTheDocument();
+});
+
+test("a table wider than its box scrolls in it by keys, and the page does not", async () => {
+  await page.viewport(320, 600);
+  const wide: Column<Row>[] = Array.from({ length: 12 }, (_, index) => ({ id: String(index), header: `Column ${index}`, width: 120, cell: (row) => row.name }));
+  await show(<DataTable label="Wide" columns={wide} rows={ROWS} rowKey={(row) => row.name} />);
+  const box = page.getByRole("group", { name: "Wide" });
+  await userEvent.tab();
+  await expect.element(box).toHaveFocus();
+  await userEvent.keyboard("{ArrowRight}");
+  await expect.poll(() => box.element().scrollLeft).toBeGreaterThan(0);
+  expect(document.documentElement.scrollWidth).toBe(320);
+});

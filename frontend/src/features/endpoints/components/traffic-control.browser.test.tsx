@@ -1,0 +1,97 @@
+import { useQuery } from "@tanstack/react-query";
+import { expect, test } from "vitest";
+import { page, userEvent } from "vitest/browser";
+import { endpointQuery } from "@/api/endpoints";
+import type { Endpoint } from "@/api/types";
+import { show } from "@/testing/show";
+import { TrafficEditor, useTrafficControl } from "./traffic-control";
+
+function Editor({ endpoint }: { endpoint: Endpoint }) {
+  const control = useTrafficControl(endpoint);
+  return (
+    <>
+      <TrafficEditor control={control} />
+      <button type="button" disabled={!control.changed || !control.valid} onClick={control.apply}>
+        Apply
+      </button>
+      <button type="button" onClick={control.reset}>
+        Reset
+      </button>
+      <p>Served: {JSON.stringify(endpoint.traffic)}</p>
+      {control.dialog}
+    </>
+  );
+}
+
+/** The endpoint of the made-up installation, with a third deployment where one is asked for. */
+function Loaded({ third }: { third?: string }) {
+  const { data } = useQuery(endpointQuery("resnet50-prod"));
+  const [first] = data?.deployments ?? [];
+  if (!data || !first) return null;
+  return <Editor endpoint={third ? { ...data, deployments: [...data.deployments, { ...first, name: third }] } : data} />;
+}
+
+const slider = page.getByRole("slider", { name: "Traffic of blue in per cent" });
+const exact = page.getByRole("textbox", { name: "Traffic of blue" });
+const preset = (share: number) => page.getByRole("button", { name: `${share} %`, exact: true });
+const apply = page.getByRole("button", { name: "Apply", exact: true });
+
+test("the slider goes by ones and tens, ends at its ends, and number and presets follow", async () => {
+  await show(<Loaded />);
+  await expect.element(slider).toHaveAttribute("aria-valuenow", "80");
+  await expect.element(apply).toBeDisabled();
+  slider.element().focus();
+  await userEvent.keyboard("{PageDown}");
+  await expect.element(exact).toHaveValue("70 %");
+  await userEvent.keyboard("{ArrowLeft}{ArrowLeft}");
+  await expect.element(exact).toHaveValue("68 %");
+  await userEvent.keyboard("{PageUp}{PageUp}{PageUp}{PageUp}");
+  await expect.element(slider).toHaveAttribute("aria-valuenow", "100");
+  await expect.element(preset(0)).toHaveAttribute("aria-pressed", "true");
+  await preset(25).click();
+  await expect.element(slider).toHaveAttribute("aria-valuenow", "75");
+  await userEvent.fill(exact, "40");
+  await expect.element(slider).toHaveAttribute("aria-valuenow", "40");
+  await page.getByRole("button", { name: "Reset" }).click();
+  await expect.element(slider).toHaveAttribute("aria-valuenow", "80");
+});
+
+test("the thumb is pulled to the middle of the track", async () => {
+  await show(<Loaded />);
+  await expect.element(slider).toBeVisible();
+  const track = page.getByRole("slider").element().parentElement;
+  if (!track) throw new Error("The thumb has no track.");
+  const { width } = track.getBoundingClientRect();
+  await userEvent.dragAndDrop(slider, page.elementLocator(track), { targetPosition: { x: width / 2, y: 1 } });
+  await expect.poll(() => Math.abs(Number(slider.element().getAttribute("aria-valuenow")) - 50)).toBeLessThan(3);
+});
+
+test("three deployments have numbers, which must total 100", async () => {
+  await show(<Loaded third="canary" />);
+  await userEvent.fill(page.getByRole("textbox", { name: "canary" }), "10");
+  await expect.element(page.getByText("Total 110 %, must be 100 %")).toBeVisible();
+  await expect.element(apply).toBeDisabled();
+  await userEvent.fill(page.getByRole("textbox", { name: "green" }), "10");
+  await expect.element(page.getByText("Total 100 %", { exact: true })).toBeVisible();
+  await expect.element(apply).toBeEnabled();
+});
+
+test("a role that may not deploy is told so and moves nothing", async () => {
+  localStorage.setItem("mock.role", "viewer");
+  await show(<Loaded />);
+  await expect.element(page.getByText(/role deployer/)).toBeVisible();
+  await expect.element(exact).toBeDisabled();
+  await expect.element(preset(50)).toBeDisabled();
+});
+
+test("what is applied says first how many requests move, then is served", async () => {
+  await show(<Loaded />);
+  await preset(50).click();
+  await apply.click();
+  const dialog = page.getByRole("dialog", { name: "Move traffic" });
+  await expect.element(dialog.getByText(/\(30 %\) move to green/)).toBeVisible();
+  await dialog.getByRole("button", { name: "Apply 50 / 50" }).click();
+  await expect.element(dialog).not.toBeInTheDocument();
+  await expect.element(page.getByText('Served: {"blue":50,"green":50}')).toBeVisible();
+  await expect.element(apply).toBeDisabled();
+});
