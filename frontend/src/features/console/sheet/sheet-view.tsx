@@ -29,6 +29,8 @@ export function SheetView({ label, rows, columns, value, wide, problem, onEdit, 
   const box = useRef<HTMLDivElement>(null);
   const [active, setActive] = useState<Place>({ row: 0, column: 0 });
   const [draft, setDraft] = useState<string | null>(null);
+  /** A key has said what becomes of the draft; otherwise leaving the field keeps it. */
+  const decided = useRef(false);
   const columnPx = columns === 1 || wide ? WIDE_COLUMN_PX : COLUMN_PX;
   const getScrollElement = () => box.current;
   const down = useVirtualizer({
@@ -53,11 +55,17 @@ export function SheetView({ label, rows, columns, value, wide, problem, onEdit, 
     down.scrollToIndex(place.row);
     across.scrollToIndex(place.column);
   };
-  const commit = (next?: Place) => {
-    if (draft !== null && onEdit) onEdit(active.row, active.column, draft);
+  const finish = () => {
+    decided.current = true;
     setDraft(null);
-    if (next) go(next);
+    // The field hears that it lost the focus before this returns.
     box.current?.focus({ preventScroll: true });
+    decided.current = false;
+  };
+  const commit = (next: Place) => {
+    if (draft !== null && onEdit) onEdit(active.row, active.column, draft);
+    go(next);
+    finish();
   };
   const onKeyDown = (event: KeyboardEvent<HTMLDivElement>) => {
     const next = moved(active, event.key, { rows, columns }, event.ctrlKey || event.metaKey);
@@ -66,12 +74,11 @@ export function SheetView({ label, rows, columns, value, wide, problem, onEdit, 
       // The cell is still scrolling into view, its field is not there yet: what is typed must not get lost.
       setDraft((old) => `${old ?? ""}${event.key}`);
     } else if (draft !== null) {
-      if (event.key === "Escape") setDraft(null);
+      if (event.key === "Escape") finish();
       else if (event.key === "Enter") commit(moved(active, "ArrowDown", { rows, columns }) ?? active);
       else if (event.key === "Tab")
         commit(moved(active, event.shiftKey ? "ArrowLeft" : "ArrowRight", { rows, columns }) ?? active);
       else return;
-      if (event.key === "Escape") box.current?.focus({ preventScroll: true });
       event.stopPropagation();
     } else if (next) go(next);
     else if (onEdit && (event.key === "Enter" || event.key === "F2") && !event.ctrlKey && !event.metaKey)
@@ -169,6 +176,7 @@ export function SheetView({ label, rows, columns, value, wide, problem, onEdit, 
                       spellCheck={false}
                       onChange={(event) => setDraft(event.currentTarget.value)}
                       onBlur={() => {
+                        if (decided.current) return;
                         onEdit?.(row, column, draft);
                         setDraft(null);
                       }}
