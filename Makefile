@@ -41,7 +41,8 @@ install: $(STAMPS)/package
 studio: $(STAMPS)/requirements
 	@deploy/build-studio
 
-test: $(STAMPS)/dev install studio ## set up and run every test, also on PostgreSQL and in a browser
+test: ## set up and run every test, also on PostgreSQL and in a browser
+	@$(MAKE) $(SIDE_BY_SIDE) $(STAMPS)/dev install studio
 	@$(MAKE) check
 	@$(MAKE) test-integration
 	@$(MAKE) test-load
@@ -195,6 +196,7 @@ $(BIN)/python:
 $(STAMPS)/requirements: requirements.lock requirements-cpu.lock requirements-cuda.lock | $(BIN)/python
 	@echo "== Python packages (the first time this takes some minutes)"
 	@deploy/install-packages $(BIN)/python requirements.lock
+	@deploy/build-studio --node
 	@mkdir -p $(STAMPS) && touch $@
 
 $(STAMPS)/package: pyproject.toml $(STAMPS)/requirements
@@ -203,7 +205,8 @@ $(STAMPS)/package: pyproject.toml $(STAMPS)/requirements
 	@$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
-$(STAMPS)/dev: requirements-dev.lock $(STAMPS)/requirements
+# why after the package: pip shares the environment with no other pip, while the studio is built beside it.
+$(STAMPS)/dev: requirements-dev.lock $(STAMPS)/requirements | $(STAMPS)/package
 	@echo "== development packages"
 	@deploy/install-packages $(BIN)/python requirements-dev.lock
 	@touch $@
