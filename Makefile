@@ -121,8 +121,8 @@ test-postgres: $(STAMPS)/dev install ## the control plane's tests that use a dat
 
 e2e: $(STAMPS)/dev install studio ## the whole product with a real browser
 	@echo "== end to end"
-	@# why two: each has a product of its own, and mostly waits for it
-	@$(PYTEST_AGAIN) -q -n 2 --dist loadfile tests/e2e
+	@# why three on two cores: each has a product of its own, and mostly waits for it
+	@$(PYTEST_AGAIN) -q -n 3 --dist loadfile --no-loadscope-reorder tests/e2e
 
 ui-budgets: $(STAMPS)/dev ## what the studio costs: size, time per tick, long logs and lists, memory over hours
 	@deploy/build-studio --budgets
