@@ -164,7 +164,7 @@ def replicas_restart(deployment: Deployment, replica_ids: Iterable[str], now: da
     ids = list(replica_ids)
     for row in Replica.objects.filter(pk__in=ids, desired=Desired.RUNNING):
         serves = row.state == ReplicaState.READY
-        strained = serves and row.error is not None
+        out_of_memory = serves and row.error is not None
         if serves:
             endpoint_generation_raise([deployment.endpoint_id])
         REPLICAS.write(
@@ -176,15 +176,15 @@ def replicas_restart(deployment: Deployment, replica_ids: Iterable[str], now: da
             observed={},
             retire_generation=None,
             retire_since=None,
-            relieved_at=now if strained else row.relieved_at,
+            relieved_at=now if out_of_memory else row.relieved_at,
         )
-        why = f": {row.error['message']}" if strained and row.error else ""
+        why = f": {row.error['message']}" if out_of_memory and row.error else ""
         _record(
             deployment,
             "replica.restarted",
             f"Replica {row.ordinal} of {deployment.name} is started again{why}",
             row,
-            Event.Severity.WARNING if strained else Event.Severity.INFO,
+            Event.Severity.WARNING if out_of_memory else Event.Severity.INFO,
         )
     _tell_nodes(ids)
 

@@ -4,8 +4,13 @@
 reads a clock or a row, and both may be asked again at any time: no step is taken twice.
 """
 
+from controlplane.operations.reconcile.memory_pressure import (
+    AGAIN_WITHIN,
+    Mitigation,
+    mitigate,
+    to_move,
+)
 from controlplane.operations.reconcile.operation import operation_step
-from controlplane.operations.reconcile.relief import AGAIN_WITHIN, Relief, escaping, relief
 from controlplane.operations.reconcile.stages import STAGES, TITLES, stages_new
 from controlplane.operations.reconcile.upkeep import Upkeep, revive_after, upkeep
 from controlplane.operations.reconcile.values import (
@@ -44,9 +49,9 @@ __all__ = [
     "Chosen",
     "Fail",
     "Finish",
+    "Mitigation",
     "Move",
     "Place",
-    "Relief",
     "Remove",
     "ReplicaFacts",
     "Rest",
@@ -58,12 +63,12 @@ __all__ = [
     "Stop",
     "Upkeep",
     "Wave",
-    "escaping",
     "missing_ordinals",
+    "mitigate",
     "operation_step",
-    "relief",
     "revive_after",
     "stages_new",
+    "to_move",
     "upkeep",
     "wave_of",
     "waves",

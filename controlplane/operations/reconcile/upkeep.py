@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Final
 
 from controlplane.deployments.types import Failure
-from controlplane.operations.reconcile.relief import relief
+from controlplane.operations.reconcile.memory_pressure import mitigate
 from controlplane.operations.reconcile.values import (
     Action,
     Chosen,
@@ -28,7 +28,7 @@ class Upkeep:
     """What a settled deployment needs: actions, and what hinders them (empty when nothing does)."""
 
     actions: tuple[Action, ...] = ()
-    hindrance: Failure | None = None
+    blocker: Failure | None = None
     notes: tuple[str, ...] = field(default=())
 
 
@@ -37,19 +37,20 @@ def upkeep(
     *,
     instance_count: int,
     chosen: Chosen,
-    escapes: Mapping[str, Chosen] | None = None,
+    alternatives: Mapping[str, Chosen] | None = None,
 ) -> Upkeep:
     """Replace what is lost when some node can take it, restart what failed, forget what is gone.
 
-    ``chosen`` is placement's answer for ``missing_ordinals``, ``escapes`` for each of ``escaping``.
+    ``chosen`` is placement's answer for ``missing_ordinals``, ``alternatives`` for each of
+    ``to_move``.
     """
     actions: list[Action] = []
     notes: list[str] = []
     gone = tuple(r.id for r in replicas if not r.running and (r.state == R.STOPPED or r.lost))
     if gone:
         actions.append(Remove(gone))
-    eased = relief(replicas, escapes or {})
-    moving = {action.replica_id for action in eased.actions if isinstance(action, Move)}
+    mitigation = mitigate(replicas, alternatives or {})
+    moving = {action.replica_id for action in mitigation.actions if isinstance(action, Move)}
     failed = tuple(
         r.id
         for r in replicas
@@ -61,8 +62,8 @@ def upkeep(
     )
     if failed:
         actions.append(Restart(failed))
-    actions += eased.actions
-    notes += eased.notes
+    actions += mitigation.actions
+    notes += mitigation.notes
     placeable = {ordinal for ordinal, _ in chosen.assigned}
     replaced = [r for r in replicas if r.running and r.lost and r.ordinal in placeable]
     if replaced:
@@ -70,15 +71,15 @@ def upkeep(
         notes += [f"Node {r.node} stayed silent: replica {r.ordinal} moves." for r in replaced]
     if chosen.assigned:
         actions.append(Place(chosen.assigned))
-    hindrance = eased.hindrance
+    blocker = mitigation.blocker
     if chosen.unplaced:
-        hindrance = Failure(
+        blocker = Failure(
             "OutOfCapacity",
             f"{len(chosen.unplaced)} of {instance_count} replica(s) have no node.",
             detail=chosen.why_not,
             hints=("Bring the node back or add another one.",),
         )
-    return Upkeep(tuple(actions), hindrance, tuple(notes))
+    return Upkeep(tuple(actions), blocker, tuple(notes))
 
 
 def revive_after(attempts: int) -> timedelta:

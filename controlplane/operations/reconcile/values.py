@@ -66,7 +66,7 @@ class ReplicaFacts:
         return self.error is not None and self.error.code == NO_GPU_MEMORY
 
     @property
-    def strained(self) -> bool:
+    def under_memory_pressure(self) -> bool:
         """It serves, and runs out of GPU memory again and again."""
         return self.state == ReplicaState.READY and self.no_gpu_memory
 

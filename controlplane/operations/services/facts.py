@@ -23,8 +23,8 @@ from controlplane.operations.reconcile import (
     Chosen,
     ReplicaFacts,
     Stage,
-    escaping,
     missing_ordinals,
+    to_move,
 )
 from controlplane.operations.types import OperationKind, StageName, StageStatus
 from controlplane.registry.models import ModelVersion
@@ -197,7 +197,7 @@ def choose(deployment: Deployment, replicas: tuple[ReplicaFacts, ...], now: date
     return Chosen(assigned=placed.assigned, unplaced=placed.unplaced, why_not=placed.why_not())
 
 
-def escapes(
+def alternatives(
     deployment: Deployment,
     rows: Iterable[Replica],
     replicas: tuple[ReplicaFacts, ...],
@@ -206,10 +206,10 @@ def escapes(
     """Replica id -> placement's answer, for those that have no GPU memory where they are."""
     by_id = {row.pk: row for row in rows}
     found = {}
-    for fact in escaping(replicas):
+    for fact in to_move(replicas):
         row = by_id[fact.id]
         need = need_of(deployment, (fact.ordinal,), avoided(row))
-        if fact.strained and row.gpus:
+        if fact.under_memory_pressure and row.gpus:
             # why: one that answers most requests on a GPU is worse off on processors
             need = replace(need, gpu=replace(need.gpu, required=True))
         placed = placement.place(need, offers(subject_of(deployment), now))

@@ -113,9 +113,9 @@ def deployment_upkeep(*, deployment_id: int, now: datetime) -> None:
         replicas,
         instance_count=deployment.instance_count,
         chosen=chosen,
-        escapes=facts.escapes(deployment, rows, replicas, now),
+        alternatives=facts.alternatives(deployment, rows, replicas, now),
     )
-    error = failure_data(needed.hindrance) if needed.hindrance else None
+    error = failure_data(needed.blocker) if needed.blocker else None
     if not needed.actions and error == deployment.error:
         return
     with transaction.atomic():
@@ -130,8 +130,8 @@ def deployment_upkeep(*, deployment_id: int, now: datetime) -> None:
         for action in needed.actions:
             _keep(deployment, action, now)
         notes = list(needed.notes)
-        if needed.hindrance and needed.hindrance.message != (deployment.error or {}).get("message"):
-            notes.append(needed.hindrance.message)  # details, such as ages, change all the time
+        if needed.blocker and needed.blocker.message != (deployment.error or {}).get("message"):
+            notes.append(needed.blocker.message)  # details, such as ages, change all the time
         for note in notes:
             events.record(
                 actor="system",

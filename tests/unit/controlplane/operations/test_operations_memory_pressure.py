@@ -22,8 +22,8 @@ from controlplane.operations.reconcile import (
     Rest,
     Restart,
     Retire,
-    escaping,
-    relief,
+    mitigate,
+    to_move,
     upkeep,
 )
 from tests.support.registered_models import model_register
@@ -37,7 +37,7 @@ FULL = Failure("GpuOutOfMemory", "Model 'm' ran out of GPU memory 3 times within
 SOON, LATE = timedelta(minutes=6), timedelta(hours=2)
 
 
-def strained(**changes: object) -> ReplicaFacts:
+def pressed(**changes: object) -> ReplicaFacts:
     return replica(R.READY, error=FULL, **changes)
 
 
@@ -50,45 +50,45 @@ NOWHERE = {"r0": Chosen(unplaced=(0,), why_not="n2: has no GPU with 20.0 GB free
 
 
 @pytest.mark.parametrize(
-    ("replicas", "escapes", "actions"),
+    ("replicas", "alternatives", "actions"),
     [
         ((replica(R.READY),), {}, ()),
         ((replica(R.READY, error=Failure("AgentError", "else")),), {}, ()),
-        ((strained(),), {}, (Restart(("r0",)),)),  # alone: nobody else could serve meanwhile
-        ((strained(), other()), {}, (Rest(("r0",)),)),
-        ((strained(), other(error=FULL)), {}, (Rest(("r0",)),)),  # one at a time
-        ((strained(resting=True), other(error=FULL)), {}, ()),
-        ((strained(), other(R.LOADING)), {}, ()),  # the other one will serve soon
-        ((strained(), other(R.FAILED)), {}, (Restart(("r0",)),)),
-        ((strained(), other(R.UNKNOWN)), {}, (Restart(("r0",)),)),
-        ((strained(relieved=LATE),), {}, (Restart(("r0",)),)),  # it had helped
-        ((strained(relieved=SOON),), ELSEWHERE, (Move("r0", 0, "n2"),)),
-        ((strained(relieved=SOON),), NOWHERE, ()),
-        ((strained(relieved=SOON), other(error=FULL)), ELSEWHERE, (Rest(("r1",)),)),
-        ((strained(relieved=SOON), other(R.LOADING, ordinal=0, replaces="r0")), ELSEWHERE, ()),
-        ((strained(relieved=SOON), other(R.FAILED, ordinal=0, replaces="r0")), ELSEWHERE, ()),
-        ((strained(relieved=SOON), other(ordinal=0, replaces="r0")), {}, (Retire(("r0",)),)),
+        ((pressed(),), {}, (Restart(("r0",)),)),  # alone: nobody else could serve meanwhile
+        ((pressed(), other()), {}, (Rest(("r0",)),)),
+        ((pressed(), other(error=FULL)), {}, (Rest(("r0",)),)),  # one at a time
+        ((pressed(resting=True), other(error=FULL)), {}, ()),
+        ((pressed(), other(R.LOADING)), {}, ()),  # the other one will serve soon
+        ((pressed(), other(R.FAILED)), {}, (Restart(("r0",)),)),
+        ((pressed(), other(R.UNKNOWN)), {}, (Restart(("r0",)),)),
+        ((pressed(relieved=LATE),), {}, (Restart(("r0",)),)),  # it had helped
+        ((pressed(relieved=SOON),), ELSEWHERE, (Move("r0", 0, "n2"),)),
+        ((pressed(relieved=SOON),), NOWHERE, ()),
+        ((pressed(relieved=SOON), other(error=FULL)), ELSEWHERE, (Rest(("r1",)),)),
+        ((pressed(relieved=SOON), other(R.LOADING, ordinal=0, replaces="r0")), ELSEWHERE, ()),
+        ((pressed(relieved=SOON), other(R.FAILED, ordinal=0, replaces="r0")), ELSEWHERE, ()),
+        ((pressed(relieved=SOON), other(ordinal=0, replaces="r0")), {}, (Retire(("r0",)),)),
         ((replica(R.READY), other(ordinal=0, replaces="r0")), {}, (Retire(("r0",)),)),
         ((other(ordinal=0, replaces="r0"),), {}, ()),  # it is gone
-        ((strained(desired=Desired.RETIRING),), {}, ()),
-        ((strained(silence=timedelta(minutes=3)),), {}, ()),
+        ((pressed(desired=Desired.RETIRING),), {}, ()),
+        ((pressed(silence=timedelta(minutes=3)),), {}, ()),
         ((replica(R.FAILED, error=FULL),), ELSEWHERE, (Move("r0", 0, "n2"),)),
         ((replica(R.FAILED, error=FULL),), NOWHERE, ()),
     ],
 )
 def test_what_is_done_about_a_lack_of_gpu_memory(
-    replicas: tuple[ReplicaFacts, ...], escapes: dict[str, Chosen], actions: tuple[Action, ...]
+    replicas: tuple[ReplicaFacts, ...], alternatives: dict[str, Chosen], actions: tuple[Action, ...]
 ) -> None:
-    assert relief(replicas, escapes).actions == actions
+    assert mitigate(replicas, alternatives).actions == actions
 
 
 @pytest.mark.parametrize(
     ("replicas", "found"),
     [
-        ((strained(),), []),
-        ((strained(relieved=LATE),), []),
-        ((strained(relieved=SOON),), ["r0"]),
-        ((strained(relieved=SOON), other(ordinal=0, replaces="r0")), []),
+        ((pressed(),), []),
+        ((pressed(relieved=LATE),), []),
+        ((pressed(relieved=SOON),), ["r0"]),
+        ((pressed(relieved=SOON), other(ordinal=0, replaces="r0")), []),
         ((replica(R.FAILED, error=FULL),), ["r0"]),
         ((replica(R.FAILED, error=Failure("CrashLoop", "else")),), []),
         ((replica(R.LOADING, error=FULL),), []),
@@ -97,31 +97,35 @@ def test_what_is_done_about_a_lack_of_gpu_memory(
 def test_who_should_have_another_place(
     replicas: tuple[ReplicaFacts, ...], found: list[str]
 ) -> None:
-    assert [fact.id for fact in escaping(replicas)] == found
+    assert [fact.id for fact in to_move(replicas)] == found
 
 
 def test_what_cannot_move_stays_and_says_why() -> None:
-    needed = upkeep((strained(relieved=SOON),), instance_count=1, chosen=Chosen(), escapes=NOWHERE)
+    needed = upkeep(
+        (pressed(relieved=SOON),), instance_count=1, chosen=Chosen(), alternatives=NOWHERE
+    )
     assert needed.actions == ()
-    assert needed.hindrance is not None
-    assert needed.hindrance.code == "GpuOutOfMemory"
-    assert "nothing else can take it" in needed.hindrance.message
-    assert FULL.message in needed.hindrance.detail
-    assert "n2: has no GPU with 20.0 GB free" in needed.hindrance.detail
+    assert needed.blocker is not None
+    assert needed.blocker.code == "GpuOutOfMemory"
+    assert "nothing else can take it" in needed.blocker.message
+    assert FULL.message in needed.blocker.detail
+    assert "n2: has no GPU with 20.0 GB free" in needed.blocker.detail
 
 
 def test_one_that_goes_elsewhere_is_not_also_started_again() -> None:
     failed = replica(R.FAILED, error=FULL, state_age=timedelta(minutes=1))
-    moved = upkeep((failed,), instance_count=1, chosen=Chosen(), escapes=ELSEWHERE)
+    moved = upkeep((failed,), instance_count=1, chosen=Chosen(), alternatives=ELSEWHERE)
     assert moved.actions == (Move("r0", 0, "n2"),)
-    stays = upkeep((failed,), instance_count=1, chosen=Chosen(), escapes=NOWHERE)
+    stays = upkeep((failed,), instance_count=1, chosen=Chosen(), alternatives=NOWHERE)
     assert stays.actions == (Restart(("r0",)),)
 
 
 # Over simulated nodes
 
 BLUE = "/api/v1/endpoints/digits/deployments/blue"
-STRAIN = Problem("GpuOutOfMemory", "Model 'digits' ran out of GPU memory 3 times.", hints=("h",))
+OUT_OF_MEMORY = Problem(
+    "GpuOutOfMemory", "Model 'digits' ran out of GPU memory 3 times.", hints=("h",)
+)
 Pair = tuple[SimulatedNode, SimulatedNode]
 database = pytest.mark.django_db(databases=["default", "metrics"])
 
@@ -164,9 +168,9 @@ def pair(api: APIClient) -> Pair:
     return nodes
 
 
-def strain(at: SimulatedNode) -> ObservedReplica:
+def run_out_of_memory(at: SimulatedNode) -> ObservedReplica:
     (key,) = at.replicas
-    at.replicas[key] = replace(at.replicas[key], error=STRAIN)
+    at.replicas[key] = replace(at.replicas[key], error=OUT_OF_MEMORY)
     at.report()
     return at.replicas[key]
 
@@ -179,22 +183,22 @@ def verbs() -> list[str]:
 def test_the_only_replica_is_started_again_then_moves_make_before_break(api: APIClient) -> None:
     one, two = node("one"), node("two", used=16 * GB)  # no room there yet
     serve(api, one, instance_type="gpu")
-    strain(one)
+    run_out_of_memory(one)
     row = Replica.objects.get()
     assert (row.generation, row.state) == (2, "pending")
     assert row.relieved_at is not None
     restarted = Event.objects.get(verb="replica.restarted")
-    assert STRAIN.message in restarted.message
+    assert OUT_OF_MEMORY.message in restarted.message
     assert Event.objects.filter(verb="replica.strained").count() == 1
     come_up(one)
     assert Replica.objects.get().error is None
 
-    strain(one)
+    run_out_of_memory(one)
     shown = api.get(BLUE).json()
     assert shown["error"]["code"] == "GpuOutOfMemory"
     assert "two: has not 1 GPU" in shown["error"]["detail"]
     assert "the replica ran out of memory on T4" in shown["error"]["detail"]
-    assert shown["replicas"][0]["error"]["message"] == STRAIN.message
+    assert shown["replicas"][0]["error"]["message"] == OUT_OF_MEMORY.message
     assert (shown["serving_state"], Replica.objects.count()) == ("Healthy", 1)
     before = verbs().count("deployment.healing")
     services.operations_tick(now=timezone.now())
@@ -226,9 +230,9 @@ def test_another_gpu_of_the_node_is_another_place(api: APIClient) -> None:
     one = node("one", cards=2)
     serve(api, one, instance_type="gpu")
     first = Replica.objects.get().gpus
-    strain(one)
+    run_out_of_memory(one)
     come_up(one)
-    strain(one)
+    run_out_of_memory(one)
     twin = Replica.objects.exclude(replaces="").get()
     assert twin.gpus is not None and twin.gpus != first
 
@@ -236,12 +240,12 @@ def test_another_gpu_of_the_node_is_another_place(api: APIClient) -> None:
 @database
 def test_where_another_one_serves_traffic_leaves_before_the_restart(pair: Pair) -> None:
     one, two = pair
-    key = strain(one).replica_id
+    key = run_out_of_memory(one).replica_id
     row = Replica.objects.get(pk=key)
     assert (row.generation, row.state, row.desired) == (1, "ready", "running")
     (blue,) = routing_view().endpoints[0].deployments
     assert {r.replica_id: r.draining for r in blue.replicas}[key] is True
-    strain(two)
+    run_out_of_memory(two)
     services.operations_tick(now=timezone.now())
     assert Replica.objects.filter(generation=1).count() == 2, "gateways have not confirmed"
     gateway_confirms()
@@ -258,7 +262,7 @@ def test_where_another_one_serves_traffic_leaves_before_the_restart(pair: Pair) 
 @database
 def test_what_harms_a_resting_replica_meanwhile_ends_its_rest(pair: Pair) -> None:
     one, _ = pair
-    key = strain(one).replica_id
+    key = run_out_of_memory(one).replica_id
     one.say("starting", error=None)
     gateway_confirms()
     services.operations_tick(now=timezone.now())
@@ -268,7 +272,7 @@ def test_what_harms_a_resting_replica_meanwhile_ends_its_rest(pair: Pair) -> Non
 
 def fails_to_load(at: SimulatedNode, needed: int) -> None:
     at.desired()
-    at.say("failed", error=replace(STRAIN, message="does not fit"), gpu_needed_bytes=needed)
+    at.say("failed", error=replace(OUT_OF_MEMORY, message="does not fit"), gpu_needed_bytes=needed)
 
 
 @database
@@ -316,7 +320,7 @@ def test_one_that_fails_to_load_again_goes_where_there_is_room(api: APIClient) -
     large = (GpuInfo(0, "GPU-two-0", "A100", 40 * GB, 0),)
     two.info = replace(two.info, gpus=large)
     two.report()
-    one.say("failed", error=STRAIN, gpu_needed_bytes=20 * GB)
+    one.say("failed", error=OUT_OF_MEMORY, gpu_needed_bytes=20 * GB)
     moved = Replica.objects.get(desired="running")
     assert (moved.node.name, moved.gpus, moved.replaces) == ("two", ["GPU-two-0"], "")
     assert Replica.objects.get(node__name="one").desired == "stopped"

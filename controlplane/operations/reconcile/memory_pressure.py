@@ -31,13 +31,13 @@ HINTS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Relief:
+class Mitigation:
     actions: tuple[Action, ...] = ()
-    hindrance: Failure | None = None
+    blocker: Failure | None = None
     notes: tuple[str, ...] = ()
 
 
-def escaping(replicas: tuple[ReplicaFacts, ...]) -> tuple[ReplicaFacts, ...]:
+def to_move(replicas: tuple[ReplicaFacts, ...]) -> tuple[ReplicaFacts, ...]:
     """Those for which placement should look for another place."""
     replaced = _with_twins(replicas)
     return tuple(
@@ -46,42 +46,42 @@ def escaping(replicas: tuple[ReplicaFacts, ...]) -> tuple[ReplicaFacts, ...]:
         if replica.running
         and not replica.lost
         and replica.id not in replaced
-        and (_strained_again(replica) or _without_memory(replica))
+        and (_pressed_again(replica) or _without_memory(replica))
     )
 
 
-def relief(replicas: tuple[ReplicaFacts, ...], escapes: Mapping[str, Chosen]) -> Relief:
-    """``escapes`` is placement's answer for each of ``escaping``. One replica at a time."""
+def mitigate(replicas: tuple[ReplicaFacts, ...], alternatives: Mapping[str, Chosen]) -> Mitigation:
+    """``alternatives`` is placement's answer for each of ``to_move``. One replica at a time."""
     running = [replica for replica in replicas if replica.running and not replica.lost]
     if done := _replaced(running):
-        return Relief(actions=(Retire(done),))
+        return Mitigation(actions=(Retire(done),))
     for replica in running:
-        if _without_memory(replica) and (target := _target(replica, escapes)) is not None:
+        if _without_memory(replica) and (target := _target(replica, alternatives)) is not None:
             note = f"Replica {replica.ordinal} does not fit on {replica.node}: it goes elsewhere."
-            return Relief((Move(replica.id, replica.ordinal, target),), notes=(note,))
+            return Mitigation((Move(replica.id, replica.ordinal, target),), notes=(note,))
     replaced = _with_twins(replicas)
-    strained = [
+    pressed = [
         replica
         for replica in running
-        if replica.strained and not replica.resting and replica.id not in replaced
+        if replica.under_memory_pressure and not replica.resting and replica.id not in replaced
     ]
-    if not strained or any(_on_its_way(replica) for replica in running):
-        return Relief()
-    for replica in strained:
-        if not _strained_again(replica):
+    if not pressed or any(_on_its_way(replica) for replica in running):
+        return Mitigation()
+    for replica in pressed:
+        if not _pressed_again(replica):
             others = any(r.state == R.READY and r.id != replica.id for r in running)
             act: Action = Rest((replica.id,)) if others else Restart((replica.id,))
-            return Relief((act,))
+            return Mitigation((act,))
     stuck = None
-    for replica in strained:
-        if (target := _target(replica, escapes)) is not None:
+    for replica in pressed:
+        if (target := _target(replica, alternatives)) is not None:
             note = (
                 f"Replica {replica.ordinal} on {replica.node} ran out of GPU memory again soon "
                 "after it was started again: it moves."
             )
-            return Relief((Move(replica.id, replica.ordinal, target),), notes=(note,))
-        stuck = stuck or _stuck(replica, escapes.get(replica.id, Chosen()))
-    return Relief(hindrance=stuck)
+            return Mitigation((Move(replica.id, replica.ordinal, target),), notes=(note,))
+        stuck = stuck or _stuck(replica, alternatives.get(replica.id, Chosen()))
+    return Mitigation(blocker=stuck)
 
 
 def _with_twins(replicas: tuple[ReplicaFacts, ...]) -> set[str]:
@@ -95,8 +95,12 @@ def _replaced(running: list[ReplicaFacts]) -> tuple[str, ...]:
     return tuple(replica.id for replica in running if replica.id in ready)
 
 
-def _strained_again(replica: ReplicaFacts) -> bool:
-    return replica.strained and replica.relieved is not None and replica.relieved < AGAIN_WITHIN
+def _pressed_again(replica: ReplicaFacts) -> bool:
+    return (
+        replica.under_memory_pressure
+        and replica.relieved is not None
+        and replica.relieved < AGAIN_WITHIN
+    )
 
 
 def _without_memory(replica: ReplicaFacts) -> bool:
@@ -108,8 +112,8 @@ def _on_its_way(replica: ReplicaFacts) -> bool:
     return replica.resting or RANK.get(replica.state, RANK[R.READY]) < RANK[R.READY]
 
 
-def _target(replica: ReplicaFacts, escapes: Mapping[str, Chosen]) -> str | None:
-    assigned = escapes.get(replica.id, Chosen()).assigned
+def _target(replica: ReplicaFacts, alternatives: Mapping[str, Chosen]) -> str | None:
+    assigned = alternatives.get(replica.id, Chosen()).assigned
     return assigned[0][1] if assigned else None
 
 
