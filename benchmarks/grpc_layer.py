@@ -14,11 +14,11 @@ from typing import Any
 import hpack
 
 from worker_runtime.observability.refusals import Refusals
+from worker_runtime.protocols.admission import Places
 from worker_runtime.protocols.grpc.native import frames as h2
 from worker_runtime.protocols.grpc.native.call import Call
 from worker_runtime.protocols.grpc.native.connection import Connection
 from worker_runtime.protocols.grpc.native.messages import framed
-from worker_runtime.protocols.places import Places
 from worker_runtime.types.listening import GrpcOptions, Patience
 
 _CALLS, _ROUNDS = 2000, 200

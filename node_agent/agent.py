@@ -12,7 +12,7 @@ from pathlib import Path
 
 import httpx
 
-from node_agent import answers, bell, identity, sampler, trust
+from node_agent import answers, identity, sampler, trust, wake_up
 from node_agent.backoff import Backoff
 from node_agent.bandwidth import Throttle
 from node_agent.cache import BlobCache
@@ -229,7 +229,7 @@ class Agent:
 
     async def _hear_bell(self) -> None:
         delays = Backoff(first_s=1.0, limit_s=30.0)
-        await bell.hear(self._client, self._bell_rang.set, delays)
+        await wake_up.hear(self._client, self._bell_rang.set, delays)
 
     async def _report(self) -> None:
         if await asyncio.to_thread(self._folder.lost):

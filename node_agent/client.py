@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 import httpx
 
 from wire import codec
-from wire.bell import LIFE_S
 from wire.messages import (
     CacheReport,
     CertificateReply,
@@ -23,6 +22,7 @@ from wire.messages import (
     ReportReply,
     SampleBatch,
 )
+from wire.wake_up import LIFE_S
 
 T = TypeVar("T")
 TIMEOUT = httpx.Timeout(10.0, connect=5.0)

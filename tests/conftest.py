@@ -9,7 +9,7 @@ from django.db import connections
 from hypothesis import settings
 from pytest_django import DjangoDbBlocker
 
-from tests.support import leash, seeded_rows
+from tests.support import reaper, seeded_rows
 from tests.support.database_use import uses_database
 
 HERE = Path(__file__).parent
@@ -17,7 +17,7 @@ LEASH = pytest.StashKey[subprocess.Popen[bytes] | None]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.stash[LEASH] = leash.hold()
+    config.stash[LEASH] = reaper.hold()
 
 
 # A busy machine is slow, which says nothing about an example.

@@ -31,7 +31,7 @@ from worker_runtime.machine import gpu_memory, this_machine
 from worker_runtime.observability.access import access_log
 from worker_runtime.observability.logging import LogControl
 from worker_runtime.observability.metrics.cache import CacheFamilies
-from worker_runtime.observability.metrics.doors import DoorFamilies, Load
+from worker_runtime.observability.metrics.connections import DoorFamilies, Load
 from worker_runtime.observability.metrics.exposition import Exposition, Source
 from worker_runtime.observability.metrics.gpu import GpuFamilies
 from worker_runtime.observability.metrics.host import HostFamilies
@@ -39,11 +39,11 @@ from worker_runtime.observability.metrics.models import ModelFamilies
 from worker_runtime.observability.model_metrics import OwnMetrics
 from worker_runtime.observability.refusals import Refusals
 from worker_runtime.observability.tracing.tracer import Tracer
+from worker_runtime.protocols.admission import Places, raise_file_limit
 from worker_runtime.protocols.grpc.server import GrpcServer
 from worker_runtime.protocols.http.app import HttpApp
 from worker_runtime.protocols.http.metrics_app import MetricsApp
 from worker_runtime.protocols.http.server import HttpServer
-from worker_runtime.protocols.places import Places, raise_file_limit
 from worker_runtime.summary import tables
 from worker_runtime.types.code import AllowedCode
 from worker_runtime.types.listening import TlsFiles

@@ -1,4 +1,4 @@
-"""The bells of nodes: answers that stay open and say nothing but "look now" (``wire.bell``).
+"""The bells of nodes: answers that stay open and say nothing but "look now" (``wire.wake_up``).
 
 Each process that serves the web hears all rings over one group of the channel layer and passes them
 on to those nodes whose agents listen here.
@@ -15,7 +15,7 @@ from channels.db import database_sync_to_async
 from controlplane.core import fanout
 from controlplane.nodes import selectors
 from controlplane.nodes.models import Node
-from wire.bell import ALIVE, LIFE_S, RING
+from wire.wake_up import ALIVE, LIFE_S, RING
 
 logger = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from shoal.local import leash
+from shoal.local import die_with_parent
 
 POLL_S = 0.05
 
@@ -41,7 +41,10 @@ class Program:
 
 
 class Child:
-    """A running instance of a Program. Must be started from the main thread (see `leash`)."""
+    """A running instance of a Program.
+
+    Must be started from the main thread (see `die_with_parent`).
+    """
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -67,7 +70,14 @@ class Child:
         # why: in append mode a log that the supervisor empties starts again at 0.
         with program.log.open("ab") as output:
             self._process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-I", "-S", leash.__file__, str(os.getpid()), *program.argv),
+                *(
+                    sys.executable,
+                    "-I",
+                    "-S",
+                    die_with_parent.__file__,
+                    str(os.getpid()),
+                    *program.argv,
+                ),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,

@@ -5,7 +5,7 @@ from typing import Any, Self, TypeVar, cast
 from shoal.client.client import Client
 from shoal.client.discovery import Installation
 from shoal.client.errors import ShoalError
-from shoal.display.here import watcher_here
+from shoal.display.default import watcher_here
 from shoal.display.watcher import Quiet, Watcher
 from shoal.entities import Model, OnlineDeployment, OnlineEndpoint
 from shoal.sdk.deployments import OnlineDeploymentOperations

@@ -12,17 +12,17 @@ AT_RUN_TIME = {
     "shoal/local/ready.py:re.compile(pattern)": "the supervisor's, over logs of its programs",
     "worker_runtime/core/parameters.py:re.compile(pattern, re.IGNORECASE)": "of a flag, who starts "
     "the runtime",
-    "worker_runtime/inspection/sentences.py:re.compile(pattern)": "of _rule's calls, below",
+    "worker_runtime/inspection/explanations.py:re.compile(pattern)": "of _rule's calls, below",
     "worker_runtime/inspection/edits.py:re.fullmatch(f'{name}\\\\s*:\\\\s*{re.escape(place.value)}"
     "\\\\s*[;,]?\\\\s*(#.*)?', line)": "plain text between repeats that begin with other letters",
 }
-MAKERS = {"rules": ("_rule", "worker_runtime/inspection/sentences.py")}
+MAKERS = {"rules": ("_rule", "worker_runtime/inspection/explanations.py")}
 # Over what people who run the installation wrote, never over what comes by network.
 TRUSTED = {
     "controlplane/config/spa.py:INLINE_SCRIPT",
 }
 # Where the text is cut before: characters.
-SHORT = {"worker_runtime/inspection/sentences.py": 1_000}
+SHORT = {"worker_runtime/inspection/explanations.py": 1_000}
 FOUND, UNREAD = expressions(MAKERS)
 
 

@@ -20,7 +20,7 @@ from tests.chaos.load import Load
 from tests.chaos.proxy import Cable
 from tests.chaos.studio import Studio, until
 from tests.e2e.product import ROOT, Product
-from tests.support.leash import clean_environment
+from tests.support.reaper import clean_environment
 
 STOP_S = 30.0
 # Two minutes for people, less for tests; a broker on TCP, for the tests to reach.

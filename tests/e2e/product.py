@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.support.leash import clean_environment
+from tests.support.reaper import clean_environment
 
 ROOT = Path(__file__).parents[2]
 START_S = 180.0

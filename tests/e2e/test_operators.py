@@ -15,7 +15,7 @@ from tests.e2e.browser import WatchedPage
 from tests.e2e.keyboard import press
 from tests.e2e.product import STOP_S, Product
 from tests.e2e.served import call, client_of
-from tests.support.leash import clean_environment
+from tests.support.reaper import clean_environment
 
 JOIN_MS = 90_000
 DRAIN_MS = 120_000

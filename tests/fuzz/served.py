@@ -29,12 +29,12 @@ from worker_runtime.machine import this_machine
 from worker_runtime.observability.model_metrics import OwnMetrics
 from worker_runtime.observability.refusals import Refusals
 from worker_runtime.observability.tracing.tracer import Tracer
+from worker_runtime.protocols.admission import Places
 from worker_runtime.protocols.grpc.native import connection as http2
 from worker_runtime.protocols.grpc.service import Service
 from worker_runtime.protocols.http import errors as http_errors
 from worker_runtime.protocols.http.app import HttpApp
 from worker_runtime.protocols.http.errors import HttpRefusal
-from worker_runtime.protocols.places import Places
 from worker_runtime.types.listening import GrpcOptions, Keepalive, Patience
 
 INPUT_LIMIT = 1 << 20

@@ -28,7 +28,7 @@ from worker_runtime.protocols.http.chunked import ChunkedBody
 from worker_runtime.protocols.http.connection import Connection
 from worker_runtime.protocols.http.errors import HttpRefusal
 from worker_runtime.protocols.http.json_parser import read
-from worker_runtime.protocols.http.json_words import BadJson
+from worker_runtime.protocols.http.json_values import BadJson
 from worker_runtime.repository.config_json import from_json, read_json, to_json
 from worker_runtime.repository.locate import places
 from worker_runtime.repository.pbtxt import parse, render

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.load.doors import usage
+from tests.load.connections import usage
 from tests.support import builtin_models, onnx_models, python_models
 from tests.support.runtime_process import Runtime, runtime, wait_until
 

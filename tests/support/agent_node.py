@@ -11,7 +11,7 @@ from pathlib import Path
 
 from node_agent import process
 from node_agent.journal import ReplicaFolder
-from tests.support.control_door import TOKEN, ControlDoor
+from tests.support.fake_control_plane import TOKEN, ControlDoor
 from tests.support.ordinary_user import as_ordinary_user
 from wire.messages import ObservedReplica
 

@@ -5,7 +5,7 @@ import onnx
 from onnx import TensorProto, helper
 
 from tests.support.agent_node import DEADLINE_S
-from tests.support.control_door import ControlDoor
+from tests.support.fake_control_plane import ControlDoor
 from wire.messages import DesiredReplica, ObservedReplica
 
 

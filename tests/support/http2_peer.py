@@ -7,10 +7,10 @@ import h2.connection
 import h2.events
 
 from worker_runtime.observability.refusals import Refusals
+from worker_runtime.protocols.admission import Places
 from worker_runtime.protocols.grpc.native import messages
 from worker_runtime.protocols.grpc.native.call import Call
 from worker_runtime.protocols.grpc.native.connection import Connection
-from worker_runtime.protocols.places import Places
 from worker_runtime.types.listening import CompressionLevel, GrpcOptions, Keepalive, Patience
 
 HEADERS = [

@@ -19,7 +19,7 @@ import redis
 from psycopg.sql import SQL, Identifier
 
 from shoal.local import ports
-from tests.support.leash import leashed
+from tests.support.reaper import leashed
 from tests.support.runtime_process import wait_until
 
 ROOT = Path(__file__).parents[2]

@@ -12,17 +12,17 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from worker_runtime.core.lifecycle import dependencies
-from worker_runtime.core.lifecycle.departures import Departures
 from worker_runtime.core.lifecycle.index import index_rows
 from worker_runtime.core.lifecycle.records import Known
 from worker_runtime.core.lifecycle.serving import Serving
 from worker_runtime.core.lifecycle.survey import Findings, Surveyor, touched
+from worker_runtime.core.lifecycle.unloading import Departures
 from worker_runtime.core.loading import LoadingRules, ModelPlan
 from worker_runtime.core.model import Blueprint, ModelVersion
 from worker_runtime.core.response_cache import ResponseCache
+from worker_runtime.core.scheduling.context import Surroundings
 from worker_runtime.core.scheduling.delays import NO_DELAYS, Delays
 from worker_runtime.core.scheduling.rate_limit import RateLimiter
-from worker_runtime.core.scheduling.surroundings import Surroundings
 from worker_runtime.errors import (
     Internal,
     InvalidArgument,

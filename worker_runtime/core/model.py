@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from worker_runtime.backends.base import LoadedModel, SelfReporting
-from worker_runtime.core.patience import waited
+from worker_runtime.core.draining import waited
 from worker_runtime.core.plans import Planner
 from worker_runtime.core.scheduling.base import Scheduler
 from worker_runtime.core.scheduling.batching import BatchingConfig
 from worker_runtime.core.scheduling.cached import CachedScheduler
+from worker_runtime.core.scheduling.context import ALONE, Surroundings
 from worker_runtime.core.scheduling.delays import NO_DELAYS, Delays
 from worker_runtime.core.scheduling.dynamic import DynamicScheduler, SchedulerConfig
 from worker_runtime.core.scheduling.ensemble.labels import labelled
@@ -20,7 +21,6 @@ from worker_runtime.core.scheduling.limited import LimitedScheduler
 from worker_runtime.core.scheduling.queue import QueueConfig, QueuePolicy
 from worker_runtime.core.scheduling.sequence.config import SequenceConfig
 from worker_runtime.core.scheduling.sequence.scheduler import SequenceScheduler
-from worker_runtime.core.scheduling.surroundings import ALONE, Surroundings
 from worker_runtime.core.statistics import MemoryUsage, Statistics
 from worker_runtime.errors import ConfigInvalid
 from worker_runtime.observability.metrics.config import MetricsConfig

@@ -5,7 +5,7 @@ from typing import Any
 from tritonclient.grpc import model_config_pb2
 
 from worker_runtime.errors import Problem
-from worker_runtime.inspection.readers.facts import FileFacts
+from worker_runtime.inspection.readers.metadata import FileFacts
 from worker_runtime.repository.pbtxt import render
 from worker_runtime.types.tensor import BY_NAME
 

@@ -18,7 +18,7 @@ from worker_runtime.inspection.edits import (
     removed,
     value_replaced,
 )
-from worker_runtime.inspection.readers.facts import FileFacts
+from worker_runtime.inspection.readers.metadata import FileFacts
 from worker_runtime.repository.complete import batchable
 from worker_runtime.repository.locate import places
 from worker_runtime.repository.pbtxt import parse

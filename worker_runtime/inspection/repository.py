@@ -9,11 +9,11 @@ from worker_runtime.errors import ConfigInvalid, FileUnreadable, LoadFailed, Pro
 from worker_runtime.inspection.compositions import check_ensemble
 from worker_runtime.inspection.drafts import UNTOLD, config_needed, draft
 from worker_runtime.inspection.encodings import config_read
+from worker_runtime.inspection.explanations import told
 from worker_runtime.inspection.lint import repaired, told_apart
 from worker_runtime.inspection.readers.choice import read_facts
-from worker_runtime.inspection.readers.facts import FileFacts
+from worker_runtime.inspection.readers.metadata import FileFacts
 from worker_runtime.inspection.readers.trees import opening
-from worker_runtime.inspection.sentences import told
 from worker_runtime.inspection.shapes import facts_json, problem_json, tensor_json
 from worker_runtime.repository.code.verdict import code_beside, code_in_folder
 from worker_runtime.repository.complete import check_graph, complete

@@ -3,7 +3,7 @@
 from typing import Any
 
 from worker_runtime.errors import Problem
-from worker_runtime.inspection.readers.facts import FileFacts
+from worker_runtime.inspection.readers.metadata import FileFacts
 from worker_runtime.types.graph import GraphTensor, ModelGraph
 from worker_runtime.types.signature import TensorSpec
 

@@ -8,9 +8,9 @@ from worker_runtime.inspection.advice import advise
 from worker_runtime.inspection.compositions import check_ensemble
 from worker_runtime.inspection.drafts import UNTOLD, config_needed
 from worker_runtime.inspection.edits import at
+from worker_runtime.inspection.explanations import told
 from worker_runtime.inspection.lint import lint
 from worker_runtime.inspection.repository import RULES, SELF_TELLING, problems_of
-from worker_runtime.inspection.sentences import told
 from worker_runtime.inspection.shapes import facts_from_json, validation_json
 from worker_runtime.repository.complete import check_graph, complete
 from worker_runtime.repository.config_json import to_json

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.agent_node import Node
-from tests.support.control_door import ControlDoor
+from tests.support.fake_control_plane import ControlDoor
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ import pytest
 
 from node_agent import process
 from tests.support.agent_node import DEADLINE_S, Node, until
-from tests.support.control_door import ControlDoor
 from tests.support.doubled import double, doubling_model, replica
+from tests.support.fake_control_plane import ControlDoor
 
 
 def said_about(door: ControlDoor, replica_id: str, words: str) -> bool:

@@ -12,10 +12,10 @@ import pytest
 
 from node_agent import logs
 from shoal.local import ports
-from tests.support import leash, minisign_files
+from tests.support import minisign_files, reaper
 from tests.support.agent_node import DEADLINE_S, Node, until
-from tests.support.control_door import ControlDoor
 from tests.support.doubled import double, doubling_model, replica
+from tests.support.fake_control_plane import ControlDoor
 from wire.messages import DesiredReplica
 from wire.statement import files_digest
 
@@ -272,7 +272,7 @@ def test_replicas_and_their_models_get_only_listed_variables(
         "https_proxy": "http://name:canary@proxy.example:3128",
     }
     passed = {"LC_TIME": "C.UTF-8", "OMP_NUM_THREADS": "1", "FOR_MODELS": "1"}
-    more = {**secrets, **passed, "SHOAL_NODE_PASS_VARIABLES": f"FOR_MODELS, {leash.MARK}"}
+    more = {**secrets, **passed, "SHOAL_NODE_PASS_VARIABLES": f"FOR_MODELS, {reaper.MARK}"}
     node = Node(tmp_path, door, **more)
     config = """
     name: "double" backend: "python"

@@ -13,7 +13,7 @@ import pytest
 
 from tests.support import hostile
 from tests.support.agent_node import DEADLINE_S, Node
-from tests.support.control_door import ControlDoor
+from tests.support.fake_control_plane import ControlDoor
 from tests.support.hostile_targets import targets
 from wire.messages import DesiredReplica, ObservedReplica
 

@@ -19,7 +19,7 @@ from kombu import Exchange, Queue
 
 from controlplane.config import broker
 from shoal.local import ports, redis_server
-from tests.support.leash import leashed
+from tests.support.reaper import leashed
 from tests.support.runtime_process import wait_until
 
 PASSWORD = "a:b/c@d?e"

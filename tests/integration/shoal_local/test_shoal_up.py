@@ -13,7 +13,7 @@ import httpx
 import psutil
 import pytest
 
-from tests.support.leash import clean_environment
+from tests.support.reaper import clean_environment
 
 DEADLINE_S = 120
 PORTS = (

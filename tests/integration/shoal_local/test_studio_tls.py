@@ -19,7 +19,7 @@ from controlplane.gateway import tls
 from controlplane.gateway.listeners import secret
 from controlplane.gateway.xds import XdsFolder
 from shoal.local import ports
-from tests.support.leash import leashed
+from tests.support.reaper import leashed
 from tests.support.runtime_process import wait_until
 
 FILE = Path(__file__).parents[3] / "deploy" / "studio-tls.yaml"

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from shoal import MLClient
 from shoal.client import Client
-from shoal.display.here import Bars, watcher_here
+from shoal.display.default import Bars, watcher_here
 from shoal.display.notebook import NotebookProgress
 from shoal.display.terminal import Progress
 from shoal.display.watcher import Quiet

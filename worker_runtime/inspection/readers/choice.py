@@ -6,7 +6,7 @@ from typing import Any
 from worker_runtime.backends.catalog import backend
 from worker_runtime.core.loading import ModelPlan
 from worker_runtime.errors import LoadFailed, Problem
-from worker_runtime.inspection.readers.facts import FileFacts
+from worker_runtime.inspection.readers.metadata import FileFacts
 from worker_runtime.inspection.readers.openvino_ir import read_openvino
 from worker_runtime.inspection.readers.python_source import read_python
 from worker_runtime.inspection.readers.savedmodel import read_savedmodel

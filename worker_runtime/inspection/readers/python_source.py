@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from worker_runtime.errors import LoadFailed, Problem
-from worker_runtime.inspection.readers.facts import FileFacts
+from worker_runtime.inspection.readers.metadata import FileFacts
 from worker_runtime.types.graph import GraphTensor, ModelGraph
 
 MAX_BYTES = 8 * 2**20

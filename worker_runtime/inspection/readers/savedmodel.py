@@ -4,7 +4,7 @@ from pathlib import Path
 
 from worker_runtime.errors import LoadFailed, Problem
 from worker_runtime.files.protobuf import Torn, fields
-from worker_runtime.inspection.readers.facts import FileFacts
+from worker_runtime.inspection.readers.metadata import FileFacts
 from worker_runtime.types.graph import GraphTensor, ModelGraph
 
 FILE = "saved_model.pb"

@@ -9,7 +9,7 @@ from typing import Any
 
 from worker_runtime.backends.pytorch.files import Kind, kind_of, opened
 from worker_runtime.errors import Problem
-from worker_runtime.inspection.readers.facts import FileFacts
+from worker_runtime.inspection.readers.metadata import FileFacts
 from worker_runtime.types.graph import GraphTensor, ModelGraph
 
 MAX_ENTRY_BYTES = 64 * 2**20

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from worker_runtime.errors import LoadFailed, Problem
-from worker_runtime.inspection.readers.facts import FileFacts
+from worker_runtime.inspection.readers.metadata import FileFacts
 from worker_runtime.types.graph import GraphTensor, ModelGraph
 
 MAX_BYTES = 512 * 2**20

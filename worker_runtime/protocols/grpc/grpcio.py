@@ -11,11 +11,11 @@ from typing import Any
 
 import grpc
 
+from worker_runtime.protocols.admission import Places
 from worker_runtime.protocols.grpc.native.messages import MessageFault, unreadable
 from worker_runtime.protocols.grpc.service import MODEL_STREAM_INFER, Service
 from worker_runtime.protocols.grpc.transport import Handler, Parts
 from worker_runtime.protocols.inflating import InflateFault, inflate
-from worker_runtime.protocols.places import Places
 from worker_runtime.types.listening import CompressionLevel, GrpcOptions, TlsFiles, inherited
 
 _MAX_MESSAGE_BYTES = 2**31 - 1

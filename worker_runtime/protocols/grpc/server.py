@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from worker_runtime.observability.metrics.doors import Load
+from worker_runtime.observability.metrics.connections import Load
 from worker_runtime.observability.refusals import Refusals
+from worker_runtime.protocols.admission import Places
 from worker_runtime.protocols.engine import Engine
 from worker_runtime.protocols.grpc.grpcio import GrpcioServer
 from worker_runtime.protocols.grpc.native.server import NativeServer
 from worker_runtime.protocols.grpc.service import Service
-from worker_runtime.protocols.places import Places
 from worker_runtime.types.listening import GrpcFrontend, GrpcOptions, Patience, TlsFiles
 
 _DEFAULTS = GrpcOptions()

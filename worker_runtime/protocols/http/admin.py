@@ -12,7 +12,7 @@ from worker_runtime.protocols.engine import Engine
 from worker_runtime.protocols.http.connection import Connection
 from worker_runtime.protocols.http.heads import Head
 from worker_runtime.protocols.http.json_parser import read
-from worker_runtime.protocols.http.json_words import (
+from worker_runtime.protocols.http.json_values import (
     BadJson,
     as_bool,
     as_string,

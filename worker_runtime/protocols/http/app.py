@@ -10,7 +10,7 @@ import msgspec
 
 from worker_runtime.core.parameters import HeaderForward, joined
 from worker_runtime.errors import InvalidArgument, RuntimeFault
-from worker_runtime.observability.metrics.doors import Load
+from worker_runtime.observability.metrics.connections import Load
 from worker_runtime.protocols.engine import Engine, Model
 from worker_runtime.protocols.http.admin import Admin
 from worker_runtime.protocols.http.compression import decompress

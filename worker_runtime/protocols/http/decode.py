@@ -13,7 +13,7 @@ from worker_runtime.protocols.engine import Engine, Model
 from worker_runtime.protocols.forms import MAX_FORM_BYTES, MAX_FORMS, OutputForm, remember
 from worker_runtime.protocols.http.forms import HttpForm, build, check_tail
 from worker_runtime.protocols.http.heads import Head
-from worker_runtime.protocols.http.json_words import BadJson
+from worker_runtime.protocols.http.json_values import BadJson
 from worker_runtime.protocols.http.limits import check_size
 from worker_runtime.protocols.http.schema import Unparsed, decode_request
 from worker_runtime.protocols.http.tensors import from_json

@@ -13,7 +13,7 @@ from worker_runtime.core.plans import size_mismatch
 from worker_runtime.errors import InvalidArgument
 from worker_runtime.protocols.engine import Engine, Model
 from worker_runtime.protocols.forms import Form, OutputForm, Region
-from worker_runtime.protocols.http.json_words import (
+from worker_runtime.protocols.http.json_values import (
     BadJson,
     as_bool,
     as_string,

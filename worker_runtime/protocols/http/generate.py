@@ -10,7 +10,7 @@ from worker_runtime.protocols.http.connection import Connection
 from worker_runtime.protocols.http.encode import named, wire_type, wire_types
 from worker_runtime.protocols.http.errors import error_body, headers_of, status_of
 from worker_runtime.protocols.http.json_parser import names_of, read
-from worker_runtime.protocols.http.json_words import (
+from worker_runtime.protocols.http.json_values import (
     BadJson,
     as_object,
     as_string,

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from worker_runtime.errors import InvalidArgument
-from worker_runtime.protocols.http.json_words import BadJson
+from worker_runtime.protocols.http.json_values import BadJson
 
 MAX_DEPTH = 100
 TOO_DEEP = f"JSON nesting depth exceeds maximum allowed limit ({MAX_DEPTH})"

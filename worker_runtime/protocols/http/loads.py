@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from worker_runtime.errors import Internal, InvalidArgument
-from worker_runtime.protocols.http.json_words import as_string, members, optional
+from worker_runtime.protocols.http.json_values import as_string, members, optional
 from worker_runtime.types.override import LoadOverride
 
 _FILE = "file:"

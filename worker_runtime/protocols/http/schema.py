@@ -10,7 +10,7 @@ import msgspec
 
 from worker_runtime.errors import InvalidArgument
 from worker_runtime.protocols.http.json_parser import read
-from worker_runtime.protocols.http.json_words import (
+from worker_runtime.protocols.http.json_values import (
     BadJson,
     as_array,
     as_string,

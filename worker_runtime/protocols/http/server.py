@@ -2,11 +2,11 @@
 
 import asyncio
 
+from worker_runtime.protocols.admission import Places
 from worker_runtime.protocols.http import replies
 from worker_runtime.protocols.http.connection import App, Connection
 from worker_runtime.protocols.http.errors import HttpRefusal, error_body
 from worker_runtime.protocols.listening import listen
-from worker_runtime.protocols.places import Places
 from worker_runtime.protocols.sweeping import Sweeper
 from worker_runtime.protocols.tls import server_context
 from worker_runtime.types.listening import TlsFiles

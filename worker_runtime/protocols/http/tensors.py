@@ -9,9 +9,17 @@ import msgspec
 import numpy as np
 
 from worker_runtime.errors import InvalidArgument
-from worker_runtime.protocols.http import json_words as words
 from worker_runtime.protocols.http.json_parser import MAX_DEPTH, TOO_DEEP, read
-from worker_runtime.protocols.http.json_words import BadJson, explained
+from worker_runtime.protocols.http.json_values import (
+    BadJson,
+    as_array,
+    as_bool,
+    as_int,
+    as_number,
+    as_string,
+    as_uint,
+    explained,
+)
 from worker_runtime.protocols.http.schema import Unparsed
 from worker_runtime.types.request import Buffer
 from worker_runtime.types.strings import string_array
@@ -62,17 +70,17 @@ def refuse_binary_only(datatype: DataType, name: str) -> None:
 
 _ITEM: dict[str, Any] = {"BOOL": bool, "BYTES": str, "FP32": float, "FP64": float}
 _READERS: dict[str, Callable[[Any], Any]] = {
-    "BOOL": words.as_bool,
-    "BYTES": words.as_string,
-    "FP32": words.as_number,
-    "FP64": words.as_number,
+    "BOOL": as_bool,
+    "BYTES": as_string,
+    "FP32": as_number,
+    "FP64": as_number,
 }
 
 
 _TYPES: dict[Callable[[Any], Any], set[type]] = {
-    words.as_bool: {bool},
-    words.as_string: {str},
-    words.as_number: {int, float},
+    as_bool: {bool},
+    as_string: {str},
+    as_number: {int, float},
 }
 
 
@@ -113,7 +121,7 @@ def _thorough(raw: bytes | Unparsed, datatype: DataType, count: int) -> list[Any
     data = read(raw) if isinstance(raw, bytes) else raw.value
     text = datatype.name == "BYTES"
     try:
-        words.as_array(data)
+        as_array(data)
         flat: list[Any] = []
         _flatten(data, flat, 1)
     except BadJson as error:
@@ -128,7 +136,7 @@ def _check_elements(flat: list[Any], datatype: DataType) -> None:
     # why: one look at all types is many times quicker than a look at each value
     if known is not None and {*map(type, flat)} <= _TYPES[known]:
         return
-    read_item = known or (words.as_uint if datatype.name.startswith("U") else words.as_int)
+    read_item = known or (as_uint if datatype.name.startswith("U") else as_int)
     try:
         for item in flat:
             read_item(item)

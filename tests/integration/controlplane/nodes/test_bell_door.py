@@ -24,7 +24,7 @@ from controlplane.nodes.models import Node
 from controlplane.nodes.types import credential_new, secret_hash
 from tests.support.installation import Installation
 from tests.support.simulated_node import SimulatedNode
-from wire.bell import ALIVE, RING
+from wire.wake_up import ALIVE, RING
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "metrics"])
 

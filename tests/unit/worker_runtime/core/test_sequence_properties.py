@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.unit.worker_runtime.core.test_sequence_lanes import MS, part
+from tests.unit.worker_runtime.core.test_sequence_batchers import MS, part
 from worker_runtime.core.scheduling.batching import BatchingConfig, BatchPolicy
 from worker_runtime.core.scheduling.sequence.direct import DirectLane
 from worker_runtime.core.scheduling.sequence.entries import Entry

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from worker_runtime.core.scheduling.context import ServedModel
 from worker_runtime.core.scheduling.ensemble.graph import EnsembleGraph
-from worker_runtime.core.scheduling.surroundings import ServedModel
 from worker_runtime.errors import RuntimeFault
 from worker_runtime.types.signature import Signature
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from time import monotonic_ns
 
 from worker_runtime.core.execution.answers import backend_fault
+from worker_runtime.core.scheduling.context import ServedModel
 from worker_runtime.core.scheduling.ensemble.flow import Flow, Held, Tensor, Update
 from worker_runtime.core.scheduling.ensemble.graph import Step
 from worker_runtime.core.scheduling.ensemble.limits import StepLimiter
@@ -22,7 +23,6 @@ from worker_runtime.core.scheduling.ensemble.outputs import (
 from worker_runtime.core.scheduling.ensemble.shared import Ensemble
 from worker_runtime.core.scheduling.ensemble.steps import StepCall, StepMaker, shapes_of
 from worker_runtime.core.scheduling.ensemble.timings import StepTimings
-from worker_runtime.core.scheduling.surroundings import ServedModel
 from worker_runtime.errors import Cancelled, InvalidArgument, RuntimeFault
 from worker_runtime.types.request import InferRequest, ParameterValue, Response
 

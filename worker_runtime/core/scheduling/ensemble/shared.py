@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
+from worker_runtime.core.scheduling.context import Surroundings
 from worker_runtime.core.scheduling.ensemble.graph import EnsembleGraph
 from worker_runtime.core.scheduling.ensemble.limits import StepLimiter
 from worker_runtime.core.scheduling.ensemble.steps import StepCall
-from worker_runtime.core.scheduling.surroundings import Surroundings
 from worker_runtime.observability.metrics.latency import Histogram
 from worker_runtime.types.signature import Signature
 

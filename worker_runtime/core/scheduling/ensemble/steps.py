@@ -2,6 +2,7 @@
 
 from typing import Protocol
 
+from worker_runtime.core.scheduling.context import ServedModel
 from worker_runtime.core.scheduling.ensemble.flow import (
     NO_SEQUENCE,
     Held,
@@ -9,7 +10,6 @@ from worker_runtime.core.scheduling.ensemble.flow import (
     adapted,
 )
 from worker_runtime.core.scheduling.ensemble.graph import Step
-from worker_runtime.core.scheduling.surroundings import ServedModel
 from worker_runtime.errors import RuntimeFault
 from worker_runtime.types.request import Arrays, InferRequest, Response, SequencePart
 

@@ -22,8 +22,8 @@ from worker_runtime.core.scheduling.batching import BatchPolicy
 from worker_runtime.core.scheduling.delays import NO_DELAYS, Delays
 from worker_runtime.core.scheduling.rate_limit import RateLimiter
 from worker_runtime.core.scheduling.sequence.config import SequenceConfig
-from worker_runtime.core.scheduling.sequence.departures import Departures
 from worker_runtime.core.scheduling.sequence.direct import DirectLane
+from worker_runtime.core.scheduling.sequence.draining import Departures
 from worker_runtime.core.scheduling.sequence.entries import Entry, EntryFactory, SequenceAnswers
 from worker_runtime.core.scheduling.sequence.instances import Instances
 from worker_runtime.core.scheduling.sequence.oldest import OldestLane

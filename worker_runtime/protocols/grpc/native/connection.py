@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Container
 from typing import Protocol
 
+from worker_runtime.protocols.admission import Places
 from worker_runtime.protocols.grpc.native import frames as h2
 from worker_runtime.protocols.grpc.native.allowance import Allowance, Youth
 from worker_runtime.protocols.grpc.native.call import Call
@@ -28,7 +29,6 @@ from worker_runtime.protocols.grpc.native.outgoing import Outgoing
 from worker_runtime.protocols.grpc.native.reader import MAX_FRAME, FrameReader
 from worker_runtime.protocols.grpc.native.standstill import Standstill
 from worker_runtime.protocols.grpc.transport import Handler
-from worker_runtime.protocols.places import Places
 from worker_runtime.protocols.sweeping import SWEEP_S
 from worker_runtime.types.listening import CompressionLevel, GrpcOptions
 

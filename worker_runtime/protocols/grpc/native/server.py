@@ -2,13 +2,13 @@
 
 import asyncio
 
-from worker_runtime.observability.metrics.doors import Load
+from worker_runtime.observability.metrics.connections import Load
+from worker_runtime.protocols.admission import Places
 from worker_runtime.protocols.grpc.native.connection import Connection, Service, hello
 from worker_runtime.protocols.grpc.native.frames import ErrorCode, goaway
 from worker_runtime.protocols.grpc.service import MODEL_INFER, MODEL_STREAM_INFER
 from worker_runtime.protocols.listening import listen
 from worker_runtime.protocols.members import Members
-from worker_runtime.protocols.places import Places
 from worker_runtime.protocols.sweeping import Sweeper
 from worker_runtime.protocols.tls import server_context
 from worker_runtime.types.listening import GrpcOptions

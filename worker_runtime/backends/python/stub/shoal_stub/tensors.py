@@ -124,7 +124,7 @@ class Tensor:
         if self._datatype == "BYTES":
             raise TritonModelException("DLPack does not have support for string tensors.")
         if self._datatype == "BF16":
-            from .brain_float import capsule_source
+            from .bfloat16 import capsule_source
 
             return capsule_source(self._raw, self._shape).__dlpack__(**options)
         return self._writable().__dlpack__(**options)
@@ -156,7 +156,7 @@ class Tensor:
                 "DLPack tensor is not contiguous. Only contiguous DLPack tensors that are "
                 "stored in C-Order are supported."
             )
-        from .brain_float import brain_float_bytes
+        from .bfloat16 import brain_float_bytes
 
         raw = brain_float_bytes(tensor)
         if raw is not None:

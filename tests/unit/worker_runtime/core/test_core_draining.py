@@ -5,7 +5,7 @@ import itertools
 
 import pytest
 
-from worker_runtime.core.patience import waited
+from worker_runtime.core.draining import waited
 
 
 async def test_work_that_ends_is_waited_for() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.load.doors import OK, load, usage
+from tests.load.connections import OK, load, usage
 from tests.support import builtin_models
 from tests.support.runtime_process import Runtime, runtime, wait_until
 

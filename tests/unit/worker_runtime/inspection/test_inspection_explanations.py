@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from worker_runtime.errors import Problem
-from worker_runtime.inspection.sentences import told
+from worker_runtime.inspection.explanations import told
 from worker_runtime.inspection.validation import validate_text
 
 GRAPH = {

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import leash
+from tests.support import reaper
 from tests.support.runtime_process import wait_until
 
 ROOT = Path(__file__).parents[2]
@@ -16,12 +16,12 @@ ROOT = Path(__file__).parents[2]
 # nobody is its parent; and one that overwrites its environment, through the supervisor's leash.
 RUN = """
 import subprocess, sys
-from tests.support import leash
-keeper = leash.hold()
+from tests.support import reaper
+keeper = reaper.hold()
 sleep = "import signal; signal.pause()"
 shell = f"{sys.executable} -c '{sleep}' >/dev/null & echo $!"
 orphan = subprocess.run(["sh", "-c", shell], stdout=subprocess.PIPE, start_new_session=True)
-titled = subprocess.Popen(leash.leashed("env", "-i", sys.executable, "-c", sleep))
+titled = subprocess.Popen(reaper.leashed("env", "-i", sys.executable, "-c", sleep))
 print(int(orphan.stdout), titled.pid, keeper.pid, flush=True)
 sys.stdin.read()
 """
@@ -30,7 +30,7 @@ sys.stdin.read()
 @pytest.mark.skipif(sys.platform != "linux", reason="marks are read from /proc")
 @pytest.mark.parametrize("how", ["killed", "ended"])
 def test_nothing_outlives_the_run_that_started_it(how: str) -> None:
-    environment = {name: text for name, text in os.environ.items() if name != leash.MARK}
+    environment = {name: text for name, text in os.environ.items() if name != reaper.MARK}
     with subprocess.Popen(
         [sys.executable, "-c", RUN],
         env=environment, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -54,4 +54,4 @@ def lives(pid: int) -> bool:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="marks are read from /proc")
 def test_this_run_is_on_the_leash() -> None:
-    assert os.environ[leash.MARK]
+    assert os.environ[reaper.MARK]

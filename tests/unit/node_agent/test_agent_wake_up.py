@@ -8,13 +8,13 @@ from collections.abc import AsyncIterator, Callable
 import httpx
 import pytest
 
-from node_agent import bell
 from node_agent import client as client_module
+from node_agent import wake_up
 from node_agent.backoff import Backoff
 from node_agent.client import ControlClient
-from tests.support.leash import clean_environment
-from wire import bell as words
-from wire.bell import ALIVE, RING
+from tests.support.reaper import clean_environment
+from wire import wake_up as protocol
+from wire.wake_up import ALIVE, RING
 
 Answer = Callable[[], httpx.Response]
 
@@ -73,7 +73,7 @@ async def heard(*answers: Answer) -> tuple[int, Delays, list[httpx.Request]]:
     client.use_credential("snode_n1_secret")
     delays = Delays(len(answers))
     with pytest.raises(Stop):
-        await bell.hear(client, ring, delays)
+        await wake_up.hear(client, ring, delays)
     await client.close()
     return rings, delays, requests
 
@@ -117,7 +117,7 @@ async def test_a_line_without_end_is_left_early() -> None:
                 yield b"r" * 16
 
     await heard(lambda: httpx.Response(200, stream=Endless()))
-    assert taken <= words.LONGEST_LINE // 16 + 1
+    assert taken <= protocol.LONGEST_LINE // 16 + 1
 
 
 @pytest.mark.parametrize("status", [204, 301, 307, 401, 403, 404, 413, 429, 500, 502, 503])
@@ -160,7 +160,7 @@ async def test_silence_of_three_lines_of_life_is_noticed(monkeypatch: pytest.Mon
     port = server.sockets[0].getsockname()[1]
     client = ControlClient(f"http://127.0.0.1:{port}")
     hearing = asyncio.create_task(
-        bell.hear(client, lambda: None, Backoff(first_s=0.01, limit_s=0.01))
+        wake_up.hear(client, lambda: None, Backoff(first_s=0.01, limit_s=0.01))
     )
     async with asyncio.timeout(10):
         await asked.wait()

@@ -1,4 +1,6 @@
-"""Runs a command that dies with its supervisor: `python leash.py SUPERVISOR_PID COMMAND...`.
+"""Runs a command that dies with its supervisor.
+
+`python die_with_parent.py SUPERVISOR_PID COMMAND...`
 
 Linux sends the chosen signal when the thread that forked this process ends, also after a SIGKILL
 of the supervisor. A wrapper, since a `preexec_fn` may deadlock in a program with threads.

@@ -1,4 +1,4 @@
-"""The bell: an answer of the control plane that stays open and says "look now" (``wire.bell``).
+"""The bell: an answer of the control plane that stays open and says "look now" (``wire.wake_up``).
 
 Everything works without it, by polling.
 """
@@ -10,7 +10,7 @@ from typing import NoReturn
 
 from node_agent.backoff import Backoff
 from node_agent.client import ControlClient, ControlError
-from wire.bell import ALIVE, LONGEST_LINE, RING
+from wire.wake_up import ALIVE, LONGEST_LINE, RING
 
 logger = logging.getLogger(__name__)
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 MARK = "PYTEST_LEASH"
 PASSED_ON = "SHOAL_NODE_PASS_VARIABLES"
-SUPERVISORS = Path(__file__).parents[2] / "shoal" / "local" / "leash.py"
+SUPERVISORS = Path(__file__).parents[2] / "shoal" / "local" / "die_with_parent.py"
 LOOK_EVERY_S = 1.0
 KILL_FOR_S = 10.0
 POLL_S = 0.05

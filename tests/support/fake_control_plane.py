@@ -11,7 +11,6 @@ from typing import Any
 
 from tests.support.quiet_handler import QuietHandler
 from wire import codec
-from wire.bell import ALIVE, RING
 from wire.messages import (
     CachedBlob,
     CacheReport,
@@ -29,6 +28,7 @@ from wire.messages import (
     SampleBatch,
     SpoiledBlob,
 )
+from wire.wake_up import ALIVE, RING
 
 TOKEN = "join-me-once"
 CREDENTIAL = "snode_n1_secret"
