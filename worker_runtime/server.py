@@ -140,7 +140,7 @@ class Server:
             cache=cache,
             metrics=settings.metrics_config,
             limiter=limiter,
-            unload_patience_s=settings.unload_patience_s,
+            unload_timeout_s=settings.unload_timeout_s,
             longest_wait_ns=settings.max_queue_wait_ms * 1_000_000,
             delays=Delays.of(os.environ),
         )

@@ -63,7 +63,7 @@ def parse(arguments: Sequence[str]) -> Settings:
         load_gpu_limits=pairs.gpu_limits(take.many("model-load-gpu-limit")),
         exit_timeout_s=max(0, take.number("exit-timeout-secs")),
         drain_s=take.number("drain-secs"),
-        unload_patience_s=take.number("unload-timeout-secs"),
+        unload_timeout_s=take.number("unload-timeout-secs"),
         max_queue_wait_ms=take.number("max-queue-wait-ms"),
         client_shared_memory=take.flag("allow-client-shm"),
         cache_config=_cache_config(take),

@@ -91,7 +91,7 @@ class Settings:
     load_gpu_limits: Mapping[int, float] = field(default_factory=dict)
     exit_timeout_s: float = 30.0
     drain_s: float = 0.0
-    unload_patience_s: float = 60.0
+    unload_timeout_s: float = 60.0
     max_queue_wait_ms: int = 0
     client_shared_memory: bool = True
     cache_config: PairsByName = field(default_factory=dict)

@@ -16,7 +16,7 @@ from worker_runtime.core.lifecycle.index import index_rows
 from worker_runtime.core.lifecycle.records import Known
 from worker_runtime.core.lifecycle.serving import Serving
 from worker_runtime.core.lifecycle.survey import Findings, Surveyor, touched
-from worker_runtime.core.lifecycle.unloading import Departures
+from worker_runtime.core.lifecycle.unloading import PendingUnloads
 from worker_runtime.core.loading import LoadingRules, ModelPlan
 from worker_runtime.core.model import Blueprint, ModelVersion
 from worker_runtime.core.response_cache import ResponseCache
@@ -60,7 +60,7 @@ class Manager:
         cache: ResponseCache | None = None,
         metrics: MetricsConfig | None = None,
         limiter: RateLimiter | None = None,
-        unload_patience_s: float = 60.0,
+        unload_timeout_s: float = 60.0,
         longest_wait_ns: int = 0,
         delays: Delays = NO_DELAYS,
     ) -> None:
@@ -71,7 +71,7 @@ class Manager:
             cache,
             metrics or MetricsConfig(),
             limiter,
-            unload_patience_s,
+            unload_timeout_s,
             longest_wait_ns,
             delays,
         )
@@ -289,20 +289,20 @@ class Manager:
         self._unreadable.update(found.failed)
 
     async def _carry_out(self, found: Findings) -> None:
-        going = Departures(found.gone, self.records, self._serving.unload)
+        unloads = PendingUnloads(found.gone, self.records, self._serving.unload)
         moved = {*found.changed, *found.gone}
         concerned = dependencies.downstream(moved, _configs(self._known), self._served())
         pending = set(found.changed) | (concerned & set(self._known))
         try:
-            going.settle()
+            unloads.settle()
             while pending and not self._serving.stopping:
                 ready = dependencies.next_round(pending, _configs(self._known))
-                await asyncio.gather(*(self._bring_up(name, going) for name in sorted(ready)))
+                await asyncio.gather(*(self._bring_up(name, unloads) for name in sorted(ready)))
                 pending -= ready
         finally:
-            going.finish()
+            unloads.finish()
 
-    async def _bring_up(self, name: str, going: Departures) -> None:
+    async def _bring_up(self, name: str, unloads: PendingUnloads) -> None:
         """Load one known model; an ensemble that cannot be any more goes, unless it still stands.
 
         why ``settle`` each time: whom it called before may be free now.
@@ -310,7 +310,7 @@ class Manager:
         known = self._known[name]
         composed = ensembles.is_ensemble(known.plan.config)
         try:
-            plan = self._composed(name, known.plan, going) if composed else known.plan
+            plan = self._composed(name, known.plan, unloads) if composed else known.plan
             await self._serving.load(
                 name, plan, lambda version: touched(known.loaded_from, known.seen, version)
             )
@@ -319,17 +319,17 @@ class Manager:
                 logger.error("%s", error)
             self._failures[name] = str(error)
             if composed:
-                going.leave_behind(name)
+                unloads.mark_outdated(name)
         else:
             self._failures.pop(name, None)
             known.loaded_from = known.seen
-        going.settle()
+        unloads.settle()
 
-    def _composed(self, name: str, plan: ModelPlan, going: Departures) -> ModelPlan:
+    def _composed(self, name: str, plan: ModelPlan, unloads: PendingUnloads) -> ModelPlan:
         """The plan of an ensemble, completed by its parts. Raises InvalidArgument."""
         configs = _configs(self._known)
         parts = ensembles.composing(configs[name])
-        loaded = {part: going.versions(part) for part in parts}
+        loaded = {part: unloads.versions(part) for part in parts}
         invalid = {
             part: self._failures[part]
             for part in parts

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from worker_runtime.backends.base import LoadedModel, SelfReporting
-from worker_runtime.core.draining import waited
+from worker_runtime.core.draining import wait_while_progressing
 from worker_runtime.core.plans import Planner
 from worker_runtime.core.scheduling.base import Scheduler
 from worker_runtime.core.scheduling.batching import BatchingConfig
@@ -77,7 +77,7 @@ class ModelVersion:
         self.statistics.memory = tuple(
             MemoryUsage(*row) for row in getattr(blueprint.loaded, "memory", ())
         )
-        self._patience_s = surroundings.unload_patience_s
+        self._unload_timeout_s = surroundings.unload_timeout_s
         self._keep(surroundings.metrics)
         # Labels of its metrics beside name and version.
         self.metric_labels = {f"_{key}": tag for key, tag in self.config.metric_tags.items()}
@@ -176,7 +176,7 @@ class ModelVersion:
             return []
         answered = asyncio.get_running_loop().run_in_executor(None, ended)
         # why no progress: the instances that stay answer on, whatever these do.
-        stuck = await waited(answered, lambda: 0, self._patience_s)
+        stuck = await wait_while_progressing(answered, lambda: 0, self._unload_timeout_s)
         if stuck is None:
             return left
         logger.error("instances of model '%s' that are to go hang: they are given up", self.name)
@@ -189,7 +189,9 @@ class ModelVersion:
         fails where it runs in processes of its own. A call inside this process cannot be ended: it
         keeps the model's memory until it returns.
         """
-        stuck = await waited(self._finish(), self.statistics.ends, self._patience_s)
+        stuck = await wait_while_progressing(
+            self._finish(), self.statistics.ends, self._unload_timeout_s
+        )
         close = asyncio.get_running_loop().run_in_executor
         if stuck is None:
             await close(None, self.loaded.close)
@@ -199,7 +201,7 @@ class ModelVersion:
             "given up",
             self.name,
             self.version,
-            self._patience_s,
+            self._unload_timeout_s,
         )
         self.scheduler.close()
         if getattr(self.loaded, "interruptible", False):

@@ -1,4 +1,4 @@
-"""Models that are to go: each stays until no ensemble calls it any more."""
+"""Models that are to be unloaded: each stays until no ensemble calls it any more."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -8,7 +8,7 @@ from worker_runtime.errors import ConfigInvalid
 from worker_runtime.repository import ensembles
 
 
-class Departures:
+class PendingUnloads:
     """Of one change. ``records`` tells who calls whom now, ``unload`` ends a model.
 
     What is in here still answers, but nothing new is to be built upon it.
@@ -20,38 +20,38 @@ class Departures:
         records: Mapping[str, ModelRecord],
         unload: Callable[[str], None],
     ) -> None:
-        self._going = set(names)
-        self._left_behind: set[str] = set()
+        self._pending = set(names)
+        self._outdated: set[str] = set()
         self._records = records
         self._unload = unload
 
-    def leave_behind(self, name: str) -> None:
-        """An ensemble that could not follow the change: it goes on only if it stands as it is."""
-        self._left_behind.add(name)
+    def mark_outdated(self, name: str) -> None:
+        """An ensemble that could not be reloaded: it stays only if it still fits what it calls."""
+        self._outdated.add(name)
 
     def settle(self) -> None:
         """Unload what nobody calls, callers before those whom they called."""
         while True:
-            fallen = {name for name in self._left_behind - self._going if not self._stands(name)}
-            self._going |= fallen
-            idle = self._going - self._called()
-            if not fallen and not idle:
+            broken = {name for name in self._outdated - self._pending if not self._still_fits(name)}
+            self._pending |= broken
+            idle = self._pending - self._called()
+            if not broken and not idle:
                 return
             self._end(idle)
 
     def finish(self) -> None:
         """Unload the rest, whoever calls it."""
         self.settle()
-        self._end(set(self._going))
+        self._end(set(self._pending))
 
     def versions(self, name: str) -> list[int]:
-        """The READY versions of a model that stays; none of one that goes."""
+        """The READY versions of a model that stays; none of one that is to be unloaded."""
         record = self._records.get(name)
-        return list(record.ready) if record is not None and name not in self._going else []
+        return list(record.ready) if record is not None and name not in self._pending else []
 
     def _end(self, names: set[str]) -> None:
-        self._going -= names
-        self._left_behind -= names
+        self._pending -= names
+        self._outdated -= names
         for name in sorted(names):
             self._unload(name)
 
@@ -63,7 +63,7 @@ class Departures:
             for part in ensembles.composing(model.config)
         }
 
-    def _stands(self, name: str) -> bool:
+    def _still_fits(self, name: str) -> bool:
         """Whether an ensemble can go on as it is: those whom it calls stay, and still fit."""
         record = self._records.get(name)
         ready = record.ready.values() if record is not None else ()

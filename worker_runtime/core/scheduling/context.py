@@ -37,7 +37,7 @@ def nowhere(name: str, version: str) -> ServedModel:
 class Surroundings:
     """``resolve`` finds the READY version of a model ("" = the highest); raises a RuntimeFault.
 
-    With a ``limiter`` models run when it grants them a turn. ``unload_patience_s``: how long a
+    With a ``limiter`` models run when it grants them a turn. ``unload_timeout_s``: how long a
     model that is unloaded may give no answer before it is given up; 0: for ever.
     ``longest_wait_ns``: that a request may be in a model's queue; 0: as long as the model allows.
     ``delays``: what must have come before first batches, for tests.
@@ -47,7 +47,7 @@ class Surroundings:
     cache: ResponseCache | None = None
     metrics: MetricsConfig = field(default_factory=MetricsConfig)
     limiter: RateLimiter | None = None
-    unload_patience_s: float = 60.0
+    unload_timeout_s: float = 60.0
     longest_wait_ns: int = 0
     delays: Delays = NO_DELAYS
 

@@ -5,14 +5,14 @@ import itertools
 
 import pytest
 
-from worker_runtime.core.draining import waited
+from worker_runtime.core.draining import wait_while_progressing
 
 
 async def test_work_that_ends_is_waited_for() -> None:
-    assert await waited(asyncio.sleep(0), lambda: 0, 5) is None
+    assert await wait_while_progressing(asyncio.sleep(0), lambda: 0, 5) is None
 
 
-async def test_work_that_moves_may_take_longer_than_the_patience() -> None:
+async def test_work_that_moves_may_take_longer_than_the_timeout() -> None:
     ends = asyncio.Event()
     looks = itertools.count()
 
@@ -25,11 +25,11 @@ async def test_work_that_moves_may_take_longer_than_the_patience() -> None:
     async def work() -> None:
         await ends.wait()
 
-    assert await waited(work(), progress, 0.01) is None
+    assert await wait_while_progressing(work(), progress, 0.01) is None
 
 
 async def test_work_that_does_not_move_is_given_back() -> None:
-    task = await waited(asyncio.Event().wait(), lambda: 7, 0.01)  # type: ignore[arg-type]
+    task = await wait_while_progressing(asyncio.Event().wait(), lambda: 7, 0.01)  # type: ignore[arg-type]
     assert task is not None
     assert not task.done()
     task.cancel()
@@ -40,4 +40,4 @@ async def test_what_work_raises_is_raised() -> None:
         raise ValueError("no")
 
     with pytest.raises(ValueError, match="no"):
-        await waited(work(), lambda: 0, 0)
+        await wait_while_progressing(work(), lambda: 0, 0)

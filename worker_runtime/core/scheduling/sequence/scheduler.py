@@ -23,7 +23,7 @@ from worker_runtime.core.scheduling.delays import NO_DELAYS, Delays
 from worker_runtime.core.scheduling.rate_limit import RateLimiter
 from worker_runtime.core.scheduling.sequence.config import SequenceConfig
 from worker_runtime.core.scheduling.sequence.direct import DirectLane
-from worker_runtime.core.scheduling.sequence.draining import Departures
+from worker_runtime.core.scheduling.sequence.draining import DrainingInstances
 from worker_runtime.core.scheduling.sequence.entries import Entry, EntryFactory, SequenceAnswers
 from worker_runtime.core.scheduling.sequence.instances import Instances
 from worker_runtime.core.scheduling.sequence.oldest import OldestLane
@@ -100,7 +100,7 @@ class SequenceScheduler(Scheduler):
         self._planned: set[int] = set()
         self._alarm = Alarm(loop, self._woken)
         self._next_id = 1
-        self._departures = Departures(self._table, self._instances)
+        self._draining = DrainingInstances(self._table, self._instances)
         self._idle: asyncio.Event | None = None
         self._ended: asyncio.Event | None = None
 
@@ -163,7 +163,7 @@ class SequenceScheduler(Scheduler):
             await self._idle.wait()
         self.close()
         await self._loop.run_in_executor(None, self._instances.join, 5.0)
-        await self._departures.finish()
+        await self._draining.finish()
 
     def close(self) -> None:
         self.refuse_new()
@@ -194,7 +194,7 @@ class SequenceScheduler(Scheduler):
                     for request in requests:
                         self._lanes[seat.instance].push(seat.slot, request, now)
                     self._plan(seat.instance)
-        self._departures.keep({self._instances.number(item) for item in instances}, gone)
+        self._draining.retire_all_but({self._instances.number(item) for item in instances}, gone)
         self._signal_idle()
 
     # --- in ------------------------------------------------------------------------------------
@@ -346,7 +346,7 @@ class SequenceScheduler(Scheduler):
         return not (self._flying[index] or self._lanes[index].waiting)
 
     def _signal_idle(self) -> None:
-        self._departures.look(self._quiet)
+        self._draining.remove_finished(self._quiet)
         if self._idle is not None and not self.busy:
             self._idle.set()
         if self._ended is not None and not self._table.live:
