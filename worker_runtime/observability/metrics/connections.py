@@ -21,9 +21,9 @@ class DoorFamilies:
         self._doors = doors
 
     def collect(self) -> Iterator[Family]:
-        connections, flying = Family(*CONNECTIONS, "gauge"), Family(*IN_FLIGHT, "gauge")
+        connections, in_flight = Family(*CONNECTIONS, "gauge"), Family(*IN_FLIGHT, "gauge")
         for protocol, load in self._doors().items():
             if load is not None:
                 connections.add({"protocol": protocol}, load.connections)
-                flying.add({"protocol": protocol}, load.in_flight)
-        yield from (connections, flying)
+                in_flight.add({"protocol": protocol}, load.in_flight)
+        yield from (connections, in_flight)

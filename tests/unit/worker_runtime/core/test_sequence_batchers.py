@@ -1,10 +1,10 @@
 """Which requests leave an instance's slots together: both strategies, with our own clock."""
 
 from worker_runtime.core.scheduling.batching import BatchingConfig, BatchPolicy
-from worker_runtime.core.scheduling.sequence.direct import DirectLane
+from worker_runtime.core.scheduling.sequence.direct import DirectBatcher
 from worker_runtime.core.scheduling.sequence.entries import Entry
-from worker_runtime.core.scheduling.sequence.oldest import OldestLane
-from worker_runtime.core.scheduling.sequence.slots import Lane, Slots
+from worker_runtime.core.scheduling.sequence.oldest import OldestBatcher
+from worker_runtime.core.scheduling.sequence.slots import SequenceBatcher, Slots
 from worker_runtime.core.scheduling.sequence.table import SequenceTable
 from worker_runtime.types.request import InferRequest, Plan, PlannedInput, SequencePart
 from worker_runtime.types.tensor import BY_NAME
@@ -31,8 +31,8 @@ _KEYS: dict[int, tuple[int]] = {}
 class Bench:
     """One instance: requests are admitted, batches shown as ids with '-' for empty rows."""
 
-    def __init__(self, lane: Lane, table: SequenceTable) -> None:
-        self.lane = lane
+    def __init__(self, batcher: SequenceBatcher, table: SequenceTable) -> None:
+        self.batcher = batcher
         self.table = table
         self._running: list[Entry] = []
 
@@ -40,17 +40,17 @@ class Bench:
         for request in requests:
             seat = self.table.admit(request, now).seat
             if seat is not None:
-                self.lane.push(seat.slot, request, now)
+                self.batcher.push(seat.slot, request, now)
         return self
 
     def next(self, now: int = 0) -> list[str]:
         """End what runs; the next batch."""
-        self.lane.finished(self._running, now)
-        self._running, _ = self.lane.decide(now)
+        self.batcher.finished(self._running, now)
+        self._running, _ = self.batcher.decide(now)
         return [entry.request.id if entry.ready else "-" for entry in self._running]
 
     def wake(self, now: int) -> int:
-        entries, wake_ns = self.lane.decide(now)
+        entries, wake_ns = self.batcher.decide(now)
         assert not entries
         return wake_ns
 
@@ -58,13 +58,13 @@ class Bench:
 def direct(slots: int = 4, delay: int = 0, utilization: float = 0.0) -> Bench:
     table = SequenceTable("m", 1, slots, 1000 * MS)
     lines = Slots(table, 0, slots, lambda: None)
-    return Bench(DirectLane(lines, delay_ns=delay, utilization=utilization), table)
+    return Bench(DirectBatcher(lines, delay_ns=delay, utilization=utilization), table)
 
 
 def oldest(slots: int = 4, config: BatchingConfig | None = None) -> Bench:
     table = SequenceTable("m", 1, slots, 1000 * MS)
     policy = BatchPolicy(config or BatchingConfig(max_rows=4, preferred=(4,), dynamic=True))
-    return Bench(OldestLane(Slots(table, 0, slots, lambda: None), policy), table)
+    return Bench(OldestBatcher(Slots(table, 0, slots, lambda: None), policy), table)
 
 
 def test_direct_slot_is_row() -> None:
@@ -103,8 +103,8 @@ def test_direct_other_shapes_wait_for_a_later_batch() -> None:
 def test_direct_ragged_inputs_may_differ() -> None:
     table = SequenceTable("m", 1, 2, 1000 * MS)
     lines = Slots(table, 0, 2, lambda: None)
-    lane = DirectLane(lines, delay_ns=0, utilization=0, ragged=frozenset({"x"}))
-    bench = Bench(lane, table).send(part(1, "s", size=2), part(2, "s", size=3))
+    batcher = DirectBatcher(lines, delay_ns=0, utilization=0, ragged=frozenset({"x"}))
+    bench = Bench(batcher, table).send(part(1, "s", size=2), part(2, "s", size=3))
     assert bench.next() == ["1s", "2s"]
 
 
@@ -125,7 +125,7 @@ def test_direct_delay_alone_waits_for_nothing() -> None:
 def test_an_idle_end_comes_after_what_was_queued() -> None:
     bench = direct(slots=1).send(part(1, "s"), part(2, "s"))
     (seat,) = bench.table.idle(2000 * MS)
-    bench.lane.push(seat.slot, None, 0)
+    bench.batcher.push(seat.slot, None, 0)
     assert bench.next() == ["1s"]
     assert bench.next() == ["2s"]
 
@@ -134,7 +134,7 @@ def test_cancelling_a_request_ends_its_sequence_and_frees_the_slot() -> None:
     for bench in (direct(slots=1), oldest(slots=1)):
         second = part(1)
         bench.send(part(1, "s"), second, part(1, "e"), part(2, "s"))
-        assert [item.id for item in bench.lane.withdraw(second, 0)] == ["1", "1e"]
+        assert [item.id for item in bench.batcher.withdraw(second, 0)] == ["1", "1e"]
         assert bench.next() == ["1s"]
         assert bench.next() == ["2s"]
         assert not bench.table.knows(1)
@@ -144,9 +144,9 @@ def test_cancelling_the_only_request_frees_the_slot_at_once() -> None:
     for bench in (direct(slots=1), oldest(slots=1)):
         first = part(1, "s")
         bench.send(first, part(2, "s"))
-        assert bench.lane.withdraw(first, 0) == [first]
+        assert bench.batcher.withdraw(first, 0) == [first]
         assert bench.next() == ["2s"]
-        assert bench.lane.withdraw(first, 0) == []
+        assert bench.batcher.withdraw(first, 0) == []
 
 
 def test_oldest_takes_one_request_per_sequence() -> None:
@@ -174,6 +174,6 @@ def test_oldest_cancelling_an_ended_sequence_leaves_the_next_one_alone() -> None
     bench = oldest(slots=1)
     last = part(1, "se")
     bench.send(last, part(2, "s"))
-    assert bench.lane.withdraw(last, 0) == [last]
+    assert bench.batcher.withdraw(last, 0) == [last]
     assert bench.next() == ["2s"]
     assert bench.table.knows(2)

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from tests.unit.worker_runtime.core.test_sequence_batchers import MS, part
 from worker_runtime.core.scheduling.batching import BatchingConfig, BatchPolicy
-from worker_runtime.core.scheduling.sequence.direct import DirectLane
+from worker_runtime.core.scheduling.sequence.direct import DirectBatcher
 from worker_runtime.core.scheduling.sequence.entries import Entry
-from worker_runtime.core.scheduling.sequence.oldest import OldestLane
-from worker_runtime.core.scheduling.sequence.slots import Lane, Slots
+from worker_runtime.core.scheduling.sequence.oldest import OldestBatcher
+from worker_runtime.core.scheduling.sequence.slots import SequenceBatcher, Slots
 from worker_runtime.core.scheduling.sequence.table import SequenceTable
 from worker_runtime.errors import InvalidArgument
 from worker_runtime.types.request import InferRequest
@@ -33,16 +33,16 @@ class World:
     def __init__(self, slots: int, *, oldest: bool) -> None:
         self.now = 0
         self.table = SequenceTable("m", 2, slots, IDLE)
-        self.lanes: list[Lane] = []
+        self.batchers: list[SequenceBatcher] = []
         for index in range(2):
             lines = Slots(self.table, index, slots, lambda: None)
             config = BatchingConfig(max_rows=slots, dynamic=True)
-            lane: Lane = (
-                OldestLane(lines, BatchPolicy(config))
+            batcher: SequenceBatcher = (
+                OldestBatcher(lines, BatchPolicy(config))
                 if oldest
-                else DirectLane(lines, delay_ns=0, utilization=0.0)
+                else DirectBatcher(lines, delay_ns=0, utilization=0.0)
             )
-            self.lanes.append(lane)
+            self.batchers.append(batcher)
         self.running: list[list[Entry]] = [[], []]
         self.accepted: list[InferRequest] = []
         self.executed: list[tuple[InferRequest, tuple[int, int]]] = []
@@ -58,7 +58,7 @@ class World:
         else:
             self.now += number * MS
             for seat in self.table.idle(self.now):
-                self.lanes[seat.instance].push(seat.slot, None, self.now)
+                self.batchers[seat.instance].push(seat.slot, None, self.now)
 
     def send(self, request: InferRequest) -> None:
         try:
@@ -67,13 +67,13 @@ class World:
             return
         self.accepted.append(request)
         if seat is not None:
-            self.lanes[seat.instance].push(seat.slot, request, self.now)
+            self.batchers[seat.instance].push(seat.slot, request, self.now)
 
     def run(self, index: int) -> bool:
         """End what runs on an instance, start what comes next."""
-        lane = self.lanes[index]
-        lane.finished(self.running[index], self.now)
-        entries, _ = lane.decide(self.now)
+        batcher = self.batchers[index]
+        batcher.finished(self.running[index], self.now)
+        entries, _ = batcher.decide(self.now)
         self.running[index] = entries
         ready = [entry for entry in entries if entry.ready]
         self.executed += [(entry.request, (index, entry.slot)) for entry in ready]
@@ -86,8 +86,8 @@ class World:
             return
         request = self.accepted[number]
         gone = self.table.withdraw(request)
-        for lane in self.lanes:
-            gone = gone or lane.withdraw(request, self.now)
+        for batcher in self.batchers:
+            gone = gone or batcher.withdraw(request, self.now)
         self.failed += gone
 
     def finish(self) -> None:

@@ -7,7 +7,7 @@ from worker_runtime.core.scheduling.sequence.slots import Slots
 from worker_runtime.types.request import InferRequest
 
 
-class DirectLane:
+class DirectBatcher:
     """``delay_ns`` and ``utilization`` (0 to 1) let a batch wait for more slots to be ready.
 
     Inputs named in ``ragged`` may have different shapes in one batch.

@@ -6,7 +6,7 @@ from worker_runtime.core.scheduling.sequence.slots import Slots
 from worker_runtime.types.request import InferRequest
 
 
-class OldestLane:
+class OldestBatcher:
     def __init__(self, slots: Slots, policy: BatchPolicy) -> None:
         self._slots = slots
         self._policy = policy

@@ -22,12 +22,12 @@ from worker_runtime.core.scheduling.batching import BatchPolicy
 from worker_runtime.core.scheduling.delays import NO_DELAYS, Delays
 from worker_runtime.core.scheduling.rate_limit import RateLimiter
 from worker_runtime.core.scheduling.sequence.config import SequenceConfig
-from worker_runtime.core.scheduling.sequence.direct import DirectLane
+from worker_runtime.core.scheduling.sequence.direct import DirectBatcher
 from worker_runtime.core.scheduling.sequence.draining import DrainingInstances
 from worker_runtime.core.scheduling.sequence.entries import Entry, EntryFactory, SequenceAnswers
 from worker_runtime.core.scheduling.sequence.instances import Instances
-from worker_runtime.core.scheduling.sequence.oldest import OldestLane
-from worker_runtime.core.scheduling.sequence.slots import Lane, Slots
+from worker_runtime.core.scheduling.sequence.oldest import OldestBatcher
+from worker_runtime.core.scheduling.sequence.slots import SequenceBatcher, Slots
 from worker_runtime.core.scheduling.sequence.table import SequenceTable
 from worker_runtime.core.statistics import FailureReason, Statistics
 from worker_runtime.errors import (
@@ -93,8 +93,8 @@ class SequenceScheduler(Scheduler):
         )
         self._config = config
         self._ragged = frozenset(spec.name for spec in signature.inputs if spec.ragged)
-        self._lanes: list[Lane] = [self._lane(index) for index in range(count)]
-        self._flying: list[list[Entry]] = [[] for _ in self._lanes]
+        self._batchers: list[SequenceBatcher] = [self._new_batcher(index) for index in range(count)]
+        self._in_flight: list[list[Entry]] = [[] for _ in self._batchers]
         self._delays = delays
         self._held = delays != NO_DELAYS
         self._planned: set[int] = set()
@@ -106,11 +106,11 @@ class SequenceScheduler(Scheduler):
 
     @property
     def pending(self) -> int:
-        return self._table.waiting + sum(lane.waiting for lane in self._lanes)
+        return self._table.waiting + sum(batcher.waiting for batcher in self._batchers)
 
     @property
     def busy(self) -> bool:
-        return bool(any(self._flying) or self.pending or self._executor.open)
+        return bool(any(self._in_flight) or self.pending or self._executor.open)
 
     @property
     def live_sequences(self) -> int:
@@ -132,10 +132,10 @@ class SequenceScheduler(Scheduler):
         request.cancelled = True
         now = monotonic_ns()
         gone = self._table.withdraw(request)
-        for index, lane in enumerate(self._lanes):
+        for index, batcher in enumerate(self._batchers):
             if gone:
                 break
-            gone = lane.withdraw(request, now)
+            gone = batcher.withdraw(request, now)
             self._plan(index)
         self._factory.cancel(request)
         for item in gone:
@@ -169,8 +169,8 @@ class SequenceScheduler(Scheduler):
         self.refuse_new()
         self._alarm.stop()
         waiting = self._table.clear()
-        for lane in self._lanes:
-            waiting += lane.clear()
+        for batcher in self._batchers:
+            waiting += batcher.clear()
         waiting += self._instances.close()
         for request in waiting:
             self._answers.fail(request, Unavailable("the model was unloaded"), FailureReason.OTHER)
@@ -188,11 +188,11 @@ class SequenceScheduler(Scheduler):
         for instance in instances:
             if self._instances.number(instance) < 0:
                 index = self._instances.add(instance)
-                self._lanes.append(self._lane(index))
-                self._flying.append([])
+                self._batchers.append(self._new_batcher(index))
+                self._in_flight.append([])
                 for seat, requests in self._table.add(index, now):
                     for request in requests:
-                        self._lanes[seat.instance].push(seat.slot, request, now)
+                        self._batchers[seat.instance].push(seat.slot, request, now)
                     self._plan(seat.instance)
         self._draining.retire_all_but({self._instances.number(item) for item in instances}, gone)
         self._signal_idle()
@@ -230,7 +230,7 @@ class SequenceScheduler(Scheduler):
                 self._model,
             )
         if seat is not None:
-            self._lanes[seat.instance].push(seat.slot, request, now)
+            self._batchers[seat.instance].push(seat.slot, request, now)
             self._plan(seat.instance)
         elif self._held:
             self._plan(0)
@@ -250,23 +250,23 @@ class SequenceScheduler(Scheduler):
         self._planned.discard(index)
         if self._held and not self._let_go():
             return
-        lane, now = self._lanes[index], monotonic_ns()
-        if self._flying[index] or not lane.waiting:
+        batcher, now = self._batchers[index], monotonic_ns()
+        if self._in_flight[index] or not batcher.waiting:
             return
-        entries, wake_ns = lane.decide(now)
+        entries, wake_ns = batcher.decide(now)
         if entries:
-            self._flying[index] = entries
+            self._in_flight[index] = entries
             self._instances.run(index, self._factory.turns(entries))
             wake_ns = self._table.next_check()
         self._alarm.at(wake_ns, now)
 
     def _let_go(self) -> bool:
         """Whether enough has come for the first batch."""
-        queued = sum(lane.queued for lane in self._lanes)
+        queued = sum(batcher.queued for batcher in self._batchers)
         if queued < self._delays.queued or self._table.waiting < self._delays.backlog:
             return False
         self._held = False
-        for index in range(len(self._lanes)):
+        for index in range(len(self._batchers)):
             self._plan(index)
         return True
 
@@ -280,11 +280,11 @@ class SequenceScheduler(Scheduler):
         cpu_ns: int,  # noqa: ARG002 # what every pool reports
     ) -> None:
         """A batch of instance ``index`` came back (called in the loop)."""
-        entries, self._flying[index] = self._flying[index], []
+        entries, self._in_flight[index] = self._in_flight[index], []
         # why before the next batch: it may continue from the states that this one left.
         self._executor.settle(batch, outcome, fault, times)
         now = monotonic_ns()
-        self._lanes[index].finished(entries, now)
+        self._batchers[index].finished(entries, now)
         if self._iterative:
             for entry in entries:
                 self._iterate(index, entry, now)
@@ -317,14 +317,14 @@ class SequenceScheduler(Scheduler):
         seat = self._table.seat_of(part.id)
         if seat == (entry.slot, index) and not part.end:
             self._table.forget(part.id, seat)
-            self._lanes[index].push(entry.slot, None, now)
+            self._batchers[index].push(entry.slot, None, now)
 
-    def _lane(self, index: int) -> Lane:
+    def _new_batcher(self, index: int) -> SequenceBatcher:
         config = self._config
         slots = Slots(self._table, index, config.slots, self._factory.fresh_state)
         if config.oldest is not None:
-            return OldestLane(slots, BatchPolicy(config.oldest))
-        return DirectLane(
+            return OldestBatcher(slots, BatchPolicy(config.oldest))
+        return DirectBatcher(
             slots, delay_ns=config.delay_ns, utilization=config.utilization, ragged=self._ragged
         )
 
@@ -336,14 +336,14 @@ class SequenceScheduler(Scheduler):
             fault = QueueTimeout("timeout of the corresponding sequence has been expired")
             self._answers.fail(request, fault, FailureReason.REJECTED)
         for seat in self._table.idle(now):
-            self._lanes[seat.instance].push(seat.slot, None, now)
-        for index in range(len(self._lanes)):
+            self._batchers[seat.instance].push(seat.slot, None, now)
+        for index in range(len(self._batchers)):
             self._pump(index)
         self._alarm.at(self._table.next_check(), now)
         self._signal_idle()
 
     def _quiet(self, index: int) -> bool:
-        return not (self._flying[index] or self._lanes[index].waiting)
+        return not (self._in_flight[index] or self._batchers[index].waiting)
 
     def _signal_idle(self) -> None:
         self._draining.remove_finished(self._quiet)

@@ -17,7 +17,7 @@ FreshState = Callable[[], SequenceState | None]
 Line = deque[InferRequest | None]
 
 
-class Lane(Protocol):
+class SequenceBatcher(Protocol):
     """One instance as the scheduler sees it."""
 
     @property
