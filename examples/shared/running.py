@@ -1,4 +1,4 @@
-"""A script's surroundings: the Python that it needs, its options, the `shoal` command line."""
+"""A script's environment: the Python that it needs, its options, the `shoal` command line."""
 
 import argparse
 import importlib.util

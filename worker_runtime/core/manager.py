@@ -20,7 +20,7 @@ from worker_runtime.core.lifecycle.unloading import PendingUnloads
 from worker_runtime.core.loading import LoadingRules, ModelPlan
 from worker_runtime.core.model import Blueprint, ModelVersion
 from worker_runtime.core.response_cache import ResponseCache
-from worker_runtime.core.scheduling.context import Surroundings
+from worker_runtime.core.scheduling.context import SchedulingContext
 from worker_runtime.core.scheduling.delays import NO_DELAYS, Delays
 from worker_runtime.core.scheduling.rate_limit import RateLimiter
 from worker_runtime.errors import (
@@ -66,7 +66,7 @@ class Manager:
     ) -> None:
         self._explicit = explicit
         self._surveyor = Surveyor(repositories, rules, config_name, namespacing=namespacing)
-        self._surroundings = Surroundings(
+        self._context = SchedulingContext(
             self.resolve,
             cache,
             metrics or MetricsConfig(),
@@ -87,7 +87,7 @@ class Manager:
         self.ready = self._serving.ready
 
     def _build(self, blueprint: Blueprint) -> ModelVersion:
-        return ModelVersion(blueprint, asyncio.get_running_loop(), self._surroundings)
+        return ModelVersion(blueprint, asyncio.get_running_loop(), self._context)
 
     # --- asking --------------------------------------------------------------------------------
 

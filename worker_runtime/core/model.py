@@ -12,7 +12,7 @@ from worker_runtime.core.plans import Planner
 from worker_runtime.core.scheduling.base import Scheduler
 from worker_runtime.core.scheduling.batching import BatchingConfig
 from worker_runtime.core.scheduling.cached import CachedScheduler
-from worker_runtime.core.scheduling.context import ALONE, Surroundings
+from worker_runtime.core.scheduling.context import STANDALONE, SchedulingContext
 from worker_runtime.core.scheduling.delays import NO_DELAYS, Delays
 from worker_runtime.core.scheduling.dynamic import DynamicScheduler, SchedulerConfig
 from worker_runtime.core.scheduling.ensemble.labels import labelled
@@ -62,7 +62,7 @@ class ModelVersion:
         self,
         blueprint: Blueprint,
         loop: asyncio.AbstractEventLoop,
-        surroundings: Surroundings = ALONE,
+        context: SchedulingContext = STANDALONE,
     ) -> None:
         self.name = blueprint.name
         self.version = blueprint.version
@@ -72,13 +72,13 @@ class ModelVersion:
         # Ensembles do not: their phases are the sums over their steps.
         self.executes = not blueprint.config.HasField("ensemble_scheduling")
         if not self.executes:
-            self.signature = labelled(self.signature, self.config, surroundings.resolve)
+            self.signature = labelled(self.signature, self.config, context.resolve)
         self.statistics = Statistics(load_duration_s=blueprint.load_duration_s)
         self.statistics.memory = tuple(
             MemoryUsage(*row) for row in getattr(blueprint.loaded, "memory", ())
         )
-        self._unload_timeout_s = surroundings.unload_timeout_s
-        self._keep(surroundings.metrics)
+        self._unload_timeout_s = context.unload_timeout_s
+        self._keep(context.metrics)
         # Labels of its metrics beside name and version.
         self.metric_labels = {f"_{key}": tag for key, tag in self.config.metric_tags.items()}
         if blueprint.namespace:
@@ -93,8 +93,8 @@ class ModelVersion:
         self._pins = 0
         self._unpinned = asyncio.Event()
         self._unpinned.set()
-        scheduler = self._scheduler(blueprint, loop, surroundings)
-        cache = surroundings.cache
+        scheduler = self._scheduler(blueprint, loop, context)
+        cache = context.cache
         self.cached = cache is not None and self.config.response_cache.enable
         if cache is not None and self.cached:
             ordered = self.config.dynamic_batching.preserve_ordering
@@ -111,14 +111,14 @@ class ModelVersion:
             self.statistics.first_response = Histogram(bounds or FIRST_RESPONSE_MS)
 
     def _scheduler(
-        self, blueprint: Blueprint, loop: asyncio.AbstractEventLoop, surroundings: Surroundings
+        self, blueprint: Blueprint, loop: asyncio.AbstractEventLoop, context: SchedulingContext
     ) -> Scheduler:
         config, signature = blueprint.config, blueprint.signature
         if config.HasField("ensemble_scheduling"):
-            return EnsembleScheduler(config, signature, surroundings, self.statistics)
+            return EnsembleScheduler(config, signature, context, self.statistics)
         places = places_of(config)
-        limiter, longest_wait_ns = surroundings.limiter, surroundings.longest_wait_ns
-        delays = surroundings.delays
+        limiter, longest_wait_ns = context.limiter, context.longest_wait_ns
+        delays = context.delays
         if blueprint.sequence is not None:
             return SequenceScheduler(
                 signature,

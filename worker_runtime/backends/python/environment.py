@@ -76,7 +76,7 @@ def _located(given: str, spec: LoadSpec) -> Path:
     return path
 
 
-def surroundings(own: Mapping[str, str], code: Path) -> dict[str, str]:
+def process_environment(own: Mapping[str, str], code: Path) -> dict[str, str]:
     """Variables of a model's process: the server's, its environment's, a path to ``code``."""
     merged = {**os.environ, **own}
     path = merged.get("PYTHONPATH", "")

@@ -20,7 +20,7 @@ from typing import Any
 
 import msgspec
 
-from worker_runtime.backends.python.environment import surroundings
+from worker_runtime.backends.python.environment import process_environment
 from worker_runtime.backends.python.stub.shoal_stub.channel import Channel, Closed
 
 logger = logging.getLogger(__name__)
@@ -77,7 +77,7 @@ class StubProcess:
                     *(str(theirs.fileno()), str(command.memory_bytes)),
                 ],
                 pass_fds=[theirs.fileno()],
-                env=surroundings(command.environment, STUB),
+                env=process_environment(command.environment, STUB),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,

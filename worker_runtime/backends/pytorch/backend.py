@@ -76,7 +76,7 @@ class TorchInstance:
             for name, array in inputs.items()
         }
         try:
-            with self._surroundings():
+            with self._execution_context():
                 given = self._call(tensors)
                 if self._stream is not None:
                     self._stream.synchronize()
@@ -105,7 +105,7 @@ class TorchInstance:
         return self._module(*[tensors[name] for name in self._order if name in tensors], **named)
 
     @contextlib.contextmanager
-    def _surroundings(self) -> Iterator[None]:
+    def _execution_context(self) -> Iterator[None]:
         with contextlib.ExitStack() as stack:
             mode = torch.inference_mode() if self._do.inference_mode else torch.no_grad()
             stack.enter_context(mode)

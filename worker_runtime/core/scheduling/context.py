@@ -1,4 +1,4 @@
-"""What a scheduler may need around its model: other models, and the response cache."""
+"""What schedulers share: the other models, the response cache, the rate limiter."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -29,12 +29,12 @@ class ServedModel(Protocol):
     def unpin(self) -> None: ...
 
 
-def nowhere(name: str, version: str) -> ServedModel:
+def no_other_models(name: str, version: str) -> ServedModel:
     raise LookupError(f"model '{name}' version '{version}': there are no other models here")
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class SchedulingContext:
     """``resolve`` finds the READY version of a model ("" = the highest); raises a RuntimeFault.
 
     With a ``limiter`` models run when it grants them a turn. ``unload_timeout_s``: how long a
@@ -43,7 +43,7 @@ class Surroundings:
     ``delays``: what must have come before first batches, for tests.
     """
 
-    resolve: Callable[[str, str], ServedModel] = nowhere
+    resolve: Callable[[str, str], ServedModel] = no_other_models
     cache: ResponseCache | None = None
     metrics: MetricsConfig = field(default_factory=MetricsConfig)
     limiter: RateLimiter | None = None
@@ -52,4 +52,4 @@ class Surroundings:
     delays: Delays = NO_DELAYS
 
 
-ALONE = Surroundings()
+STANDALONE = SchedulingContext()

@@ -9,7 +9,7 @@ from tritonclient.grpc import model_config_pb2
 
 from tests.unit.worker_runtime.core.runtime_requests import RecordingSink
 from worker_runtime.core.plans import Planner
-from worker_runtime.core.scheduling.context import Surroundings
+from worker_runtime.core.scheduling.context import SchedulingContext
 from worker_runtime.core.scheduling.ensemble.scheduler import EnsembleScheduler
 from worker_runtime.core.statistics import Statistics
 from worker_runtime.errors import NotFound
@@ -142,7 +142,7 @@ class EnsembleHarness:
         signature = signature_of(self.config)
         self.planner = Planner(signature)
         self.scheduler = EnsembleScheduler(
-            self.config, signature, Surroundings(resolve=self._resolve), self.statistics
+            self.config, signature, SchedulingContext(resolve=self._resolve), self.statistics
         )
 
     def _resolve(self, name: str, version: str) -> Any:

@@ -5,7 +5,7 @@ from time import monotonic_ns, time_ns
 from typing import Any
 
 from worker_runtime.core.scheduling.base import Scheduler
-from worker_runtime.core.scheduling.context import Surroundings
+from worker_runtime.core.scheduling.context import SchedulingContext
 from worker_runtime.core.scheduling.ensemble.graph import EnsembleGraph
 from worker_runtime.core.scheduling.ensemble.run import EnsembleRun
 from worker_runtime.core.scheduling.ensemble.shared import Ensemble
@@ -19,13 +19,13 @@ class EnsembleScheduler(Scheduler):
     pending = 0
 
     def __init__(
-        self, config: Any, signature: Signature, surroundings: Surroundings, statistics: Statistics
+        self, config: Any, signature: Signature, context: SchedulingContext, statistics: Statistics
     ) -> None:
         self.statistics = statistics
         self._ensemble = Ensemble(
             EnsembleGraph(config),
             signature,
-            surroundings,
+            context,
             decoupled=config.model_transaction_policy.decoupled,
             max_inflight=getattr(config.ensemble_scheduling, "max_inflight_requests", 0),
             ended=self._ended,

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from worker_runtime.core.scheduling.context import Surroundings
+from worker_runtime.core.scheduling.context import SchedulingContext
 from worker_runtime.core.scheduling.ensemble.graph import EnsembleGraph
 from worker_runtime.core.scheduling.ensemble.limits import StepLimiter
 from worker_runtime.core.scheduling.ensemble.steps import StepCall
@@ -18,7 +18,7 @@ class Ensemble:
         self,
         graph: EnsembleGraph,
         signature: Signature,
-        surroundings: Surroundings,
+        context: SchedulingContext,
         *,
         decoupled: bool,
         max_inflight: int,
@@ -28,7 +28,7 @@ class Ensemble:
         self.graph = graph
         self.outputs = {spec.name: spec for spec in signature.outputs}
         self.batching = signature.max_batch_size > 0
-        self.resolve = surroundings.resolve
+        self.resolve = context.resolve
         self.decoupled = decoupled
         self.limiters: list[StepLimiter[StepCall]] = (
             [StepLimiter(max_inflight) for _ in graph.steps] if max_inflight else []
