@@ -14,12 +14,12 @@ from typing import Any
 import hpack
 
 from worker_runtime.observability.refusals import Refusals
-from worker_runtime.protocols.admission import Places
+from worker_runtime.protocols.admission import ConnectionAdmission
 from worker_runtime.protocols.grpc.native import frames as h2
 from worker_runtime.protocols.grpc.native.call import Call
 from worker_runtime.protocols.grpc.native.connection import Connection
 from worker_runtime.protocols.grpc.native.messages import framed
-from worker_runtime.types.listening import GrpcOptions, Patience
+from worker_runtime.types.listening import ConnectionLimits, GrpcOptions
 
 _CALLS, _ROUNDS = 2000, 200
 _MESSAGE = bytes(130)  # about that of 16 numbers of FP32
@@ -54,7 +54,7 @@ class _Server:
     def __init__(self) -> None:
         self.service = self
         self.options = GrpcOptions()
-        self.places = Places(Patience(), Refusals())
+        self.admission = ConnectionAdmission(ConnectionLimits(), Refusals())
         self.calls: list[Call] = []
         self.messages: list[bytes] = []
 

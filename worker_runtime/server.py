@@ -39,7 +39,7 @@ from worker_runtime.observability.metrics.models import ModelFamilies
 from worker_runtime.observability.model_metrics import OwnMetrics
 from worker_runtime.observability.refusals import Refusals
 from worker_runtime.observability.tracing.tracer import Tracer
-from worker_runtime.protocols.admission import Places, raise_file_limit
+from worker_runtime.protocols.admission import ConnectionAdmission, raise_file_limit
 from worker_runtime.protocols.grpc.server import GrpcServer
 from worker_runtime.protocols.http.app import HttpApp
 from worker_runtime.protocols.http.metrics_app import MetricsApp
@@ -156,7 +156,7 @@ class Server:
             "worker_runtime %s: %d cores, %d GPUs", __version__, machine.cores, machine.gpus
         )
         self._refusals = Refusals()
-        self._places = Places(settings.patience, self._refusals)
+        self._admission = ConnectionAdmission(settings.connection_limits, self._refusals)
         self._http: list[HttpServer] = []
         self._grpc: GrpcServer | None = None
         self._app: HttpApp | None = None
@@ -225,7 +225,7 @@ class Server:
                 options.max_body_bytes,
             )
             ports["http_port"] = await self._open_http(
-                app, "HTTP", settings.http, self._places, options.tls
+                app, "HTTP", settings.http, self._admission, options.tls
             )
         if settings.grpc.enabled:
             self._grpc = GrpcServer(
@@ -233,7 +233,7 @@ class Server:
                 settings.grpc.address,
                 settings.grpc.port,
                 settings.grpc_options,
-                self._places,
+                self._admission,
                 reuse_port=settings.grpc.reuse_port,
                 descriptor=settings.grpc.descriptor,
             )
@@ -249,9 +249,11 @@ class Server:
         if settings.metrics.enabled:
             exposition = self._exposition()
             metrics = MetricsApp(lambda: exposition.text() + self._own_metrics.text())
-            places = Places(replace(settings.patience, connections=_SCRAPERS), self._refusals)
+            admission = ConnectionAdmission(
+                replace(settings.connection_limits, connections=_SCRAPERS), self._refusals
+            )
             ports["metrics_port"] = await self._open_http(
-                metrics, "metrics", settings.metrics, places
+                metrics, "metrics", settings.metrics, admission
             )
         if settings.ready_file is not None:
             write_ready_file(settings.ready_file, ports)
@@ -284,11 +286,11 @@ class Server:
         app: HttpApp | MetricsApp,
         what: str,
         listener: Listener,
-        places: Places,
+        admission: ConnectionAdmission,
         tls: TlsFiles | None = None,
     ) -> int:
         server = HttpServer(
-            *(app, listener.address, listener.port, places),
+            *(app, listener.address, listener.port, admission),
             reuse_port=listener.reuse_port,
             descriptor=listener.descriptor,
             tls=tls,

@@ -29,16 +29,16 @@ from worker_runtime.machine import this_machine
 from worker_runtime.observability.model_metrics import OwnMetrics
 from worker_runtime.observability.refusals import Refusals
 from worker_runtime.observability.tracing.tracer import Tracer
-from worker_runtime.protocols.admission import Places
+from worker_runtime.protocols.admission import ConnectionAdmission
 from worker_runtime.protocols.grpc.native import connection as http2
 from worker_runtime.protocols.grpc.service import Service
 from worker_runtime.protocols.http import errors as http_errors
 from worker_runtime.protocols.http.app import HttpApp
 from worker_runtime.protocols.http.errors import HttpRefusal
-from worker_runtime.types.listening import GrpcOptions, Keepalive, Patience
+from worker_runtime.types.listening import ConnectionLimits, GrpcOptions, Keepalive
 
 INPUT_LIMIT = 1 << 20
-_PATIENCE_S = 0.05  # then the client hangs up
+_HANG_UP_S = 0.05  # then the client hangs up
 _HANG_S = 20.0  # then it is a finding
 
 _TYPES = ("BOOL", "UINT8", "INT32", "INT64", "FP16", "FP32", "FP64", "STRING")
@@ -167,9 +167,9 @@ class Served:
         self.loop.call_soon(self.loop.stop)
         self.loop.run_forever()
 
-    def settle(self, idle: Callable[[], bool], patience_s: float) -> bool:
-        """Run the loop until ``idle``; False when the patience is over."""
-        deadline = time.monotonic() + patience_s
+    def settle(self, idle: Callable[[], bool], timeout_s: float) -> bool:
+        """Run the loop until ``idle``; False where it took too long."""
+        deadline = time.monotonic() + timeout_s
         turns = 0
         while not idle():
             if time.monotonic() > deadline:
@@ -187,7 +187,7 @@ class Served:
 
         With ``answered`` it is a finding when they do not come.
         """
-        idle = self.settle(lambda: connection.idle, _HANG_S if answered else _PATIENCE_S)
+        idle = self.settle(lambda: connection.idle, _HANG_S if answered else _HANG_UP_S)
         if answered and not idle:
             raise Finding(f"not answered: {what}")
         self.within(lambda: connection.connection_lost(None))
@@ -211,7 +211,7 @@ class Door:
 
     def __init__(self, service: Service) -> None:
         self.service = service
-        self.places = Places(Patience(), Refusals())
+        self.admission = ConnectionAdmission(ConnectionLimits(), Refusals())
 
     def joined(self, connection: http2.Connection) -> None: ...
 

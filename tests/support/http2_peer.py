@@ -7,11 +7,16 @@ import h2.connection
 import h2.events
 
 from worker_runtime.observability.refusals import Refusals
-from worker_runtime.protocols.admission import Places
+from worker_runtime.protocols.admission import ConnectionAdmission
 from worker_runtime.protocols.grpc.native import messages
 from worker_runtime.protocols.grpc.native.call import Call
 from worker_runtime.protocols.grpc.native.connection import Connection
-from worker_runtime.types.listening import CompressionLevel, GrpcOptions, Keepalive, Patience
+from worker_runtime.types.listening import (
+    CompressionLevel,
+    ConnectionLimits,
+    GrpcOptions,
+    Keepalive,
+)
 
 HEADERS = [
     (":method", "POST"),
@@ -105,11 +110,11 @@ class Owner:
         self,
         keepalive: Keepalive | None = None,
         level: CompressionLevel = CompressionLevel.NONE,
-        patience: Patience | None = None,
+        limits: ConnectionLimits | None = None,
         **options: Any,
     ) -> None:
         self.options = GrpcOptions(keepalive=keepalive or Keepalive(), compression=level, **options)
-        self.places = Places(patience or Patience(), Refusals())
+        self.admission = ConnectionAdmission(limits or ConnectionLimits(), Refusals())
         self.compressed = {"/echo"}
         self.service = self
         self.handlers: list[EchoHandler] = []

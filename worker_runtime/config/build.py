@@ -18,10 +18,10 @@ from worker_runtime.observability.logging import FORMATS, LogOptions
 from worker_runtime.observability.metrics.config import QUANTILES, MetricsConfig
 from worker_runtime.types.listening import (
     CompressionLevel,
+    ConnectionLimits,
     GrpcFrontend,
     GrpcOptions,
     Keepalive,
-    Patience,
     TlsFiles,
 )
 
@@ -42,7 +42,7 @@ def parse(arguments: Sequence[str]) -> Settings:
         metrics=take.listener("metrics", http.address),
         http_options=_http_options(take),
         grpc_options=_grpc_options(take),
-        patience=Patience(
+        connection_limits=ConnectionLimits(
             connections=take.optional_number("max-connections"),
             unread_s=take.number("unread-timeout-secs"),
             idle_s=take.number("idle-timeout-secs"),

@@ -9,7 +9,7 @@ from pathlib import Path
 from worker_runtime.observability.logging import LogOptions
 from worker_runtime.observability.metrics.config import MetricsConfig
 from worker_runtime.observability.tracing.config import TraceConfig
-from worker_runtime.types.listening import MAX_INPUT_BYTES, GrpcOptions, Patience, TlsFiles
+from worker_runtime.types.listening import MAX_INPUT_BYTES, ConnectionLimits, GrpcOptions, TlsFiles
 from worker_runtime.types.restrictions import Restrictions
 
 # Whether log messages are escaped; batching of spans. Triton reads these and has no flag for them.
@@ -76,7 +76,7 @@ class Settings:
     metrics: Listener = Listener("0.0.0.0", 8002)  # noqa: S104
     http_options: HttpOptions = HttpOptions()
     grpc_options: GrpcOptions = field(default_factory=GrpcOptions)
-    patience: Patience = field(default_factory=Patience)
+    connection_limits: ConnectionLimits = field(default_factory=ConnectionLimits)
     server_id: str = "triton"
     control_mode: ControlMode = ControlMode.NONE
     poll_interval_s: int = 15

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from worker_runtime.observability.refusals import Refusals
-from worker_runtime.types.listening import Patience
+from worker_runtime.types.listening import ConnectionLimits
 
 _MOST_FILES = 1024 * 1024  # why: programs that models start may walk over all numbers
 _RESERVE = 256  # files for models, their processes, logs and the metrics listener
@@ -29,34 +29,34 @@ def most_connections() -> int:
     return max(files - max(_RESERVE, files // 10), files // 2)
 
 
-class Places:
-    """The places of all listeners together, and how patient they are."""
+class ConnectionAdmission:
+    """Which connections are accepted, over all listeners together, and how long they may idle."""
 
-    def __init__(self, patience: Patience, refusals: Refusals) -> None:
-        self.patience = patience
+    def __init__(self, limits: ConnectionLimits, refusals: Refusals) -> None:
+        self.limits = limits
         self.refusals = refusals
-        most = patience.connections
+        most = limits.connections
         self._most = most_connections() if most is None else most
-        self._taken: list[Collection[object]] = []
+        self._connections: list[Collection[object]] = []
 
     def watch(self, connections: Collection[object]) -> None:
         """These count."""
-        self._taken.append(connections)
+        self._connections.append(connections)
 
     def admit(
-        self, protocol: str, connection: Callable[[], asyncio.Protocol], farewell: bytes
+        self, protocol: str, connection: Callable[[], asyncio.Protocol], refusal: bytes
     ) -> asyncio.Protocol:
-        """What a new connection talks to: ``farewell`` alone when there is no place for it."""
-        if self._most and sum(map(len, self._taken)) >= self._most:
+        """What a new connection talks to: ``refusal`` alone when there are too many."""
+        if self._most and sum(map(len, self._connections)) >= self._most:
             self.refusals.count(protocol, "too many connections")
-            return _TurnedAway(farewell)
+            return _Refused(refusal)
         return connection()
 
 
-class _TurnedAway(asyncio.Protocol):
-    def __init__(self, farewell: bytes) -> None:
-        self._farewell = farewell
+class _Refused(asyncio.Protocol):
+    def __init__(self, refusal: bytes) -> None:
+        self._refusal = refusal
 
     def connection_made(self, transport: Any) -> None:
-        transport.write(self._farewell)
+        transport.write(self._refusal)
         transport.close()

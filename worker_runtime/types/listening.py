@@ -49,8 +49,8 @@ class Keepalive:
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
-    """With clients, over every protocol; 0: without end.
+class ConnectionLimits:
+    """What clients may take, over every protocol; 0: without end.
 
     ``connections`` are all together; None: as many as open files allow. ``unread_s`` is for who
     reads nothing of what waits for him, ``idle_s`` for who asks nothing.

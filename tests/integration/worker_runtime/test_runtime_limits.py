@@ -28,7 +28,7 @@ ANY_SIZE = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_len
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("patience") / "models"
+    root = tmp_path_factory.mktemp("limits") / "models"
     place(root, "echo", IDENTITY)
     return root
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import grpc
 
-from worker_runtime.protocols.admission import Places
+from worker_runtime.protocols.admission import ConnectionAdmission
 from worker_runtime.protocols.grpc.native.messages import MessageFault, unreadable
 from worker_runtime.protocols.grpc.service import MODEL_STREAM_INFER, Service
 from worker_runtime.protocols.grpc.transport import Handler, Parts
@@ -39,7 +39,7 @@ class GrpcioServer:
         address: str,
         port: int,
         options: GrpcOptions,
-        places: Places,  # noqa: ARG002 # grpcio does not tell of its connections
+        admission: ConnectionAdmission,  # noqa: ARG002 # grpcio does not tell of its connections
         *,
         reuse_port: bool = False,
         descriptor: int | None = None,

@@ -4,12 +4,12 @@ from pathlib import Path
 
 from worker_runtime.observability.metrics.connections import Load
 from worker_runtime.observability.refusals import Refusals
-from worker_runtime.protocols.admission import Places
+from worker_runtime.protocols.admission import ConnectionAdmission
 from worker_runtime.protocols.engine import Engine
 from worker_runtime.protocols.grpc.grpcio import GrpcioServer
 from worker_runtime.protocols.grpc.native.server import NativeServer
 from worker_runtime.protocols.grpc.service import Service
-from worker_runtime.types.listening import GrpcFrontend, GrpcOptions, Patience, TlsFiles
+from worker_runtime.types.listening import ConnectionLimits, GrpcFrontend, GrpcOptions, TlsFiles
 
 _DEFAULTS = GrpcOptions()
 
@@ -23,7 +23,7 @@ class GrpcServer:
         address: str,
         port: int,
         options: GrpcOptions = _DEFAULTS,
-        places: Places | None = None,
+        admission: ConnectionAdmission | None = None,
         *,
         reuse_port: bool = False,
         descriptor: int | None = None,
@@ -33,9 +33,9 @@ class GrpcServer:
             engine, restrictions=options.restrictions, forward_pattern=options.forward_pattern
         )
         transport = NativeServer if options.frontend is GrpcFrontend.NATIVE else GrpcioServer
-        places = places or Places(Patience(), Refusals())
+        admission = admission or ConnectionAdmission(ConnectionLimits(), Refusals())
         self._transport = transport(
-            *(service, address, port, options, places),
+            *(service, address, port, options, admission),
             reuse_port=reuse_port,
             descriptor=descriptor,
         )

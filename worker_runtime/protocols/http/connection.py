@@ -17,7 +17,7 @@ from worker_runtime.protocols.http.heads import MAX_HEAD_BYTES, Head, HeadCache
 from worker_runtime.protocols.http.replies import Encode, EncodeAny
 from worker_runtime.protocols.http.standstill import Standstill, State
 from worker_runtime.protocols.members import Members
-from worker_runtime.types.listening import Patience
+from worker_runtime.types.listening import ConnectionLimits
 from worker_runtime.types.request import Arrays, InferRequest, Response
 
 Body = bytes | bytearray | memoryview
@@ -127,13 +127,13 @@ class Connection(asyncio.Protocol):
         self._standstill.resume()
         self._go_on()
 
-    def overdue(self, now: float, patience: Patience) -> str:
+    def overdue(self, now: float, limits: ConnectionLimits) -> str:
         """Why this connection is let go: it has stood still for too long. "" when it has not."""
         if self._transport is None:
             return ""
         unread = self._transport.get_write_buffer_size()
         state = State(unread, self.progress, busy=self._busy, stalled=self.stalled)
-        return self._standstill.overdue(now, patience, state)
+        return self._standstill.overdue(now, limits, state)
 
     @property
     def stalled(self) -> bool:

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from worker_runtime.protocols.admission import Places
+from worker_runtime.protocols.admission import ConnectionAdmission
 from worker_runtime.protocols.http import replies
 from worker_runtime.protocols.http.connection import App, Connection
 from worker_runtime.protocols.http.errors import HttpRefusal, error_body
@@ -29,7 +29,7 @@ class HttpServer:
         app: App,
         address: str,
         port: int,
-        places: Places,
+        admission: ConnectionAdmission,
         *,
         reuse_port: bool = False,
         descriptor: int | None = None,
@@ -42,9 +42,9 @@ class HttpServer:
         self._descriptor = descriptor
         self._tls = tls
         self._server: asyncio.Server | None = None
-        self._places = places
+        self._admission = admission
         self._sweeper = Sweeper(app.connections, self._look)
-        places.watch(app.connections)
+        admission.watch(app.connections)
 
     async def start(self) -> None:
         """Listen. Raises OSError when the port is taken or a TLS file cannot be used."""
@@ -52,7 +52,7 @@ class HttpServer:
         app = self._app
 
         def connected() -> asyncio.Protocol:
-            return self._places.admit("http", lambda: Connection(app), _FULL)
+            return self._admission.admit("http", lambda: Connection(app), _FULL)
 
         self._server = await listen(
             connected, self._address, self.port, context,
@@ -76,7 +76,7 @@ class HttpServer:
             connection.abort()
 
     def _look(self, connection: Connection, now: float) -> None:
-        reason = connection.overdue(now, self._places.patience)
+        reason = connection.overdue(now, self._admission.limits)
         if reason:
-            self._places.refusals.count("http", reason)
+            self._admission.refusals.count("http", reason)
             connection.abort()

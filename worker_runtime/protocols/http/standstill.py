@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from worker_runtime.protocols.sweeping import SWEEP_S
-from worker_runtime.types.listening import Patience
+from worker_runtime.types.listening import ConnectionLimits
 
 
 class State(NamedTuple):
@@ -38,7 +38,7 @@ class Standstill:
         self.late = 0
         self.resumed += 1
 
-    def overdue(self, now: float, patience: Patience, state: State) -> str:
+    def overdue(self, now: float, limits: ConnectionLimits, state: State) -> str:
         """Why the connection is let go, "" when it is not."""
         unread, progress, busy, stalled = state
         before, resumed, since = self._sent
@@ -46,12 +46,12 @@ class Standstill:
             since = now
         self._sent = (unread - self.late, self.resumed, since)
         if unread:
-            late = patience.unread_s and now - since >= patience.unread_s
+            late = limits.unread_s and now - since >= limits.unread_s
             return "answers are not read" if late else ""
         if self._heard[:2] != (progress, busy):
             self._heard = (progress, busy, now)
         quiet_s = now - self._heard[2]
         if stalled:
             return "a request is not completed" if quiet_s >= SWEEP_S else ""
-        idle = not busy and patience.idle_s and quiet_s >= patience.idle_s
+        idle = not busy and limits.idle_s and quiet_s >= limits.idle_s
         return "nothing is asked" if idle else ""

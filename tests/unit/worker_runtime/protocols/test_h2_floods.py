@@ -33,7 +33,7 @@ async def test_calls_at_once_are_told_and_enforced() -> None:
     raw.send(data)
     assert f.rst_stream(extra, ErrorCode.REFUSED_STREAM) in raw.said
     assert len(raw.owner.handlers) == raw.connection.calls == 100
-    assert raw.owner.places.refusals.counts.total() == 1
+    assert raw.owner.admission.refusals.counts.total() == 1
     raw.owner.handlers[0].call.finish(0)
     raw.send(raw.headers()[1])
     assert len(raw.owner.handlers) == 101
@@ -70,7 +70,7 @@ async def test_rapid_resets_end_the_connection() -> None:
     assert resets(raw, 25_000, one) == 4000
     assert raw.bye == (ErrorCode.ENHANCE_YOUR_CALM, b"too many streams are reset")
     assert [handler.cancelled for handler in raw.owner.handlers] == [1] * 4001
-    assert raw.owner.places.refusals.counts["grpc", "too many streams are reset"] == 1
+    assert raw.owner.admission.refusals.counts["grpc", "too many streams are reset"] == 1
 
 
 @pytest.mark.parametrize("refused", ["/nope", "not gRPC"])

@@ -7,7 +7,7 @@ import pytest
 from tests.support.http2_raw import Raw, resets
 from worker_runtime.protocols.grpc.native import frames as f
 from worker_runtime.protocols.grpc.native.frames import ErrorCode
-from worker_runtime.types.listening import Patience
+from worker_runtime.types.listening import ConnectionLimits
 
 pytestmark = pytest.mark.usefixtures("clock")
 MESSAGE = b"\0\0\0\0\5hello"
@@ -28,7 +28,7 @@ async def test_unread_answers_to_control_frames_are_bounded() -> None:
     assert resets(raw, 100_000, lambda _: f.settings({}) * 100) < 100
     assert raw.transport.aborted
     assert len(raw.said) <= 64 * 1024 + 9
-    assert raw.owner.places.refusals.counts.total() == 1
+    assert raw.owner.admission.refusals.counts.total() == 1
 
 
 async def test_no_answer_is_written_while_the_socket_is_full() -> None:
@@ -64,11 +64,11 @@ async def test_whoever_broke_the_rules_and_does_not_read_is_hung_up_on(
     assert raw.transport.aborted
 
 
-SLOW = Patience(unread_s=300.0, idle_s=7200.0)
+SLOW = ConnectionLimits(unread_s=300.0, idle_s=7200.0)
 
 
 async def test_a_client_that_never_reads_is_let_go() -> None:
-    raw = Raw(patience=SLOW)
+    raw = Raw(limits=SLOW)
     raw.transport.unread = 70_000
     raw.connection.pause_writing()
     for now in range(0, 300, 30):
@@ -81,7 +81,7 @@ async def test_a_client_that_never_reads_is_let_go() -> None:
 
 
 async def test_a_client_that_reads_slowly_is_kept() -> None:
-    raw = Raw(patience=SLOW)
+    raw = Raw(limits=SLOW)
     raw.transport.unread = 10_000_000
     for now in range(0, 100_000, 30):
         raw.transport.unread -= 1
@@ -90,7 +90,7 @@ async def test_a_client_that_reads_slowly_is_kept() -> None:
 
 
 async def test_a_call_without_room_for_its_answer_ends_and_others_go_on() -> None:
-    raw = Raw(patience=SLOW)
+    raw = Raw(limits=SLOW)
     stuck, first = raw.headers()
     _, second = raw.headers()
     raw.send(first + second)
@@ -104,7 +104,7 @@ async def test_a_call_without_room_for_its_answer_ends_and_others_go_on() -> Non
 
 
 async def test_a_stream_that_is_read_now_and_then_goes_on() -> None:
-    raw = Raw(patience=SLOW)
+    raw = Raw(limits=SLOW)
     stream, data = raw.headers()
     raw.send(data)
     raw.owner.handlers[0].call.send([b"z" * 10_000_000], 10_000_000)
@@ -115,7 +115,7 @@ async def test_a_stream_that_is_read_now_and_then_goes_on() -> None:
 
 
 async def test_a_frame_that_is_never_completed_ends_the_connection() -> None:
-    raw = Raw(patience=SLOW)
+    raw = Raw(limits=SLOW)
     raw.send(f.head(1000, f.DATA, 0, 1) + b"x" * 10)
     raw.connection.sweep(0.0)
     raw.send(b"x")
@@ -126,7 +126,7 @@ async def test_a_frame_that_is_never_completed_ends_the_connection() -> None:
 
 
 async def test_who_asks_nothing_for_hours_is_told_to_come_again() -> None:
-    raw = Raw(patience=SLOW)
+    raw = Raw(limits=SLOW)
     raw.send(raw.headers()[1])
     for now in (0.0, 7200.0, 14_400.0):
         raw.connection.sweep(now)

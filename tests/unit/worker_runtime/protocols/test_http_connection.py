@@ -5,7 +5,7 @@ from typing import Any
 from worker_runtime.protocols.http.connection import Connection
 from worker_runtime.protocols.http.heads import Head, HeadCache
 from worker_runtime.protocols.members import Members
-from worker_runtime.types.listening import Patience
+from worker_runtime.types.listening import ConnectionLimits
 
 GET = b"GET /%s HTTP/1.1\r\nHost: x\r\n\r\n"
 
@@ -90,11 +90,11 @@ def test_a_client_that_never_reads_its_stream_is_let_go() -> None:
     assert notes.written[1:] == [b"3\r\none\r\n"]
 
 
-PATIENCE = Patience(unread_s=300.0, idle_s=7200.0)
+LIMITS = ConnectionLimits(unread_s=300.0, idle_s=7200.0)
 
 
 def overdue(connection: Connection, *times: float) -> list[str]:
-    return [connection.overdue(now, PATIENCE) for now in times]
+    return [connection.overdue(now, LIMITS) for now in times]
 
 
 def test_a_client_that_does_not_read_its_answer_is_let_go() -> None:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Container
 from typing import Protocol
 
-from worker_runtime.protocols.admission import Places
+from worker_runtime.protocols.admission import ConnectionAdmission
 from worker_runtime.protocols.grpc.native import frames as h2
 from worker_runtime.protocols.grpc.native.allowance import Allowance, Youth
 from worker_runtime.protocols.grpc.native.call import Call
@@ -65,7 +65,7 @@ class Owner(Protocol):
 
     service: Service
     options: GrpcOptions
-    places: Places
+    admission: ConnectionAdmission
 
     @property
     def compressed(self) -> Container[str]:
@@ -97,7 +97,7 @@ class Connection(Outgoing):
     )
 
     def __init__(self, owner: Owner) -> None:
-        options, refusals = owner.options, owner.places.refusals
+        options, refusals = owner.options, owner.admission.refusals
         super().__init__(options, refusals)
         self._owner = owner
         self._service = owner.service
@@ -326,7 +326,7 @@ class Connection(Outgoing):
         if self._youth.of(stream, self._last_stream):
             self._count_reset()
 
-    # --- patience ----------------------------------------------------------------------------
+    # --- timeouts ----------------------------------------------------------------------------
 
     def reset_stream(self, fault: StreamFault) -> None:
         """Raises ConnectionFault when the client makes us do so too often."""
@@ -356,22 +356,22 @@ class Connection(Outgoing):
         """Let go of a client that neither reads nor says anything for too long."""
         if self._transport is None:
             return
-        patience, still = self._owner.places.patience, self._standstill
+        limits, still = self._owner.admission.limits, self._standstill
         waiting = self._transport.get_write_buffer_size()
         unread_s = still.unread_s(now, waiting, self._full_at)
         if waiting:
-            if patience.unread_s and unread_s >= patience.unread_s:
+            if limits.unread_s and unread_s >= limits.unread_s:
                 self._let_go("answers are not read")
             return
-        if patience.unread_s:
-            for call in still.unread_calls(now, self.blocked.values(), patience.unread_s):
+        if limits.unread_s:
+            for call in still.unread_calls(now, self.blocked.values(), limits.unread_s):
                 self._refusals.count("grpc", "an answer is not read")
                 self.reset(call, ErrorCode.ENHANCE_YOUR_CALM)
         held, calls = self._reader.rest, bool(self._calls)
         quiet_s = still.quiet_s(now, held, self._last_stream, calls=calls)
         if held and quiet_s >= SWEEP_S:
             self._let_go("a frame is not completed")
-        elif not self._calls and patience.idle_s and quiet_s >= patience.idle_s:
+        elif not self._calls and limits.idle_s and quiet_s >= limits.idle_s:
             self.leave("max_idle")
 
     def _let_go(self, reason: str) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 
 from worker_runtime.observability.metrics.connections import Load
-from worker_runtime.protocols.admission import Places
+from worker_runtime.protocols.admission import ConnectionAdmission
 from worker_runtime.protocols.grpc.native.connection import Connection, Service, hello
 from worker_runtime.protocols.grpc.native.frames import ErrorCode, goaway
 from worker_runtime.protocols.grpc.service import MODEL_INFER, MODEL_STREAM_INFER
@@ -29,14 +29,14 @@ class NativeServer:
         address: str,
         port: int,
         options: GrpcOptions,
-        places: Places,
+        admission: ConnectionAdmission,
         *,
         reuse_port: bool = False,
         descriptor: int | None = None,
     ) -> None:
         self.service = service
         self.options = options
-        self.places = places
+        self.admission = admission
         self.port = port
         self._address = address
         self._reuse_port = reuse_port
@@ -44,7 +44,7 @@ class NativeServer:
         self._connections: Members[Connection] = Members()
         self._server: asyncio.Server | None = None
         self._sweeper = Sweeper(self._connections, Connection.sweep)
-        places.watch(self._connections)
+        admission.watch(self._connections)
 
     async def start(self) -> None:
         """Listen. Raises OSError when the port is taken or the TLS files cannot be read."""
@@ -52,7 +52,7 @@ class NativeServer:
         context = server_context(tls, "h2", "grpc") if tls is not None else None
 
         def connected() -> asyncio.Protocol:
-            return self.places.admit("grpc", lambda: Connection(self), _FULL)
+            return self.admission.admit("grpc", lambda: Connection(self), _FULL)
 
         self._server = await listen(
             connected, self._address, self.port, context,
