@@ -31,7 +31,7 @@ from worker_runtime.machine import gpu_memory, this_machine
 from worker_runtime.observability.access import access_log
 from worker_runtime.observability.logging import LogControl
 from worker_runtime.observability.metrics.cache import CacheFamilies
-from worker_runtime.observability.metrics.connections import DoorFamilies, Load
+from worker_runtime.observability.metrics.connections import ConnectionFamilies, Load
 from worker_runtime.observability.metrics.exposition import Exposition, Source
 from worker_runtime.observability.metrics.gpu import GpuFamilies
 from worker_runtime.observability.metrics.host import HostFamilies
@@ -263,7 +263,7 @@ class Server:
         interval_s = settings.metrics_interval_ms / 1000
         sources: list[Source] = [
             ModelFamilies(lambda: self._manager.versions, settings.metrics_config),
-            DoorFamilies(self._doors),
+            ConnectionFamilies(self._open_load),
             self._refusals,
             HostFamilies(
                 interval_s,
@@ -277,7 +277,7 @@ class Server:
             sources.append(CacheFamilies(self._cache))
         return Exposition(sources)
 
-    def _doors(self) -> dict[str, Load | None]:
+    def _open_load(self) -> dict[str, Load | None]:
         apps = {"http": self._app, "grpc": self._grpc}
         return {name: app.load for name, app in apps.items() if app is not None}
 
@@ -355,10 +355,10 @@ class Server:
             logger.warning("requests were still running at the end of the exit timeout")
         # why never 0: answers that are on their way out need a moment.
         left_s = max(end - time.monotonic(), _GRACE_S)
-        doors = [server.close(left_s) for server in reversed(self._http)]
+        closing = [server.close(left_s) for server in reversed(self._http)]
         if self._grpc is not None:
-            doors.append(self._grpc.close(left_s))
-        await asyncio.gather(*doors)
+            closing.append(self._grpc.close(left_s))
+        await asyncio.gather(*closing)
         self._engine.tracer.close()
 
 

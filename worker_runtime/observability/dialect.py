@@ -1,4 +1,4 @@
-"""How a door writes settings down: the same rules, in each protocol's words."""
+"""How a protocol writes settings down: the same rules, in its own terms."""
 
 from enum import Enum, auto
 

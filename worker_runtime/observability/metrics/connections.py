@@ -1,4 +1,4 @@
-"""What is open at the doors: connections, and requests that have no answer yet."""
+"""Open connections and requests in flight, by protocol."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
@@ -14,15 +14,15 @@ class Load(NamedTuple):
     in_flight: int
 
 
-class DoorFamilies:
-    """``doors`` by protocol; a door that cannot tell gives None and is left out."""
+class ConnectionFamilies:
+    """``listeners`` gives the load by protocol; None, where it is not known, is left out."""
 
-    def __init__(self, doors: Callable[[], Mapping[str, Load | None]]) -> None:
-        self._doors = doors
+    def __init__(self, listeners: Callable[[], Mapping[str, Load | None]]) -> None:
+        self._listeners = listeners
 
     def collect(self) -> Iterator[Family]:
         connections, in_flight = Family(*CONNECTIONS, "gauge"), Family(*IN_FLIGHT, "gauge")
-        for protocol, load in self._doors().items():
+        for protocol, load in self._listeners().items():
             if load is not None:
                 connections.add({"protocol": protocol}, load.connections)
                 in_flight.add({"protocol": protocol}, load.in_flight)

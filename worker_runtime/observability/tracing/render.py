@@ -27,10 +27,10 @@ def _trace(trace: Trace, levels: frozenset[Level]) -> Iterator[str]:
     # why in three parts: what the front end read comes before the request, as in Triton.
     begun = trace.core[0][1]
     if stamps:
-        yield from (_stamp(trace, name, ns) for name, ns in trace.door if ns < begun)
+        yield from (_stamp(trace, name, ns) for name, ns in trace.frontend if ns < begun)
     yield _text(head)
     if stamps:
-        later = [*trace.core, *(stamp for stamp in trace.door if stamp[1] >= begun)]
+        later = [*trace.core, *(stamp for stamp in trace.frontend if stamp[1] >= begun)]
         yield from (_stamp(trace, name, ns) for name, ns in sorted(later, key=lambda s: s[1]))
     for tensor in trace.tensors:
         shown = {

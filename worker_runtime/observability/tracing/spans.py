@@ -84,7 +84,7 @@ class SpanExport:
         offset = time.time_ns() - time.monotonic_ns()
         first = group.members[0]
         above = self._above(group.headers)
-        stamps = first.door or first.core
+        stamps = first.frontend or first.core
         self._ids.trace = group.trace_id
         root = self._span("InferRequest", stamps, offset, above)
         below = {0: api.set_span_in_context(root, above)}

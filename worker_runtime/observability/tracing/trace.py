@@ -39,14 +39,14 @@ class Group:
 class Trace:
     """What one request went through. Times are monotonic nanoseconds.
 
-    ``door`` holds the front end's stamps (and custom ones), ``core`` those of the model,
+    ``frontend`` holds the stamps of the protocol (and custom ones), ``core`` those of the model,
     ``tensors`` are captured only where the level asks for them. ``span_id`` is that of the
     model's span, chosen before there is one: the model may pass it on.
     """
 
     __slots__ = (
         "core",
-        "door",
+        "frontend",
         "group",
         "id",
         "model",
@@ -69,7 +69,7 @@ class Trace:
         self.model = str(request.model.name)
         self.version = int(request.model.version)
         self.request_id = request.id
-        self.door: list[tuple[str, int]] = []
+        self.frontend: list[tuple[str, int]] = []
         self.core: list[tuple[str, int]] = [("REQUEST_START", monotonic_ns())]
         # why now: what lies in shared memory may be another tensor when the answer is there.
         traced = Level.TENSORS in group.setting.levels
@@ -81,7 +81,7 @@ class Trace:
 
     def stamp(self, name: str, ns: int = 0) -> None:
         """A custom activity, now or at ``ns``."""
-        self.door.append((name, ns or monotonic_ns()))
+        self.frontend.append((name, ns or monotonic_ns()))
 
     @property
     def context(self) -> str:
@@ -107,20 +107,20 @@ class Trace:
         """An answer is there and about to be written."""
         if self.prefix:
             now = monotonic_ns()
-            self.door.append(("INFER_RESPONSE_COMPLETE", now))
-            self.door.append((f"{self.prefix}_SEND_START", now))
+            self.frontend.append(("INFER_RESPONSE_COMPLETE", now))
+            self.frontend.append((f"{self.prefix}_SEND_START", now))
         if Level.TENSORS in self.group.setting.levels:
             self.tensors.extend(capture_outputs(names, arrays, request.model))
 
     def sent(self) -> None:
         """It has been written."""
         if self.prefix:
-            self.door.append((f"{self.prefix}_SEND_END", monotonic_ns()))
+            self.frontend.append((f"{self.prefix}_SEND_END", monotonic_ns()))
 
     def ended_empty(self) -> None:
         """The end came without an answer of its own."""
         if self.prefix:
-            self.door.append(("INFER_RESPONSE_COMPLETE", monotonic_ns()))
+            self.frontend.append(("INFER_RESPONSE_COMPLETE", monotonic_ns()))
 
     def abandon(self, request: InferRequest, error: Exception | None = None) -> None:
         """The request was refused before anybody took it: its sink will not be called."""

@@ -102,8 +102,8 @@ class Tracer:
         begun, ended = received
         if begun:
             read = "RECV" if prefix == "HTTP" else "WAITREAD"
-            trace.door.insert(0, (f"{prefix}_{read}_START", begun))
-            trace.door.insert(1, (f"{prefix}_{read}_END", ended or begun))
+            trace.frontend.insert(0, (f"{prefix}_{read}_START", begun))
+            trace.frontend.insert(1, (f"{prefix}_{read}_END", ended or begun))
 
     def _complete(self, group: Group) -> None:
         if self._export is None:
