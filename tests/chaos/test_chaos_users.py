@@ -30,7 +30,7 @@ def encode(message):
 codec.encode = encode
 runpy.run_module("node_agent", run_name="__main__")
 """
-# One of an earlier time: it does not say what came later, and calls no door that came later.
+# One of an earlier time: it does not say what came later, and calls no resource that came later.
 OLDER = """
 import json, runpy
 from wire import codec

@@ -1,6 +1,6 @@
-"""What a node that lies may send: through the codec, what is believed of it, and the real doors.
+"""What a node that lies may send: through the codec, what is believed of it, and the real REST API.
 
-A control plane with a database of its own stands behind the doors; each input finds it as it was
+A control plane with a database of its own stands behind it; each input finds it as it was
 before. The settings are those of the tests.
 """
 
@@ -32,7 +32,7 @@ from controlplane.nodes import claims  # noqa: E402
 from controlplane.nodes.models import Node  # noqa: E402
 from controlplane.nodes.selectors import machine_boot_id  # noqa: E402
 from controlplane.nodes.services import join_token_create  # noqa: E402
-from tests.fuzz.agent_seeds import AWAY, DOORS, HONEST, LIAR, TOKEN  # noqa: E402
+from tests.fuzz.agent_seeds import AWAY, HONEST, LIAR, RESOURCES, TOKEN  # noqa: E402
 from tests.fuzz.finding import Finding  # noqa: E402
 from tests.support.placed_replicas import replica_place  # noqa: E402
 from tests.support.simulated_node import SimulatedNode  # noqa: E402
@@ -79,10 +79,10 @@ class Plane:
         node.report()
         return node
 
-    def take(self, door: str, body: bytes) -> None:
+    def take(self, resource: str, body: bytes) -> None:
         """Post it, look at what is kept, and forget it."""
         request = RequestFactory().post(
-            f"/agent/v1/{door}",
+            f"/agent/v1/{resource}",
             body,
             content_type="application/json",
             headers={"Authorization": f"Bearer {self.liar.identity.credential}"},
@@ -92,9 +92,11 @@ class Plane:
                 before = Event.objects.count()
                 answer = self.web.get_response(request)
                 if answer.status_code >= 500:
-                    raise Finding(f"{door} answers {answer.status_code}: {answer.content[:500]!r}")
+                    raise Finding(
+                        f"{resource} answers {answer.status_code}: {answer.content[:500]!r}"
+                    )
                 self._kept(before)
-                if door != "register" and self._honest() != self.honest:
+                if resource != "register" and self._honest() != self.honest:
                     raise Finding(f"another node became {self._honest()!r}")
                 raise Undone
         except Undone:
@@ -135,10 +137,10 @@ def plane() -> Plane:
 
 
 def agent_messages(data: bytes) -> None:
-    """One byte for the door, then a message. What is kept of it is short, printable and its own."""
+    """One byte for the resource, then a message. What is kept is short, printable and its own."""
     if not data:
         return
-    door, kind = DOORS[data[0] % len(DOORS)]
+    resource, kind = RESOURCES[data[0] % len(RESOURCES)]
     home = plane()
     body = data[1:].replace(TOKEN, home.token.encode())
     began = time.process_time()
@@ -161,7 +163,7 @@ def agent_messages(data: bytes) -> None:
     again, more = claims.tidied(kept)
     if again != kept or more:
         raise Finding(f"not tidy yet: {more!r}")
-    home.take(door, body)
+    home.take(resource, body)
     if time.process_time() - began > LONGEST_S:
         raise Finding(
             f"{time.process_time() - began:.1f} s of processor time for {len(body)} bytes"

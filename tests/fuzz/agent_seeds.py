@@ -24,7 +24,7 @@ from wire.messages import (
 )
 
 LIAR, AWAY, HONEST, TOKEN = "liar", "198.51.100.1", "198.51.100.2", b"JOIN-TOKEN"
-DOORS: tuple[tuple[str, type[Any]], ...] = (
+RESOURCES: tuple[tuple[str, type[Any]], ...] = (
     ("report", NodeReport),
     ("samples", SampleBatch),
     ("logs", LogBatch),
@@ -73,7 +73,7 @@ def _messages() -> Iterator[object]:
 
 
 def seeds() -> Iterator[bytes]:
-    numbers = {kind: number for number, (_, kind) in enumerate(DOORS)}
+    numbers = {kind: number for number, (_, kind) in enumerate(RESOURCES)}
     for message in _messages():
         first = bytes([numbers[type(message)]])
         yield first + codec.encode(message)

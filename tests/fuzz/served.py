@@ -107,7 +107,7 @@ class Transport:
 
 
 class Served:
-    """An engine that serves the models below, and both doors to it; as long as the process."""
+    """An engine that serves the models below, and both protocols; as long as the process."""
 
     def __init__(self) -> None:
         self.surprises = Surprises()
@@ -131,7 +131,7 @@ class Served:
             raise Finding(f"the models do not load: {self.engine.index(failures=True)}")
         self.engine.started = True
         self.app = HttpApp(self.engine, INPUT_LIMIT)
-        self.door = Door(Service(self.engine))
+        self.connection_owner = ConnectionOwner(Service(self.engine))
         self._told_status = http_errors.status_of
         http_errors.status_of = self._status_of
 
@@ -203,7 +203,7 @@ class Served:
         return [v.name for v in self.manager.versions if v.scheduler.pending]
 
 
-class Door:
+class ConnectionOwner:
     """The owner of gRPC connections."""
 
     compressed = frozenset[str]()

@@ -280,7 +280,7 @@ def _http2(data: bytes, pieces: int) -> bytes:
     made: list[http2.Connection] = []
 
     def feed() -> None:
-        connection = http2.Connection(home.door)
+        connection = http2.Connection(home.connection_owner)
         made.append(connection)
         connection.connection_made(transport)  # type: ignore[arg-type] # enough of one
         for piece in _cut(data, pieces):

@@ -168,7 +168,7 @@ CLIENTS: dict[str, type[HttpClient] | type[GrpcClient]] = {"http": HttpClient, "
 
 
 async def load(
-    door: str, port: int, model: str, connections: int, each: int, first: int = 0
+    protocol: str, port: int, model: str, connections: int, each: int, first: int = 0
 ) -> Outcomes:
     """``each`` requests on each of so many connections, every one with a number of its own."""
     loop = asyncio.get_running_loop()
@@ -176,7 +176,7 @@ async def load(
     clients = []
     for index in range(connections):
         start = first + index * each
-        client = CLIENTS[door](model, list(range(start, start + each)), outcomes)
+        client = CLIENTS[protocol](model, list(range(start, start + each)), outcomes)
         clients.append(client)
         await loop.create_connection(lambda client=client: client, LOOPBACK, port)  # type: ignore[misc]
     await asyncio.wait_for(asyncio.gather(*(client.done for client in clients)), 120)

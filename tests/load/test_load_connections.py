@@ -34,8 +34,8 @@ def many_descriptors() -> Iterator[None]:
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-def port_of(server: Runtime, door: str) -> int:
-    return server.http_port if door == "http" else server.grpc_port
+def port_of(server: Runtime, protocol: str) -> int:
+    return server.http_port if protocol == "http" else server.grpc_port
 
 
 def pending(server: Runtime, model: str) -> float:
@@ -48,11 +48,11 @@ def pending(server: Runtime, model: str) -> float:
 
 
 @pytest.mark.parametrize(
-    ("door", "connections", "each"),
+    ("protocol", "connections", "each"),
     [("http", 10_000, 1), ("grpc", 1_000, 10), ("grpc", 4, 2_500)],
 )
 async def test_ten_thousand_requests_wait_and_are_all_answered(
-    door: str, connections: int, each: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    protocol: str, connections: int, each: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if resource.getrlimit(resource.RLIMIT_NOFILE)[1] < connections + 500:
         pytest.skip(f"this machine allows fewer than {connections} descriptors")
@@ -62,13 +62,15 @@ async def test_ten_thousand_requests_wait_and_are_all_answered(
     # why no limits: 2,500 calls wait on one connection, and all places may be needed.
     with runtime(root, "--grpc-max-concurrent-streams=0", "--max-connections=0") as server:
         before = usage(server.process.pid)
-        assert await load(door, port_of(server, door), "held", connections, each) == {OK: QUEUED}
+        assert await load(protocol, port_of(server, protocol), "held", connections, each) == {
+            OK: QUEUED
+        }
         peak = usage(server.process.pid)
         assert peak["mib"] - before["mib"] < 350  # 35 KiB a request and its connection
         # Once held, twice free: what is kept for 10,000 must not be kept again.
         for turn in (1, 2):
             outcomes = await load(
-                door, port_of(server, door), "held", connections, each, turn * QUEUED
+                protocol, port_of(server, protocol), "held", connections, each, turn * QUEUED
             )
             assert outcomes == {OK: QUEUED}
         after = usage(server.process.pid)
@@ -84,30 +86,30 @@ async def test_ten_thousand_requests_wait_and_are_all_answered(
         assert server.stop() == 0
 
 
-@pytest.mark.parametrize("door", ["http", "grpc"])
-async def test_a_thousand_connections_with_ten_requests_each(door: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("protocol", ["http", "grpc"])
+async def test_a_thousand_connections_with_ten_requests_each(protocol: str, tmp_path: Path) -> None:
     root = tmp_path / "models"
     builtin_models.place(root, "open", BATCHED + "dynamic_batching { }\n")
     with runtime(root) as server:
-        assert await load(door, port_of(server, door), "open", 1_000, 10) == {OK: QUEUED}
+        assert await load(protocol, port_of(server, protocol), "open", 1_000, 10) == {OK: QUEUED}
         (stats,) = server.json("v2/models/open/stats")[1]["model_stats"]
         assert stats["inference_stats"]["success"]["count"] == QUEUED
 
 
 @pytest.mark.parametrize(
-    ("door", "refusal"),
+    ("protocol", "refusal"),
     [
         ("http", "503 [request id: {}] Exceeds maximum queue size"),
         ("grpc", "14 [request id: {}] Exceeds maximum queue size"),
     ],
 )
 async def test_what_does_not_fit_into_the_queue_is_refused_in_tritons_words(
-    door: str, refusal: str, tmp_path: Path
+    protocol: str, refusal: str, tmp_path: Path
 ) -> None:
     root = tmp_path / "models"
     builtin_models.place(root, "bounded", BOUNDED)
     with runtime(root) as server:
-        outcomes = await load(door, port_of(server, door), "bounded", 1_000, 1)
+        outcomes = await load(protocol, port_of(server, protocol), "bounded", 1_000, 1)
         answered = outcomes.pop(OK)
         assert sum(outcomes.values()) == 1_000 - answered
         assert answered >= BOUND
@@ -115,7 +117,7 @@ async def test_what_does_not_fit_into_the_queue_is_refused_in_tritons_words(
         assert all(outcomes[refusal.format(number)] for number in _numbers(outcomes))
         assert set(outcomes) == {refusal.format(number) for number in _numbers(outcomes)}
         # Afterwards everything is as before.
-        assert (await load(door, port_of(server, door), "bounded", 10, 1)) == {OK: 10}
+        assert (await load(protocol, port_of(server, protocol), "bounded", 10, 1)) == {OK: 10}
         assert pending(server, "bounded") == 0
 
 

@@ -76,13 +76,13 @@ def analyzed(
 ) -> tuple[str, dict[str, str]]:
     """What perf_analyzer says, and its report."""
     model, arguments = RUNS[name]
-    door = server.grpc if "grpc" in arguments else server.http
+    url = server.grpc if "grpc" in arguments else server.http
     report = folder / "report.csv"
     data = folder / "data.json"
     data.write_text(json.dumps({"data": [{"IN": [3]}]}))
     # why 999: what is measured need not be steady here, it must be complete.
     command = [
-        str(analyzer), "-m", model, "-u", door, *arguments, "--concurrency-range=4",
+        str(analyzer), "-m", model, "-u", url, *arguments, "--concurrency-range=4",
         "--measurement-interval=300", "--max-trials=3", "--stability-percentage=999",
         "-f", str(report), *(["--input-data", str(data)] if model == "square" else []),
     ]  # fmt: skip

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from node_agent import process
 from node_agent.journal import ReplicaFolder
-from tests.support.fake_control_plane import TOKEN, ControlDoor
+from tests.support.fake_control_plane import TOKEN, FakeControlPlane
 from tests.support.ordinary_user import as_ordinary_user
 from wire.messages import ObservedReplica
 
@@ -33,13 +33,13 @@ class Node:
     `ordinary`: not as root; `contained`: where it may make no namespaces, as in most containers.
     """
 
-    def __init__(self, home: Path, door: ControlDoor, **more: str) -> None:
+    def __init__(self, home: Path, control_plane: FakeControlPlane, **more: str) -> None:
         self.home = home
-        self.door = door
+        self.control_plane = control_plane
         self.environment = {
             **os.environ,
             "SHOAL_HOME": str(home),
-            "SHOAL_CONTROL_URL": door.url,
+            "SHOAL_CONTROL_URL": control_plane.url,
             "SHOAL_JOIN_TOKEN": TOKEN,
             "SHOAL_NODE_NAME": "n1",
             **more,
@@ -60,7 +60,7 @@ class Node:
                 os.kill(entry.process.pid, signal.SIGKILL)
 
     def start(self) -> None:
-        self.door.reports = []  # what an earlier agent said says nothing about this one
+        self.control_plane.reports = []  # what an earlier agent said says nothing about this one
         argv, given = [sys.executable, "-m", "node_agent"], b""
         if self.ordinary:
             argv, given = as_ordinary_user(
@@ -85,15 +85,15 @@ class Node:
         self, replica_id: str, condition: Callable[[ObservedReplica], bool], deadline_s: float = 60
     ) -> ObservedReplica:
         def seen() -> bool:
-            found = self.door.observed(replica_id)
+            found = self.control_plane.observed(replica_id)
             return found is not None and condition(found)
 
         try:
-            until(seen, f"{replica_id}: {self.door.states(replica_id)}", deadline_s)
+            until(seen, f"{replica_id}: {self.control_plane.states(replica_id)}", deadline_s)
         except AssertionError:
             sys.stderr.write((self.home / "agent.log").read_text()[-8000:])
             raise
-        found = self.door.observed(replica_id)
+        found = self.control_plane.observed(replica_id)
         assert found is not None
         return found
 

@@ -19,20 +19,20 @@ class CuttingProxy:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
-        self._door = socket.create_server(("127.0.0.1", 0))
+        self._listener = socket.create_server(("127.0.0.1", 0))
         threading.Thread(target=self._accept, daemon=True).start()
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._door.getsockname()[1]}"
+        return f"http://127.0.0.1:{self._listener.getsockname()[1]}"
 
     def close(self) -> None:
-        self._door.close()
+        self._listener.close()
 
     def _accept(self) -> None:
         with suppress(OSError):
             while True:
-                client, _ = self._door.accept()
+                client, _ = self._listener.accept()
                 server = socket.create_connection(self.target)
                 for ends, counted in (((client, server), True), ((server, client), False)):
                     threading.Thread(target=self._carry, args=(*ends, counted), daemon=True).start()

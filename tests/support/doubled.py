@@ -5,7 +5,7 @@ import onnx
 from onnx import TensorProto, helper
 
 from tests.support.agent_node import DEADLINE_S
-from tests.support.fake_control_plane import ControlDoor
+from tests.support.fake_control_plane import FakeControlPlane
 from wire.messages import DesiredReplica, ObservedReplica
 
 
@@ -22,13 +22,15 @@ def doubling_model() -> bytes:
     return model.SerializeToString()
 
 
-def replica(door: ControlDoor, replica_id: str = "r1", generation: int = 1) -> DesiredReplica:
+def replica(
+    control_plane: FakeControlPlane, replica_id: str = "r1", generation: int = 1
+) -> DesiredReplica:
     return DesiredReplica(
         replica_id=replica_id,
         generation=generation,
         endpoint="double",
         deployment="blue",
-        files=(door.file("double/1/model.onnx", doubling_model()),),
+        files=(control_plane.file("double/1/model.onnx", doubling_model()),),
         models=("double",),
         load_timeout_s=DEADLINE_S,
     )

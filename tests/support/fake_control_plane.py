@@ -1,4 +1,4 @@
-"""A control plane's door for nodes, in memory: what a real agent process talks to in tests."""
+"""A control plane as nodes see it, in memory: what a real agent process talks to in tests."""
 
 import contextlib
 import hashlib
@@ -34,7 +34,7 @@ TOKEN = "join-me-once"
 CREDENTIAL = "snode_n1_secret"
 
 
-class ControlDoor:
+class FakeControlPlane:
     """Set `replicas` (through `desire`) and look at what the node reported. Thread-safe enough:
     every attribute is replaced or appended to, never edited."""
 
@@ -92,7 +92,7 @@ class ControlDoor:
     def serve(self, port: int = 0) -> Iterator[None]:
         """Listen on loopback; may be left and entered again on the same port."""
         server = ThreadingHTTPServer(
-            ("127.0.0.1", port), type("Handler", (_Handler,), {"door": self})
+            ("127.0.0.1", port), type("Handler", (_Handler,), {"control_plane": self})
         )
         server.daemon_threads = True
         self.url = f"http://127.0.0.1:{server.server_address[1]}"
@@ -110,19 +110,19 @@ class ControlDoor:
 
 
 class _Handler(QuietHandler):
-    door: ControlDoor
+    control_plane: FakeControlPlane
 
     def do_GET(self) -> None:
         if not self._known():
             return
         if self.path == "/agent/v1/desired":
-            self.door.desired_requests += 1
+            self.control_plane.desired_requests += 1
             self._say(
                 DesiredState(
                     node_id="n1",
-                    generation=self.door.generation,
-                    replicas=self.door.replicas,
-                    poll_interval_s=self.door.poll_interval_s,
+                    generation=self.control_plane.generation,
+                    replicas=self.control_plane.replicas,
+                    poll_interval_s=self.control_plane.poll_interval_s,
                     sample_interval_s=0.2,
                     drain_timeout_s=5,
                 )
@@ -139,35 +139,35 @@ class _Handler(QuietHandler):
         if not self._known():
             return None
         if self.path == "/agent/v1/logs":
-            self.door.logs.extend(codec.decode(LogBatch, body).entries)
+            self.control_plane.logs.extend(codec.decode(LogBatch, body).entries)
             return self.answer(200, b"{}")
         if self.path == "/agent/v1/cache":
             report = codec.decode(CacheReport, body)
-            self.door.cached = report.blobs
-            self.door.spoiled.extend(report.spoiled)
+            self.control_plane.cached = report.blobs
+            self.control_plane.spoiled.extend(report.spoiled)
             return self.answer(200, b"{}")
         if self.path == "/agent/v1/report":
-            self.door.reports.append(codec.decode(NodeReport, body))
+            self.control_plane.reports.append(codec.decode(NodeReport, body))
         else:
-            self.door.samples.extend(codec.decode(SampleBatch, body).samples)
+            self.control_plane.samples.extend(codec.decode(SampleBatch, body).samples)
         return self._say(
             ReportReply(
-                desired_generation=self.door.generation,
+                desired_generation=self.control_plane.generation,
                 sample_interval_s=0.2,
-                poll_interval_s=self.door.poll_interval_s,
+                poll_interval_s=self.control_plane.poll_interval_s,
                 heartbeat_interval_s=0.5,
             )
         )
 
     def _register(self, request: RegisterRequest) -> None:
-        if self.door.refused_names:
-            self.door.refused_names -= 1
+        if self.control_plane.refused_names:
+            self.control_plane.refused_names -= 1
             self.answer(409, json.dumps({"detail": "The name n1 is taken."}).encode())
             return
-        if request.token not in self.door.tokens:
+        if request.token not in self.control_plane.tokens:
             self.answer(401, json.dumps({"detail": "this token was used"}).encode())
             return
-        self.door.tokens.discard(request.token)
+        self.control_plane.tokens.discard(request.token)
         self._say(
             RegisterReply(
                 node_id="n1",
@@ -183,30 +183,30 @@ class _Handler(QuietHandler):
         return False
 
     def _bell(self) -> None:
-        if self.door.deaf:
+        if self.control_plane.deaf:
             self.answer(503, b"{}")
             return
         self.close_connection = True
         self.send_response(200)
         self.end_headers()
-        with self.door.rung, contextlib.suppress(ConnectionError):
-            self.door.listeners += 1
+        with self.control_plane.rung, contextlib.suppress(ConnectionError):
+            self.control_plane.listeners += 1
             try:
-                while not self.door.deaf:
-                    self.wfile.write(RING if self.door.rung.wait(0.5) else ALIVE)
+                while not self.control_plane.deaf:
+                    self.wfile.write(RING if self.control_plane.rung.wait(0.5) else ALIVE)
             finally:
-                self.door.listeners -= 1
+                self.control_plane.listeners -= 1
 
     def _blob(self, sha256: str) -> None:
         wanted = self.headers.get("Range", "")
-        self.door.ranges.append(wanted)
-        content = self.door.blobs[sha256]
+        self.control_plane.ranges.append(wanted)
+        content = self.control_plane.blobs[sha256]
         start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted else 0
         self.send_response(206 if wanted else 200)
         self.send_header("Content-Length", str(len(content) - start))
         self.end_headers()
-        if sha256 in self.door.broken_blobs:
-            self.door.broken_blobs.discard(sha256)
+        if sha256 in self.control_plane.broken_blobs:
+            self.control_plane.broken_blobs.discard(sha256)
             self.wfile.write(content[start : start + len(content) // 2])
             self.close_connection = True
             return

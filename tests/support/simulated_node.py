@@ -1,4 +1,4 @@
-"""A node agent without processes: it speaks to the real doors and says what a test tells it to."""
+"""A node agent without processes: it calls the real REST API and reports what a test tells it."""
 
 from dataclasses import replace
 from typing import Any
@@ -50,9 +50,9 @@ class SimulatedNode:
         self.identity = codec.decode(RegisterReply, answer.content)
         self.client.credentials(HTTP_AUTHORIZATION=f"Bearer {self.identity.credential}")
 
-    def post(self, door: str, message: object) -> HttpResponse:
+    def post(self, resource: str, message: object) -> HttpResponse:
         return self.client.generic(
-            "POST", f"/agent/v1/{door}", codec.encode(message), content_type="application/json"
+            "POST", f"/agent/v1/{resource}", codec.encode(message), content_type="application/json"
         )
 
     def row(self) -> Node:

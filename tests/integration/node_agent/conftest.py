@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.agent_node import Node
-from tests.support.fake_control_plane import ControlDoor
+from tests.support.fake_control_plane import FakeControlPlane
 
 
 @pytest.fixture
@@ -18,13 +18,13 @@ def held() -> Iterator[ExitStack]:
 
 
 @pytest.fixture
-def door() -> Iterator[ControlDoor]:
-    door = ControlDoor()
-    with door.serve():
-        yield door
+def control_plane() -> Iterator[FakeControlPlane]:
+    control_plane = FakeControlPlane()
+    with control_plane.serve():
+        yield control_plane
 
 
 @pytest.fixture
-def node(tmp_path: Path, door: ControlDoor) -> Iterator[Node]:
-    with Node(tmp_path, door) as node:
+def node(tmp_path: Path, control_plane: FakeControlPlane) -> Iterator[Node]:
+    with Node(tmp_path, control_plane) as node:
         yield node

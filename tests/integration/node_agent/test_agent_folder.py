@@ -10,25 +10,27 @@ import pytest
 from node_agent import process
 from tests.support.agent_node import DEADLINE_S, Node, until
 from tests.support.doubled import double, doubling_model, replica
-from tests.support.fake_control_plane import ControlDoor
+from tests.support.fake_control_plane import FakeControlPlane
 
 
-def said_about(door: ControlDoor, replica_id: str, words: str) -> bool:
-    return any(entry.replica_id == replica_id and words in entry.text for entry in door.logs)
+def said_about(control_plane: FakeControlPlane, replica_id: str, words: str) -> bool:
+    return any(
+        entry.replica_id == replica_id and words in entry.text for entry in control_plane.logs
+    )
 
 
 def test_bytes_that_rot_under_a_running_replica_are_found_and_mended(
-    tmp_path: Path, door: ControlDoor
+    tmp_path: Path, control_plane: FakeControlPlane
 ) -> None:
     node = Node(
         tmp_path,
-        door,
+        control_plane,
         SHOAL_NODE_RECHECK_INTERVAL_S="2",
         SHOAL_NODE_RECHECK_LIMIT="1MiB",
     )
-    wanted = replica(door)
+    wanted = replica(control_plane)
     (model,) = wanted.files
-    door.desire(wanted)
+    control_plane.desire(wanted)
     node.start()
     try:
         first = node.ready("r1")
@@ -37,28 +39,39 @@ def test_bytes_that_rot_under_a_running_replica_are_found_and_mended(
         file.chmod(0o644)
         file.write_bytes(bytes(model.size))  # not even a model any more
         os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
-        until(lambda: [blob.sha256 for blob in door.spoiled] == [model.sha256], "nobody is told")
+        until(
+            lambda: [blob.sha256 for blob in control_plane.spoiled] == [model.sha256],
+            "nobody is told",
+        )
         until(lambda: file.read_bytes() == doubling_model(), "the good bytes do not come")
-        until(lambda: said_about(door, "r1", "had changed on this node's disk"), "no word of it")
-        until(lambda: door.reports[-1].node.cache_spoiled == 0, "the next check finds nothing")
-        assert any(report.node.cache_spoiled == 1 for report in door.reports)
-        seen = door.observed("r1")
+        until(
+            lambda: said_about(control_plane, "r1", "had changed on this node's disk"),
+            "no word of it",
+        )
+        until(
+            lambda: control_plane.reports[-1].node.cache_spoiled == 0,
+            "the next check finds nothing",
+        )
+        assert any(report.node.cache_spoiled == 1 for report in control_plane.reports)
+        seen = control_plane.observed("r1")
         assert seen is not None
         assert (seen.pid, seen.restarts, seen.state) == (first.pid, 0, "ready")
         assert double(first) == [3.0, 8.0]
         os.kill(first.pid, signal.SIGKILL)
         again = node.wait_for("r1", lambda r: r.state == "ready" and r.pid != first.pid)
         assert double(again) == [3.0, 8.0]
-        assert len(door.spoiled) == 1
+        assert len(control_plane.spoiled) == 1
     finally:
         node.end(signal.SIGINT)
 
 
-def test_a_second_agent_on_one_folder_is_refused(node: Node, door: ControlDoor) -> None:
-    door.desire(replica(door))
+def test_a_second_agent_on_one_folder_is_refused(
+    node: Node, control_plane: FakeControlPlane
+) -> None:
+    control_plane.desire(replica(control_plane))
     node.start()
     first = node.ready("r1")
-    second = Node(node.home, door)
+    second = Node(node.home, control_plane)
     second.start()
     assert second.process is not None
     assert second.process.wait(DEADLINE_S) == 1
@@ -75,9 +88,9 @@ def test_a_second_agent_on_one_folder_is_refused(node: Node, door: ControlDoor) 
 
 @pytest.mark.parametrize("how", ["half", "garbage", "gone"])
 def test_a_runtime_whose_journal_is_lost_is_ended_before_it_is_started_anew(
-    node: Node, door: ControlDoor, how: str
+    node: Node, control_plane: FakeControlPlane, how: str
 ) -> None:
-    door.desire(replica(door))
+    control_plane.desire(replica(control_plane))
     node.start()
     first = process.identify(node.ready("r1").pid)
     node.end(signal.SIGKILL)
@@ -96,9 +109,9 @@ def test_a_runtime_whose_journal_is_lost_is_ended_before_it_is_started_anew(
 
 
 def test_a_folder_deleted_under_a_running_agent_is_made_again(
-    node: Node, door: ControlDoor
+    node: Node, control_plane: FakeControlPlane
 ) -> None:
-    door.desire(replica(door))
+    control_plane.desire(replica(control_plane))
     node.start()
     first = node.ready("r1")
     credential = (node.home / "node" / "credential.json").read_bytes()
@@ -108,8 +121,8 @@ def test_a_folder_deleted_under_a_running_agent_is_made_again(
     assert (node.home / "node" / "credential.json").read_bytes() == credential
     assert (node.home / "node").stat().st_mode & 0o777 == 0o700
     until(lambda: node.folder("r1").read() is not None, "no journal")
-    reports = len(door.reports)
-    until(lambda: len(door.reports) > reports + 2, "the heartbeat stopped")
+    reports = len(control_plane.reports)
+    until(lambda: len(control_plane.reports) > reports + 2, "the heartbeat stopped")
     assert double(first) == [3.0, 8.0]
     node.end(signal.SIGKILL)
     node.start()

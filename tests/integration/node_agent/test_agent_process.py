@@ -15,53 +15,56 @@ from shoal.local import ports
 from tests.support import minisign_files, reaper
 from tests.support.agent_node import DEADLINE_S, Node, until
 from tests.support.doubled import double, doubling_model, replica
-from tests.support.fake_control_plane import ControlDoor
+from tests.support.fake_control_plane import FakeControlPlane
 from wire.messages import DesiredReplica
 from wire.statement import files_digest
 
 
-def test_a_replica_is_served_reported_sampled_and_logged(node: Node, door: ControlDoor) -> None:
-    labels = door.file("double/labels.bin", os.urandom(4 * 2**20))
-    wanted = replica(door)
+def test_a_replica_is_served_reported_sampled_and_logged(
+    node: Node, control_plane: FakeControlPlane
+) -> None:
+    labels = control_plane.file("double/labels.bin", os.urandom(4 * 2**20))
+    wanted = replica(control_plane)
     wanted = dataclasses.replace(wanted, files=(*wanted.files, labels))
-    door.broken_blobs = {labels.sha256}
-    door.desire(wanted)
+    control_plane.broken_blobs = {labels.sha256}
+    control_plane.desire(wanted)
     node.start()
     seen = node.ready("r1")
     assert double(seen) == [3.0, 8.0]
-    assert door.states("r1")[-1] == "ready"
+    assert control_plane.states("r1")[-1] == "ready"
     assert seen.downloaded_bytes == seen.total_bytes == len(doubling_model()) + 4 * 2**20
-    assert any(item.startswith("bytes=") for item in door.ranges), (
+    assert any(item.startswith("bytes=") for item in control_plane.ranges), (
         "the broken download was not resumed"
     )
     until(
-        lambda: any(m.request_success >= 2 for s in door.samples for m in s.models),
+        lambda: any(m.request_success >= 2 for s in control_plane.samples for m in s.models),
         "the request never showed in a sample",
     )
     until(
         lambda: (
-            {entry.stream for entry in door.logs} == {"storage-initializer", "inference-server"}
+            {entry.stream for entry in control_plane.logs}
+            == {"storage-initializer", "inference-server"}
         ),
         "a log stream is missing",
     )
-    keys = [(entry.stream, entry.seq) for entry in door.logs]
+    keys = [(entry.stream, entry.seq) for entry in control_plane.logs]
     assert len(keys) == len(set(keys)), "a log line came twice"
     assert seen.memory_bytes > 0
     credential = node.home / "node" / "credential.json"
     assert credential.stat().st_mode & 0o777 == 0o600
     assert (node.home / "node").stat().st_mode & 0o777 == 0o700  # secrets are in its journals
 
-    door.desire()
-    until(lambda: door.observed("r1") is None, "the stopped replica is reported for ever")
-    assert door.states("r1")[-2:] == ["draining", "stopped"]
+    control_plane.desire()
+    until(lambda: control_plane.observed("r1") is None, "the stopped replica is reported for ever")
+    assert control_plane.states("r1")[-2:] == ["draining", "stopped"]
     assert not node.folder("r1").path.exists()
     assert node.end(signal.SIGINT) == 0
 
 
 def test_one_that_writes_without_end_does_not_silence_the_others(
-    node: Node, door: ControlDoor
+    node: Node, control_plane: FakeControlPlane
 ) -> None:
-    door.desire(replica(door, "loud"), replica(door, "quiet"))
+    control_plane.desire(replica(control_plane, "loud"), replica(control_plane, "quiet"))
     node.start()
     node.ready("loud")
     node.ready("quiet")
@@ -69,23 +72,25 @@ def test_one_that_writes_without_end_does_not_silence_the_others(
         log.writelines(f"{number:06} {'x' * 300}\n" for number in range(120_000))
     with (node.folder("quiet").runtime_log).open("a") as log:
         log.write("a quiet word\n")
-    until(lambda: said(door, "quiet", "a quiet word"), "the loud one silences the other")
-    until(lambda: said(door, "loud", f"119999 {'x' * 300}"), "its end does not come")
-    assert any("left out" in entry.text for entry in door.logs)
+    until(lambda: said(control_plane, "quiet", "a quiet word"), "the loud one silences the other")
+    until(lambda: said(control_plane, "loud", f"119999 {'x' * 300}"), "its end does not come")
+    assert any("left out" in entry.text for entry in control_plane.logs)
     until(
         lambda: node.folder("loud").runtime_log.stat().st_size < logs.FILE_LIMIT_BYTES,
         "the file is not put aside",
     )
-    assert len([entry for entry in door.logs if entry.replica_id == "loud"]) < 60_000
+    assert len([entry for entry in control_plane.logs if entry.replica_id == "loud"]) < 60_000
     node.end(signal.SIGINT)
 
 
-def said(door: ControlDoor, replica_id: str, text: str) -> bool:
-    return any(entry.replica_id == replica_id and entry.text == text for entry in door.logs)
+def said(control_plane: FakeControlPlane, replica_id: str, text: str) -> bool:
+    return any(
+        entry.replica_id == replica_id and entry.text == text for entry in control_plane.logs
+    )
 
 
-def test_a_killed_runtime_answers_again(node: Node, door: ControlDoor) -> None:
-    door.desire(replica(door))
+def test_a_killed_runtime_answers_again(node: Node, control_plane: FakeControlPlane) -> None:
+    control_plane.desire(replica(control_plane))
     node.start()
     first = node.ready("r1")
     os.kill(first.pid, signal.SIGKILL)
@@ -97,15 +102,17 @@ def test_a_killed_runtime_answers_again(node: Node, door: ControlDoor) -> None:
     node.end(signal.SIGINT)
 
 
-def test_a_killed_agent_leaves_its_replica_to_the_next(node: Node, door: ControlDoor) -> None:
-    door.desire(replica(door))
+def test_a_killed_agent_leaves_its_replica_to_the_next(
+    node: Node, control_plane: FakeControlPlane
+) -> None:
+    control_plane.desire(replica(control_plane))
     node.start()
     first = node.ready("r1")
     node.end(signal.SIGKILL)
     assert double(first) == [3.0, 8.0]
     node.start()
-    until(lambda: len(door.reports) > 2, "the next agent does not report")
-    mine = [r for report in door.reports for r in report.replicas]
+    until(lambda: len(control_plane.reports) > 2, "the next agent does not report")
+    mine = [r for report in control_plane.reports for r in report.replicas]
     assert {(r.state, r.pid) for r in mine} == {("ready", first.pid)}
 
     assert node.end(signal.SIGTERM) == 0
@@ -120,11 +127,11 @@ def test_a_killed_agent_leaves_its_replica_to_the_next(node: Node, door: Control
 
 
 def test_serving_goes_on_without_a_control_plane(tmp_path: Path, held: ExitStack) -> None:
-    door = ControlDoor()
+    control_plane = FakeControlPlane()
     port = ports.reserve(0, held)
-    with door.serve(port):
-        node = Node(tmp_path, door)
-        door.desire(replica(door))
+    with control_plane.serve(port):
+        node = Node(tmp_path, control_plane)
+        control_plane.desire(replica(control_plane))
         node.start()
         try:
             first = node.ready("r1")
@@ -141,24 +148,26 @@ def test_serving_goes_on_without_a_control_plane(tmp_path: Path, held: ExitStack
             return bool(entry and entry.process and entry.process.pid != first.pid and entry.warm)
 
         until(restarted, "the runtime did not come back without a control plane")
-        with door.serve(port):
+        with control_plane.serve(port):
             again = node.wait_for("r1", lambda seen: seen.pid not in {0, first.pid})
             assert double(again) == [3.0, 8.0]
     finally:
         node.end(signal.SIGINT)
 
 
-def test_a_model_that_cannot_be_loaded_says_why(node: Node, door: ControlDoor) -> None:
+def test_a_model_that_cannot_be_loaded_says_why(
+    node: Node, control_plane: FakeControlPlane
+) -> None:
     broken = DesiredReplica(
         replica_id="r1",
         generation=1,
         endpoint="double",
         deployment="blue",
-        files=(door.file("double/1/model.onnx", b"this is no model"),),
+        files=(control_plane.file("double/1/model.onnx", b"this is no model"),),
         inline_files={"double/config.pbtxt": 'name: "double"\nbackend: "onnxruntime"\n'},
         models=("double",),
     )
-    door.desire(broken)
+    control_plane.desire(broken)
     node.start()
     seen = node.wait_for("r1", lambda seen: seen.state == "failed")
     assert seen.error is not None
@@ -169,16 +178,16 @@ def test_a_model_that_cannot_be_loaded_says_why(node: Node, door: ControlDoor) -
 
 
 def test_a_node_with_keys_of_its_own_runs_what_they_signed(
-    tmp_path: Path, door: ControlDoor, node: Node
+    tmp_path: Path, control_plane: FakeControlPlane, node: Node
 ) -> None:
     keys = tmp_path / "trusted.pub"
     keys.write_text(minisign_files.text("plain.pub"))
     node.environment["SHOAL_NODE_TRUSTED_KEYS"] = str(keys)
-    unsigned = replica(door)
+    unsigned = replica(control_plane)
     files = ((file.path, file.size, file.sha256) for file in unsigned.files)
     signature = minisign_files.signed(files_digest(files))
-    code = door.file("double/1/model.py", b"import os")
-    door.desire(
+    code = control_plane.file("double/1/model.py", b"import os")
+    control_plane.desire(
         unsigned,
         dataclasses.replace(unsigned, replica_id="r2", signatures=(signature,)),
         dataclasses.replace(
@@ -195,11 +204,11 @@ def test_a_node_with_keys_of_its_own_runs_what_they_signed(
     node.end(signal.SIGINT)
 
 
-def test_a_new_generation_restarts_the_replica(node: Node, door: ControlDoor) -> None:
-    door.desire(replica(door))
+def test_a_new_generation_restarts_the_replica(node: Node, control_plane: FakeControlPlane) -> None:
+    control_plane.desire(replica(control_plane))
     node.start()
     first = node.ready("r1")
-    door.desire(replica(door, generation=2))
+    control_plane.desire(replica(control_plane, generation=2))
     second = node.wait_for("r1", lambda seen: seen.state == "ready" and seen.generation == 2)
     assert second.pid != first.pid
     assert double(second) == [3.0, 8.0]
@@ -217,7 +226,9 @@ class TritonPythonModel:
 """
 
 
-def test_a_replica_that_still_loads_is_stopped_at_once(node: Node, door: ControlDoor) -> None:
+def test_a_replica_that_still_loads_is_stopped_at_once(
+    node: Node, control_plane: FakeControlPlane
+) -> None:
     """Its runtime ends by itself, the process of its model with it, and the journal says so."""
     config = """
     name: "double" backend: "python"
@@ -225,11 +236,11 @@ def test_a_replica_that_still_loads_is_stopped_at_once(node: Node, door: Control
     output { name: "y" data_type: TYPE_FP32 dims: [2] }
     """
     stuck = dataclasses.replace(
-        replica(door),
-        files=(door.file("double/1/model.py", BLOCKED.encode()),),
+        replica(control_plane),
+        files=(control_plane.file("double/1/model.py", BLOCKED.encode()),),
         inline_files={"double/config.pbtxt": config},
     )
-    door.desire(stuck)
+    control_plane.desire(stuck)
     node.start()
     folder = node.folder("r1")
     seen = node.wait_for("r1", lambda seen: seen.state == "loading")
@@ -237,7 +248,7 @@ def test_a_replica_that_still_loads_is_stopped_at_once(node: Node, door: Control
     tasks = Path(f"/proc/{seen.pid}/task").glob("*/children")
     stubs = [int(pid) for path in tasks for pid in path.read_text().split()]
     assert stubs
-    door.desire(replica(door, generation=2))
+    control_plane.desire(replica(control_plane, generation=2))
     node.wait_for("r1", lambda seen: seen.state == "ready" and seen.generation == 2)
     assert "stopped" in folder.runtime_log.read_text(), "it was not killed"
     notes = [line.partition(" ")[2] for line in folder.agent_log.read_text().splitlines()]
@@ -255,7 +266,7 @@ class TritonPythonModel:
 
 
 def test_replicas_and_their_models_get_only_listed_variables(
-    tmp_path: Path, door: ControlDoor
+    tmp_path: Path, control_plane: FakeControlPlane
 ) -> None:
     secrets = {
         "CANARY": "in-the-mine",
@@ -273,16 +284,16 @@ def test_replicas_and_their_models_get_only_listed_variables(
     }
     passed = {"LC_TIME": "C.UTF-8", "OMP_NUM_THREADS": "1", "FOR_MODELS": "1"}
     more = {**secrets, **passed, "SHOAL_NODE_PASS_VARIABLES": f"FOR_MODELS, {reaper.MARK}"}
-    node = Node(tmp_path, door, **more)
+    node = Node(tmp_path, control_plane, **more)
     config = """
     name: "double" backend: "python"
     input { name: "x" data_type: TYPE_FP32 dims: [2] }
     output { name: "y" data_type: TYPE_FP32 dims: [2] }
     """
-    door.desire(
+    control_plane.desire(
         dataclasses.replace(
-            replica(door),
-            files=(door.file("double/1/model.py", LOADED.encode()),),
+            replica(control_plane),
+            files=(control_plane.file("double/1/model.py", LOADED.encode()),),
             inline_files={"double/config.pbtxt": config},
             environment={"OF_THE_DEPLOYMENT": "1"},
         )
@@ -309,31 +320,35 @@ def test_replicas_and_their_models_get_only_listed_variables(
     node.end(signal.SIGINT)
 
 
-def test_the_bell_is_heard_also_after_it_was_away(node: Node, door: ControlDoor) -> None:
-    door.poll_interval_s = 300.0  # so that only the bell can be why
+def test_the_bell_is_heard_also_after_it_was_away(
+    node: Node, control_plane: FakeControlPlane
+) -> None:
+    control_plane.poll_interval_s = 300.0  # so that only the bell can be why
 
     def heard() -> None:
-        until(lambda: door.listeners == 1, "nobody listens")
-        before = door.desired_requests
-        door.ring()
-        until(lambda: door.desired_requests > before, "not heard", deadline_s=2)
+        until(lambda: control_plane.listeners == 1, "nobody listens")
+        before = control_plane.desired_requests
+        control_plane.ring()
+        until(lambda: control_plane.desired_requests > before, "not heard", deadline_s=2)
 
     node.start()
-    until(lambda: door.desired_requests > 0, "the agent never asked for its desired state")
+    until(lambda: control_plane.desired_requests > 0, "the agent never asked for its desired state")
     heard()
-    door.deaf = True
-    until(lambda: door.listeners == 0, "it listens to what has ended")
-    reports = len(door.reports)
-    until(lambda: len(door.reports) > reports + 2, "without a bell the heartbeat stopped")
-    door.deaf = False
+    control_plane.deaf = True
+    until(lambda: control_plane.listeners == 0, "it listens to what has ended")
+    reports = len(control_plane.reports)
+    until(lambda: len(control_plane.reports) > reports + 2, "without a bell the heartbeat stopped")
+    control_plane.deaf = False
     heard()
     assert node.end(signal.SIGINT) == 0
     log = (node.home / "agent.log").read_text()
     assert log.count("No bell, desired state is polled meanwhile") == 1
 
 
-def test_a_used_token_ends_the_agent_with_a_reason(node: Node, door: ControlDoor) -> None:
-    door.tokens.clear()
+def test_a_used_token_ends_the_agent_with_a_reason(
+    node: Node, control_plane: FakeControlPlane
+) -> None:
+    control_plane.tokens.clear()
     node.start()
     assert node.process is not None
     assert node.process.wait(DEADLINE_S) == 1
@@ -342,25 +357,27 @@ def test_a_used_token_ends_the_agent_with_a_reason(node: Node, door: ControlDoor
     assert json.dumps("Traceback")[1:-1] not in log
 
 
-def test_a_name_is_asked_for_again_until_it_is_free(node: Node, door: ControlDoor) -> None:
-    door.refused_names = 2
+def test_a_name_is_asked_for_again_until_it_is_free(
+    node: Node, control_plane: FakeControlPlane
+) -> None:
+    control_plane.refused_names = 2
     node.start()
-    until(lambda: door.reports, "it does not join once the name is free")
+    until(lambda: control_plane.reports, "it does not join once the name is free")
     assert (node.home / "agent.log").read_text().count("The name n1 is taken") == 2
     assert node.end(signal.SIGINT) == 0
 
 
 def test_a_trial_tells_what_the_real_runtime_made_of_the_model(
-    node: Node, door: ControlDoor
+    node: Node, control_plane: FakeControlPlane
 ) -> None:
-    door.desire(dataclasses.replace(replica(door, "t1"), trial=True))
+    control_plane.desire(dataclasses.replace(replica(control_plane, "t1"), trial=True))
     node.start()
     seen = node.ready("t1")
     config = seen.configs["double"]
     assert (config["backend"], config["input"][0]["data_type"]) == ("onnxruntime", "TYPE_FP32")
     assert seen.log
-    door.desire()
-    until(lambda: door.observed("t1") is None, "the trial is reported for ever")
+    control_plane.desire()
+    until(lambda: control_plane.observed("t1") is None, "the trial is reported for ever")
     assert not node.folder("t1").path.exists()
-    assert door.samples == []
+    assert control_plane.samples == []
     node.end(signal.SIGINT)

@@ -13,7 +13,7 @@ import pytest
 
 from tests.support import hostile
 from tests.support.agent_node import DEADLINE_S, Node
-from tests.support.fake_control_plane import ControlDoor
+from tests.support.fake_control_plane import FakeControlPlane
 from tests.support.hostile_targets import targets
 from wire.messages import DesiredReplica, ObservedReplica
 
@@ -22,7 +22,7 @@ PROCESSES = 100
 HOW = ("root", "ordinary", "contained")
 
 
-def hostile_replica(door: ControlDoor, replica_id: str) -> DesiredReplica:
+def hostile_replica(control_plane: FakeControlPlane, replica_id: str) -> DesiredReplica:
     code = Path(hostile.__file__).read_bytes()
     return DesiredReplica(
         replica_id=replica_id,
@@ -30,8 +30,8 @@ def hostile_replica(door: ControlDoor, replica_id: str) -> DesiredReplica:
         endpoint="hostile",
         deployment="blue",
         files=(
-            door.file("hostile/1/model.py", code),
-            door.file("hostile/config.pbtxt", hostile.CONFIG.encode()),
+            control_plane.file("hostile/1/model.py", code),
+            control_plane.file("hostile/config.pbtxt", hostile.CONFIG.encode()),
         ),
         models=("hostile",),
         load_timeout_s=DEADLINE_S,
@@ -55,18 +55,18 @@ def stack() -> Iterator[ExitStack]:
 
 def started(
     stack: ExitStack, folder: Path, how: str, **more: str
-) -> tuple[Node, ControlDoor, ObservedReplica, ObservedReplica]:
+) -> tuple[Node, FakeControlPlane, ObservedReplica, ObservedReplica]:
     """A node, its control plane, the attacker, and the one beside it."""
     if how == "root" and os.geteuid():
         pytest.skip("only root makes users")
-    door = ControlDoor()
-    stack.enter_context(door.serve())
+    control_plane = FakeControlPlane()
+    stack.enter_context(control_plane.serve())
     folder.mkdir()
-    node = stack.enter_context(Node(folder, door, **more))
+    node = stack.enter_context(Node(folder, control_plane, **more))
     node.ordinary, node.contained = how != "root", how == "contained"
-    door.desire(hostile_replica(door, "r1"), hostile_replica(door, "r2"))
+    control_plane.desire(hostile_replica(control_plane, "r1"), hostile_replica(control_plane, "r2"))
     node.start()
-    return node, door, node.ready("r1"), node.ready("r2")
+    return node, control_plane, node.ready("r1"), node.ready("r2")
 
 
 @pytest.mark.parametrize("how", HOW)
@@ -78,10 +78,10 @@ def test_a_hostile_model_gets_nothing_that_the_node_says_it_keeps(
         "SHOAL_SANDBOX_DISK_BYTES": str(DISK_BYTES),
         "SHOAL_SANDBOX_PROCESSES": str(PROCESSES),
     }
-    node, door, seen, sibling = started(stack, tmp_path / "home", how, **limits)
-    holds = door.reports[-1].node.sandbox
+    node, control_plane, seen, sibling = started(stack, tmp_path / "home", how, **limits)
+    holds = control_plane.reports[-1].node.sandbox
     assert node.process is not None
-    port = int(door.url.rpartition(":")[2])
+    port = int(control_plane.url.rpartition(":")[2])
     to = targets(
         stack, node.home / "node", "r1", "r2", agent_pid=node.process.pid,
         sibling_pid=sibling.pid, port=port, disk_bytes=DISK_BYTES,

@@ -78,19 +78,21 @@ class Gateway:
     def __init__(self, folder: Path) -> None:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(folder / "gateway.pem", folder / "gateway.key")
-        self.door = context.wrap_socket(socket.create_server(("127.0.0.1", 0)), server_side=True)
-        self.url = f"https://127.0.0.1:{self.door.getsockname()[1]}"
+        self.listener = context.wrap_socket(
+            socket.create_server(("127.0.0.1", 0)), server_side=True
+        )
+        self.url = f"https://127.0.0.1:{self.listener.getsockname()[1]}"
         threading.Thread(target=self._accept, daemon=True).start()
 
     def close(self) -> None:
         with suppress(OSError):
-            self.door.shutdown(socket.SHUT_RDWR)  # wakes who accepts
-        self.door.close()
+            self.listener.shutdown(socket.SHUT_RDWR)  # wakes who accepts
+        self.listener.close()
 
     def _accept(self) -> None:
         while True:
             try:
-                self.door.accept()[0].close()
+                self.listener.accept()[0].close()
             except ssl.SSLError:
                 continue  # a client that does not trust us
             except OSError:

@@ -1,4 +1,4 @@
-"""What Triton's users ask for at the door: TLS on HTTP, a way out that load balancers notice."""
+"""What users of Triton ask of the HTTP port: TLS, larger bodies, draining that is announced."""
 
 import re
 import ssl

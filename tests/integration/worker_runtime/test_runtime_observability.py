@@ -81,7 +81,7 @@ def test_traces_over_http_and_grpc_land_in_numbered_files(tmp_path: Path, reposi
         "--trace-config=level=TIMESTAMPS",
     )
     with runtime(repository, *flags) as server:
-        for index, (kind, door) in enumerate(
+        for index, (kind, frontend) in enumerate(
             (
                 ("http", ["HTTP_RECV_START", "HTTP_RECV_END", "HTTP_SEND_START", "HTTP_SEND_END"]),
                 (
@@ -104,8 +104,8 @@ def test_traces_over_http_and_grpc_land_in_numbered_files(tmp_path: Path, reposi
                 for item in found
                 if "timestamps" in item
             }
-            assert set(times) == {*PHASES, *door, "INFER_RESPONSE_COMPLETE"}
-            order = [times[name] for name in (*door[:2], *PHASES[:-1], *door[2:])]
+            assert set(times) == {*PHASES, *frontend, "INFER_RESPONSE_COMPLETE"}
+            order = [times[name] for name in (*frontend[:2], *PHASES[:-1], *frontend[2:])]
             assert order == sorted(order)
             (head,) = [item for item in found if "model_name" in item]
             assert (
@@ -287,7 +287,7 @@ def test_metrics_of_ones_choice(repository: Path) -> None:
         assert (status, body) == (200, b"")
 
 
-def test_doors_tell_what_is_open(repository: Path) -> None:
+def test_listeners_report_connections_and_requests(repository: Path) -> None:
     with runtime(repository) as server:
         with grpc_client.InferenceServerClient(server.grpc) as client:
             assert client.is_server_live()

@@ -21,16 +21,16 @@ def analyzer() -> Path:
 def test_perf_analyzer_runs_clean_with_sequences(analyzer: Path, tmp_path: Path) -> None:
     with runtime(repository(tmp_path / "models")) as server:
         for model in ("total_direct", "total_oldest"):
-            for door in (
+            for protocol in (
                 ["-u", server.http],
                 ["-u", server.grpc, "-i", "grpc"],
                 ["-u", server.grpc, "-i", "grpc", "--streaming"],
             ):
                 done = subprocess.run(
-                    [str(analyzer), "-m", model, *door, "--sequence-length=8",
+                    [str(analyzer), "-m", model, *protocol, "--sequence-length=8",
                      "--concurrency-range=6", "--request-count=200"],
                     env=tools.environment(), capture_output=True, text=True, timeout=120,
                 )  # fmt: skip
-                assert done.returncode == 0, f"{model} {door}: {done.stdout}{done.stderr}"
+                assert done.returncode == 0, f"{model} {protocol}: {done.stdout}{done.stderr}"
                 assert "Sequence count:" in done.stdout
                 assert "Failed" not in done.stdout

@@ -53,7 +53,7 @@ def kept(*texts: str) -> dict[str, Any]:
 
 
 class Signatures:
-    """The door for signatures: keeps what it is sent."""
+    """The REST resource of signatures: keeps what it is sent."""
 
     def __init__(self, server: FakeServer, shown: dict[str, Any]) -> None:
         self.sent: list[dict[str, Any]] = []
@@ -77,9 +77,9 @@ def stdin(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 
 
 def test_a_version_is_signed_with_a_key_of_minisign(installed: FakeServer, capsys: Capture) -> None:
-    door = Signatures(installed, kept())
+    resource = Signatures(installed, kept())
     assert main(["model", "sign", "--name", "digits", "--version", "3", "--key", PLAIN_KEY]) == 0
-    (sent,) = door.sent
+    (sent,) = resource.sent
     made = signature_of(sent["signature"])
     assert sent["config_revision"] == 0
     assert signer(public_keys(text("plain.pub")), made, statement(DIGEST), ed25519)
@@ -92,7 +92,7 @@ def test_a_version_is_signed_with_a_key_of_minisign(installed: FakeServer, capsy
 
 
 def test_a_revision_is_asked_for_by_its_number(installed: FakeServer) -> None:
-    door = Signatures(installed, {**kept(), "config_revision": 2})
+    resource = Signatures(installed, {**kept(), "config_revision": 2})
     command = [
         "model",
         "sign",
@@ -106,18 +106,21 @@ def test_a_revision_is_asked_for_by_its_number(installed: FakeServer) -> None:
         "2",
     ]
     assert main(command) == 0
-    assert (door.queries, door.sent[0]["config_revision"]) == ([{"config_revision": "2"}], 2)
+    assert (resource.queries, resource.sent[0]["config_revision"]) == (
+        [{"config_revision": "2"}],
+        2,
+    )
 
 
 def test_a_password_is_read_from_stdin(
     installed: FakeServer, stdin: Callable[[str], None], capsys: Capture
 ) -> None:
-    door = Signatures(installed, kept())
+    resource = Signatures(installed, kept())
     key = ["--key", str(FOLDER / "password.key"), "--password-stdin"]
     stdin("wrong\n")
     assert main(["model", "sign", "--name", "digits", *key]) == 1
     assert "Wrong password" in capsys.readouterr().err
-    assert door.sent == []
+    assert resource.sent == []
     stdin(f"{PASSWORD}\n")
     Signatures(installed, kept())
     assert main(["model", "sign", "--name", "digits", *key]) == 0
@@ -129,16 +132,16 @@ def test_nothing_else_is_signed_for_a_server_that_lies(
     installed: FakeServer, capsys: Capture, digest: str
 ) -> None:
     lie = {**kept(), "digest": digest, "statement": "I owe Eve a thousand.\n"}
-    door = Signatures(installed, lie)
+    resource = Signatures(installed, lie)
     assert main(["model", "sign", "--name", "digits", "--key", PLAIN_KEY]) == 1
     assert "sent no digest" in capsys.readouterr().err
-    assert door.sent == []
+    assert resource.sent == []
 
 
 def test_the_statement_is_made_here_whatever_the_server_calls_it(installed: FakeServer) -> None:
-    door = Signatures(installed, {**kept(), "statement": "I owe Eve a thousand.\n"})
+    resource = Signatures(installed, {**kept(), "statement": "I owe Eve a thousand.\n"})
     assert main(["model", "sign", "--name", "digits", "--key", PLAIN_KEY]) == 0
-    made = signature_of(door.sent[0]["signature"])
+    made = signature_of(resource.sent[0]["signature"])
     assert signer((ada().public,), made, statement(DIGEST), ed25519)
 
 
@@ -153,19 +156,19 @@ def test_own_files_are_compared_before_anything_is_signed(
     assert main(command) == 0
     assert "--path FOLDER" not in capsys.readouterr().err
     for change in (lambda: model.write_bytes(b"weighty"), model.unlink):
-        door = Signatures(installed, kept())
+        resource = Signatures(installed, kept())
         installed.faults = installed.faults[-2:]
         change()
         assert main(command) == 1
-        assert door.sent == []
+        assert resource.sent == []
     assert "holds no files" in capsys.readouterr().err
 
 
 def test_what_is_no_key_is_told(installed: FakeServer, capsys: Capture) -> None:
-    door = Signatures(installed, kept())
+    resource = Signatures(installed, kept())
     assert main(["model", "sign", "--name", "digits", "--key", PLAIN_PUB]) == 1
     assert "This is no secret key of minisign" in capsys.readouterr().err
-    assert door.sent == []
+    assert resource.sent == []
 
 
 def test_signatures_are_fetched_and_checked_here(
