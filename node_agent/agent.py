@@ -70,7 +70,7 @@ class Agent:
         self._certificate = Certificate(
             settings.folder / "certificate.json", self._client, via=settings.control_url
         )
-        self._bell_rang = asyncio.Event()
+        self._woken = asyncio.Event()
         self._changed = asyncio.Event()
         self._stop = asyncio.Event()
         self._stop_replicas = False
@@ -150,7 +150,7 @@ class Agent:
             async with asyncio.TaskGroup() as loops:
                 loops.create_task(self._forever(self._keep_certificate))
                 loops.create_task(self._forever(self._converge))
-                loops.create_task(self._forever(self._hear_bell))
+                loops.create_task(self._forever(self._listen_for_wake_ups))
                 loops.create_task(self._forever(self._report))
                 loops.create_task(self._forever(self._sample))
                 loops.create_task(self._forever(self._ship_logs))
@@ -225,11 +225,11 @@ class Agent:
             await self._fleet.end_orphans()
             self._orphans_ended = True
         self._fleet.apply(desired)
-        await _wait(self._bell_rang, self._poll_s)
+        await _wait(self._woken, self._poll_s)
 
-    async def _hear_bell(self) -> None:
+    async def _listen_for_wake_ups(self) -> None:
         delays = Backoff(first_s=1.0, limit_s=30.0)
-        await wake_up.hear(self._client, self._bell_rang.set, delays)
+        await wake_up.listen(self._client, self._woken.set, delays)
 
     async def _report(self) -> None:
         if await asyncio.to_thread(self._folder.lost):
@@ -279,7 +279,7 @@ class Agent:
         self._sample_s = reply.sample_interval_s
         self._heartbeat_s = reply.heartbeat_interval_s
         if reply.desired_generation > self._fleet.generation:
-            self._bell_rang.set()
+            self._woken.set()
 
     async def _sample(self) -> None:
         began = time.monotonic()

@@ -158,8 +158,8 @@ class ControlClient:
                 yield BlobStream(offset if resumed else 0, response.aiter_bytes(CHUNK_BYTES))
 
     @contextlib.asynccontextmanager
-    async def bell(self) -> AsyncIterator[AsyncIterator[bytes]]:
-        """The bytes of the bell as they come. Raises ControlError, also while iterating: for
+    async def wake_ups(self) -> AsyncIterator[AsyncIterator[bytes]]:
+        """The wake-up stream as it comes. Raises ControlError, also while iterating: for
         silence too, of three times what the control plane allows itself."""
         with _translated("bell"):
             async with self._http.stream(

@@ -1,4 +1,4 @@
-"""The bell: an answer of the control plane that stays open and says "look now" (``wire.wake_up``).
+"""Wake-ups: lines of a response that the control plane keeps open (``wire.wake_up``).
 
 Everything works without it, by polling.
 """
@@ -10,42 +10,46 @@ from typing import NoReturn
 
 from node_agent.backoff import Backoff
 from node_agent.client import ControlClient, ControlError
-from wire.wake_up import ALIVE, LONGEST_LINE, RING
+from wire.wake_up import ALIVE, LONGEST_LINE, WAKE_UP
 
 logger = logging.getLogger(__name__)
 
 
-async def hear(client: ControlClient, ring: Callable[[], None], delays: Backoff) -> NoReturn:
-    """Call `ring` whenever it rings; open it again, after `delays`, whenever it falls silent."""
-    deaf = False
+async def listen(client: ControlClient, wake: Callable[[], None], delays: Backoff) -> NoReturn:
+    """Call `wake` at each wake-up; open the stream again, after `delays`, whenever it ends."""
+    lost = False
     while True:
         try:
-            async with client.bell() as chunks:
+            async with client.wake_ups() as chunks:
                 async for line in lines(chunks):
                     delays.reset()
-                    if deaf:
-                        logger.info("The bell is heard again")
-                        deaf = False
-                    if line == RING:
-                        ring()
+                    if lost:
+                        logger.info("Wake-ups arrive again")
+                        lost = False
+                    if line == WAKE_UP:
+                        wake()
             reason = "the control plane ended it"
         except ControlError as error:
             reason = str(error)
-        if not deaf:
-            logger.warning("No bell, desired state is polled meanwhile: %s", reason)
-            deaf = True
+        if not lost:
+            logger.warning("No wake-ups, desired state is polled meanwhile: %s", reason)
+            lost = True
         await asyncio.sleep(delays.next())
 
 
 async def lines(chunks: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
-    """Whole lines of the bell. Raises ControlError for anything else."""
+    """Whole lines of the stream. Raises ControlError for anything else."""
     begun = b""
     async for chunk in chunks:
         *whole, begun = (begun + chunk).split(b"\n")
         for text in whole:
             line = text + b"\n"
-            if line not in {RING, ALIVE}:
-                raise ControlError(f"bell: expected {RING!r} or {ALIVE!r}, got {line[:100]!r}")
+            if line not in {WAKE_UP, ALIVE}:
+                raise ControlError(
+                    f"wake-ups: expected {WAKE_UP!r} or {ALIVE!r}, got {line[:100]!r}"
+                )
             yield line
         if len(begun) > LONGEST_LINE:
-            raise ControlError(f"bell: a line of more than {LONGEST_LINE} bytes: {begun[:100]!r}")
+            raise ControlError(
+                f"wake-ups: more than {LONGEST_LINE} bytes in a line: {begun[:100]!r}"
+            )

@@ -15,7 +15,7 @@ from channels.db import database_sync_to_async
 from controlplane.core import fanout
 from controlplane.nodes import selectors
 from controlplane.nodes.models import Node
-from wire.wake_up import ALIVE, LIFE_S, RING
+from wire.wake_up import ALIVE, LIFE_S, WAKE_UP
 
 logger = logging.getLogger(__name__)
 
@@ -58,7 +58,7 @@ class Listener:
         if self._over:
             raise StopAsyncIteration
         self._due.clear()
-        return RING
+        return WAKE_UP
 
     def ring(self) -> None:
         """However often before the next line is taken: it is one line."""

@@ -18,19 +18,19 @@ FROZEN_S = 60.0
 def test_the_broker_is_killed_mid_deploy(system: System, pair: dict[str, str], case: Case) -> None:
     """Broker killed (SIGKILL) in the middle of a deployment."""
     studio = system.studio
-    system.endpoint("belled", node_labels=pair)
+    system.endpoint("woken", node_labels=pair)
     redis = system.child("redis-server").pid
-    with case.under(system.load("belled")) as load:
-        operation = studio.deploy("belled-b", "tiny", node_labels=pair)
+    with case.under(system.load("woken")) as load:
+        operation = studio.deploy("woken-b", "tiny", node_labels=pair)
         system.kill_child("redis-server")
         studio.succeeded(operation)
         system.comes_back("redis-server", redis)
         system.ready()
         load.more(40)
     assert load.lost == 0, load.explain()
-    placed = studio.events("endpoint/belled-b").count("replica.placed")
+    placed = studio.events("endpoint/woken-b").count("replica.placed")
     assert placed == 1
-    for name in ("belled", "belled-b"):
+    for name in ("woken", "woken-b"):
         studio.delete(name)
     case.saw("the deployment succeeded, and was done once")
 
@@ -75,7 +75,7 @@ def test_a_frozen_broker(system: System, pair: dict[str, str], case: Case) -> No
     assert load.lost == 0, load.explain()
     for name in ("frozen", "frozen-b"):
         studio.delete(name)
-    case.saw("nodes poll and report: it succeeded without a bell")
+    case.saw("nodes poll and report: it succeeded without wake-ups")
 
 
 def said(studio: Studio) -> str:

@@ -28,7 +28,7 @@ from wire.messages import (
     SampleBatch,
     SpoiledBlob,
 )
-from wire.wake_up import ALIVE, RING
+from wire.wake_up import ALIVE, WAKE_UP
 
 TOKEN = "join-me-once"
 CREDENTIAL = "snode_n1_secret"
@@ -40,9 +40,9 @@ class FakeControlPlane:
 
     def __init__(self, *, poll_interval_s: float = 0.2) -> None:
         self.poll_interval_s = poll_interval_s
-        self.rung = threading.Condition()
-        self.listeners = 0  # agents that hear the bell now
-        self.deaf = False  # ends the bell, and answers 503 to who opens it
+        self.woken = threading.Condition()
+        self.listeners = 0  # agents with an open wake-up stream
+        self.refusing = False  # ends the wake-up stream, and answers 503 to who opens it
         self.tokens = {TOKEN}
         self.generation = 1
         self.replicas: tuple[DesiredReplica, ...] = ()
@@ -84,9 +84,9 @@ class FakeControlPlane:
                     found.append(replica.state)
         return found
 
-    def ring(self) -> None:
-        with self.rung:
-            self.rung.notify_all()
+    def wake(self) -> None:
+        with self.woken:
+            self.woken.notify_all()
 
     @contextmanager
     def serve(self, port: int = 0) -> Iterator[None]:
@@ -98,12 +98,12 @@ class FakeControlPlane:
         self.url = f"http://127.0.0.1:{server.server_address[1]}"
         thread = threading.Thread(target=server.serve_forever, args=(0.05,))
         thread.start()
-        self.deaf = False
+        self.refusing = False
         try:
             yield
         finally:
-            self.deaf = True
-            self.ring()
+            self.refusing = True
+            self.wake()
             server.shutdown()
             server.server_close()
             thread.join()
@@ -128,7 +128,7 @@ class _Handler(QuietHandler):
                 )
             )
         elif self.path == "/agent/v1/bell":
-            self._bell()
+            self._wake_ups()
         else:
             self._blob(self.path.rpartition("/")[2])
 
@@ -182,18 +182,18 @@ class _Handler(QuietHandler):
         self.answer(401, b'{"detail": "unknown node"}')
         return False
 
-    def _bell(self) -> None:
-        if self.control_plane.deaf:
+    def _wake_ups(self) -> None:
+        if self.control_plane.refusing:
             self.answer(503, b"{}")
             return
         self.close_connection = True
         self.send_response(200)
         self.end_headers()
-        with self.control_plane.rung, contextlib.suppress(ConnectionError):
+        with self.control_plane.woken, contextlib.suppress(ConnectionError):
             self.control_plane.listeners += 1
             try:
-                while not self.control_plane.deaf:
-                    self.wfile.write(RING if self.control_plane.rung.wait(0.5) else ALIVE)
+                while not self.control_plane.refusing:
+                    self.wfile.write(WAKE_UP if self.control_plane.woken.wait(0.5) else ALIVE)
             finally:
                 self.control_plane.listeners -= 1
 

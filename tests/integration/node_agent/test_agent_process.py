@@ -320,29 +320,31 @@ def test_replicas_and_their_models_get_only_listed_variables(
     node.end(signal.SIGINT)
 
 
-def test_the_bell_is_heard_also_after_it_was_away(
+def test_wake_ups_arrive_again_after_the_stream_was_lost(
     node: Node, control_plane: FakeControlPlane
 ) -> None:
-    control_plane.poll_interval_s = 300.0  # so that only the bell can be why
+    control_plane.poll_interval_s = 300.0  # so that only a wake-up can be why
 
     def heard() -> None:
         until(lambda: control_plane.listeners == 1, "nobody listens")
         before = control_plane.desired_requests
-        control_plane.ring()
+        control_plane.wake()
         until(lambda: control_plane.desired_requests > before, "not heard", deadline_s=2)
 
     node.start()
     until(lambda: control_plane.desired_requests > 0, "the agent never asked for its desired state")
     heard()
-    control_plane.deaf = True
+    control_plane.refusing = True
     until(lambda: control_plane.listeners == 0, "it listens to what has ended")
     reports = len(control_plane.reports)
-    until(lambda: len(control_plane.reports) > reports + 2, "without a bell the heartbeat stopped")
-    control_plane.deaf = False
+    until(
+        lambda: len(control_plane.reports) > reports + 2, "without wake-ups the heartbeat stopped"
+    )
+    control_plane.refusing = False
     heard()
     assert node.end(signal.SIGINT) == 0
     log = (node.home / "agent.log").read_text()
-    assert log.count("No bell, desired state is polled meanwhile") == 1
+    assert log.count("No wake-ups, desired state is polled meanwhile") == 1
 
 
 def test_a_used_token_ends_the_agent_with_a_reason(

@@ -63,7 +63,7 @@ async def test_without_a_token_there_is_no_joining(tmp_path: Path) -> None:
 
 
 def test_what_an_agent_of_before_kept_is_still_a_credential(tmp_path: Path) -> None:
-    """It heard the bell over Redis, and had written down where."""
+    """Its wake-ups came over Redis, and had written down where."""
     file = tmp_path / "credential.json"
     file.write_text(
         '{"node_id": "n1", "credential": "secret", "queue": "node.n1",'

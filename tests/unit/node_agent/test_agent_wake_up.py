@@ -1,4 +1,4 @@
-"""The agent's side of the bell: what rings, what is silence, and what is no bell at all."""
+"""The agent's side of the bell: what wakes, what is silence, and what is no bell at all."""
 
 import asyncio
 import logging
@@ -14,17 +14,17 @@ from node_agent.backoff import Backoff
 from node_agent.client import ControlClient
 from tests.support.reaper import clean_environment
 from wire import wake_up as protocol
-from wire.wake_up import ALIVE, RING
+from wire.wake_up import ALIVE, WAKE_UP
 
 Answer = Callable[[], httpx.Response]
 
 
 class Stop(Exception):
-    """The test has heard enough."""
+    """The test has seen enough."""
 
 
 class Delays(Backoff):
-    """No delay at all; keeps what is done with it, and ends the hearing at its limit."""
+    """No delay at all; keeps what is done with it, and ends the listening at its limit."""
 
     def __init__(self, tries: int) -> None:
         super().__init__(first_s=0.0, limit_s=0.0)
@@ -56,14 +56,14 @@ def streamed(*chunks: bytes | Exception) -> Answer:
     return lambda: httpx.Response(200, stream=Stream(*chunks))
 
 
-async def heard(*answers: Answer) -> tuple[int, Delays, list[httpx.Request]]:
-    """Rings, delays, and requests of an agent that opens the bell once for each answer."""
-    rings = 0
+async def listened(*answers: Answer) -> tuple[int, Delays, list[httpx.Request]]:
+    """Wake-ups, delays, and requests of an agent that opens the stream once for each answer."""
+    wakes = 0
     requests: list[httpx.Request] = []
 
-    def ring() -> None:
-        nonlocal rings
-        rings += 1
+    def wake() -> None:
+        nonlocal wakes
+        wakes += 1
 
     def answer(request: httpx.Request) -> httpx.Response:
         requests.append(request)
@@ -73,37 +73,37 @@ async def heard(*answers: Answer) -> tuple[int, Delays, list[httpx.Request]]:
     client.use_credential("snode_n1_secret")
     delays = Delays(len(answers))
     with pytest.raises(Stop):
-        await wake_up.hear(client, ring, delays)
+        await wake_up.listen(client, wake, delays)
     await client.close()
-    return rings, delays, requests
+    return wakes, delays, requests
 
 
 @pytest.mark.parametrize(
-    ("chunks", "rings", "lines"),
+    ("chunks", "wakes", "lines"),
     [
-        ([RING], 1, 1),
-        ([RING + RING + ALIVE], 2, 3),
+        ([WAKE_UP], 1, 1),
+        ([WAKE_UP + WAKE_UP + ALIVE], 2, 3),
         ([b"ri", b"ng", b"\nali", b"ve\n", b"r"], 1, 2),
-        ([b"", RING, b""], 1, 1),
+        ([b"", WAKE_UP, b""], 1, 1),
         ([ALIVE, ALIVE], 0, 2),
         ([], 0, 0),
         ([b"ring"], 0, 0),
         ([httpx.ReadTimeout("silence")], 0, 0),
-        ([RING, httpx.ReadError("cut")], 1, 1),
-        ([RING, httpx.RemoteProtocolError("cut in a chunk")], 1, 1),
+        ([WAKE_UP, httpx.ReadError("cut")], 1, 1),
+        ([WAKE_UP, httpx.RemoteProtocolError("cut in a chunk")], 1, 1),
         ([b"\xff\xfe\x00\n"], 0, 0),
-        ([b"<html>\n", RING], 0, 0),
+        ([b"<html>\n", WAKE_UP], 0, 0),
         ([b"RING\n"], 0, 0),
         ([b"ring\r\n"], 0, 0),
         ([b"\n"], 0, 0),
-        ([RING, b"x" * 65, RING], 1, 1),
+        ([WAKE_UP, b"x" * 65, WAKE_UP], 1, 1),
         ([b"x" * 2**20], 0, 0),
     ],
 )
-async def test_what_rings(chunks: list[bytes | Exception], rings: int, lines: int) -> None:
-    """However it ends, the bell is opened again; what is not the bell is left at once."""
-    found, delays, requests = await heard(streamed(*chunks), streamed(RING))
-    assert (found, delays.resets, len(requests)) == (rings + 1, lines + 1, 2)
+async def test_what_wakes(chunks: list[bytes | Exception], wakes: int, lines: int) -> None:
+    """However it ends, the stream is opened again; what is none is left at once."""
+    found, delays, requests = await listened(streamed(*chunks), streamed(WAKE_UP))
+    assert (found, delays.resets, len(requests)) == (wakes + 1, lines + 1, 2)
 
 
 async def test_a_line_without_end_is_left_early() -> None:
@@ -116,7 +116,7 @@ async def test_a_line_without_end_is_left_early() -> None:
                 taken += 1
                 yield b"r" * 16
 
-    await heard(lambda: httpx.Response(200, stream=Endless()))
+    await listened(lambda: httpx.Response(200, stream=Endless()))
     assert taken <= protocol.LONGEST_LINE // 16 + 1
 
 
@@ -124,20 +124,20 @@ async def test_a_line_without_end_is_left_early() -> None:
 async def test_whoever_refuses_is_asked_again_later(status: int) -> None:
     """A control plane of the version before answers 404."""
     refusal = lambda: httpx.Response(status, headers={"Location": "http://evil/"}, json={})  # noqa: E731
-    rings, delays, requests = await heard(refusal, refusal, streamed(RING))
-    assert (rings, delays.resets) == (1, 1)
+    wakes, delays, requests = await listened(refusal, refusal, streamed(WAKE_UP))
+    assert (wakes, delays.resets) == (1, 1)
     assert {str(request.url) for request in requests} == {"http://control/agent/v1/bell"}
     assert {request.headers["Authorization"] for request in requests} == {"Bearer snode_n1_secret"}
 
 
-async def test_it_is_said_once_that_there_is_no_bell(caplog: pytest.LogCaptureFixture) -> None:
+async def test_lost_wake_ups_are_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     gone = lambda: httpx.Response(503)  # noqa: E731
-    await heard(gone, gone, gone, streamed(ALIVE, RING), gone, gone)
+    await listened(gone, gone, gone, streamed(ALIVE, WAKE_UP), gone, gone)
     said = [record.message.partition(":")[0] for record in caplog.records]
-    told = [text for text in said if text.startswith(("No bell", "The bell"))]
-    no_bell = "No bell, desired state is polled meanwhile"
-    assert told == [no_bell, "The bell is heard again", no_bell]
+    told = [text for text in said if text.startswith(("No wake-ups", "Wake-ups"))]
+    lost = "No wake-ups, desired state is polled meanwhile"
+    assert told == [lost, "Wake-ups arrive again", lost]
 
 
 async def test_silence_of_three_lines_of_life_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,13 +159,13 @@ async def test_silence_of_three_lines_of_life_is_noticed(monkeypatch: pytest.Mon
     server = await asyncio.start_server(silent, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     client = ControlClient(f"http://127.0.0.1:{port}")
-    hearing = asyncio.create_task(
-        wake_up.hear(client, lambda: None, Backoff(first_s=0.01, limit_s=0.01))
+    listening = asyncio.create_task(
+        wake_up.listen(client, lambda: None, Backoff(first_s=0.01, limit_s=0.01))
     )
     async with asyncio.timeout(10):
         await asked.wait()
-    hearing.cancel()
-    await asyncio.gather(hearing, return_exceptions=True)
+    listening.cancel()
+    await asyncio.gather(listening, return_exceptions=True)
     await client.close()
     server.close()
 

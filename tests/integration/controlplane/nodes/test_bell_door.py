@@ -24,7 +24,7 @@ from controlplane.nodes.models import Node
 from controlplane.nodes.types import credential_new, secret_hash
 from tests.support.installation import Installation
 from tests.support.simulated_node import SimulatedNode
-from wire.wake_up import ALIVE, RING
+from wire.wake_up import ALIVE, WAKE_UP
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "metrics"])
 
@@ -162,7 +162,7 @@ async def ringing(bell: Bell, ring: Callable[[], Awaitable[Any]]) -> None:
     for _ in range(30):
         await ring()
         with suppress(TimeoutError):
-            await bell.heard(RING, within_s=1.0)
+            await bell.heard(WAKE_UP, within_s=1.0)
             return
     raise AssertionError("it is not heard")
 
@@ -180,11 +180,11 @@ async def test_a_ring_is_heard_within_a_second_and_by_its_node_alone(
             assert mine.answer.headers["cache-control"] == "no-store"
             await ringing(mine, lambda: raised([first.identity.node_id]))
             await raised([first.identity.node_id])
-            await mine.heard(RING, within_s=1.0)
+            await mine.heard(WAKE_UP, within_s=1.0)
             assert await other.hear() == ALIVE.decode().strip()
             while (line := await other.hear()) == ALIVE.decode().strip():
                 await raised([first.identity.node_id, second.identity.node_id])
-            assert line == RING.decode().strip()
+            assert line == WAKE_UP.decode().strip()
 
 
 async def test_rings_are_heard_again_after_redis_was_restarted_or_forgot_us(
@@ -363,7 +363,7 @@ async def test_three_hundred_listen_and_the_web_answers_as_ever(transactional_db
         assert sorted(took)[len(took) // 2] < 0.5
         everybody = list(listeners())
         await ringing(opened[0], lambda: raised(everybody))
-        await asyncio.gather(*(bell.heard(RING) for bell in opened[1:]))
+        await asyncio.gather(*(bell.heard(WAKE_UP) for bell in opened[1:]))
 
 
 async def test_a_web_that_stops_ends_them_properly(
