@@ -213,7 +213,7 @@ def save_custom(root: Path) -> None:
     MODELS["linear"] = Served("linear", "x", "y", lambda x: x @ weights + bias)
 
 
-def save_brain_floats(root: Path) -> None:
+def save_bfloat16(root: Path) -> None:
     """Two models of BF16: one that hands it on, and one that calculates with it."""
     text = tensors("input", ("INPUT0", "BF16", "-1")) + tensors("output", ("OUTPUT0", "BF16", "-1"))
     place(root, "bits", 'backend: "identity"\nmax_batch_size: 8\n' + text)
@@ -233,7 +233,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runtime]:
     save_forests(root)
     save_python(root)
     save_custom(root)
-    save_brain_floats(root)
+    save_bfloat16(root)
     if importlib.util.find_spec("tensorflow") is not None:
         save_tensorflow(root)
     om.save(root, "engine", b"plan", 'backend: "tensorrt"')
@@ -373,7 +373,7 @@ BRAIN = np.array([[1.5, -2.25, 3e37, 0.0078125]], ml_dtypes.bfloat16)
     ("model", "source", "target", "factor"),
     [("bits", "INPUT0", "OUTPUT0", 1), ("brain", "x", "y__0", 2)],
 )
-def test_brain_floats_end_to_end(
+def test_bfloat16_end_to_end(
     http: Any, grpc: Any, model: str, source: str, target: str, factor: int
 ) -> None:
     for client, module in ((http, over_http), (grpc, over_grpc)):
@@ -385,7 +385,7 @@ def test_brain_floats_end_to_end(
         np.testing.assert_array_equal(result.as_numpy(target), BRAIN * factor)
 
 
-def test_brain_floats_of_many_requests_in_one_batch(grpc: Any) -> None:
+def test_bfloat16_of_many_requests_in_one_batch(grpc: Any) -> None:
     def one(number: int) -> bool:
         rows = np.full((1, 3), number, ml_dtypes.bfloat16)
         given = over_grpc.InferInput("x", [1, 3], "BF16")
@@ -397,7 +397,7 @@ def test_brain_floats_of_many_requests_in_one_batch(grpc: Any) -> None:
         assert all(pool.map(one, range(60)))
 
 
-def test_brain_floats_do_not_travel_as_json(server: Runtime) -> None:
+def test_bfloat16_do_not_travel_as_json(server: Runtime) -> None:
     body = {"inputs": [{"name": "x", "shape": [1, 1], "datatype": "BF16", "data": [1.0]}]}
     status, answer = server.json("v2/models/brain/infer", body)
     assert status == 400

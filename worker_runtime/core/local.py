@@ -15,7 +15,7 @@ from worker_runtime.types.request import Arrays, InferRequest, Response
 from worker_runtime.types.tensor import BY_DTYPE
 
 Answer = Callable[[Response | None, bool], None]
-_BRAIN_FLOAT = "bfloat16"  # numpy has none of its own: this is what ml_dtypes calls it
+_BFLOAT16 = "bfloat16"  # numpy has none of its own: this is what ml_dtypes calls it
 
 
 class LocalCall:
@@ -104,7 +104,7 @@ def typed(name: str, array: Array) -> tuple[str, str, Array]:
     """An input of a call from a numpy array; texts become BYTES. Raises InvalidArgument."""
     if array.dtype.kind in "US":
         array = array.astype(object)
-    if array.dtype.name == _BRAIN_FLOAT:
+    if array.dtype.name == _BFLOAT16:
         return name, "BF16", np.ascontiguousarray(array).view("<u2").reshape(array.shape)
     datatype = BY_DTYPE.get(array.dtype)
     if datatype is None:

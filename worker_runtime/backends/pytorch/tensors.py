@@ -8,7 +8,7 @@ import torch
 from worker_runtime.backends.base import Array
 from worker_runtime.errors import BackendFailed, InvalidArgument
 
-_BRAIN_FLOAT = np.dtype("<u2")
+_BFLOAT16 = np.dtype("<u2")
 
 
 def to_torch(name: str, array: Array, datatype: str, device: torch.device) -> Any:
@@ -37,7 +37,7 @@ def to_numpy(name: str, value: Any) -> Array:
             host = host.to_dense()
         host = host.cpu().contiguous()
         if host.dtype == torch.bfloat16:
-            bits: Array = host.view(torch.int16).numpy().view(_BRAIN_FLOAT)
+            bits: Array = host.view(torch.int16).numpy().view(_BFLOAT16)
             return bits
         array: Array = host.numpy()
         return array

@@ -158,7 +158,7 @@ def test_lists_of_texts(tmp_path: Path) -> None:
         instance.execute({"x": given.reshape(1, 2)}, ["y"])
 
 
-def test_brain_floats_travel_as_their_bits(tmp_path: Path) -> None:
+def test_bfloat16_travel_as_their_bits(tmp_path: Path) -> None:
     config = tensors("input", ("x", "BF16", "2")) + tensors("output", ("y", "BF16", "2"))
     instance = loaded(script(tmp_path, Brain()), config)
     bits = torch.tensor([1.5, -2.0], dtype=torch.bfloat16).view(torch.int16).numpy().view("<u2")

@@ -8,7 +8,7 @@ from worker_runtime.core.local import typed
 from worker_runtime.errors import InvalidArgument
 
 
-def test_brain_floats_are_their_bits() -> None:
+def test_bfloat16_are_their_bits() -> None:
     array = np.array([[1.0, -2.5]], ml_dtypes.bfloat16)
     name, datatype, bits = typed("x", array)
     assert (name, datatype, bits.dtype, bits.shape) == ("x", "BF16", np.dtype("<u2"), (1, 2))

@@ -6,7 +6,7 @@ from typing import Any, Optional
 import numpy as np
 
 
-def brain_float_bytes(tensor: Any) -> "Optional[np.ndarray[Any, Any]]":
+def bfloat16_bytes(tensor: Any) -> "Optional[np.ndarray[Any, Any]]":
     """The bytes of a torch tensor of bfloat16; None for everything else."""
     torch = sys.modules.get("torch")
     if torch is None or not isinstance(tensor, torch.Tensor) or tensor.dtype != torch.bfloat16:

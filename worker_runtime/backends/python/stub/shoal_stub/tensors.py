@@ -156,9 +156,9 @@ class Tensor:
                 "DLPack tensor is not contiguous. Only contiguous DLPack tensors that are "
                 "stored in C-Order are supported."
             )
-        from .bfloat16 import brain_float_bytes
+        from .bfloat16 import bfloat16_bytes
 
-        raw = brain_float_bytes(tensor)
+        raw = bfloat16_bytes(tensor)
         if raw is not None:
             return Tensor.from_memory(name, "BF16", list(tensor.shape), raw)
         if not _on_cpu(tensor):
