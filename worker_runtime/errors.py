@@ -1,4 +1,4 @@
-"""Every way the runtime can fail, as facts without HTTP or gRPC in them.
+"""Every way the runtime can fail, as exceptions without HTTP or gRPC in them.
 
 RuntimeFault
 ├── InvalidArgument        the request or the configuration is wrong
@@ -58,7 +58,7 @@ class RuntimeFault(Exception):
         return str(self.args[0]) if self.args else ""
 
     def for_request(self, request_id: str) -> "RuntimeFault":
-        """The same fact, told in the words the core uses about one request."""
+        """The same fault, in the words that the core has for one request."""
         return type(self)(f"[request id: {request_id or '<id_unknown>'}] {self}")
 
 
@@ -67,7 +67,7 @@ class InvalidArgument(RuntimeFault):
 
 
 class Unattributed(InvalidArgument):
-    """Triton tells a few facts about a request without its id: names that the model lacks."""
+    """Triton tells a few faults of a request without its id: names that the model lacks."""
 
     def for_request(self, request_id: str) -> "RuntimeFault":  # noqa: ARG002 # that is the point
         return self

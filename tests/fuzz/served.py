@@ -1,6 +1,6 @@
 """What every target stands on: a real engine with small models, and connections without sockets.
 
-Anything that surprises the server (an exception that is no fact of ours, an error in the log with
+Anything that surprises the server (an exception that is no RuntimeFault, an error in the log with
 a traceback, a request that stays in the works) is raised as a ``Finding``.
 """
 

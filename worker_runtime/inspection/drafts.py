@@ -5,7 +5,7 @@ from typing import Any
 from tritonclient.grpc import model_config_pb2
 
 from worker_runtime.errors import Problem
-from worker_runtime.inspection.readers.metadata import FileFacts
+from worker_runtime.inspection.readers.metadata import FileMetadata
 from worker_runtime.repository.pbtxt import render
 from worker_runtime.types.tensor import BY_NAME
 
@@ -13,26 +13,26 @@ from worker_runtime.types.tensor import BY_NAME
 UNTOLD = ("pytorch", "fil")
 
 
-def draft(config: Any, facts: FileFacts) -> tuple[str, bool]:
+def draft(config: Any, metadata: FileMetadata) -> tuple[str, bool]:
     """``config`` with inputs and outputs filled in, as text; and whether nothing was guessed."""
     made = model_config_pb2.ModelConfig()
     made.CopyFrom(config)
     del made.instance_group[:]
     made.ClearField("version_policy")
     made.ClearField("optimization")
-    if facts.graph is not None:
+    if metadata.graph is not None:
         return render(made), True
     if not made.input:
-        names = [name for name, kind in facts.arguments if _is_tensor(kind)] or ["INPUT__0"]
+        names = [name for name, kind in metadata.arguments if _is_tensor(kind)] or ["INPUT__0"]
         _guess(made.input, names)
     if not made.output:
-        count = sum(_is_tensor(kind) for kind in facts.results) or 1
+        count = sum(_is_tensor(kind) for kind in metadata.results) or 1
         _guess(made.output, [f"OUTPUT__{index}" for index in range(count)])
     return render(made), False
 
 
-def config_needed(name: str, facts: FileFacts) -> Problem:
-    said = ", ".join(f"{argument}: {kind}" for argument, kind in facts.arguments)
+def config_needed(name: str, metadata: FileMetadata) -> Problem:
+    said = ", ".join(f"{argument}: {kind}" for argument, kind in metadata.arguments)
     return Problem(
         "ConfigNeeded",
         f"the file of '{name}' does not tell types and shapes of its inputs and outputs: they must "

@@ -18,7 +18,7 @@ from worker_runtime.inspection.edits import (
     removed,
     value_replaced,
 )
-from worker_runtime.inspection.readers.metadata import FileFacts
+from worker_runtime.inspection.readers.metadata import FileMetadata
 from worker_runtime.repository.complete import batchable
 from worker_runtime.repository.locate import places
 from worker_runtime.repository.pbtxt import parse
@@ -50,7 +50,7 @@ PLATFORM_ALIASES = {
 MAX_ROUNDS = 30
 
 
-def lint(text: str, model: str, facts: FileFacts | None) -> list[Problem]:
+def lint(text: str, model: str, metadata: FileMetadata | None) -> list[Problem]:
     """Everything found in ``text``, the configuration of the model in folder ``model``.
 
     Raises ConfigInvalid for a text that cannot be parsed, with the place and what was meant.
@@ -60,21 +60,21 @@ def lint(text: str, model: str, facts: FileFacts | None) -> list[Problem]:
     config.name = model or config.name
     found = [
         *named,
-        *_batching(text, config, facts),
+        *_batching(text, config, metadata),
         *_devices(text, config),
-        *_tensors(text, config, facts),
-        *_torch(config, facts),
-        *_python(config, facts),
+        *_tensors(text, config, metadata),
+        *_torch(config, metadata),
+        *_python(config, metadata),
     ]
     return [at(problem, where) for problem in found]
 
 
-def repaired(text: str, model: str, facts: FileFacts | None) -> tuple[str, list[Problem]]:
+def repaired(text: str, model: str, metadata: FileMetadata | None) -> tuple[str, list[Problem]]:
     """``text`` after the first fix, and the next, until there is none; and all that was found."""
     found: list[Problem] = []
     for _ in range(MAX_ROUNDS):
         try:
-            now = lint(text, model, facts)
+            now = lint(text, model, metadata)
         except ConfigInvalid as error:
             now = [problem for problem in error.problems if problem.fix]
             if not now:
@@ -175,8 +175,8 @@ def _meant(value: str, known: list[str], aliases: dict[str, str]) -> str:
 # --- batches -------------------------------------------------------------------------------------
 
 
-def _batching(text: str, config: Any, facts: FileFacts | None) -> Iterator[Problem]:
-    graph = facts.graph if facts else None
+def _batching(text: str, config: Any, metadata: FileMetadata | None) -> Iterator[Problem]:
+    graph = metadata.graph if metadata else None
     if graph is not None and graph.producer != "model.py":
         told = all(tensor.shape is not None for tensor in (*graph.inputs, *graph.outputs))
         if told and graph.inputs and config.max_batch_size > 0 and not batchable(graph):
@@ -251,8 +251,8 @@ def _on_gpu(group: Any) -> bool:
 # --- tensors -------------------------------------------------------------------------------------
 
 
-def _tensors(text: str, config: Any, facts: FileFacts | None) -> Iterator[Problem]:
-    graph = facts.graph if facts else None
+def _tensors(text: str, config: Any, metadata: FileMetadata | None) -> Iterator[Problem]:
+    graph = metadata.graph if metadata else None
     if graph is None or graph.producer == "model.py" or config.platform == ENSEMBLE:
         return
     if config.HasField("sequence_batching") or config.batch_input:
@@ -347,10 +347,10 @@ def _shown(dims: tuple[int, ...]) -> str:
 # --- what the code of the model says -------------------------------------------------------------
 
 
-def _torch(config: Any, facts: FileFacts | None) -> Iterator[Problem]:
-    if facts is None or not facts.arguments:
+def _torch(config: Any, metadata: FileMetadata | None) -> Iterator[Problem]:
+    if metadata is None or not metadata.arguments:
         return
-    arguments = [name for name, _ in facts.arguments]
+    arguments = [name for name, _ in metadata.arguments]
     names = [item.name for item in config.input]
     free = [name for name in names if name not in arguments and not _indexed(name)]
     if free:
@@ -369,8 +369,8 @@ def _indexed(name: str) -> bool:
     return bool(stem and sign and index.isdecimal())
 
 
-def _python(config: Any, facts: FileFacts | None) -> Iterator[Problem]:
-    if facts is None or not (facts.reads or facts.writes):
+def _python(config: Any, metadata: FileMetadata | None) -> Iterator[Problem]:
+    if metadata is None or not (metadata.reads or metadata.writes):
         return
     if config.backend not in ("", "python"):
         return
@@ -378,8 +378,8 @@ def _python(config: Any, facts: FileFacts | None) -> Iterator[Problem]:
     hidden |= {state.input_name for state in config.sequence_batching.state}
     hidden |= {state.output_name for state in config.sequence_batching.state}
     for kind, names, items in (
-        ("input", facts.reads, config.input),
-        ("output", facts.writes, config.output),
+        ("input", metadata.reads, config.input),
+        ("output", metadata.writes, config.output),
     ):
         known = {item.name for item in items} | hidden
         strangers = [name for name in names if name not in known]

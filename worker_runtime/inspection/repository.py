@@ -11,10 +11,10 @@ from worker_runtime.inspection.drafts import UNTOLD, config_needed, draft
 from worker_runtime.inspection.encodings import config_read
 from worker_runtime.inspection.explanations import told
 from worker_runtime.inspection.lint import repaired, told_apart
-from worker_runtime.inspection.readers.choice import read_facts
-from worker_runtime.inspection.readers.metadata import FileFacts
+from worker_runtime.inspection.readers.choice import read_metadata
+from worker_runtime.inspection.readers.metadata import FileMetadata
 from worker_runtime.inspection.readers.trees import opening
-from worker_runtime.inspection.shapes import facts_json, problem_json, tensor_json
+from worker_runtime.inspection.shapes import metadata_json, problem_json, tensor_json
 from worker_runtime.repository.code.verdict import code_beside, code_in_folder
 from worker_runtime.repository.complete import check_graph, complete
 from worker_runtime.repository.labels import read_labels
@@ -120,15 +120,15 @@ def inspect_model(directory: ModelDirectory) -> Looked:
     )
     looked.changed = odd is not None
     try:
-        facts, plan = _facts(directory, looked)
+        metadata, plan = _metadata(directory, looked)
     except (RuntimeFault, UnicodeDecodeError) as error:
         looked.problems += problems_of(error)
         return looked
-    _tell(looked, plan, facts)
+    _tell(looked, plan, metadata)
     return looked
 
 
-def _facts(directory: ModelDirectory, looked: Looked) -> tuple[FileFacts | None, ModelPlan]:
+def _metadata(directory: ModelDirectory, looked: Looked) -> tuple[FileMetadata | None, ModelPlan]:
     """Mend the text, first without the file, then with it, for the file's kind stands in it."""
     name = directory.name
     if directory.config_path is None and directory.versions:
@@ -151,15 +151,15 @@ def _facts(directory: ModelDirectory, looked: Looked) -> tuple[FileFacts | None,
         "platform": plan.config.platform,
         "versions": list(versions),
     }
-    facts = read_facts(plan)
-    if facts is not None:
-        looked.problems += facts.problems
-        looked.text, found = repaired(looked.text, name, facts)
+    metadata = read_metadata(plan)
+    if metadata is not None:
+        looked.problems += metadata.problems
+        looked.text, found = repaired(looked.text, name, metadata)
         said = {told_apart(problem) for problem in looked.problems}
         looked.problems += [problem for problem in found if told_apart(problem) not in said]
         plan = _plan(directory, looked.text)
     looked.changed = looked.text != looked.shown["config_text"]
-    return facts, plan
+    return metadata, plan
 
 
 def _plan(directory: ModelDirectory, text: str) -> ModelPlan:
@@ -169,29 +169,29 @@ def _plan(directory: ModelDirectory, text: str) -> ModelPlan:
     return ModelPlan(directory, config, where, "max_batch_size" in where)
 
 
-def _tell(looked: Looked, plan: ModelPlan, facts: FileFacts | None) -> None:
+def _tell(looked: Looked, plan: ModelPlan, metadata: FileMetadata | None) -> None:
     """Complete, validate and show; every finding joins the model's problems."""
     config, model = plan.config, looked.shown
     looked.config = config
     backend = config.backend
-    if facts is not None:
-        model["graph"] = facts_json(facts, backend)
-    graph = facts.graph if facts else None
+    if metadata is not None:
+        model["graph"] = metadata_json(metadata, backend)
+    graph = metadata.graph if metadata else None
     told = bool(config.input and config.output)
     try:
-        if backend == "python" and facts is not None:
-            _as_its_code_says(config, facts, plan)
+        if backend == "python" and metadata is not None:
+            _as_its_code_says(config, metadata, plan)
         elif graph is not None:
             given = plan.max_batch_given or backend not in SELF_TELLING
             model["provenance"] = complete(config, graph, max_batch_given=given)
-        if facts is not None and not told and backend in UNTOLD:
-            looked.text, looked.certain = draft(config, facts)
+        if metadata is not None and not told and backend in UNTOLD:
+            looked.text, looked.certain = draft(config, metadata)
             looked.changed = True
             if not looked.certain:
-                looked.problems.append(config_needed(config.name, facts))
+                looked.problems.append(config_needed(config.name, metadata))
                 model["config_effective"] = render(config)
                 return
-        open_ended = facts is not None and facts.fills_itself and graph is None
+        open_ended = metadata is not None and metadata.fills_itself and graph is None
         looked.problems += validate(config, plan.places, complete=not open_ended)
         errors = any(item.severity == "error" for item in looked.problems)
         if graph is not None and backend in SELF_TELLING and not errors:
@@ -214,15 +214,15 @@ def _tell(looked: Looked, plan: ModelPlan, facts: FileFacts | None) -> None:
     model["warnings"] += [described(p) for p in looked.problems if p.severity == "warning"]
 
 
-def _as_its_code_says(config: Any, facts: FileFacts, plan: ModelPlan) -> None:
+def _as_its_code_says(config: Any, metadata: FileMetadata, plan: ModelPlan) -> None:
     """What ``auto_complete_config`` will add once the model is loaded, as far as it is literal."""
-    if facts.max_batch_size is not None and not plan.max_batch_given:
-        config.max_batch_size = facts.max_batch_size
-    if facts.graph is None:
+    if metadata.max_batch_size is not None and not plan.max_batch_given:
+        config.max_batch_size = metadata.max_batch_size
+    if metadata.graph is None:
         return
     for field, tensors in (
-        (config.input, facts.graph.inputs),
-        (config.output, facts.graph.outputs),
+        (config.input, metadata.graph.inputs),
+        (config.output, metadata.graph.outputs),
     ):
         known = {item.name for item in field}
         for tensor in tensors:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from worker_runtime.errors import Problem
-from worker_runtime.inspection.readers.metadata import FileFacts
+from worker_runtime.inspection.readers.metadata import FileMetadata
 from worker_runtime.types.graph import GraphTensor, ModelGraph
 from worker_runtime.types.signature import TensorSpec
 
@@ -67,7 +67,7 @@ def tensor_json(spec: TensorSpec, *, output: bool = False) -> dict[str, Any]:
     return row
 
 
-def facts_json(facts: FileFacts, backend: str) -> dict[str, Any]:
+def metadata_json(metadata: FileMetadata, backend: str) -> dict[str, Any]:
     """``complete`` says whether inputs and outputs are all there is to know about tensors."""
 
     def tensors(items: tuple[GraphTensor, ...]) -> list[dict[str, Any]]:
@@ -75,25 +75,25 @@ def facts_json(facts: FileFacts, backend: str) -> dict[str, Any]:
             {"name": t.name, "datatype": t.datatype, "shape": list(t.shape or ())} for t in items
         ]
 
-    graph = facts.graph
+    graph = metadata.graph
     return {
         "backend": backend,
         "complete": graph is not None,
         "inputs": tensors(graph.inputs) if graph else [],
         "outputs": tensors(graph.outputs) if graph else [],
         "initializers": tensors(graph.initializers) if graph else [],
-        "producer": facts.producer_said,
+        "producer": metadata.producer_said,
         "opset": graph.opset if graph else None,
-        "arguments": [{"name": name, "type": kind} for name, kind in facts.arguments],
-        "results": list(facts.results),
-        "reads": list(facts.reads),
-        "writes": list(facts.writes),
-        "fills_itself": facts.fills_itself,
+        "arguments": [{"name": name, "type": kind} for name, kind in metadata.arguments],
+        "results": list(metadata.results),
+        "reads": list(metadata.reads),
+        "writes": list(metadata.writes),
+        "fills_itself": metadata.fills_itself,
     }
 
 
-def facts_from_json(data: dict[str, Any]) -> FileFacts:
-    """What ``facts_json`` printed. Raises KeyError or TypeError for other data."""
+def metadata_from_json(data: dict[str, Any]) -> FileMetadata:
+    """What ``metadata_json`` printed. Raises KeyError or TypeError for other data."""
 
     def tensors(items: list[dict[str, Any]]) -> tuple[GraphTensor, ...]:
         return tuple(GraphTensor(t["name"], t["datatype"], tuple(t["shape"])) for t in items)
@@ -108,7 +108,7 @@ def facts_from_json(data: dict[str, Any]) -> FileFacts:
             data.get("opset"),
             initializers=tensors(data.get("initializers", [])),
         )
-    return FileFacts(
+    return FileMetadata(
         graph=graph,
         arguments=tuple((a["name"], a["type"]) for a in data.get("arguments", [])),
         results=tuple(data.get("results", [])),

@@ -11,7 +11,7 @@ from worker_runtime.inspection.edits import at
 from worker_runtime.inspection.explanations import told
 from worker_runtime.inspection.lint import lint
 from worker_runtime.inspection.repository import RULES, SELF_TELLING, problems_of
-from worker_runtime.inspection.shapes import facts_from_json, validation_json
+from worker_runtime.inspection.shapes import metadata_from_json, validation_json
 from worker_runtime.repository.complete import check_graph, complete
 from worker_runtime.repository.config_json import to_json
 from worker_runtime.repository.layout import ModelDirectory
@@ -34,7 +34,7 @@ def validate_text(
     """
     try:
         config = parse(text)
-        known = None if graph is None else facts_from_json(graph)
+        known = None if graph is None else metadata_from_json(graph)
         problems = lint(text, model, known)
     except ConfigInvalid as error:
         return _answer(list(error.problems), text, None)

@@ -112,7 +112,7 @@ def test_a_stream_may_be_left(server: InferenceServer) -> None:
         ("echo", {"INPUT0": np.zeros((1, 1), complex)}, InvalidArgument, "complex128"),
     ],
 )
-def test_errors_are_facts_with_the_clients_texts(
+def test_errors_are_faults_with_the_clients_texts(
     server: InferenceServer,
     model: str,
     inputs: dict[str, np.ndarray],

@@ -33,12 +33,12 @@ _START, _END = 1, 2
 
 
 def fault_of(code: int, text: str) -> RuntimeFault:
-    """A model's error as a fact."""
+    """A model's error as a fault."""
     return (_FAULTS[code] if 0 <= code < len(_FAULTS) else Internal)(text)
 
 
 def code_of(error: Exception) -> int:
-    """Triton's number for a fact, for the model that asked."""
+    """Triton's number for a fault, for the model that asked."""
     for code, kind in enumerate(_FAULTS):
         if isinstance(error, kind):
             return code

@@ -14,7 +14,7 @@ Times = tuple[int, int, int, int]  # start, input end, compute end, output end: 
 
 
 def backend_fault(error: Exception) -> RuntimeFault:
-    """Whatever a model raised, as a fact that clients may see."""
+    """Whatever a model raised, as a fault that clients may see."""
     if isinstance(error, RuntimeFault):
         return error
     return BackendFailed(str(error) or type(error).__name__)

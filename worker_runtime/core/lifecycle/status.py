@@ -21,7 +21,7 @@ _KINDS: tuple[tuple[type[Exception], str], ...] = (
 
 
 def status_text(error: Exception) -> str:
-    """``Invalid argument: the reason``; what is no fact of ours is internal."""
+    """``Invalid argument: the reason``; anything else is internal."""
     if isinstance(error, LoadFailed):
         return f"{error.kind}: {error}"
     kind = next((name for kind, name in _KINDS if isinstance(error, kind)), "Internal")

@@ -6,7 +6,7 @@ from typing import Any
 from worker_runtime.backends.catalog import backend
 from worker_runtime.core.loading import ModelPlan
 from worker_runtime.errors import LoadFailed, Problem
-from worker_runtime.inspection.readers.metadata import FileFacts
+from worker_runtime.inspection.readers.metadata import FileMetadata
 from worker_runtime.inspection.readers.openvino_ir import read_openvino
 from worker_runtime.inspection.readers.python_source import read_python
 from worker_runtime.inspection.readers.savedmodel import read_savedmodel
@@ -18,35 +18,35 @@ from worker_runtime.types.graph import ModelGraph
 READ = ("onnxruntime", "pytorch", "python", "tensorflow", "openvino", "fil")
 
 
-def read_facts(plan: ModelPlan) -> FileFacts | None:
+def read_metadata(plan: ModelPlan) -> FileMetadata | None:
     """What the first version's file tells, after a look at all of them; None: nothing can be told.
 
     Raises LoadFailed for a file that is missing, or not what its backend takes.
     """
     if plan.config.backend not in READ:
         return None
-    facts = [_read_version(plan, version) for version in plan.versions]
-    return facts[0]
+    found = [_read_version(plan, version) for version in plan.versions]
+    return found[0]
 
 
-def _read_version(plan: ModelPlan, version: int) -> FileFacts | None:
+def _read_version(plan: ModelPlan, version: int) -> FileMetadata | None:
     path = plan.directory.version_path(version) / _filename(plan.config)
     try:
-        facts = _read(plan, path)
+        metadata = _read(plan, path)
     except OSError as error:
         shown = path.relative_to(plan.directory.path).as_posix()
         raise _unusable(plan, f"{shown} cannot be read: {error.strerror}") from error
-    unusable = facts.unusable() if facts is not None else ""
+    unusable = metadata.unusable() if metadata is not None else ""
     if unusable:
         raise _unusable(plan, f"the file of version {version} says {unusable}")
-    return facts
+    return metadata
 
 
 def _unusable(plan: ModelPlan, message: str) -> LoadFailed:
     return LoadFailed(message, Problem("ModelLoadFailed", message, model=plan.config.name))
 
 
-def _read(plan: ModelPlan, path: Path) -> FileFacts | None:
+def _read(plan: ModelPlan, path: Path) -> FileMetadata | None:
     config = plan.config
     if config.backend == "onnxruntime":
         path = path / "model.onnx" if path.is_dir() else path
@@ -93,7 +93,7 @@ def _missing(plan: ModelPlan, path: Path) -> LoadFailed:
     )
 
 
-def _onnx(plan: ModelPlan, path: Path) -> FileFacts:
+def _onnx(plan: ModelPlan, path: Path) -> FileMetadata:
     name = plan.config.name
     try:
         header = read_header(path)
@@ -107,7 +107,7 @@ def _onnx(plan: ModelPlan, path: Path) -> FileFacts:
     from worker_runtime.backends.onnxruntime.graph import inspect_graph  # noqa: PLC0415 # on use
 
     graph = inspect_graph(path, name)
-    return FileFacts(
+    return FileMetadata(
         graph=ModelGraph(
             graph.inputs,
             graph.outputs,

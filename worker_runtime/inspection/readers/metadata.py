@@ -7,7 +7,7 @@ from worker_runtime.types.graph import ModelGraph
 
 
 @dataclass(frozen=True, slots=True)
-class FileFacts:
+class FileMetadata:
     """``graph`` describes all tensors where the file does; else names alone may be known.
 
     ``arguments`` and ``results``: names and types as a TorchScript method declares them.

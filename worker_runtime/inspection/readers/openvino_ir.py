@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 from worker_runtime.errors import LoadFailed, Problem
-from worker_runtime.inspection.readers.metadata import FileFacts
+from worker_runtime.inspection.readers.metadata import FileMetadata
 from worker_runtime.types.graph import GraphTensor, ModelGraph
 
 MAX_BYTES = 256 * 2**20
@@ -18,10 +18,10 @@ TYPES = {
 PRECISIONS = {"BOOL": "boolean", "STRING": "string"}  # as ports write what parameters write so
 
 
-def read_openvino(path: Path, model: str) -> FileFacts:
+def read_openvino(path: Path, model: str) -> FileMetadata:
     """Raises LoadFailed for what is no IR, or when its weights are missing."""
     if path.stat().st_size > MAX_BYTES:
-        return FileFacts(producer="openvino")
+        return FileMetadata(producer="openvino")
     try:
         root = _parsed(path)
     except (ElementTree.ParseError, LookupError, ValueError) as error:  # some of its encoding
@@ -46,7 +46,7 @@ def read_openvino(path: Path, model: str) -> FileFacts:
         ]
     except ValueError as error:  # of more digits than Python reads
         raise _refused(model, f"{path.name} has a dim that is no number: {error}") from error
-    return FileFacts(graph=ModelGraph(tuple(inputs), tuple(outputs), "openvino"))
+    return FileMetadata(graph=ModelGraph(tuple(inputs), tuple(outputs), "openvino"))
 
 
 def _parsed(path: Path) -> ElementTree.Element:

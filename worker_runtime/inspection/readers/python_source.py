@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from worker_runtime.errors import LoadFailed, Problem
-from worker_runtime.inspection.readers.metadata import FileFacts
+from worker_runtime.inspection.readers.metadata import FileMetadata
 from worker_runtime.types.graph import GraphTensor, ModelGraph
 
 MAX_BYTES = 8 * 2**20
 CLASS = "TritonPythonModel"
 
 
-def read_python(path: Path, model: str) -> FileFacts:
+def read_python(path: Path, model: str) -> FileMetadata:
     """Raises LoadFailed for a file that Python cannot read, or that lacks what Triton calls."""
     shown = f"{path.parent.name}/{path.name}"
     try:
@@ -42,7 +42,7 @@ def read_python(path: Path, model: str) -> FileFacts:
     inputs, outputs, batch = _completed(completes) if completes else ([], [], None)
     reads, writes = _names(tree)
     graph = ModelGraph(tuple(inputs), tuple(outputs), "model.py") if inputs and outputs else None
-    return FileFacts(
+    return FileMetadata(
         graph=graph,
         reads=tuple(dict.fromkeys(reads)),
         writes=tuple(dict.fromkeys(writes)),

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from worker_runtime.errors import LoadFailed, Problem
 from worker_runtime.files.protobuf import Torn, fields
-from worker_runtime.inspection.readers.metadata import FileFacts
+from worker_runtime.inspection.readers.metadata import FileMetadata
 from worker_runtime.types.graph import GraphTensor, ModelGraph
 
 FILE = "saved_model.pb"
@@ -17,13 +17,13 @@ TYPES = {
 }  # fmt: skip
 
 
-def read_savedmodel(folder: Path, model: str) -> FileFacts:
+def read_savedmodel(folder: Path, model: str) -> FileMetadata:
     """Raises LoadFailed for what holds no graph, or none with a signature."""
     path = folder / FILE
     if not path.is_file():
         raise _refused(model, f"{folder.name}/{FILE} does not exist")
     if path.stat().st_size > MAX_BYTES:
-        return FileFacts(producer="tensorflow")
+        return FileMetadata(producer="tensorflow")
     try:
         signatures = _signatures(memoryview(path.read_bytes()))
     except Torn as error:
@@ -36,7 +36,7 @@ def read_savedmodel(folder: Path, model: str) -> FileFacts:
         )
     name = SIGNATURE if SIGNATURE in signatures else min(signatures)
     inputs, outputs = signatures[name]
-    return FileFacts(graph=ModelGraph(inputs, outputs, f"tensorflow {name}"))
+    return FileMetadata(graph=ModelGraph(inputs, outputs, f"tensorflow {name}"))
 
 
 def _refused(model: str, message: str, *hints: str) -> LoadFailed:

@@ -9,7 +9,7 @@ from typing import Any
 
 from worker_runtime.backends.pytorch.files import Kind, kind_of, opened
 from worker_runtime.errors import Problem
-from worker_runtime.inspection.readers.metadata import FileFacts
+from worker_runtime.inspection.readers.metadata import FileMetadata
 from worker_runtime.types.graph import GraphTensor, ModelGraph
 
 MAX_ENTRY_BYTES = 64 * 2**20
@@ -22,7 +22,7 @@ TYPES = {
 }  # fmt: skip
 
 
-def read_torch(path: Path, model: str) -> FileFacts:
+def read_torch(path: Path, model: str) -> FileMetadata:
     """Raises LoadFailed for what is no PyTorch model, with the way to make one."""
     kind = kind_of(path, model)
     with opened(path, model) as archive:
@@ -30,7 +30,7 @@ def read_torch(path: Path, model: str) -> FileFacts:
             return _script(archive, model)
         if kind is Kind.EXPORTED:
             return _exported(archive, model)
-    return FileFacts(producer="torch AOTInductor")
+    return FileMetadata(producer="torch AOTInductor")
 
 
 def _read(archive: zipfile.ZipFile, ending: str) -> bytes | None:
@@ -45,7 +45,7 @@ def _read(archive: zipfile.ZipFile, ending: str) -> bytes | None:
 # --- TorchScript ---------------------------------------------------------------------------------
 
 
-def _script(archive: zipfile.ZipFile, model: str) -> FileFacts:
+def _script(archive: zipfile.ZipFile, model: str) -> FileMetadata:
     data = _read(archive, "data.pkl")
     names = _globals(data) if data is not None else []
     strangers = sorted({name for name in names if not name.startswith(KNOWN_GLOBALS)})
@@ -63,7 +63,7 @@ def _script(archive: zipfile.ZipFile, model: str) -> FileFacts:
         )
     top = next((name for name in names if name.startswith("__torch__")), "")
     arguments, results = _forward(archive, top)
-    return FileFacts(
+    return FileMetadata(
         arguments=arguments,
         results=results,
         producer="torch.jit.save",
@@ -127,7 +127,7 @@ def _signature(method: ast.FunctionDef) -> tuple[tuple[tuple[str, str], ...], tu
 # --- torch.export --------------------------------------------------------------------------------
 
 
-def _exported(archive: zipfile.ZipFile, model: str) -> FileFacts:
+def _exported(archive: zipfile.ZipFile, model: str) -> FileMetadata:
     data = _read(archive, "models/model.json") or _read(archive, "serialized_exported_program.json")
     try:
         program = json.loads(data or b"null")["graph_module"]
@@ -151,8 +151,8 @@ def _exported(archive: zipfile.ZipFile, model: str) -> FileFacts:
             severity="warning",
             model=model,
         )
-        return FileFacts(producer="torch.export", problems=(problem,))
-    return FileFacts(graph=ModelGraph(tuple(inputs), tuple(outputs), "torch.export"))
+        return FileMetadata(producer="torch.export", problems=(problem,))
+    return FileMetadata(graph=ModelGraph(tuple(inputs), tuple(outputs), "torch.export"))
 
 
 def _argument(arg: dict[str, Any]) -> str:

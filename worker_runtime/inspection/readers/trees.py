@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from worker_runtime.errors import LoadFailed, Problem
-from worker_runtime.inspection.readers.metadata import FileFacts
+from worker_runtime.inspection.readers.metadata import FileMetadata
 from worker_runtime.types.graph import GraphTensor, ModelGraph
 
 MAX_BYTES = 512 * 2**20
@@ -17,7 +17,7 @@ TREES = {
 }  # fmt: skip
 
 
-def read_trees(path: Path, model: str) -> FileFacts:
+def read_trees(path: Path, model: str) -> FileMetadata:
     """Raises LoadFailed for a text that is neither; what is binary tells nothing here."""
     with path.open("rb") as file:
         head = file.read(HEADER_BYTES)
@@ -25,12 +25,12 @@ def read_trees(path: Path, model: str) -> FileFacts:
         return _lightgbm(head.decode("utf-8", "replace"), path, model)
     if head.lstrip().startswith(b"{") and path.suffix == ".json":
         return _xgboost(path, model)
-    return FileFacts(producer="trees")
+    return FileMetadata(producer="trees")
 
 
-def _xgboost(path: Path, model: str) -> FileFacts:
+def _xgboost(path: Path, model: str) -> FileMetadata:
     if path.stat().st_size > MAX_BYTES:
-        return FileFacts(producer="xgboost")
+        return FileMetadata(producer="xgboost")
     try:
         learner = json.loads(path.read_bytes())["learner"]
         parameters = learner["learner_model_param"]
@@ -41,10 +41,10 @@ def _xgboost(path: Path, model: str) -> FileFacts:
         ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError,
     ) as error:  # fmt: skip
         raise _refused(model, f"{path.name} is not a model that XGBoost saved") from error
-    return _facts(features, classes, f"xgboost {objective}")
+    return _metadata(features, classes, f"xgboost {objective}")
 
 
-def _lightgbm(head: str, path: Path, model: str) -> FileFacts:
+def _lightgbm(head: str, path: Path, model: str) -> FileMetadata:
     values = dict(
         line.split("=", 1) for line in head.partition("\n\n")[0].splitlines() if "=" in line
     )
@@ -53,7 +53,7 @@ def _lightgbm(head: str, path: Path, model: str) -> FileFacts:
         classes = max(1, int(values.get("num_class", 1)))
     except (KeyError, ValueError) as error:
         raise _refused(model, f"{path.name} is not a model that LightGBM saved") from error
-    return _facts(features, classes, f"lightgbm {values.get('objective', '')}".strip())
+    return _metadata(features, classes, f"lightgbm {values.get('objective', '')}".strip())
 
 
 def opening(folder: Path, model: str) -> str:
@@ -82,11 +82,11 @@ def _classifies(producer: str) -> bool:
     return objective.startswith(("binary:", "multi:", "binary", "multiclass"))
 
 
-def _facts(features: int, classes: int, producer: str) -> FileFacts:
+def _metadata(features: int, classes: int, producer: str) -> FileMetadata:
     width = max(2, classes) if _classifies(producer) else classes
     inputs = (GraphTensor("input__0", "FP32", (-1, features)),)
     outputs = (GraphTensor("output__0", "FP32", (-1, width)),)
-    return FileFacts(graph=ModelGraph(inputs, outputs, producer))
+    return FileMetadata(graph=ModelGraph(inputs, outputs, producer))
 
 
 def _refused(model: str, message: str) -> LoadFailed:

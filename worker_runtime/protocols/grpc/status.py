@@ -1,4 +1,4 @@
-"""The one map from facts to gRPC status codes."""
+"""The one map from faults to gRPC status codes."""
 
 import logging
 from enum import IntEnum
@@ -45,7 +45,7 @@ _CODES: tuple[tuple[type[Exception], Status], ...] = (
 
 
 def status_of(error: BaseException) -> Status:
-    """The status of a fact; INTERNAL for what is no fact."""
+    """The status of a fault; INTERNAL for what is none."""
     return next((code for kind, code in _CODES if isinstance(error, kind)), Status.INTERNAL)
 
 

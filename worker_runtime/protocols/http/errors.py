@@ -1,4 +1,4 @@
-"""The one map from facts to HTTP status codes."""
+"""The one map from faults to HTTP status codes."""
 
 import msgspec
 
@@ -56,7 +56,7 @@ class HttpRefusal(Exception):
 
 
 def status_of(error: Exception) -> int:
-    """The status of a fact: 400 unless the table says otherwise, 500 for what is no fact."""
+    """The status of a fault: 400 unless the table says otherwise, 500 for what is none."""
     if isinstance(error, HttpRefusal):
         return error.status
     if not isinstance(error, RuntimeFault):

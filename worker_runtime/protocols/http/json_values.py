@@ -79,5 +79,5 @@ def optional(value: Any, name: str, absent: Any = None) -> Any:
 
 
 def explained(prefix: str, error: RuntimeFault) -> RuntimeFault:
-    """The same fact, saying first what was being read."""
+    """The same fault, saying first what was being read."""
     return type(error)(f"{prefix}: {error}")

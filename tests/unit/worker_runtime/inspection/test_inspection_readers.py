@@ -65,11 +65,11 @@ def script(path: Path, pickle: bytes = PICKLE) -> Path:
 
 
 def test_torchscript_tells_arguments_and_results(tmp_path: Path) -> None:
-    facts = read_torch(script(tmp_path / "model.pt"), "m")
-    assert facts.graph is None
-    assert facts.arguments == (("image", "Tensor"), ("scale", "float"))
-    assert facts.results == ("Tensor", "Tensor")
-    assert facts.problems == ()
+    metadata = read_torch(script(tmp_path / "model.pt"), "m")
+    assert metadata.graph is None
+    assert metadata.arguments == (("image", "Tensor"), ("scale", "float"))
+    assert metadata.results == ("Tensor", "Tensor")
+    assert metadata.problems == ()
 
 
 def test_a_pickle_is_looked_at_and_never_run(
@@ -77,9 +77,9 @@ def test_a_pickle_is_looked_at_and_never_run(
 ) -> None:
     ran: list[str] = []
     monkeypatch.setattr(os, "system", ran.append)
-    facts = read_torch(script(tmp_path / "model.pt", EVIL), "m")
-    assert [problem.code for problem in facts.problems] == ["PickleGlobals"]
-    assert "os.system" in facts.problems[0].message
+    metadata = read_torch(script(tmp_path / "model.pt", EVIL), "m")
+    assert [problem.code for problem in metadata.problems] == ["PickleGlobals"]
+    assert "os.system" in metadata.problems[0].message
     assert ran == []
 
 
@@ -158,9 +158,9 @@ def test_python_code_is_read_and_never_run(tmp_path: Path) -> None:
     path = tmp_path / "tok" / "1" / "model.py"
     path.parent.mkdir(parents=True)
     path.write_text(PYTHON)
-    facts = read_python(path, "tok")
-    assert facts.fills_itself
-    assert (facts.reads, facts.writes, facts.max_batch_size) == (("TEXT",), ("IDS",), 4)
+    metadata = read_python(path, "tok")
+    assert metadata.fills_itself
+    assert (metadata.reads, metadata.writes, metadata.max_batch_size) == (("TEXT",), ("IDS",), 4)
     answer = inspect_repository(tmp_path)
     assert answer["problems"] == []
     (model,) = answer["models"]

@@ -1,4 +1,4 @@
-"""Reading requests: whatever comes in, the answer is a request or a fact that clients may see."""
+"""Reading requests: whatever comes in, the answer is a request or a fault that clients may see."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -127,7 +127,7 @@ def requests(draw: st.DrawFn) -> Any:
 
 @settings(max_examples=300)
 @given(requests())
-def test_every_message_is_a_request_or_a_fact(message: Any) -> None:
+def test_every_message_is_a_request_or_a_fault(message: Any) -> None:
     MODEL.wire_forms.clear()
     data = message.SerializeToString()
     found: list[Any] = []
@@ -142,7 +142,7 @@ def test_every_message_is_a_request_or_a_fact(message: Any) -> None:
 
 @settings(max_examples=300)
 @given(st.binary(max_size=100))
-def test_random_bytes_are_a_request_or_a_fact(data: bytes) -> None:
+def test_random_bytes_are_a_request_or_a_fault(data: bytes) -> None:
     try:
         decode(data)
     except RuntimeFault as error:
