@@ -16,15 +16,15 @@ def advise(text: str, config: Any) -> Iterator[Problem]:
     """``config`` is the completed configuration written as ``text``."""
     delay = config.dynamic_batching.max_queue_delay_microseconds
     if config.HasField("dynamic_batching") and delay > LONG_DELAY_US:
-        sentence = f"Every request may wait up to {_time(delay)} in the queue."
+        message = f"Every request may wait up to {_time(delay)} in the queue."
         yield fixed(
             Problem(
                 "QueueDelayLong",
-                sentence,
+                message,
                 severity="warning",
                 field=_DELAY,
                 hints=("Most interactive models use 100 to 2,000 \u00b5s.",),
-                plain=sentence,
+                plain=message,
             ),
             f"Set {USUAL_DELAY_US:,} \u00b5s",
             value_replaced(text, _DELAY, str(USUAL_DELAY_US)),
@@ -35,15 +35,15 @@ def advise(text: str, config: Any) -> Iterator[Problem]:
         and not is_ensemble(config)
         and not config.model_transaction_policy.decoupled
     ):
-        sentence = "Dynamic batching is off. Concurrent requests run one by one."
+        message = "Dynamic batching is off. Concurrent requests run one by one."
         yield fixed(
             Problem(
                 "DynamicBatchingOff",
-                sentence,
+                message,
                 severity="info",
                 field="max_batch_size",
                 hints=("Waiting requests can share a batch, which a GPU computes almost at once.",),
-                plain=sentence,
+                plain=message,
             ),
             "Switch it on",
             f"{text.rstrip()}\n\ndynamic_batching {{ }}\n",

@@ -10,7 +10,7 @@ from worker_runtime.repository.pbtxt import render
 from worker_runtime.types.tensor import BY_NAME
 
 # Backends whose files name no tensors: without a configuration nobody could call the model.
-UNTOLD = ("pytorch", "fil")
+UNDECLARED = ("pytorch", "fil")
 
 
 def draft(config: Any, metadata: FileMetadata) -> tuple[str, bool]:

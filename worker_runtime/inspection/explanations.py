@@ -1,8 +1,8 @@
-"""Findings in plain words beside Triton's own, and further remedies.
+"""Explanations of findings beside Triton's own texts, and further remedies.
 
 Triton's texts stay what they are, to the letter: programs and search engines know them. What people
-read first is one sentence that says what to change. A rule belongs to one of Triton's texts (or to
-one of the findings of ``lint``); its sentence may take words from it.
+read first is an explanation of one sentence that says what to change. A rule belongs to one of
+Triton's texts (or to one of the findings of ``lint``); its explanation may quote from it.
 """
 
 import re
@@ -14,18 +14,18 @@ from typing import NamedTuple
 from worker_runtime.errors import Problem
 from worker_runtime.inspection.edits import fixed, removed, value_replaced
 
-Said = Callable[[Match[str]], str]
+Explanation = Callable[[Match[str]], str]
 Remedy = Callable[[str, Problem], tuple[str, str]]  # label, the text after it
 
 
 class Rule(NamedTuple):
     pattern: "re.Pattern[str]"
-    say: Said
+    explanation: Explanation
     remedy: Remedy | None = None
 
 
-def _always(sentence: str) -> Said:
-    return lambda _: sentence
+def _always(text: str) -> Explanation:
+    return lambda _: text
 
 
 def _remove(label: str) -> Remedy:
@@ -64,8 +64,10 @@ _NO_CACHE = _write("response_cache[0].enable", "false", "Switch the cache off")
 _NOT_IN_ENSEMBLE = "An ensemble cannot have {}: its models have their own."
 
 
-def _rule(pattern: str, say: Said | str, remedy: Remedy | None = None) -> Rule:
-    return Rule(re.compile(pattern), _always(say) if isinstance(say, str) else say, remedy)
+def _rule(pattern: str, explanation: Explanation | str, remedy: Remedy | None = None) -> Rule:
+    if isinstance(explanation, str):
+        explanation = _always(explanation)
+    return Rule(re.compile(pattern), explanation, remedy)
 
 
 RULES = (
@@ -222,8 +224,8 @@ RULES = (
 _EXTERNAL = re.compile(r'External data path does not exist: "(?:[^"]*/)?(?P<file>[^"/]+)"')
 
 
-def told(problem: Problem, text: str = "") -> Problem:
-    """The finding with its sentence and, where ``text`` is given and none is there, its remedy."""
+def explain(problem: Problem, text: str = "") -> Problem:
+    """The finding with its explanation and, where ``text`` is given and it has none, its remedy."""
     missing = _EXTERNAL.search(problem.detail)
     if missing is not None:
         return replace(
@@ -238,7 +240,7 @@ def told(problem: Problem, text: str = "") -> Problem:
         match = rule.pattern.search(problem.message)
         if match is None:
             continue
-        problem = replace(problem, plain=rule.say(match))
+        problem = replace(problem, plain=rule.explanation(match))
         if text and rule.remedy is not None and not problem.fix:
             label, mended = rule.remedy(text, problem)
             return fixed(problem, label, mended if mended != text else "")

@@ -80,7 +80,9 @@ def repaired(text: str, model: str, metadata: FileMetadata | None) -> tuple[str,
             if not now:
                 raise
         found += [
-            problem for problem in now if told_apart(problem) not in {told_apart(p) for p in found}
+            problem
+            for problem in now
+            if problem_key(problem) not in {problem_key(p) for p in found}
         ]
         step = next((item for item in now if item.fix and item.severity == "error"), None)
         if step is None or step.fix == text:
@@ -89,7 +91,7 @@ def repaired(text: str, model: str, metadata: FileMetadata | None) -> tuple[str,
     return text, found
 
 
-def told_apart(problem: Problem) -> tuple[str, str, str]:
+def problem_key(problem: Problem) -> tuple[str, str, str]:
     """The same finding has the same, wherever edits have moved it."""
     return problem.code, problem.field, problem.message
 
@@ -178,8 +180,8 @@ def _meant(value: str, known: list[str], aliases: dict[str, str]) -> str:
 def _batching(text: str, config: Any, metadata: FileMetadata | None) -> Iterator[Problem]:
     graph = metadata.graph if metadata else None
     if graph is not None and graph.producer != "model.py":
-        told = all(tensor.shape is not None for tensor in (*graph.inputs, *graph.outputs))
-        if told and graph.inputs and config.max_batch_size > 0 and not batchable(graph):
+        shaped = all(tensor.shape is not None for tensor in (*graph.inputs, *graph.outputs))
+        if shaped and graph.inputs and config.max_batch_size > 0 and not batchable(graph):
             fixed_size = next(t for t in (*graph.inputs, *graph.outputs) if t.dims[:1] != (-1,))
             yield fixed(
                 Problem(
@@ -227,17 +229,15 @@ def _devices(text: str, config: Any) -> Iterator[Problem]:
         anywhere = value_replaced(anywhere, f"{group}.kind", "KIND_AUTO") or anywhere
         anywhere = removed(anywhere, f"{group}.gpus") or anywhere
     field = f"instance_group[{named[0]}]"
-    sentence = (
-        "Instances are on GPUs: machines without them refuse this model. KIND_AUTO suits all."
-    )
+    message = "Instances are on GPUs: machines without them refuse this model. KIND_AUTO suits all."
     yield fixed(
         Problem(
             "GpuNeeded",
-            sentence,
+            message,
             severity="warning",
             field=f"{field}.kind" if f"{field}.kind" in places(text) else f"{field}.gpus",
             hints=("kind: KIND_AUTO takes GPUs where there are some, and the CPU elsewhere",),
-            plain=sentence,
+            plain=message,
         ),
         "Write KIND_AUTO",
         anywhere if anywhere != text else "",
@@ -268,12 +268,12 @@ def _tensors(text: str, config: Any, metadata: FileMetadata | None) -> Iterator[
             tensor = known.get(item.name)
             if tensor is None:
                 if item.name and not by_position:
-                    yield _stranger(text, item.name, kind, path, list(known))
+                    yield _unknown_tensor(text, item.name, kind, path, list(known))
                 continue
             yield from _against(text, config, item, tensor, kind, path)
 
 
-def _stranger(text: str, name: str, kind: str, path: str, known: list[str]) -> Problem:
+def _unknown_tensor(text: str, name: str, kind: str, path: str, known: list[str]) -> Problem:
     lower = {item.lower(): item for item in known}
     close = difflib.get_close_matches(name.lower(), list(lower), n=1, cutoff=0.5)
     meant = lower[close[0]] if close else (known[0] if len(known) == 1 else "")
@@ -382,12 +382,12 @@ def _python(config: Any, metadata: FileMetadata | None) -> Iterator[Problem]:
         ("output", metadata.writes, config.output),
     ):
         known = {item.name for item in items} | hidden
-        strangers = [name for name in names if name not in known]
-        if known and items and strangers:
+        unknown = [name for name in names if name not in known]
+        if known and items and unknown:
             verb = "asks for" if kind == "input" else "makes"
             yield Problem(
                 "PythonTensorUnknown",
-                f"model.py {verb} '{strangers[0]}', which is no {kind} of the configuration",
+                f"model.py {verb} '{unknown[0]}', which is no {kind} of the configuration",
                 severity="warning",
                 field=f"{kind}[0]",
                 detail=f"{kind}s: {', '.join(sorted(known))}",

@@ -7,10 +7,10 @@ from typing import Any
 from worker_runtime.core.loading import LoadingRules, ModelPlan, described
 from worker_runtime.errors import ConfigInvalid, FileUnreadable, LoadFailed, Problem, RuntimeFault
 from worker_runtime.inspection.compositions import check_ensemble
-from worker_runtime.inspection.drafts import UNTOLD, config_needed, draft
+from worker_runtime.inspection.drafts import UNDECLARED, config_needed, draft
 from worker_runtime.inspection.encodings import config_read
-from worker_runtime.inspection.explanations import told
-from worker_runtime.inspection.lint import repaired, told_apart
+from worker_runtime.inspection.explanations import explain
+from worker_runtime.inspection.lint import problem_key, repaired
 from worker_runtime.inspection.readers.choice import read_metadata
 from worker_runtime.inspection.readers.metadata import FileMetadata
 from worker_runtime.inspection.readers.trees import opening
@@ -31,8 +31,8 @@ from worker_runtime.types.tensor import BY_NAME
 
 # why one core and no GPU: what is shown must not depend on the machine that looks.
 RULES = LoadingRules(Machine(cores=2))
-# Backends that tell the runtime their own tensors when they load; all others must be told.
-SELF_TELLING = frozenset({"onnxruntime", "tensorflow", "openvino"})
+# Backends whose models name their own tensors when they load; others need them in config.pbtxt.
+SELF_DESCRIBING = frozenset({"onnxruntime", "tensorflow", "openvino"})
 
 
 @dataclass(slots=True)
@@ -68,7 +68,7 @@ def inspect_repository(path: Path) -> dict[str, Any]:
     return {
         "models": [item.shown for item in looked],
         "problems": [
-            problem_json(told(problem), item.shown["name"])
+            problem_json(explain(problem), item.shown["name"])
             for item in looked
             for problem in item.problems
         ],
@@ -124,7 +124,7 @@ def inspect_model(directory: ModelDirectory) -> Looked:
     except (RuntimeFault, UnicodeDecodeError) as error:
         looked.problems += problems_of(error)
         return looked
-    _tell(looked, plan, metadata)
+    _describe(looked, plan, metadata)
     return looked
 
 
@@ -155,8 +155,8 @@ def _metadata(directory: ModelDirectory, looked: Looked) -> tuple[FileMetadata |
     if metadata is not None:
         looked.problems += metadata.problems
         looked.text, found = repaired(looked.text, name, metadata)
-        said = {told_apart(problem) for problem in looked.problems}
-        looked.problems += [problem for problem in found if told_apart(problem) not in said]
+        said = {problem_key(problem) for problem in looked.problems}
+        looked.problems += [problem for problem in found if problem_key(problem) not in said]
         plan = _plan(directory, looked.text)
     looked.changed = looked.text != looked.shown["config_text"]
     return metadata, plan
@@ -169,7 +169,7 @@ def _plan(directory: ModelDirectory, text: str) -> ModelPlan:
     return ModelPlan(directory, config, where, "max_batch_size" in where)
 
 
-def _tell(looked: Looked, plan: ModelPlan, metadata: FileMetadata | None) -> None:
+def _describe(looked: Looked, plan: ModelPlan, metadata: FileMetadata | None) -> None:
     """Complete, validate and show; every finding joins the model's problems."""
     config, model = plan.config, looked.shown
     looked.config = config
@@ -177,14 +177,14 @@ def _tell(looked: Looked, plan: ModelPlan, metadata: FileMetadata | None) -> Non
     if metadata is not None:
         model["graph"] = metadata_json(metadata, backend)
     graph = metadata.graph if metadata else None
-    told = bool(config.input and config.output)
+    declared = bool(config.input and config.output)
     try:
         if backend == "python" and metadata is not None:
             _as_its_code_says(config, metadata, plan)
         elif graph is not None:
-            given = plan.max_batch_given or backend not in SELF_TELLING
+            given = plan.max_batch_given or backend not in SELF_DESCRIBING
             model["provenance"] = complete(config, graph, max_batch_given=given)
-        if metadata is not None and not told and backend in UNTOLD:
+        if metadata is not None and not declared and backend in UNDECLARED:
             looked.text, looked.certain = draft(config, metadata)
             looked.changed = True
             if not looked.certain:
@@ -194,7 +194,7 @@ def _tell(looked: Looked, plan: ModelPlan, metadata: FileMetadata | None) -> Non
         open_ended = metadata is not None and metadata.fills_itself and graph is None
         looked.problems += validate(config, plan.places, complete=not open_ended)
         errors = any(item.severity == "error" for item in looked.problems)
-        if graph is not None and backend in SELF_TELLING and not errors:
+        if graph is not None and backend in SELF_DESCRIBING and not errors:
             check_graph(config, graph)
         if not all(item.data_type for item in (*config.input, *config.output)):
             model["config_effective"] = render(config)

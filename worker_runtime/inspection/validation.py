@@ -6,11 +6,11 @@ from typing import Any
 from worker_runtime.errors import ConfigInvalid, Problem, RuntimeFault
 from worker_runtime.inspection.advice import advise
 from worker_runtime.inspection.compositions import check_ensemble
-from worker_runtime.inspection.drafts import UNTOLD, config_needed
+from worker_runtime.inspection.drafts import UNDECLARED, config_needed
 from worker_runtime.inspection.edits import at
-from worker_runtime.inspection.explanations import told
+from worker_runtime.inspection.explanations import explain
 from worker_runtime.inspection.lint import lint
-from worker_runtime.inspection.repository import RULES, SELF_TELLING, problems_of
+from worker_runtime.inspection.repository import RULES, SELF_DESCRIBING, problems_of
 from worker_runtime.inspection.shapes import metadata_from_json, validation_json
 from worker_runtime.repository.complete import check_graph, complete
 from worker_runtime.repository.config_json import to_json
@@ -48,18 +48,18 @@ def validate_text(
         directory = ModelDirectory(model or config.name, Path(), (), None)
         normalise(config, directory, RULES.machine)
         unknown = unsupported_backend(config)
-        if unknown is not None and not _said(problems, "BackendUnknown"):
+        if unknown is not None and not _has(problems, "BackendUnknown"):
             problems.append(placed(unknown, where))
         full = known.graph if known else None
         if full is not None and config.backend != "python":
-            complete(config, full, max_batch_given=given or config.backend not in SELF_TELLING)
-        untold = full is None and config.backend in UNTOLD
-        if known is not None and untold and not (config.input and config.output):
+            complete(config, full, max_batch_given=given or config.backend not in SELF_DESCRIBING)
+        undeclared = full is None and config.backend in UNDECLARED
+        if known is not None and undeclared and not (config.input and config.output):
             problems.append(placed(config_needed(model or config.name, known), where))
-        told = known is not None and not known.fills_itself
-        findings = validate(config, where, complete=told)
+        described = known is not None and not known.fills_itself
+        findings = validate(config, where, complete=described)
         problems += [item for item in findings if not _twice(item, problems)]
-        if full is not None and config.backend in SELF_TELLING and not _errors(problems):
+        if full is not None and config.backend in SELF_DESCRIBING and not _errors(problems):
             check_graph(config, full)
         if neighbours is not None and not _errors(problems):
             problems += check_ensemble(text, config, _parsed(neighbours) | {config.name: config})
@@ -88,7 +88,7 @@ def _errors(problems: list[Problem]) -> bool:
     return any(problem.severity == "error" for problem in problems)
 
 
-def _said(problems: list[Problem], code: str) -> bool:
+def _has(problems: list[Problem], code: str) -> bool:
     return any(problem.code == code for problem in problems)
 
 
@@ -101,7 +101,7 @@ def _twice(problem: Problem, problems: list[Problem]) -> bool:
 def _answer(problems: list[Problem], text: str, config: Any) -> dict[str, Any]:
     return {
         "ok": not _errors(problems),
-        "problems": [validation_json(told(problem, text)) for problem in problems],
+        "problems": [validation_json(explain(problem, text)) for problem in problems],
         "config": None if config is None else to_json(config),
         "effective": "" if config is None else render(config),
     }

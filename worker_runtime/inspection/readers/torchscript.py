@@ -33,11 +33,11 @@ def read_torch(path: Path, model: str) -> FileMetadata:
     return FileMetadata(producer="torch AOTInductor")
 
 
-def _read(archive: zipfile.ZipFile, ending: str) -> bytes | None:
+def _read(archive: zipfile.ZipFile, suffix: str) -> bytes | None:
     """The entry below the archive's root folder; None when it is missing or too large."""
     for info in archive.infolist():
         inner = info.filename.partition("/")[2]
-        if ending in (inner, info.filename) and info.file_size <= MAX_ENTRY_BYTES:
+        if suffix in (inner, info.filename) and info.file_size <= MAX_ENTRY_BYTES:
             return archive.read(info)
     return None
 
@@ -48,14 +48,14 @@ def _read(archive: zipfile.ZipFile, ending: str) -> bytes | None:
 def _script(archive: zipfile.ZipFile, model: str) -> FileMetadata:
     data = _read(archive, "data.pkl")
     names = _globals(data) if data is not None else []
-    strangers = sorted({name for name in names if not name.startswith(KNOWN_GLOBALS)})
+    unexpected = sorted({name for name in names if not name.startswith(KNOWN_GLOBALS)})
     problems = []
-    if strangers:
+    if unexpected:
         problems.append(
             Problem(
                 "PickleGlobals",
                 f"the file names Python objects that no TorchScript file needs: "
-                f"{', '.join(strangers[:5])}",
+                f"{', '.join(unexpected[:5])}",
                 severity="warning",
                 model=model,
                 hints=("make sure that you know where this file comes from",),

@@ -1,11 +1,11 @@
-"""Every mistake that the wizard knows: the plain sentence, Triton's own text beside it, the fix."""
+"""Every mistake that the wizard knows: the explanation, Triton's own text beside it, the fix."""
 
 from typing import Any
 
 import pytest
 
 from worker_runtime.errors import Problem
-from worker_runtime.inspection.explanations import told
+from worker_runtime.inspection.explanations import explain
 from worker_runtime.inspection.validation import validate_text
 
 GRAPH = {
@@ -34,7 +34,7 @@ ensemble_scheduling {{ step [ {{
 }} ] }}
 """
 
-# what is written, about which graph, the sentence, the label of the fix ("" where there is none)
+# what is written, about which graph, the explanation, the label of the fix ("" where there is none)
 ERRORS = [
     (BATCHED.replace('"data"', '"x"'), GRAPH,
      "Input 'x' is not in the model. The model has: data.", 'Write "data"'),
@@ -94,20 +94,20 @@ ERRORS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "graph", "sentence", "label"), ERRORS)
-def test_each_mistake_has_its_sentence_and_its_fix(
-    text: str, graph: dict[str, Any] | None, sentence: str, label: str
+@pytest.mark.parametrize(("text", "graph", "plain", "label"), ERRORS)
+def test_each_mistake_has_its_explanation_and_its_fix(
+    text: str, graph: dict[str, Any] | None, plain: str, label: str
 ) -> None:
     answer = validate_text(text, "m", graph)
     found = {problem["plain"]: problem for problem in answer["problems"]}
-    assert sentence in found, answer["problems"]
-    problem = found[sentence]
+    assert plain in found, answer["problems"]
+    problem = found[plain]
     assert problem["severity"] == "error"
     assert problem["message"], "Triton's own text stays"
     assert (problem["fix"] or {"label": ""})["label"] == label
     if label:
         after = validate_text(problem["fix"]["text"], "m", graph)
-        assert sentence not in [item["plain"] for item in after["problems"]]
+        assert plain not in [item["plain"] for item in after["problems"]]
 
 
 WARNINGS = [
@@ -118,14 +118,12 @@ WARNINGS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "severity", "sentence", "label"), WARNINGS)
-def test_what_is_allowed_but_seldom_meant(
-    text: str, severity: str, sentence: str, label: str
-) -> None:
+@pytest.mark.parametrize(("text", "severity", "plain", "label"), WARNINGS)
+def test_what_is_allowed_but_seldom_meant(text: str, severity: str, plain: str, label: str) -> None:
     answer = validate_text(text, "m", GRAPH)
     assert answer["ok"]
     (problem,) = answer["problems"]
-    assert (problem["severity"], problem["plain"]) == (severity, sentence)
+    assert (problem["severity"], problem["plain"]) == (severity, plain)
     assert problem["fix"]["label"] == label
     assert validate_text(problem["fix"]["text"], "m", GRAPH)["problems"] == []
 
@@ -153,14 +151,14 @@ def test_weights_without_a_model() -> None:
     problem = Problem(
         "NotATorchModel", "'w.pt' was written by torch.save: loading it would run ..."
     )
-    assert told(problem).plain == (
+    assert explain(problem).plain == (
         "This file holds weights only. Export it with `torch.jit.script` or `torch.onnx.export`."
     )
 
 
 def test_external_data_that_is_missing_is_named() -> None:
     detail = 'FAIL : External data path does not exist: "/work/x/1/model.onnx.data"'
-    problem = told(Problem("ModelLoadFailed", "cannot load", detail=detail))
+    problem = explain(Problem("ModelLoadFailed", "cannot load", detail=detail))
     assert (problem.code, problem.plain) == (
         "ExternalDataMissing",
         "The model needs model.onnx.data. Drop it here too.",
@@ -169,4 +167,4 @@ def test_external_data_that_is_missing_is_named() -> None:
 
 def test_a_finding_without_a_rule_stays_as_it_is() -> None:
     problem = Problem("ConfigInvalid", "something new")
-    assert told(problem, 'name: "m"') == problem
+    assert explain(problem, 'name: "m"') == problem
