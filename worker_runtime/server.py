@@ -224,7 +224,7 @@ class Server:
                 options.restrictions,
                 options.max_body_bytes,
             )
-            ports["http_port"] = await self._open_http(
+            ports["http_port"] = await self._open(
                 app, "HTTP", settings.http, self._admission, options.tls
             )
         if settings.grpc.enabled:
@@ -249,12 +249,9 @@ class Server:
         if settings.metrics.enabled:
             exposition = self._exposition()
             metrics = MetricsApp(lambda: exposition.text() + self._own_metrics.text())
-            admission = ConnectionAdmission(
-                replace(settings.connection_limits, connections=_SCRAPERS), self._refusals
-            )
-            ports["metrics_port"] = await self._open_http(
-                metrics, "metrics", settings.metrics, admission
-            )
+            limits = replace(settings.connection_limits, connections=_SCRAPERS)
+            scrapers = ConnectionAdmission(limits, self._refusals)
+            ports["metrics_port"] = await self._open(metrics, "metrics", settings.metrics, scrapers)
         if settings.ready_file is not None:
             write_ready_file(settings.ready_file, ports)
 
@@ -281,7 +278,7 @@ class Server:
         apps = {"http": self._app, "grpc": self._grpc}
         return {name: app.load for name, app in apps.items() if app is not None}
 
-    async def _open_http(
+    async def _open(
         self,
         app: HttpApp | MetricsApp,
         what: str,

@@ -79,11 +79,8 @@ def repaired(text: str, model: str, metadata: FileMetadata | None) -> tuple[str,
             now = [problem for problem in error.problems if problem.fix]
             if not now:
                 raise
-        found += [
-            problem
-            for problem in now
-            if problem_key(problem) not in {problem_key(p) for p in found}
-        ]
+        known = {problem_key(problem) for problem in found}
+        found += [problem for problem in now if problem_key(problem) not in known]
         step = next((item for item in now if item.fix and item.severity == "error"), None)
         if step is None or step.fix == text:
             return text, found
