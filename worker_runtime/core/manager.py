@@ -33,7 +33,7 @@ from worker_runtime.errors import (
 )
 from worker_runtime.observability.metrics.config import MetricsConfig
 from worker_runtime.repository import ensembles
-from worker_runtime.types.identity import name_of, told
+from worker_runtime.types.identity import display_name, name_of
 from worker_runtime.types.override import LoadOverride
 from worker_runtime.types.states import ModelState
 
@@ -119,7 +119,7 @@ class Manager:
         return [key for key in self._known if name_of(key) == name]
 
     def _missing(self, key: str, version: str) -> RuntimeFault:
-        prefix = f"Request for unknown model: '{told(key)}'"
+        prefix = f"Request for unknown model: '{display_name(key)}'"
         record = self.records.get(key)
         if record is None:
             return NotFound(f"{prefix} is not found")
@@ -180,7 +180,7 @@ class Manager:
         )
         keys = self._keys(name)
         failures = "".join(
-            f"load failed for model '{told(key)}': {self._failures[key]}\n"
+            f"load failed for model '{display_name(key)}': {self._failures[key]}\n"
             for key in keys
             if key in self._failures and key not in found.failed and key in found.changed
         )

@@ -48,8 +48,8 @@ def warm_up(
             for _ in range(max(1, sample.count)):
                 errors = _run(config, signature, loaded, instance, requests)
                 if errors:
-                    told = "".join(f"{error}; " for error in errors)
-                    raise LoadFailed(f"failed to run warmup sample '{sample.name}': {told}")
+                    failures = "".join(f"{error}; " for error in errors)
+                    raise LoadFailed(f"failed to run warmup sample '{sample.name}': {failures}")
 
 
 def _run(

@@ -1,4 +1,4 @@
-"""Whom the server turned away or let go to protect itself and the others: counted, and told."""
+"""Whom the server turned away or let go to protect itself and the others: counted, and reported."""
 
 import logging
 from collections import Counter
@@ -18,16 +18,16 @@ class Refusals:
 
     def __init__(self) -> None:
         self.counts: Counter[tuple[str, str]] = Counter()
-        self._told: dict[tuple[str, str], tuple[float, int]] = {}  # when, and how many by then
+        self._reported: dict[tuple[str, str], tuple[float, int]] = {}  # when, and how many by then
 
     def count(self, protocol: str, reason: str) -> None:
         key = (protocol, reason)
         self.counts[key] += 1
         now = monotonic()
-        told_at, told = self._told.get(key, (-_QUIET_S, 0))
-        if now - told_at >= _QUIET_S:
-            self._told[key] = (now, self.counts[key])
-            logger.warning("%s: %s (%d times)", protocol, reason, self.counts[key] - told)
+        reported_at, reported = self._reported.get(key, (-_QUIET_S, 0))
+        if now - reported_at >= _QUIET_S:
+            self._reported[key] = (now, self.counts[key])
+            logger.warning("%s: %s (%d times)", protocol, reason, self.counts[key] - reported)
 
     def collect(self) -> Iterator[Family]:
         family = Family(*REFUSALS, "counter")

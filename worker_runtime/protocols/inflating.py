@@ -65,7 +65,7 @@ def inflate(
     loop = asyncio.get_running_loop()
     future = loop.run_in_executor(_POOL, inflated, data, coding, limit)
 
-    def tell(ended: "asyncio.Future[bytes]") -> None:
+    def deliver(ended: "asyncio.Future[bytes]") -> None:
         if ended.cancelled():
             return
         error = ended.exception()
@@ -76,5 +76,5 @@ def inflate(
         else:  # no memory for it
             failed(InflateFault(f"{type(error).__name__}: {error}", too_large=True))
 
-    future.add_done_callback(tell)
+    future.add_done_callback(deliver)
     return future

@@ -16,7 +16,7 @@ def namespace_of(key: str) -> str:
     return key.rpartition("/")[0]
 
 
-def told(key: str) -> str:
+def display_name(key: str) -> str:
     """For people, as Triton writes it."""
     namespace = namespace_of(key)
     return f"{namespace}::{name_of(key)}" if namespace else key

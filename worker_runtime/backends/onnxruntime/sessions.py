@@ -119,14 +119,14 @@ def open_session(path: Path, options: Any, providers: Sequence[Provider], name: 
 
 def execution_fault(error: Exception, *, on_gpu: bool = False) -> BackendFailed:
     """What an execution raised, as Triton tells it; a lack of memory in plain words as well."""
-    text = told(error)
+    text = error_text(error)
     if _NO_MEMORY.search(text):
         kind = GpuMemoryFull if on_gpu else BackendFailed  # its words are the same for both
         return kind(f"out of memory while the model ran; try smaller batches: {text}")
     return BackendFailed(text)
 
 
-def told(error: Exception) -> str:
+def error_text(error: Exception) -> str:
     """What ONNX Runtime says, as Triton's backend passes it on."""
     found = _ERROR.fullmatch(str(error))
     return f"onnx runtime error {found[1]}: {found[2]}" if found else str(error)
@@ -145,7 +145,7 @@ def _require(providers: Sequence[Provider], name: str) -> None:
 
 
 def _refused(error: Exception, name: str, *, on_gpu: bool = False) -> LoadFailed:
-    text = told(error)
+    text = error_text(error)
     if _NO_MEMORY.search(text):
         where = " on the GPU" if on_gpu else ""
         message = f"failed to load model '{name}': out of memory{where}: {text}"

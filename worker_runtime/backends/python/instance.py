@@ -250,7 +250,7 @@ class PythonInstance:
         elif kind in ("hello", "initialized", "failed"):
             self._starting.put(message)
         elif kind == "cancelled":
-            self._tell_cancelled(message)
+            self._send_cancelled(message)
         elif kind == "is_ready":
             answer = self._asked.get(message["n"])
             if answer is not None:
@@ -293,7 +293,7 @@ class PythonInstance:
         request = self._open.get(number)
         return request.trace if request is not None else None
 
-    def _tell_cancelled(self, message: Message) -> None:
+    def _send_cancelled(self, message: Message) -> None:
         request = self._open.get(message["n"])
         gone = request is None or request.cancelled
         if self._process is not None:

@@ -179,12 +179,12 @@ class StubProcess:
             with self._turn:
                 while self._comes_more():
                     self._receive()
-        self._see_out()
+        self._wait_for_exit()
 
     def _comes_more(self) -> bool:
         return not self._lost and self._poll(select.POLLIN, 0.0)
 
-    def _see_out(self) -> None:
+    def _wait_for_exit(self) -> None:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(1)
         self.kill()

@@ -212,13 +212,13 @@ class EngineInstance:
 
     def _context_for(self, inputs: Mapping[str, Array]) -> Any:
         """The first profile that takes these shapes. Raises InvalidArgument."""
-        told = ""
+        misfit = ""
         for profile, context in self._contexts:
             wrong = _misfit(profile, inputs)
             if not wrong:
                 return context
-            told = told or wrong
-        raise InvalidArgument(f"request specifies invalid shape for {told} of {self._name}")
+            misfit = misfit or wrong
+        raise InvalidArgument(f"request specifies invalid shape for {misfit} of {self._name}")
 
     def close(self) -> None:
         self._graphs = []

@@ -63,9 +63,9 @@ class Answers:
             logger.exception("an answer with %s could not be written", request.plan.outputs)
 
     def fail(self, request: InferRequest, fault: RuntimeFault, reason: FailureReason) -> None:
-        """Count the failure and tell it."""
+        """Count the failure and report it."""
         self.statistics.failed(reason, monotonic_ns() - request.arrived_ns)
-        self.tell(request, fault)
+        self.send_error(request, fault)
 
     def execution_failed(self, fault: RuntimeFault, start: int) -> None:
         """Count an execution, begun at `start`, whose GPU had no memory left for it; once."""
@@ -75,8 +75,8 @@ class Answers:
             self._full_at = start
             self.statistics.gpu_out_of_memory_count += 1
 
-    def tell(self, request: InferRequest, fault: RuntimeFault) -> None:
-        """Tell a failure that is counted already, or does not count."""
+    def send_error(self, request: InferRequest, fault: RuntimeFault) -> None:
+        """Report a failure that is counted already, or does not count."""
         try:
             request.sink.fail(request, fault)
         except Exception:

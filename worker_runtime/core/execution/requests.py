@@ -130,7 +130,7 @@ class ActiveRequest:
         self.again = True
 
 
-class _Letter(NamedTuple):
+class _Delivery(NamedTuple):
     """From a model's thread to the loop: one answer, and how it counts (None: it does not)."""
 
     call: ActiveRequest
@@ -145,7 +145,7 @@ class RequestExecutor:
     """``attempt`` runs in instance threads, answers may come from any thread, the rest is loop.
 
     Models that are not decoupled answer when their batch is over, all requests at once. Those
-    that are may answer before and after: letters to the loop, one wake-up for many.
+    that are may answer before and after: deliveries to the loop, one wake-up for many.
     """
 
     def __init__(
@@ -170,7 +170,7 @@ class RequestExecutor:
         self._answers = answers
         self._loop = loop
         self._decoupled = decoupled
-        self._letters: deque[_Letter] = deque()
+        self._deliveries: deque[_Delivery] = deque()
         self._woken = False
 
     # --- in threads ------------------------------------------------------------------------
@@ -236,7 +236,7 @@ class RequestExecutor:
         times = (started_ns or call.last_ns, output_ns or now, now)
         if end is not None:
             call.index, call.last_ns = index + 1, now
-        self._letters.append(_Letter(call, response, final, end, index, times))
+        self._deliveries.append(_Delivery(call, response, final, end, index, times))
         if not self._woken:
             self._woken = True
             try:
@@ -299,7 +299,7 @@ class RequestExecutor:
         request, response = call.request, call.answer
         if response is not None and response.error is not None:
             self._answers.execution_failed(response.error, times[0])
-            self._answers.tell(request, response.error)
+            self._answers.send_error(request, response.error)
         elif response is not None and self._plain(request, response):
             self._answers.deliver(request, response.arrays)
         else:
@@ -330,9 +330,9 @@ class RequestExecutor:
 
     def _read(self) -> None:
         self._woken = False
-        letters, statistics = self._letters, self._answers.statistics
-        while letters:
-            call, response, final, end, number, times = letters.popleft()
+        deliveries, statistics = self._deliveries, self._answers.statistics
+        while deliveries:
+            call, response, final, end, number, times = deliveries.popleft()
             if not self._answers.awaits(call.request):
                 continue
             if end is not None:

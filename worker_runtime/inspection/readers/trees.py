@@ -65,12 +65,12 @@ def opening(folder: Path, model: str) -> str:
         path = folder / filename
         if not path.is_file():
             continue
-        told = [("model_type", kind)]
+        parameters = [("model_type", kind)]
         classifies = _classifies(read_trees(path, model).producer_said)
-        told.append(("is_classifier", "true" if classifies else "false"))
+        parameters.append(("is_classifier", "true" if classifies else "false"))
         if classifies:
-            told.append(("predict_proba", "true"))
-        rows = [f'  {{ key: "{k}" value: {{ string_value: "{v}" }} }}' for k, v in told]
+            parameters.append(("predict_proba", "true"))
+        rows = [f'  {{ key: "{k}" value: {{ string_value: "{v}" }} }}' for k, v in parameters]
         return (
             f'backend: "fil"\nmax_batch_size: {ROWS}\nparameters [\n' + ",\n".join(rows) + "\n]\n"
         )

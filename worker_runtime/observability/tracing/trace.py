@@ -45,6 +45,7 @@ class Trace:
     """
 
     __slots__ = (
+        "access_entry",
         "core",
         "frontend",
         "group",
@@ -56,7 +57,6 @@ class Trace:
         "span_id",
         "tensors",
         "version",
-        "witness",
     )
 
     def __init__(self, group: Group, request: InferRequest, parent: int, prefix: str = "") -> None:
@@ -65,7 +65,7 @@ class Trace:
         self.parent = parent
         self.span_id = secrets.randbits(64) or 1 if group.trace_id else 0
         self.prefix = prefix
-        self.witness: Any = None  # of the access log, when there is one
+        self.access_entry: Any = None  # of the access log, when there is one
         self.model = str(request.model.name)
         self.version = int(request.model.version)
         self.request_id = request.id
@@ -124,8 +124,8 @@ class Trace:
 
     def abandon(self, request: InferRequest, error: Exception | None = None) -> None:
         """The request was refused before anybody took it: its sink will not be called."""
-        if self.witness is not None:
-            self.witness.abandon(request, error)
+        if self.access_entry is not None:
+            self.access_entry.abandon(request, error)
         self.answered(request, (), [])
         self.sent()
         self.finish(request)

@@ -34,7 +34,7 @@ class Export(Protocol):
     def close(self) -> None: ...
 
 
-class Witness:
+class AccessEntry:
     """What a request carries that is written to the access log and not traced."""
 
     __slots__ = ("_watched",)
@@ -88,7 +88,7 @@ class Tracer:
         """
         request.model = model
         if self._access is not None:
-            request.trace = Witness(self._access.watch(request, prefix))
+            request.trace = AccessEntry(self._access.watch(request, prefix))
         setting = self._models.get(model.name, self._global)
         called = self._export is not None and "traceparent" in headers
         if not (setting.force() if called else setting.sample()):
@@ -96,9 +96,9 @@ class Tracer:
         self._look()
         trace_id = self._export.trace_id(headers) if self._export is not None else 0
         group = Group(setting, self._ids.__next__, self._complete, headers, trace_id)
-        witness = request.trace
+        access_entry = request.trace
         trace = Trace(group, request, 0, prefix)
-        trace.witness = witness
+        trace.access_entry = access_entry
         begun, ended = received
         if begun:
             read = "RECV" if prefix == "HTTP" else "WAITREAD"

@@ -237,13 +237,13 @@ def _unary(service: Service, path: str, limit: int, compression: Any = None) -> 
 class _StreamCall(_Call):
     """Answers wait in ``outgoing`` for the one coroutine that may write."""
 
-    __slots__ = ("_resumed", "_told", "_wake", "outgoing", "queued")
+    __slots__ = ("_reported_congested", "_resumed", "_wake", "outgoing", "queued")
 
     def __init__(self, path: str, context: Any) -> None:
         super().__init__(path, context)
         self.outgoing: deque[bytes] = deque()
         self.queued = 0
-        self._told = False
+        self._reported_congested = False
         self._wake: asyncio.Future[None] | None = None
         self._resumed: asyncio.Event = asyncio.Event()
         self._resumed.set()
@@ -251,7 +251,7 @@ class _StreamCall(_Call):
     @property
     def congested(self) -> bool:
         if self.queued > _QUEUE_BYTES:
-            self._told = True
+            self._reported_congested = True
             return True
         return False
 
@@ -293,8 +293,8 @@ class _StreamCall(_Call):
             message = self.outgoing.popleft()
             await self._context.write(message)
             self.queued -= len(message)
-            if self._told and self.queued <= _QUEUE_BYTES // 2:
-                self._told = False
+            if self._reported_congested and self.queued <= _QUEUE_BYTES // 2:
+                self._reported_congested = False
                 handler.drained()
 
     def _notify(self) -> None:

@@ -30,7 +30,7 @@ def decompress(
     if not data:
         raise InvalidArgument("nothing to be decompressed")
 
-    def told(fault: InflateFault) -> None:
+    def inflate_failed(fault: InflateFault) -> None:
         if fault.too_large:
             failed(
                 InvalidArgument(
@@ -41,7 +41,7 @@ def decompress(
         else:
             failed(InvalidArgument(f"request body is not valid {coding}: {fault}"))
 
-    inflate(data, coding, limit, done, told)
+    inflate(data, coding, limit, done, inflate_failed)
 
 
 def compress(data: bytes, coding: str) -> bytes:

@@ -90,11 +90,11 @@ def scored(error: Exception) -> tuple[int, bytes]:
     if isinstance(error, Overloaded):
         return 429, headers
     reason = REASONS.get(status, "").lower().replace(" ", "_")
-    told = b"ms-azureml-model-error-statuscode: %d\r\nms-azureml-model-error-reason: %s\r\n" % (
+    details = b"ms-azureml-model-error-statuscode: %d\r\nms-azureml-model-error-reason: %s\r\n" % (
         status,
         reason.encode(),
     )
-    return 424, headers + told
+    return 424, headers + details
 
 
 def error_body(error: Exception) -> bytes:

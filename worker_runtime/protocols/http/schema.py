@@ -68,12 +68,14 @@ def decode_request(raw: bytes | bytearray | memoryview) -> RequestJson:
         request = _decoder.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return thorough(bytes(raw))
-    if _told_twice(raw, request) or any(min(i.shape, default=0) < 0 for i in request.inputs):
+    if _may_have_duplicates(raw, request) or any(
+        min(i.shape, default=0) < 0 for i in request.inputs
+    ):
         return thorough(bytes(raw))
     return request
 
 
-def _told_twice(raw: bytes | bytearray | memoryview, request: RequestJson) -> bool:
+def _may_have_duplicates(raw: bytes | bytearray | memoryview, request: RequestJson) -> bool:
     """Some member may be given twice: of those Triton takes the first, the decoder the last."""
     text = bytes(raw)
     count = len(request.inputs)
@@ -87,17 +89,17 @@ def thorough(raw: bytes) -> RequestJson:
     document = read(raw)
     request = RequestJson(inputs=[])
     if optional(document, "id", msgspec.UNSET) is not msgspec.UNSET:
-        request.id = _told("id", as_string, document["id"])
+        request.id = _read("id", as_string, document["id"])
     request.parameters = optional(document, "parameters", msgspec.UNSET)
-    for item in _told("inputs", lambda value: as_array(member(value, "inputs")), document):
+    for item in _read("inputs", lambda value: as_array(member(value, "inputs")), document):
         request.inputs.append(_input(item))
     if optional(document, "outputs", msgspec.UNSET) is not msgspec.UNSET:
-        outputs = _told("outputs", as_array, document["outputs"])
+        outputs = _read("outputs", as_array, document["outputs"])
         request.outputs = [_output(item) for item in outputs]
     return request
 
 
-def _told(name: str, reader: Any, value: Any) -> Any:
+def _read(name: str, reader: Any, value: Any) -> Any:
     try:
         return reader(value)
     except BadJson as error:
@@ -105,7 +107,7 @@ def _told(name: str, reader: Any, value: Any) -> Any:
 
 
 def _member(item: Any, name: str, reader: Any) -> Any:
-    return _told(name, lambda value: reader(member(value, name)), item)
+    return _read(name, lambda value: reader(member(value, name)), item)
 
 
 def _input(item: Any) -> InputJson:
@@ -116,7 +118,7 @@ def _input(item: Any) -> InputJson:
     )
     name = _member(item, "name", as_string)
     datatype = _member(item, "datatype", as_string)
-    shape = [_told("shape", as_uint, dim) for dim in _member(item, "shape", as_array)]
+    shape = [_read("shape", as_uint, dim) for dim in _member(item, "shape", as_array)]
     return InputJson(
         name=name,
         datatype=datatype,

@@ -25,12 +25,12 @@ class Standstill:
     often it was not full any more.
     """
 
-    __slots__ = ("_heard", "_sent", "late", "resumed")
+    __slots__ = ("_received", "_sent", "late", "resumed")
 
     def __init__(self) -> None:
         self.late = 0
         self.resumed = 0
-        self._heard = (-1, False, 0.0)  # progress and whether busy, unchanged since
+        self._received = (-1, False, 0.0)  # progress and whether busy, unchanged since
         self._sent = (0, 0, 0.0)  # bytes that wait without the late ones, resumed, unchanged since
 
     def resume(self) -> None:
@@ -48,9 +48,9 @@ class Standstill:
         if unread:
             late = limits.unread_s and now - since >= limits.unread_s
             return "answers are not read" if late else ""
-        if self._heard[:2] != (progress, busy):
-            self._heard = (progress, busy, now)
-        quiet_s = now - self._heard[2]
+        if self._received[:2] != (progress, busy):
+            self._received = (progress, busy, now)
+        quiet_s = now - self._received[2]
         if stalled:
             return "a request is not completed" if quiet_s >= SWEEP_S else ""
         idle = not busy and limits.idle_s and quiet_s >= limits.idle_s

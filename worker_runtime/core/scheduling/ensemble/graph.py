@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from worker_runtime.types.identity import key_of, told
+from worker_runtime.types.identity import display_name, key_of
 
 _MAX_PRUNED = 256
 
@@ -23,7 +23,7 @@ class Step:
     outputs: tuple[tuple[str, str], ...]
 
     def __str__(self) -> str:
-        return f"step {self.index} ('{told(self.model)}')"
+        return f"step {self.index} ('{display_name(self.model)}')"
 
 
 class EnsembleGraph:

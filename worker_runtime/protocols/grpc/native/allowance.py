@@ -37,7 +37,7 @@ class Allowance:
             raise ConnectionFault(ErrorCode.ENHANCE_YOUR_CALM, self._reason)
 
 
-class Youth:
+class StreamAges:
     """Tells streams that were opened a moment ago from those that are a second old or more.
 
     It looks at the clock when it is asked only, so that calls as such cost nothing; for what lies
@@ -51,7 +51,7 @@ class Youth:
         self._seen = 0  # the last one there was at _seen_at
         self._seen_at = monotonic()
 
-    def of(self, stream: int, last: int) -> bool:
+    def is_young(self, stream: int, last: int) -> bool:
         """Whether ``stream`` is young; ``last`` is the last one that was opened."""
         if stream <= self._old:
             return False

@@ -88,7 +88,7 @@ class Call(msgspec.Struct, eq=False):
     finished: bool = False
     remote_closed: bool = False
     paused: bool = False
-    told_congested: bool = False
+    reported_congested: bool = False
     unacknowledged: int = 0  # bytes received and not given back to the client's window
     deadline_ns: int = 0
     _assembler: Assembler | None = None
@@ -108,7 +108,7 @@ class Call(msgspec.Struct, eq=False):
     def congested(self) -> bool:
         """The client does not read as fast as it is answered; ``drained`` says when it does."""
         if self._queued > _QUEUE_BYTES or self._connection.writes_paused:
-            self.told_congested = True
+            self.reported_congested = True
             self._connection.blocked[self.id] = self
             return True
         return False
@@ -279,8 +279,8 @@ class Call(msgspec.Struct, eq=False):
             connection.write_all(self._frames(room))
         if self._outgoing:
             self._end(bytes(self._outgoing.popleft()))
-        elif self.told_congested and self.handler is not None:
-            self.told_congested = False
+        elif self.reported_congested and self.handler is not None:
+            self.reported_congested = False
             self.handler.drained()
         return True
 

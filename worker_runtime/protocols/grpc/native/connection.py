@@ -6,7 +6,7 @@ from typing import Protocol
 
 from worker_runtime.protocols.admission import ConnectionAdmission
 from worker_runtime.protocols.grpc.native import frames as h2
-from worker_runtime.protocols.grpc.native.allowance import Allowance, Youth
+from worker_runtime.protocols.grpc.native.allowance import Allowance, StreamAges
 from worker_runtime.protocols.grpc.native.call import Call
 from worker_runtime.protocols.grpc.native.frames import (
     END_STREAM,
@@ -93,7 +93,7 @@ class Connection(Outgoing):
         "_resets",
         "_service",
         "_standstill",
-        "_youth",
+        "_stream_ages",
     )
 
     def __init__(self, owner: Owner) -> None:
@@ -115,7 +115,7 @@ class Connection(Outgoing):
         self._control_frames = Allowance(
             control, control * _CONTROL_AT_ONCE_S, refusals, "too many control frames"
         )
-        self._youth = Youth()
+        self._stream_ages = StreamAges()
         self._standstill = Standstill()
 
     # --- transport callbacks -----------------------------------------------------------------
@@ -323,7 +323,7 @@ class Connection(Outgoing):
             self.on_idle_frame()
             return
         call.dropped()
-        if self._youth.of(stream, self._last_stream):
+        if self._stream_ages.is_young(stream, self._last_stream):
             self._count_reset()
 
     # --- timeouts ----------------------------------------------------------------------------

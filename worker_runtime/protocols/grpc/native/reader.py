@@ -53,7 +53,7 @@ class FrameReader:
     def __init__(self, handler: FrameHandler) -> None:
         self._handler = handler
         self.rest = bytearray()  # of a frame that is not whole yet, or of the preface
-        self._greeted = False
+        self._preface_read = False
         self._settled = False  # the client's first SETTINGS frame is there
         self._plain = False  # any frame may come: settled, and no header block is open
         self._block: tuple[int, int, list[bytes]] | None = None  # stream, flags, parts
@@ -73,8 +73,8 @@ class FrameReader:
     def feed(self, data: bytes) -> None:
         """Act on every whole frame. Raises ConnectionFault."""
         at, end = 0, len(data)
-        if not self._greeted:
-            data, at, end = self._greet(data)
+        if not self._preface_read:
+            data, at, end = self._read_preface(data)
         elif self.rest:
             at = self._complete(data)
         handler, by_kind = self._handler, self._by_kind
@@ -98,7 +98,7 @@ class FrameReader:
         if at < end:
             self.rest = bytearray(memoryview(data)[at:])
 
-    def _greet(self, data: bytes) -> tuple[bytes, int, int]:
+    def _read_preface(self, data: bytes) -> tuple[bytes, int, int]:
         """What has come, where the frames in it begin, and where they end: nowhere yet, at first.
 
         Raises ConnectionFault when it is not HTTP/2.
@@ -109,8 +109,8 @@ class FrameReader:
         size = len(h2.PREFACE)
         if not h2.PREFACE.startswith(data[:size]):
             raise ConnectionFault(ErrorCode.PROTOCOL_ERROR, "not an HTTP/2 preface")
-        self._greeted = len(data) >= size
-        if not self._greeted:
+        self._preface_read = len(data) >= size
+        if not self._preface_read:
             self.rest = bytearray(data)
             return data, len(data), len(data)
         return data, size, len(data)

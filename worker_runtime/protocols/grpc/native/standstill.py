@@ -8,11 +8,11 @@ from worker_runtime.protocols.grpc.native.call import Call
 class Standstill:
     """Of one connection. Times are those of the monotonic clock, in seconds."""
 
-    __slots__ = ("_calls", "_heard", "_sent")
+    __slots__ = ("_calls", "_received", "_sent")
 
     def __init__(self) -> None:
         self._sent = (0, 0.0, 0.0)  # bytes that wait, when the socket was full, unchanged since
-        self._heard: tuple[bytearray, int, int, bool, float] | None = None  # the last: since when
+        self._received: tuple[bytearray, int, int, bool, float] | None = None  # since when
         self._calls: dict[int, tuple[int, float]] = {}  # bytes that wait of a call, since when
 
     def unread_s(self, now: float, waiting: int, full_at: float) -> float:
@@ -25,11 +25,11 @@ class Standstill:
 
     def quiet_s(self, now: float, held: bytearray, last_stream: int, *, calls: bool) -> float:
         """How long nothing is said; ``held`` is what there is of a frame that is not whole."""
-        seen, heard = (len(held), last_stream, calls), self._heard
+        seen, received = (len(held), last_stream, calls), self._received
         # why ``is``: another frame may begin with the same bytes.
-        if heard is None or heard[0] is not held or heard[1:4] != seen:
-            self._heard = heard = (held, *seen, now)
-        return now - heard[4]
+        if received is None or received[0] is not held or received[1:4] != seen:
+            self._received = received = (held, *seen, now)
+        return now - received[4]
 
     def unread_calls(self, now: float, blocked: Iterable[Call], most_s: float) -> list[Call]:
         """The calls whose answers wait for a window for so long."""

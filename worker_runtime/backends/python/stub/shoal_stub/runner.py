@@ -131,9 +131,9 @@ class Runner:
         self._channel.send({"op": "finalized"})
 
     def _is_ready(self, message: "dict[str, Any]") -> None:
-        asyncio.run(self._tell_ready(message))
+        asyncio.run(self._send_ready(message))
 
-    async def _tell_ready(self, message: "dict[str, Any]") -> None:
+    async def _send_ready(self, message: "dict[str, Any]") -> None:
         try:
             ready = self._model.is_ready()
             if inspect.isawaitable(ready):
@@ -231,7 +231,7 @@ class Runner:
             if message is None:
                 return
             if message["op"] == "is_ready":
-                await self._tell_ready(message)
+                await self._send_ready(message)
                 continue
             if message["op"] != "execute":
                 if not self._handle(message):
