@@ -27,32 +27,32 @@ def split(arguments: Sequence[str]) -> list[tuple[Flag, str]]:
     """The flags in order with their values; a switch has none. Raises UsageError.
 
     A flag may be shortened while one flag alone begins so. Whatever follows a flag is its value,
-    also when it begins with dashes. Words that belong to no flag are refused at the end.
+    also when it begins with dashes. Arguments that belong to no flag are refused at the end.
     """
     found: list[tuple[Flag, str]] = []
-    stray: list[str] = []
+    unexpected: list[str] = []
     todo = list(arguments)
     while todo:
-        word = todo.pop(0)
-        if word == "--":
-            stray.extend(todo)
+        argument = todo.pop(0)
+        if argument == "--":
+            unexpected.extend(todo)
             break
-        if word in ("-h", "--help"):
+        if argument in ("-h", "--help"):
             found.append((BY_NAME["help"], ""))
-        elif word.startswith("--"):
-            found.append(_take(word, todo))
-        elif word.startswith("-") and word != "-":
-            raise UsageError(f"invalid option -- '{word[1]}'")
+        elif argument.startswith("--"):
+            found.append(_take(argument, todo))
+        elif argument.startswith("-") and argument != "-":
+            raise UsageError(f"invalid option -- '{argument[1]}'")
         else:
-            stray.append(word)
-    if stray:
-        raise UsageError(f"Unexpected argument: {stray[0]}")
+            unexpected.append(argument)
+    if unexpected:
+        raise UsageError(f"Unexpected argument: {unexpected[0]}")
     return found
 
 
-def _take(word: str, todo: list[str]) -> tuple[Flag, str]:
-    name, equals, value = word[2:].partition("=")
-    flag = _flag(name, word)
+def _take(argument: str, todo: list[str]) -> tuple[Flag, str]:
+    name, equals, value = argument[2:].partition("=")
+    flag = _flag(name, argument)
     if flag.kind is Kind.SWITCH:
         if equals:
             raise UsageError(f"option '--{flag.name}' doesn't allow an argument")
@@ -64,7 +64,7 @@ def _take(word: str, todo: list[str]) -> tuple[Flag, str]:
     return flag, todo.pop(0)
 
 
-def _flag(name: str, word: str) -> Flag:
+def _flag(name: str, argument: str) -> Flag:
     flag = BY_NAME.get(name)
     if flag is not None:
         return flag
@@ -76,4 +76,4 @@ def _flag(name: str, word: str) -> Flag:
         raise UsageError(f"option '--{name}' is ambiguous; possibilities: {choices}")
     close = difflib.get_close_matches(name, BY_NAME, n=1)
     hint = f"; did you mean --{close[0]}?" if close else ""
-    raise UsageError(f"unrecognized option '{word}'{hint}")
+    raise UsageError(f"unrecognized option '{argument}'{hint}")

@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterator
 from io import BytesIO
 from typing import BinaryIO, Final
 
-from worker_runtime.files.names import WORDS, kind_by_name
-from worker_runtime.files.pickles import strangers
+from worker_runtime.files.names import DESCRIPTIONS, kind_by_name
+from worker_runtime.files.pickles import unexpected_globals
 from worker_runtime.files.torch_exports import exported_kinds
 from worker_runtime.files.torchscript import script_kinds
 from worker_runtime.types.code import LIBRARY, PICKLE, PYTHON, UNKNOWN
 
-Told = tuple[str, str]
-Head = Callable[[str, bytes], Iterator[Told]]
+Finding = tuple[str, str]
+Head = Callable[[str, bytes], Iterator[Finding]]
 ENDS: Final = (b"PK\x05\x06", b"PK\x06\x06", b"PK\x06\x07")
 # What Python's reader raises over an archive, or an entry of it, that is damaged or encrypted.
 TORN: Final = (
@@ -38,7 +38,7 @@ def tail_of(file: BinaryIO, size: int) -> bytes:
     return file.read(_END_BYTES)
 
 
-def zip_kinds(file: BinaryIO, tail: bytes, head: Head, depth: int = 0) -> Iterator[Told]:
+def zip_kinds(file: BinaryIO, tail: bytes, head: Head, depth: int = 0) -> Iterator[Finding]:
     """What is code in the archive; ``head`` judges the first bytes of an entry."""
     size = file.seek(0, 2)
     table, wrong = _table(tail, size)
@@ -96,7 +96,7 @@ class _Looked:
         self._entries = [item for item in archive.infolist() if not item.is_dir()]
         self._inner = {_inner(item.filename) for item in self._entries}
 
-    def kinds(self) -> Iterator[Told]:
+    def kinds(self) -> Iterator[Finding]:
         if len(self._entries) > _MOST_ENTRIES:
             yield UNKNOWN, "is an archive of too many files to look at each"
             return
@@ -119,7 +119,7 @@ class _Looked:
         for entry in self._entries:
             yield from self._entry(entry, script=script)
 
-    def _entry(self, entry: zipfile.ZipInfo, *, script: bool) -> Iterator[Told]:
+    def _entry(self, entry: zipfile.ZipInfo, *, script: bool) -> Iterator[Finding]:
         inner = _inner(entry.filename)
         if "aotinductor" in inner.lower():
             yield LIBRARY, "was compiled by AOTInductor: it holds machine code"
@@ -132,7 +132,7 @@ class _Looked:
             yield from script_kinds(self._whole(entry))
             return
         if inner.endswith((".pkl", ".debug_pkl")):
-            found = strangers(self._whole(entry), script=script)
+            found = unexpected_globals(self._whole(entry), script=script)
             if found:
                 yield PICKLE, f"holds a pickle that names {found[0][:200]}"
             return
@@ -141,10 +141,10 @@ class _Looked:
             return
         by_name = kind_by_name(inner)
         if by_name in (LIBRARY, PYTHON):
-            yield by_name, f"holds {inner[:200]}: {WORDS[by_name]}"
+            yield by_name, f"holds {inner[:200]}: {DESCRIPTIONS[by_name]}"
         yield from self._head(inner, head)
 
-    def _nested(self, entry: zipfile.ZipInfo) -> Iterator[Told]:
+    def _nested(self, entry: zipfile.ZipInfo) -> Iterator[Finding]:
         if self._depth >= _DEEPEST:
             yield UNKNOWN, "holds archives in archives in archives"
             return

@@ -18,11 +18,11 @@ from typing import BinaryIO, Final
 
 from worker_runtime.files.archives import ENDS, tail_of, zip_kinds
 from worker_runtime.files.graphs import graph_kinds
-from worker_runtime.files.names import WORDS, kind_by_name
+from worker_runtime.files.names import DESCRIPTIONS, kind_by_name
 from worker_runtime.files.pickles import is_pickle
 from worker_runtime.types.code import ENVIRONMENT, LIBRARY, PICKLE, PYTHON, UNKNOWN
 
-Told = tuple[str, str]  # kind, and what it is in words
+Finding = tuple[str, str]  # kind, and a description
 HEAD_BYTES: Final = 64 * 2**10
 _UNPACKED_BYTES: Final = 64 * 2**10
 _MACHINE_CODE: Final = (
@@ -56,7 +56,7 @@ class Opened:
     tail: bytes
 
 
-def kinds_of_file(path: Path, name: str) -> list[Told]:
+def kinds_of_file(path: Path, name: str) -> list[Finding]:
     """What is code in a file, by name and content; each kind once, [] for data.
 
     ``name`` is how it is called in the repository. A link, and what is no plain file, is
@@ -65,20 +65,20 @@ def kinds_of_file(path: Path, name: str) -> list[Told]:
     found = dict[str, str]()
     by_name = kind_by_name(name)
     if by_name:
-        found[by_name] = WORDS[by_name]
+        found[by_name] = DESCRIPTIONS[by_name]
     try:
         about = path.lstat()
         if not stat.S_ISREG(about.st_mode):
             return [(UNKNOWN, "is a link or no plain file: it cannot be told what it is")]
         with path.open("rb") as file:
-            for kind, words in kinds_of(file, name, about.st_size):
-                found.setdefault(kind, words)
+            for kind, description in kinds_of(file, name, about.st_size):
+                found.setdefault(kind, description)
     except (OSError, MemoryError) as error:
         found.setdefault(UNKNOWN, f"cannot be read to tell what it is: {type(error).__name__}")
     return list(found.items())
 
 
-def kinds_of(file: BinaryIO, name: str, size: int) -> Iterator[Told]:
+def kinds_of(file: BinaryIO, name: str, size: int) -> Iterator[Finding]:
     """The same from an open file of ``size`` bytes, by content alone."""
     head = file.read(HEAD_BYTES)
     opened = Opened(name, file, size, head, tail_of(file, size))
@@ -91,10 +91,10 @@ def kinds_of(file: BinaryIO, name: str, size: int) -> Iterator[Told]:
     yield from graph_kinds(file, name, size)
 
 
-def kinds_of_head(name: str, head: bytes) -> Iterator[Told]:
+def kinds_of_head(name: str, head: bytes) -> Iterator[Finding]:
     """What the first bytes of a file, or of an entry of an archive, tell."""
     if head.startswith(_MACHINE_CODE) or _is_windows(head):
-        yield LIBRARY, WORDS[LIBRARY]
+        yield LIBRARY, DESCRIPTIONS[LIBRARY]
     for magic, format_ in _CLOSED.items():
         if head.startswith(magic):
             yield UNKNOWN, f"is {format_}, which is not looked into"
@@ -104,11 +104,11 @@ def kinds_of_head(name: str, head: bytes) -> Iterator[Told]:
     if _is_bytecode(head):
         yield PYTHON, "is Python bytecode"
     if is_pickle(head) or _has_objects(head):
-        yield PICKLE, WORDS[PICKLE]
+        yield PICKLE, DESCRIPTIONS[PICKLE]
     yield from _scripts(name, head)
 
 
-def _compressed(head: bytes) -> Iterator[Told]:
+def _compressed(head: bytes) -> Iterator[Finding]:
     for magic, (format_, unpack) in _COMPRESSED.items():
         if not head.startswith(magic):
             continue
@@ -119,7 +119,7 @@ def _compressed(head: bytes) -> Iterator[Told]:
         if _is_tar(inner):
             yield ENVIRONMENT, "is a packed archive, as Python environments are"
         elif is_pickle(inner):
-            yield PICKLE, WORDS[PICKLE]
+            yield PICKLE, DESCRIPTIONS[PICKLE]
         else:
             yield UNKNOWN, f"is compressed by {format_}, and not looked into"
     if head[:1] == b"\x78":
@@ -128,7 +128,7 @@ def _compressed(head: bytes) -> Iterator[Told]:
         except zlib.error:
             return
         if is_pickle(inner):  # as joblib compresses them
-            yield PICKLE, WORDS[PICKLE]
+            yield PICKLE, DESCRIPTIONS[PICKLE]
 
 
 def _gzip(head: bytes) -> bytes:
@@ -185,11 +185,11 @@ def _has_objects(head: bytes) -> bool:
     return _OBJECTS.search(header) is not None
 
 
-def _scripts(name: str, head: bytes) -> Iterator[Told]:
+def _scripts(name: str, head: bytes) -> Iterator[Finding]:
     if head.startswith(b"#!"):
         line = head.split(b"\n", 1)[0]
         if b"python" in line:
-            yield PYTHON, WORDS[PYTHON]
+            yield PYTHON, DESCRIPTIONS[PYTHON]
         else:
             yield UNKNOWN, "is a script that some program would run"
     if name.endswith(".pth") and head.isascii() and b"\0" not in head:

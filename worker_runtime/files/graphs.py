@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Final
 
-from worker_runtime.files.protobuf import Budget, TooMany, Torn, parts, text
+from worker_runtime.files.protobuf import Budget, Malformed, TooMany, parts, text
 from worker_runtime.types.code import FILES, PYTHON, UNKNOWN
 
-Told = tuple[str, str]
+Finding = tuple[str, str]
 _MOST_FIELDS: Final = 8_000_000
 _SAVED_MODEL: Final = "saved_model.pb"
 _NAMES: Final = (".pb", ".graphdef", ".savedmodel", ".cpb")
@@ -31,30 +31,30 @@ _SAVER: Final = re.compile(r"__inference__?traced_(save|restore)_\d+\Z")
 _PURE: Final = frozenset({"Merge", "RefMerge", "MergeSummary", "MergeDedupData"})
 
 
-def graph_kinds(file: BinaryIO, name: str, size: int) -> Iterator[Told]:
+def graph_kinds(file: BinaryIO, name: str, size: int) -> Iterator[Finding]:
     """Of a SavedModel or a frozen graph, whatever it is called; nothing of anything else."""
     if not size:
         return
     named = PurePosixPath(name).suffix.lower() in _NAMES
     with mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) as pages:
         with memoryview(pages) as view:
-            told = list(dict.fromkeys(_operators(view, named=named)))
-    yield from told
+            found = list(dict.fromkeys(_operators(view, named=named)))
+    yield from found
 
 
-def kinds_of_graph(path: Path) -> list[Told]:
+def kinds_of_graph(path: Path) -> list[Finding]:
     """The same of a file that TensorFlow is about to open as a graph."""
     with path.open("rb") as file:
         return list(graph_kinds(file, _SAVED_MODEL, path.stat().st_size))
 
 
-def _operators(view: memoryview, *, named: bool) -> Iterator[Told]:
+def _operators(view: memoryview, *, named: bool) -> Iterator[Finding]:
     """Read as either, for a file may be both; bytes that are neither tell nothing."""
     budget, torn = Budget(_MOST_FIELDS), 0
     for read in (_saved, _frozen):
         try:
             yield from read(view, budget)
-        except Torn:
+        except Malformed:
             torn += 1
         except TooMany:
             yield UNKNOWN, "is a graph, or what looks like one, of too many parts to look at each"
@@ -63,8 +63,8 @@ def _operators(view: memoryview, *, named: bool) -> Iterator[Told]:
         yield UNKNOWN, "is no graph of TensorFlow that can be read"
 
 
-def _saved(view: memoryview, budget: Budget) -> list[Told]:
-    found: list[Told] = []
+def _saved(view: memoryview, budget: Budget) -> list[Finding]:
+    found: list[Finding] = []
     for meta in parts(view, 2, budget):
         if any(map(_is_savers, _results(meta, budget))):
             found.append((FILES, "holds a graph with a signature that saves or restores"))
@@ -73,13 +73,13 @@ def _saved(view: memoryview, budget: Budget) -> list[Told]:
     return found
 
 
-def _frozen(graph: memoryview, budget: Budget, *, saved: bool = False) -> list[Told]:
-    found: list[Told] = []
+def _frozen(graph: memoryview, budget: Budget, *, saved: bool = False) -> list[Finding]:
+    found: list[Finding] = []
     called: set[str] = set()
     saving: set[str] = set()
     for node in parts(graph, 1, budget):
         operator, mine = text(node, 2, budget), saved and _is_savers(text(node, 1, budget))
-        found += _told(operator, saving=mine)
+        found += _findings_of(operator, saving=mine)
         # why: a saver's own nodes run by the saver alone, as long as nothing else waits for them.
         if saved and not mine and any(map(_is_savers, _inputs(node, budget))):
             found.append((FILES, "holds a graph that saves or restores when it is asked"))
@@ -90,7 +90,7 @@ def _frozen(graph: memoryview, budget: Budget, *, saved: bool = False) -> list[T
             if saver:
                 saving.add(own)
             for node in parts(function, 3, budget):
-                found += _told(text(node, 2, budget), saving=saver)
+                found += _findings_of(text(node, 2, budget), saving=saver)
                 called |= _functions(node, budget)
     if called & saving:
         name = min(called & saving)
@@ -98,7 +98,7 @@ def _frozen(graph: memoryview, budget: Budget, *, saved: bool = False) -> list[T
     return found
 
 
-def _told(operator: str, *, saving: bool) -> list[Told]:
+def _findings_of(operator: str, *, saving: bool) -> list[Finding]:
     if _PYTHON.search(operator):
         return [(PYTHON, f"holds a graph that calls Python ({operator[:100]})")]
     if operator in _PURE or (saving and operator in _SAVING):

@@ -27,7 +27,7 @@ DATA: Final = frozenset(
         ".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".svg", ".wav", ".mp3", ".flac", ".ogg",
     }
 )  # fmt: skip
-WORDS: Final = {
+DESCRIPTIONS: Final = {
     PYTHON: "is Python code",
     LIBRARY: "holds machine code, such as custom operators or plugins",
     PICKLE: "holds a pickle, which may run anything when it is opened",

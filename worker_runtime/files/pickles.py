@@ -75,11 +75,11 @@ def _after(opcode: pickletools.OpcodeInfo, depth: int, marks: list[int]) -> int:
     return depth - len(before) + len(opcode.stack_after)
 
 
-def strangers(data: bytes, *, script: bool) -> list[str]:
+def unexpected_globals(data: bytes, *, script: bool) -> list[str]:
     """Objects that the pickle names and that no file of weights needs, sorted.
 
     ``script``: it is of a TorchScript archive, whose own classes C++ makes. Names that stand on
-    the stack cannot be told, and are strangers.
+    the stack cannot be told, and are unexpected.
     """
     found = set()
     try:

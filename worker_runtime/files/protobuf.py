@@ -6,7 +6,7 @@ VARINT, I64, BYTES, GROUP, GROUP_END, I32 = range(6)
 Field = tuple[int, int | memoryview]
 
 
-class Torn(ValueError):
+class Malformed(ValueError):
     """These bytes are no protobuf message."""
 
 
@@ -27,7 +27,7 @@ class Budget:
 
 
 def fields(data: memoryview, budget: Budget | None = None) -> Iterator[Field]:
-    """(number, value) of every field; bytes are views, and groups are their fields. Raises Torn."""
+    """(number, value) of every field; bytes are views, groups are fields. Raises Malformed."""
     at = 0
     while at < len(data):
         if budget is not None:
@@ -35,7 +35,7 @@ def fields(data: memoryview, budget: Budget | None = None) -> Iterator[Field]:
         tag, at = _varint(data, at)
         kind = tag & 7
         if not tag >> 3:
-            raise Torn(f"a field without a number at byte {at}")
+            raise Malformed(f"a field without a number at byte {at}")
         if kind in (GROUP, GROUP_END):
             continue
         if kind == VARINT:
@@ -47,9 +47,9 @@ def fields(data: memoryview, budget: Budget | None = None) -> Iterator[Field]:
         elif kind in (I64, I32):
             length = 8 if kind == I64 else 4
         else:
-            raise Torn(f"wire type {kind} at byte {at}")
+            raise Malformed(f"wire type {kind} at byte {at}")
         if at + length > len(data):
-            raise Torn("it ends in the middle of a field")
+            raise Malformed("it ends in the middle of a field")
         yield tag >> 3, data[at : at + length]
         at += length
 
@@ -78,4 +78,4 @@ def _varint(data: memoryview, at: int) -> tuple[int, int]:
         if byte < 0x80:
             return value, at
         shift += 7
-    raise Torn("it ends in the middle of a number")
+    raise Malformed("it ends in the middle of a number")

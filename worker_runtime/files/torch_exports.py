@@ -8,8 +8,8 @@ from typing import Any, Final
 from worker_runtime.files.torchscript import names_file
 from worker_runtime.types.code import FILES, PYTHON, UNKNOWN
 
-Told = tuple[str, str]
-_WORD: Final = re.compile(r"[A-Za-z_]\w*")
+Finding = tuple[str, str]
+_NAME: Final = re.compile(r"[A-Za-z_]\w*")
 _TARGET: Final = re.compile(
     r"torch\.ops\.(aten|prim|prims|quantized|quantized_decomposed|torchvision|higher_order)"
     r"\.(\w+)(\.\w+)?\Z"
@@ -36,7 +36,7 @@ _PLAIN: Final = re.compile(r"[\w\s+\-*/%(),<>=!&|~.]*\Z")
 _DEEPEST: Final = 200
 
 
-def exported_kinds(program: bytes) -> Iterator[Told]:
+def exported_kinds(program: bytes) -> Iterator[Finding]:
     """What torch.export's graph names: it is looked up in Python, and expressions are evaluated."""
     try:
         graph = json.loads(program)
@@ -46,7 +46,7 @@ def exported_kinds(program: bytes) -> Iterator[Told]:
     yield from dict.fromkeys(_walked(graph, 0))
 
 
-def _walked(value: Any, depth: int) -> Iterator[Told]:
+def _walked(value: Any, depth: int) -> Iterator[Finding]:
     if depth > _DEEPEST:
         yield UNKNOWN, "holds a torch.export program of too many levels"
         return
@@ -70,7 +70,7 @@ def _walked(value: Any, depth: int) -> Iterator[Told]:
                 yield from _walked(item, depth + 1)
 
 
-def _target(name: str) -> Iterator[Told]:
+def _target(name: str) -> Iterator[Finding]:
     found = _TARGET.match(name)
     if found is None:
         yield PYTHON, f"holds a torch.export program that calls {name[:200]}"
@@ -88,7 +88,7 @@ _GUARD: Final = re.compile(
 )
 
 
-def _guards(lines: Any) -> Iterator[Told]:
+def _guards(lines: Any) -> Iterator[Finding]:
     """Conditions about the inputs' shapes, which become a function of Python."""
     for line in lines if isinstance(lines, list) else [lines]:
         if not isinstance(line, str) or not _is_expression(_GUARD.sub(" s0 ", line)):
@@ -102,6 +102,6 @@ def _is_expression(text: Any) -> bool:
     plain = _SYMBOL.sub(" s0 ", text)
     if not _PLAIN.match(plain):
         return False
-    words = _WORD.findall(plain)
+    names = _NAME.findall(plain)
     known = {"and", "or", "not"} | _CALLED
-    return all(word in known or _VARIABLE.match(word) for word in words)
+    return all(name in known or _VARIABLE.match(name) for name in names)

@@ -10,7 +10,7 @@ from typing import Final
 
 from worker_runtime.types.code import FILES, UNKNOWN
 
-Told = tuple[str, str]
+Finding = tuple[str, str]
 # Operators with the name of a file among their arguments; a test finds those of new versions.
 FILE_OPERATORS: Final = frozenset({"from_file", "save", "load_tensor"})
 # Classes of C++ that are data: packed weights. Others are stores, sockets, engines, processes.
@@ -21,7 +21,7 @@ _SPACES: Final = frozenset(
 )
 _REMOTE: Final = frozenset({"rpc_async", "rpc_sync", "rpc_remote", "dist_rpc", "dist_c10d", "c10d"})
 
-_WORD: Final = re.compile(r"[A-Za-z_]\w*")
+_NAME: Final = re.compile(r"[A-Za-z_]\w*")
 _ESCAPE: Final = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|([0-7]{1,3})|(.))", re.DOTALL)
 _TEXT: Final = re.compile(r'"(?:[^"\\\n]|\\.)*+("?)')
 # These are for source with a lone quote for each text and with single spaces.
@@ -34,23 +34,23 @@ _SPACE: Final = re.compile(r"\bops ?\. ?([A-Za-z_]\w*)")
 _PARTS: Final = re.compile(r'getattr ?\(|[()"]')
 
 
-def names_file(word: str) -> bool:
+def names_file(name: str) -> bool:
     """An operator, also of other packages, that has a file for its argument."""
-    return word in FILE_OPERATORS or "file" in word.lower().split("_")
+    return name in FILE_OPERATORS or "file" in name.lower().split("_")
 
 
-def script_kinds(source: bytes) -> Iterator[Told]:
+def script_kinds(source: bytes) -> Iterator[Finding]:
     """Operators of TorchScript that read or write files of the node, or reach other processes."""
     raw = source.decode("utf-8", "replace")
     found = list(_TEXT.finditer(raw))
     texts = [_ESCAPE.sub(_character, item[0][1:-1]) for item in found]
     code = " ".join(_TEXT.sub('"', raw).split())
-    words = set(_WORD.findall(raw)).union(*map(_WORD.findall, texts))
-    files = sorted(filter(names_file, words))
+    names = set(_NAME.findall(raw)).union(*map(_NAME.findall, texts))
+    files = sorted(filter(names_file, names))
     if files:
         yield FILES, f"holds TorchScript that calls {files[0]}, which reads or writes files"
     unknown = sorted(
-        (words & _REMOTE)
+        (names & _REMOTE)
         | (set(_CLASS.findall(code)) - _CLASSES)
         | (set(_SPACE.findall(code)) - _SPACES)
     )

@@ -314,13 +314,13 @@ def settings_of(
 ) -> Settings:
     """Keyword arguments as the command line that they stand for. Raises UsageError."""
     several = [repositories] if isinstance(repositories, str | PathLike) else list(repositories)
-    words = [f"--model-repository={path}" for path in several]
+    arguments = [f"--model-repository={path}" for path in several]
     given = {name.replace("_", "-"): value for name, value in flags.items()}
     for name, value in (_QUIET | given).items():
         values = value if isinstance(value, list | tuple) else [value]
         for one in values:
-            words.append(f"--{name}={str(one).lower() if isinstance(one, bool) else one}")
-    return parse(words)
+            arguments.append(f"--{name}={str(one).lower() if isinstance(one, bool) else one}")
+    return parse(arguments)
 
 
 def _call(

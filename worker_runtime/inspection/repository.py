@@ -49,7 +49,7 @@ class Looked:
 
 
 def inspect_repository(path: Path) -> dict[str, Any]:
-    """``{"models": [...], "problems": [...], "code": [...]}``; bad models are told, never raised.
+    """``{"models": [...], "problems": [...], "code": [...]}``; bad models are shown, never raised.
 
     ``code`` has the reasons that the files are; each model has those of its configuration.
     """

@@ -219,8 +219,8 @@ def check_file(path: Path, spec: LoadSpec) -> None:
     if not spec.code.limited:
         return
     name = f"{spec.name}/{spec.version}/{path.relative_to(spec.path).as_posix()}"
-    for kind, words in kinds_of_file(path, name):
-        spec.code.check(CodeReason(name, kind, "", f"{name} {words}."), spec.name)
+    for kind, description in kinds_of_file(path, name):
+        spec.code.check(CodeReason(name, kind, "", f"{name} {description}."), spec.name)
 
 
 @contextlib.contextmanager

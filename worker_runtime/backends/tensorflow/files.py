@@ -64,8 +64,8 @@ def _check_operators(path: Path, spec: LoadSpec) -> None:
     graphs = [path] if path.is_file() else sorted(path.glob("saved_model.*"))
     for graph in graphs:
         name = f"{spec.name}/{spec.version}/{graph.relative_to(spec.path).as_posix()}"
-        for kind, words in kinds_of_graph(graph):
-            spec.code.check(CodeReason(name, kind, "", f"{name} {words}."), spec.name)
+        for kind, description in kinds_of_graph(graph):
+            spec.code.check(CodeReason(name, kind, "", f"{name} {description}."), spec.name)
 
 
 def _saved(path: Path, spec: LoadSpec) -> Function:

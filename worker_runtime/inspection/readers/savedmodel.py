@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from worker_runtime.errors import LoadFailed, Problem
-from worker_runtime.files.protobuf import Torn, fields
+from worker_runtime.files.protobuf import Malformed, fields
 from worker_runtime.inspection.readers.metadata import FileMetadata
 from worker_runtime.types.graph import GraphTensor, ModelGraph
 
@@ -26,7 +26,7 @@ def read_savedmodel(folder: Path, model: str) -> FileMetadata:
         return FileMetadata(producer="tensorflow")
     try:
         signatures = _signatures(memoryview(path.read_bytes()))
-    except Torn as error:
+    except Malformed as error:
         raise _refused(model, f"{folder.name}/{FILE} is not a SavedModel: {error}") from error
     if not signatures:
         raise _refused(

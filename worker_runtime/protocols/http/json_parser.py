@@ -35,7 +35,7 @@ _ESCAPES = {
     b"r": b"\r",
     b"t": b"\t",
 }
-_WORDS = {b"t": (b"true", True), b"f": (b"false", False), b"n": (b"null", None)}
+_LITERALS = {b"t": (b"true", True), b"f": (b"false", False), b"n": (b"null", None)}
 
 
 def read(raw: bytes) -> Any:
@@ -135,8 +135,8 @@ class _Parser:
             return True, []
         if char == b'"':
             return True, self._string()
-        if char in _WORDS:
-            return True, self._word(*_WORDS[char])
+        if char in _LITERALS:
+            return True, self._literal(*_LITERALS[char])
         return True, self._number()
 
     def _open(self, open_values: list[tuple[Any, str]], holder: Any, name: str) -> None:
@@ -191,11 +191,11 @@ class _Parser:
         self._skip_space(1)
         return name
 
-    def _word(self, word: bytes, value: Any) -> Any:
-        for at in range(len(word)):
-            if self._raw[self._at + at : self._at + at + 1] != word[at : at + 1]:
+    def _literal(self, literal: bytes, value: Any) -> Any:
+        for at in range(len(literal)):
+            if self._raw[self._at + at : self._at + at + 1] != literal[at : at + 1]:
                 raise _fault("Invalid value.", self._at + at)
-        self._at += len(word)
+        self._at += len(literal)
         return value
 
     def _string(self) -> str:
@@ -274,8 +274,8 @@ class _Parser:
         return _DIGITS.match(self._raw, at).end()  # type: ignore[union-attr] # it fits everywhere
 
     def _not_finite(self, at: int, *, negative: bool) -> float:
-        for word, number in ((b"NaN", math.nan), (b"Infinity", math.inf), (b"Inf", math.inf)):
-            if self._raw.startswith(word, at):
-                self._at = at + len(word)
+        for literal, number in ((b"NaN", math.nan), (b"Infinity", math.inf), (b"Inf", math.inf)):
+            if self._raw.startswith(literal, at):
+                self._at = at + len(literal)
                 return -number if negative else number
         raise _fault("Invalid value.", at)

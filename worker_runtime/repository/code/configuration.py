@@ -13,7 +13,7 @@ from worker_runtime.types.formats import SERVED
 
 _PYTHON_FILE = "model.py"
 _LONGEST = 1000
-_WORDS = {
+_DESCRIPTIONS = {
     ENVIRONMENT: "names a Python environment",
     LIBRARY: "loads code",
     FILES: "reads or writes files",
@@ -26,8 +26,8 @@ def code_in_config(config: Any, model: str, file: str = CONFIG_NAME) -> list[Cod
     """The reasons of a normalised ``inference.ModelConfig``, each once, in a fixed order."""
     where = f"{model}/{file}"
     return [
-        CodeReason(where, kind, _bounded(value), f"{where} {words}.")
-        for kind, value, words in dict.fromkeys(_named(config))
+        CodeReason(where, kind, _bounded(value), f"{where} {description}.")
+        for kind, value, description in dict.fromkeys(_named(config))
     ]
 
 
@@ -54,7 +54,7 @@ def _named(config: Any) -> Iterator[Named]:
     for key, parameter in sorted(config.parameters.items()):
         kind = parameter_kind(key, parameter.string_value)
         if kind:
-            said = f"{_WORDS[kind]} (parameter {_shown(key)})"
+            said = f"{_DESCRIPTIONS[kind]} (parameter {_shown(key)})"
             yield kind, f"{key}={parameter.string_value}", said
     yield from _accelerators(config.optimization.execution_accelerators)
 
@@ -85,7 +85,7 @@ def _accelerators(accelerators: Any) -> Iterator[Named]:
             kind = accelerator_kind(wanted.name, key)
             if kind:
                 about = f"parameter {_shown(key)} of accelerator {_shown(wanted.name)}"
-                said = f"{_WORDS[kind]} ({about})"
+                said = f"{_DESCRIPTIONS[kind]} ({about})"
                 yield kind, f"{wanted.name}.{key}={value}", said
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from worker_runtime.errors import ConfigInvalid
 from worker_runtime.files.contents import kinds_of_file
-from worker_runtime.files.names import WORDS, is_data_by_name, kind_by_name
+from worker_runtime.files.names import DESCRIPTIONS, is_data_by_name, kind_by_name
 from worker_runtime.repository.code.configuration import code_in_config, unreadable
 from worker_runtime.repository.layout import CONFIG_NAME, ModelDirectory, listed_model
 from worker_runtime.repository.normalise import normalise
@@ -26,8 +26,8 @@ def code_in_folder(folder: Path, prefix: str = "") -> list[CodeReason]:
     found: dict[str, dict[str, str]] = {}
     for path in _below(folder):
         name = (PurePosixPath(prefix) / path.relative_to(folder).as_posix()).as_posix()
-        for kind, words in kinds_of_file(path, name):
-            found.setdefault(kind, {}).setdefault(name, words)
+        for kind, description in kinds_of_file(path, name):
+            found.setdefault(kind, {}).setdefault(name, description)
     return _summed(found)
 
 
@@ -41,7 +41,7 @@ def code_in_names(paths: Iterable[str]) -> list[CodeReason]:
         if kind == UNKNOWN:
             found.setdefault(kind, {})[name] = "would have to be opened to tell what it is"
         elif kind:
-            found.setdefault(kind, {})[name] = WORDS[kind]
+            found.setdefault(kind, {})[name] = DESCRIPTIONS[kind]
     return _summed(found)
 
 
@@ -103,7 +103,7 @@ def _summed(found: Mapping[str, Mapping[str, str]]) -> list[CodeReason]:
     for kind in KINDS:
         files = found.get(kind)
         if files:
-            first, words = min(files.items())
+            first, description = min(files.items())
             more = f" (and {len(files) - 1} more like it)" if len(files) > 1 else ""
-            reasons.append(CodeReason(first, kind, "", f"{first} {words}{more}."))
+            reasons.append(CodeReason(first, kind, "", f"{first} {description}{more}."))
     return reasons
