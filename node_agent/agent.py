@@ -39,13 +39,13 @@ from wire.messages import (
 
 logger = logging.getLogger(__name__)
 
-PATIENCE_S = 10.0  # without the control plane for so long, dormant replicas start from the journal
+ALONE_AFTER_S = 10.0  # without a control plane: dormant replicas then start from the journal
 REPORT_GAP_S = 0.2
 LOG_INTERVAL_S = 1.0
 LOG_PAGE_S = 0.25  # between pages while there are more; bounds what one replica costs
 NODE_INTERVAL_S = 1.9  # between samples of the machine itself, however often replicas are sampled
 STOP_DRAIN_S = 10.0
-FAREWELL_S = 2.0
+LAST_REPORT_S = 2.0
 
 
 class Agent:
@@ -143,7 +143,7 @@ class Agent:
 
     async def _work(self) -> None:
         credential = self._settings.folder / "credential.json"
-        waking = asyncio.create_task(self._wake_when_alone())
+        waking = asyncio.create_task(self._start_when_alone())
         try:
             await self._identify(credential)
             await self._show_certificate()
@@ -154,7 +154,7 @@ class Agent:
                 loops.create_task(self._forever(self._report))
                 loops.create_task(self._forever(self._sample))
                 loops.create_task(self._forever(self._ship_logs))
-                loops.create_task(self._forever(self._upkeep.tell_cache))
+                loops.create_task(self._forever(self._upkeep.report_cache))
                 loops.create_task(self._forever(self._upkeep.recheck_cache))
         finally:
             waking.cancel()
@@ -167,7 +167,7 @@ class Agent:
                 token=self._settings.join_token,
                 node=await asyncio.to_thread(self._machine.describe),
                 file=credential,
-                meet=self._meet,
+                verify=self._verify_control_plane,
             )
             (self._settings.folder / "join-token").unlink(missing_ok=True)
         self._client.use_credential(node.credential)
@@ -176,7 +176,7 @@ class Agent:
         if self._authority.exists():
             self._authority_pem = self._authority.read_bytes()
 
-    async def _meet(self) -> None:
+    async def _verify_control_plane(self) -> None:
         """Make sure that it is the control plane which made the token. Raises ControlError."""
         trusted = await trust.establish(
             self._settings.control_url, token=self._settings.join_token, file=self._authority
@@ -195,8 +195,8 @@ class Agent:
         await self._certificate.show()
         await asyncio.sleep(LOOK_S)
 
-    async def _wake_when_alone(self) -> None:
-        await asyncio.sleep(PATIENCE_S)
+    async def _start_when_alone(self) -> None:
+        await asyncio.sleep(ALONE_AFTER_S)
         await self._fleet.wake()
 
     async def _forever(self, step: Callable[[], Awaitable[None]]) -> None:
@@ -238,11 +238,11 @@ class Agent:
         report = await asyncio.to_thread(self._make_report, self._fleet.generation)
         reply = await self._client.report(report)
         self._fleet.reported(report.replicas)
-        self._heed(reply)
-        for complaint in sorted(set(reply.refused) - self._refused):
-            logger.warning("The control plane does not believe this node: %s", complaint)
+        self._apply_reply(reply)
+        for refusal in sorted(set(reply.refused) - self._refused):
+            logger.warning("The control plane refused a value of this node's report: %s", refusal)
         self._refused = set(reply.refused)
-        await asyncio.to_thread(self._say_heard)
+        await asyncio.to_thread(self._write_contact)
         await asyncio.sleep(REPORT_GAP_S)
         await _wait(self._changed, self._heartbeat_s)
 
@@ -274,7 +274,7 @@ class Agent:
             sent_at=time.time(),
         )
 
-    def _heed(self, reply: ReportReply) -> None:
+    def _apply_reply(self, reply: ReportReply) -> None:
         self._poll_s = reply.poll_interval_s
         self._sample_s = reply.sample_interval_s
         self._heartbeat_s = reply.heartbeat_interval_s
@@ -310,7 +310,7 @@ class Agent:
             self._described_at = began
             node = self._machine.describe()
         if samples or node:
-            self._heed(await self._client.samples(SampleBatch(tuple(samples), node)))
+            self._apply_reply(await self._client.samples(SampleBatch(tuple(samples), node)))
         await asyncio.sleep(max(0.05, self._sample_s - (time.monotonic() - began)))
 
     async def _ship_logs(self) -> None:
@@ -337,17 +337,17 @@ class Agent:
         else:
             await self._fleet.leave()
         if self._node is not None:  # who never joined has nothing to say, and nobody to say it as
-            await self._farewell()
+            await self._last_report()
         await self._client.close()
 
-    async def _farewell(self) -> None:
+    async def _last_report(self) -> None:
         try:
-            async with asyncio.timeout(FAREWELL_S):
+            async with asyncio.timeout(LAST_REPORT_S):
                 await self._client.report(self._make_report(self._fleet.generation))
         except (ControlError, TimeoutError) as error:
             logger.info("Left without a last report: %s", error)
 
-    def _say_heard(self) -> None:
+    def _write_contact(self) -> None:
         """`agent.json` names this process; its time is when the control plane last heard us."""
         file = self._settings.folder / "agent.json"
         node_id = self._node.node_id if self._node else ""

@@ -27,10 +27,10 @@ def client(timeout_s: float, base_url: str = "") -> httpx.AsyncClient:
 
 class _Bounded(httpx.AsyncHTTPTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        patience: float = request.extensions["timeout"]["read"]
-        ends_at = time.monotonic() + patience
+        timeout_s: float = request.extensions["timeout"]["read"]
+        ends_at = time.monotonic() + timeout_s
         try:
-            async with asyncio.timeout(patience):
+            async with asyncio.timeout(timeout_s):
                 answer = await super().handle_async_request(request)
         except TimeoutError as error:
             raise httpx.ReadTimeout("no answer in time", request=request) from error

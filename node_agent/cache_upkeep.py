@@ -1,4 +1,4 @@
-"""What the control plane is told of the cache, and how its files stay what they were."""
+"""What the control plane learns of the cache, and how its files stay what they were."""
 
 import asyncio
 import contextlib
@@ -18,7 +18,7 @@ from wire.messages import CachedBlob, CacheReport
 logger = logging.getLogger(__name__)
 
 INTERVAL_S = 10.0
-AGAIN_S = 900.0  # told again unchanged: ours may have been restored from a backup
+AGAIN_S = 900.0  # reported again unchanged: ours may have been restored from a backup
 MEND_AGAIN_S = 60.0  # after files could not be mended
 RECHECK_LOOK_S = 600.0  # the clock may be set meanwhile
 
@@ -45,8 +45,8 @@ class CacheUpkeep:
         self._mend = mend
         self._unmended = asyncio.Event()
         self._unmended.set()  # what an agent before us left undone
-        self._told: tuple[CachedBlob, ...] | None = None
-        self._told_at = 0.0
+        self._reported: tuple[CachedBlob, ...] | None = None
+        self._reported_at = 0.0
         machine.checked(schedule.last)
         machine.cached(cache.contents())
 
@@ -54,13 +54,13 @@ class CacheUpkeep:
         """What replicas have is looked through again soon."""
         self._unmended.set()
 
-    async def tell_cache(self) -> None:
+    async def report_cache(self) -> None:
         """What lies in the cache, when that has changed. Raises ControlError."""
         blobs = await asyncio.to_thread(self._cache.contents)
         self._machine.cached(blobs)
         spoiled = self._cache.take_spoiled()
-        again = time.monotonic() - self._told_at > AGAIN_S
-        if spoiled or again or blobs != self._told:
+        again = time.monotonic() - self._reported_at > AGAIN_S
+        if spoiled or again or blobs != self._reported:
             try:
                 await self._client.cache(CacheReport(blobs, spoiled))
             except Refused as error:
@@ -71,7 +71,7 @@ class CacheUpkeep:
             except ControlError:
                 self._cache.give_back(spoiled)
                 raise
-            self._told, self._told_at = blobs, time.monotonic()
+            self._reported, self._reported_at = blobs, time.monotonic()
         await asyncio.sleep(INTERVAL_S)
 
     async def recheck_cache(self) -> None:

@@ -1,4 +1,4 @@
-"""REST calls to the control plane's door for nodes (`/agent/v1`)."""
+"""REST calls to the control plane's REST API for nodes (`/agent/v1`)."""
 
 import contextlib
 import re
@@ -207,7 +207,7 @@ def _translated(what: str) -> Any:
 
 
 def _refusal(response: httpx.Response) -> ControlError:
-    message = f"{response.request.url.path}: {response.status_code} {_words(response)}"
+    message = f"{response.request.url.path}: {response.status_code} {_error_text(response)}"
     if response.status_code in {401, 403}:
         return CredentialRefused(response.status_code, message)
     if response.is_server_error or response.status_code in {408, 425, 429}:
@@ -215,7 +215,7 @@ def _refusal(response: httpx.Response) -> ControlError:
     return Refused(response.status_code, message)
 
 
-def _words(response: httpx.Response) -> str:
+def _error_text(response: httpx.Response) -> str:
     try:
         problem = response.json()
         return str(problem.get("detail") or problem.get("title") or "")

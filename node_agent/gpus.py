@@ -20,7 +20,7 @@ def gpus() -> tuple[GpuInfo, ...]:
         return ()
     try:
         count = pynvml.nvmlDeviceGetCount()
-        driver = _text(_told(pynvml, pynvml.nvmlSystemGetDriverVersion) or "")
+        driver = _text(_query(pynvml, pynvml.nvmlSystemGetDriverVersion) or "")
         found = [_gpu(pynvml, index, driver) for index in range(count)]
     except pynvml.NVMLError as error:
         logger.warning("GPUs cannot be counted: %s", error)
@@ -60,26 +60,26 @@ def _gpu(nvml: Any, index: int, driver: str) -> GpuInfo | None:
         memory_used_bytes=int(memory.used),
         utilization=_busy(nvml, device),
         temperature_c=_number(
-            _told(nvml, nvml.nvmlDeviceGetTemperature, device, nvml.NVML_TEMPERATURE_GPU)
+            _query(nvml, nvml.nvmlDeviceGetTemperature, device, nvml.NVML_TEMPERATURE_GPU)
         ),
-        power_w=_watts(_told(nvml, nvml.nvmlDeviceGetPowerUsage, device)),
-        power_limit_w=_watts(_told(nvml, nvml.nvmlDeviceGetPowerManagementLimit, device)),
+        power_w=_watts(_query(nvml, nvml.nvmlDeviceGetPowerUsage, device)),
+        power_limit_w=_watts(_query(nvml, nvml.nvmlDeviceGetPowerManagementLimit, device)),
         driver_version=driver,
     )
 
 
 def _busy(nvml: Any, device: Any) -> float:
     """0..1; 0 where the device does not tell, as with slices of one."""
-    rates = _told(nvml, nvml.nvmlDeviceGetUtilizationRates, device)
+    rates = _query(nvml, nvml.nvmlDeviceGetUtilizationRates, device)
     return 0.0 if rates is None else float(rates.gpu) / 100
 
 
-def _told(nvml: Any, ask: Callable[..., Any], *about: Any) -> Any:
+def _query(nvml: Any, function: Callable[..., Any], *about: Any) -> Any:
     """None where the device does not tell, as many of those without a fan or as slices of one."""
     try:
-        return ask(*about)
+        return function(*about)
     except nvml.NVMLError as error:
-        logger.debug("%s: %s", ask.__name__, error)
+        logger.debug("%s: %s", function.__name__, error)
         return None
 
 

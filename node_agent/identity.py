@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 
 
 # Longer than the longest silence (four reports, a minute apart) after which a node is offline.
-NAME_PATIENCE_S: Final = 300.0
+NAME_RETRY_S: Final = 300.0
 
 
 class CannotJoin(RuntimeError):
@@ -64,15 +64,15 @@ async def join(
     token: str,
     node: NodeInfo,
     file: Path,
-    meet: Callable[[], Awaitable[None]] | None = None,
-    patience_s: float = NAME_PATIENCE_S,
+    verify: Callable[[], Awaitable[None]] | None = None,
+    name_retry_s: float = NAME_RETRY_S,
 ) -> Identity:
     """Register with `token`, however long the control plane takes. Raises CannotJoin.
 
-    A name that another node has is asked for again for `patience_s`: that may have been this one,
+    A name that another node has is asked for again for `name_retry_s`: that may have been this one,
     before it lost its folder, and is free once the control plane has missed its reports.
 
-    `meet` is awaited before the token is sent, again at each try: it raises what keeps us away.
+    `verify` is awaited before the token is sent, again at each try: it raises what keeps us away.
     """
     if not token:
         raise CannotJoin(
@@ -83,8 +83,8 @@ async def join(
     began = time.monotonic()
     while True:
         try:
-            if meet is not None:
-                await meet()
+            if verify is not None:
+                await verify()
             reply = await client.register(RegisterRequest(token=token, node=node))
         except CredentialRefused as error:
             raise CannotJoin(
@@ -94,7 +94,7 @@ async def join(
             ) from error
         except ControlError as error:
             taken = isinstance(error, Refused) and error.status == HTTPStatus.CONFLICT
-            if taken and time.monotonic() - began > patience_s:
+            if taken and time.monotonic() - began > name_retry_s:
                 raise CannotJoin(
                     f"{error} Another agent goes on reporting under this name: set another "
                     "SHOAL_NODE_NAME, or stop that one. The token was not used."

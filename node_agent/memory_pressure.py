@@ -54,7 +54,7 @@ class MemoryPressure:
             return None
         for counters in models:
             self._count(counters, now)
-        problems = [self._judge(name, model, now) for (name, _), model in self._models.items()]
+        problems = [self._assess(name, model, now) for (name, _), model in self._models.items()]
         return next((problem for problem in problems if problem is not None), None)
 
     def _count(self, counters: ModelCounters, now: float) -> None:
@@ -71,7 +71,7 @@ class MemoryPressure:
             model.failures.clear()
         model.failed, model.executed = counters.gpu_out_of_memory, counters.exec_count
 
-    def _judge(self, name: str, model: _Model, now: float) -> Problem | None:
+    def _assess(self, name: str, model: _Model, now: float) -> Problem | None:
         rule, failures = self._rule, model.failures
         while failures and failures[0].at < now - rule.window_s:
             failures.popleft()

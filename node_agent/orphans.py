@@ -57,9 +57,9 @@ async def end(found: Iterable[Orphan]) -> None:
 
 def _replica_of(folder: Path, command: Iterable[str]) -> str:
     """The replica whose repository this command serves; empty for none of ours."""
-    for word in command:
-        repository = Path(word.removeprefix(REPOSITORY_FLAG))
-        if word.startswith(REPOSITORY_FLAG) and repository.parent.parent == folder:
+    for argument in command:
+        repository = Path(argument.removeprefix(REPOSITORY_FLAG))
+        if argument.startswith(REPOSITORY_FLAG) and repository.parent.parent == folder:
             return repository.parent.name
     return ""
 

@@ -62,7 +62,7 @@ class Record:
         seen = self.observed
         try:
             if self.process is not None:
-                self._tell_ports(self.process.pid)
+                self._write_ports(self.process.pid)
             self.folder.write(
                 Entry(
                     replica=self.replica,
@@ -78,7 +78,7 @@ class Record:
                 raise
             logger.warning("The journal of %s is not written: %s", self.replica.replica_id, error)
 
-    def _tell_ports(self, pid: int) -> None:
+    def _write_ports(self, pid: int) -> None:
         """To the agent that comes after us; of one process they stay the same. Raises OSError."""
         seen, file = self.observed, self.folder.ready_file
         if seen.http_port and read_ports(file, pid) is None:

@@ -149,7 +149,7 @@ class Sandbox:
 
     def ended(self, replica_id: str, folder: ReplicaFolder) -> None:
         """Clean up behind a replica that was stopped. Raises OSError."""
-        Scratch(folder.scratch).end_leftovers()
+        Scratch(folder.scratch).end_processes()
         if self.cgroup is not None:
             self.cgroup.drop(replica_id)
 

@@ -46,7 +46,7 @@ class Scratch:
         """
         self.path.mkdir(parents=True, exist_ok=True)
         self.path.chmod(0o711)
-        self.end_leftovers()  # of a life before, who may still write where we remove
+        self.end_processes()  # of a life before, who may still write where we remove
         removal.remove(self.temporary)
         for folder in (self.home, self.temporary):
             if folder.is_symlink():
@@ -54,9 +54,9 @@ class Scratch:
             folder.mkdir(exist_ok=True, mode=0o700)
             if user:
                 os.chown(folder, user, user, follow_symlinks=False)
-        self.end_leftovers()
+        self.end_processes()
 
-    def end_leftovers(self) -> None:
+    def end_processes(self) -> None:
         """End what runs as a user of its own, and remove what that has left in shared memory, which
         is memory of the machine. Blocks for some ten milliseconds.
 

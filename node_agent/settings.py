@@ -103,11 +103,11 @@ def _sandbox() -> SandboxSettings:
     )
 
 
-def _one_of(name: str, words: tuple[str, ...]) -> str:
-    """The first word where nothing is said."""
-    text = os.environ.get(name) or words[0]
-    if text not in words:
-        raise SettingsError(f"{name}={text!r}: expected one of {', '.join(words)}")
+def _one_of(name: str, choices: tuple[str, ...]) -> str:
+    """The first choice where nothing is said."""
+    text = os.environ.get(name) or choices[0]
+    if text not in choices:
+        raise SettingsError(f"{name}={text!r}: expected one of {', '.join(choices)}")
     return text
 
 

@@ -79,7 +79,7 @@ async def establish(url: str, *, token: str, file: Path) -> ssl.SSLContext | Non
         return None
     if not wanted:
         return None
-    certificate = await _told(url)
+    certificate = await _fetch_authority(url)
     found = hashlib.sha256(certificate).hexdigest()
     if found != wanted:
         raise ControlPlaneUnknown(
@@ -117,7 +117,7 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-async def _told(url: str) -> bytes:
+async def _fetch_authority(url: str) -> bytes:
     """The certificate (DER) that the other side says is its authority's. Nothing is sent to it."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False

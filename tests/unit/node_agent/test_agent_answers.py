@@ -16,7 +16,7 @@ from node_agent.reasons import LONGEST, load_failed
 
 MIB = 1 << 20
 HERE = "127.0.0.1"
-PATIENCE_S = 0.5
+TIMEOUT_S = 0.5
 Answer = Callable[[asyncio.StreamWriter], Awaitable[None]]
 
 
@@ -67,15 +67,15 @@ async def drip(writer: asyncio.StreamWriter, drop: bytes) -> None:
     while True:
         writer.write(drop)
         await writer.drain()
-        await asyncio.sleep(PATIENCE_S / 10)  # the pace of what is tested
+        await asyncio.sleep(TIMEOUT_S / 10)  # the pace of what is tested
 
 
 @pytest.mark.parametrize("answer", [without_end, a_header_at_a_time, a_byte_at_a_time])
 async def test_an_answer_without_end_is_none(answer: Answer) -> None:
-    async with answering(answer) as port, answers.client(PATIENCE_S) as client:
+    async with answering(answer) as port, answers.client(TIMEOUT_S) as client:
         tracemalloc.start()
         try:
-            async with asyncio.timeout(20 * PATIENCE_S):
+            async with asyncio.timeout(20 * TIMEOUT_S):
                 with pytest.raises((httpx.ReadError, httpx.ReadTimeout)):
                     await client.get(f"http://{HERE}:{port}/metrics")
             _, most = tracemalloc.get_traced_memory()
@@ -89,7 +89,7 @@ async def test_an_answer_is_not_unpacked() -> None:
     assert len(packed) < answers.LIMIT_BYTES
     async with (
         answering(with_body(packed, "Content-Encoding: gzip")) as port,
-        answers.client(PATIENCE_S) as client,
+        answers.client(TIMEOUT_S) as client,
     ):
         answer = await client.get(f"http://{HERE}:{port}/")
     assert answer.content == packed
@@ -98,7 +98,7 @@ async def test_an_answer_is_not_unpacked() -> None:
 async def test_a_replica_puts_nothing_into_the_calls_to_another() -> None:
     async with (
         answering(with_body(b"", "Set-Cookie: seen=1; Path=/")) as port,
-        answers.client(PATIENCE_S) as client,
+        answers.client(TIMEOUT_S) as client,
     ):
         await client.get(f"http://{HERE}:{port}/")
         assert not client.cookies

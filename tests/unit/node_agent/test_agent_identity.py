@@ -50,7 +50,9 @@ async def test_a_name_that_stays_taken_says_what_to_do(tmp_path: Path) -> None:
     taken = [httpx.Response(409, json={"detail": "The name n1 is taken."}) for _ in range(3)]
     control = client(*taken)
     with pytest.raises(identity.CannotJoin, match=r"The name n1 is taken\..*SHOAL_NODE_NAME"):
-        await identity.join(control, token="t", node=NODE, file=tmp_path / "c.json", patience_s=0.3)
+        await identity.join(
+            control, token="t", node=NODE, file=tmp_path / "c.json", name_retry_s=0.3
+        )
     await control.close()
     assert not (tmp_path / "c.json").exists()
 
@@ -82,7 +84,7 @@ def test_a_damaged_credential_is_named(tmp_path: Path, content: bytes) -> None:
         identity.read(file)
 
 
-async def test_a_refused_join_says_so_once_and_sends_no_farewell(
+async def test_a_refused_join_says_so_once_and_sends_no_last_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     asked: list[str] = []

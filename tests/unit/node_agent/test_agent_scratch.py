@@ -124,7 +124,7 @@ def test_what_a_user_of_its_own_left_in_shared_memory_is_removed(tmp_path: Path)
     scratch.make(user)
     left, other = (SHARED_MEMORY / f"shoal-test-{os.getpid()}-{name}" for name in "ab")
     try:
-        for again in (scratch.end_leftovers, lambda: scratch.make(user)):
+        for again in (scratch.end_processes, lambda: scratch.make(user)):
             left.write_text("tensors")
             os.chown(left, user, user)
             other.write_text("a client's")
@@ -155,7 +155,7 @@ def test_whoever_runs_as_a_user_of_its_own_is_ended(tmp_path: Path) -> None:
         for started in (ours, theirs):
             assert started.stdout is not None
             assert started.stdout.readline()
-        scratch.end_leftovers()
+        scratch.end_processes()
         assert ours.wait(20) == -signal.SIGKILL
         assert theirs.poll() is None
     finally:

@@ -85,7 +85,7 @@ async def test_the_token_goes_only_to_who_made_it(tmp_path: Path, studio: Studio
     token = token_for(ours)
     client = ControlClient(there.url)
 
-    async def meet() -> None:
+    async def verify() -> None:
         trusted = await trust.establish(there.url, token=token, file=file)
         assert trusted is not None
         assert not any("sjoin_" in asked for asked in there.asked)
@@ -93,7 +93,7 @@ async def test_the_token_goes_only_to_who_made_it(tmp_path: Path, studio: Studio
 
     node = NodeInfo(name="n1", agent_version="1")
     joined = await identity.join(
-        client, token=token, node=node, file=tmp_path / "c.json", meet=meet
+        client, token=token, node=node, file=tmp_path / "c.json", verify=verify
     )
     await client.close()
     assert joined.node_id == "n1"
