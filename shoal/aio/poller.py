@@ -51,6 +51,6 @@ class AsyncLROPoller(Generic[T]):
         """Of the operation as last seen: name, title, status, detail, times."""
         return self._poller.stages
 
-    def on_progress(self, told: OnProgress) -> None:
-        """``told`` hears of every change of the operation while somebody waits for it."""
-        self._poller.on_progress = told
+    def on_progress(self, callback: OnProgress) -> None:
+        """``callback`` hears of every change of the operation while somebody waits for it."""
+        self._poller.on_progress = callback

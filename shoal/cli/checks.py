@@ -78,7 +78,7 @@ def _studio(answer: httpx.Response) -> Iterator[Finding]:
     yield Finding("Studio", "ok", "answers")
     for name, text in checks.items():
         subject = "Broker" if name == "redis" else f"Database {name}"
-        remedy = "Is it running? `.shoal/logs` has its last words." if text != "ok" else ""
+        remedy = "Is it running? `.shoal/logs` has its last lines." if text != "ok" else ""
         yield Finding(subject, "ok" if text == "ok" else "failed", text, remedy)
 
 
@@ -179,7 +179,7 @@ def _gateway(installation: Installation) -> Iterator[Finding]:
         return
     except OSError as error:
         yield Finding("Gateway", "failed", f"{installation.gateway_url}: {error}",
-                      "Is Envoy running? `.shoal/logs` has its last words.")  # fmt: skip
+                      "Is Envoy running? `.shoal/logs` has its last lines.")  # fmt: skip
         return
     left_s = ssl.cert_time_to_seconds(str(certificate["notAfter"])) - time.time()
     good = left_s > RENEW_S

@@ -139,7 +139,7 @@ def _register(
     try:
         version = client.register_model(name, upload_id, apply_fixes=apply_fixes)
     except Problem as problem:
-        problem.hints = tuple(map(_said_here, problem.hints))
+        problem.hints = tuple(map(_as_option, problem.hints))
         raise
     known = version["version"] <= newest
     progress.note(
@@ -151,7 +151,7 @@ def _register(
     return version
 
 
-def _said_here(hint: str) -> str:
+def _as_option(hint: str) -> str:
     """The API's hint to send a field, as the option that sends it."""
     if "apply_fixes" in hint:
         return "Deploy it again with --apply-fixes to have it mended as proposed."

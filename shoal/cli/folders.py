@@ -136,8 +136,8 @@ def _change(client: MLClient, entity: Entity) -> Change:
             raise
         return Change(entity, "create", _lines({}, entity._to_dict()))
     if current is not None:
-        said = {name: value for name, value in entity._to_dict().items() if name not in OWN}
-        lines += _lines(current._to_dict(), said)
+        given = {name: value for name, value in entity._to_dict().items() if name not in OWN}
+        lines += _lines(current._to_dict(), given)
     return Change(entity, "update" if lines else "none", tuple(lines))
 
 
@@ -151,7 +151,7 @@ def _current(client: MLClient, entity: Entity) -> tuple[Entity | None, tuple[str
         if isinstance(model, Model) and model.path is not None:
             known = client.models.known(model)
             there = known and f"azureml:{known['model']}:{known['version']}" == current.model
-            current.model = model  # compared by content, not by its words
+            current.model = model  # compared by content, not by its text
             return current, () if there else (f"model: {model.path} has other content",)
         return current, ()
     known = client.models.known(cast(Model, entity))
@@ -160,10 +160,10 @@ def _current(client: MLClient, entity: Entity) -> tuple[Entity | None, tuple[str
     return None, ()
 
 
-def _lines(current: dict[str, Any], said: dict[str, Any], where: str = "") -> tuple[str, ...]:
+def _lines(current: dict[str, Any], given: dict[str, Any], where: str = "") -> tuple[str, ...]:
     """One per value that differs; what the file does not say is no difference."""
     found: list[str] = []
-    for name, value in said.items():
+    for name, value in given.items():
         path, before = f"{where}{name}", current.get(name)
         if isinstance(value, dict):
             found += _lines(before if isinstance(before, dict) else {}, value, f"{path}.")

@@ -153,7 +153,7 @@ def show(
         _emit(client.models.get(_one(positional, name), version, label), output)
 
 
-@model.command(short_help="Change what is said about a version.")
+@model.command(short_help="Change a version's description and tags.")
 @name_option("Name of the model.", required=True)
 @_version_option
 @_label_option
@@ -164,7 +164,7 @@ def show(
 def update(
     name: str, version: str | None, label: str | None, settings: tuple[str, ...], output: str
 ) -> None:
-    """Change what is said about a version: description, tags, properties. Never its content."""
+    """Change a version's description, tags and properties. Never its content."""
     from shoal.cli.session import ml_client
     from shoal.entities import overrides
     from shoal.entities.loading import load_model
@@ -326,13 +326,13 @@ def _print_code(code: Any) -> None:
         click.echo(f"  {reason['message']}")
 
 
-def _code_words(code: Any) -> str | None:
+def _code_text(code: Any) -> str | None:
     if not code or code["state"] == "none":
         return None
-    words = {"allowed": "allowed", "waiting": "waits for approval", "refused": "refused here"}
+    states = {"allowed": "allowed", "waiting": "waits for approval", "refused": "refused here"}
     why = "; ".join(reason["message"] for reason in code["reasons"])
     by = f" by {code['approved_by']}" if code["approved_by"] else ""
-    return f"{words[code['state']]}{by}: {why}"
+    return f"{states[code['state']]}{by}: {why}"
 
 
 def _print(item: Any) -> None:
@@ -344,7 +344,7 @@ def _print(item: Any) -> None:
             "Size": f"{byte_count(item['size'])} in {len(item.get('manifest', []))} files",
             "Digest": item["digest"],
             "Registered": f"{moment(item.get('created_at'))} by {item.get('created_by')}",
-            "Runs code": _code_words(item.get("code")),
+            "Runs code": _code_text(item.get("code")),
             "Used by": item.get("used_by"),
         }
     )

@@ -64,19 +64,19 @@ def show(name: str, output: str) -> None:
 
 
 def _print(item: "Node") -> None:
-    print_fields(_facts(item))
+    print_fields(_fields(item))
     for line in _trouble(item):
         click.echo(f"! {line}")
 
 
 def _sandbox(info: Mapping[str, Any]) -> str:
-    told = info.get("sandbox") or {}
-    kept = ", ".join(name for name, holds in told.items() if holds) or "none"
-    missing = ", ".join(name for name, holds in told.items() if not holds)
+    sandbox = info.get("sandbox") or {}
+    kept = ", ".join(name for name, holds in sandbox.items() if holds) or "none"
+    missing = ", ".join(name for name, holds in sandbox.items() if not holds)
     return f"{kept}; not here: {missing}" if missing else kept
 
 
-def _facts(item: "Node") -> dict[str, object]:
+def _fields(item: "Node") -> dict[str, object]:
     info = item["info"]
     gpus = [
         f"{gpu['name']} ({byte_count(gpu['memory_total_bytes'])})" for gpu in info.get("gpus", [])
@@ -103,14 +103,14 @@ def _facts(item: "Node") -> dict[str, object]:
 
 def _cache(info: Mapping[str, Any]) -> str:
     """How full it is, and the agent's settings that concern it."""
-    words = [byte_count(info.get("cache_bytes", 0))]
+    parts = [byte_count(info.get("cache_bytes", 0))]
     if quota := info.get("cache_quota_bytes", 0):
-        words[0] += f" of {byte_count(quota)}"
+        parts[0] += f" of {byte_count(quota)}"
     if limit := info.get("download_limit_bytes_per_s", 0):
-        words.append(f"downloads at most {byte_count(limit)}/s")
+        parts.append(f"downloads at most {byte_count(limit)}/s")
     if checked := info.get("cache_checked_at", 0.0):
-        words.append(f"hashed again {duration(max(0.0, time.time() - checked))} ago")
-    return ", ".join(words)
+        parts.append(f"hashed again {duration(max(0.0, time.time() - checked))} ago")
+    return ", ".join(parts)
 
 
 def _trouble(item: "Node") -> Iterator[str]:

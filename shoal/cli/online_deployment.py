@@ -191,7 +191,7 @@ def stop(
         poller = client.online_deployments.begin_stop(
             name, endpoint_name, force=force, supersede=supersede
         )
-        _told(client, poller, name, endpoint_name, output, no_wait=no_wait)
+        _emit_result(client, poller, name, endpoint_name, output, no_wait=no_wait)
 
 
 @online_deployment.command()
@@ -207,7 +207,7 @@ def start(name: str, endpoint_name: str, supersede: bool, no_wait: bool, output:
 
     with ml_client() as client:
         poller = client.online_deployments.begin_start(name, endpoint_name, supersede=supersede)
-        _told(client, poller, name, endpoint_name, output, no_wait=no_wait)
+        _emit_result(client, poller, name, endpoint_name, output, no_wait=no_wait)
 
 
 @online_deployment.command("get-logs")
@@ -268,7 +268,7 @@ def _apply(
     _emit(made, output)
 
 
-def _told(
+def _emit_result(
     client: Any, poller: Any, name: str, endpoint_name: str, output: str, *, no_wait: bool
 ) -> None:
     """The deployment as it is: now, or once the operation has ended."""

@@ -101,7 +101,7 @@ def update(
     no_wait: bool,
     output: str,
 ) -> None:
-    """Change an endpoint: its words, its traffic, its mirror."""
+    """Change an endpoint's tags, traffic or mirror."""
     from shoal.cli.session import ml_client
     from shoal.entities import overrides
     from shoal.entities.loading import load_online_endpoint, read
@@ -115,7 +115,7 @@ def update(
         values = read(file)[0] if file else {}
         chosen = str(name or values.get("name"))
         current = client.online_endpoints.get(chosen)._to_dict()
-        for own in ("location", "kind"):  # ours, not said by anybody
+        for own in ("location", "kind"):  # ours, not given by anybody
             current.pop(own, None)
         entity = load_online_endpoint({**current, **values, "name": chosen}, params_override=[laid])
         if shares is not None:

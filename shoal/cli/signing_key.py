@@ -56,12 +56,12 @@ def create(name: Path, no_password: bool, password_stdin: bool, output: str) -> 
         "secret_key_file": str(secret_file),
         "public_key_file": str(public_file),
     }
-    words = {
+    fields = {
         "Key": public.name,
         "Public": f"{public_file}: {public.line()}",
         "Secret": f"{secret_file}: keep a copy; nobody can make it again",
     }
-    emit(shown, output, lambda: print_fields(words))
+    emit(shown, output, lambda: print_fields(fields))
 
 
 @signing_key.command(short_help="Have a key's signatures count here.")
@@ -74,8 +74,8 @@ def add(file: Path, comment: str, output: str) -> None:
 
     with Client() as client:
         made = client.add_signing_key(file.read_text(encoding="utf-8"), comment)
-    words = {"Key": made["key_id"], "Comment": made["comment"], "Public": made["public_key"]}
-    emit(made, output, lambda: print_fields(words))
+    fields = {"Key": made["key_id"], "Comment": made["comment"], "Public": made["public_key"]}
+    emit(made, output, lambda: print_fields(fields))
 
 
 @signing_key.command("list")

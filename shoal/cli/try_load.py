@@ -22,8 +22,8 @@ def try_load(
 ) -> int:
     """Load a registered model on a node once, to see whether and how it does.
 
-    Prints what it takes; with -o json also the configuration in effect and the runtime's last
-    words. Exit code 1 if it does not load; Ctrl-C ends the trial.
+    Prints what it takes; with -o json also the configuration in effect and the last lines of
+    the runtime's log. Exit code 1 if it does not load; Ctrl-C ends the trial.
     """
     from shoal.cli.report import note
     from shoal.client import Client

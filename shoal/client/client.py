@@ -126,10 +126,10 @@ class Client(Administration, Deployments):
         answer = self._transport.json("POST", "/models", json=body)
         return cast(ModelVersion, answer)
 
-    def update_model_version(self, name: str, version: int | str, **words: Any) -> ModelVersion:
-        """``words``: description, tags, declared."""
+    def update_model_version(self, name: str, version: int | str, **fields: Any) -> ModelVersion:
+        """``fields``: description, tags, declared."""
         path = f"/models/{quoted(name)}/versions/{version}"
-        return cast(ModelVersion, self._transport.json("PATCH", path, json=words))
+        return cast(ModelVersion, self._transport.json("PATCH", path, json=fields))
 
     def set_model_archived(
         self, name: str, version: int | str | None = None, *, archived: bool
@@ -227,15 +227,15 @@ class Client(Administration, Deployments):
     def get_endpoint(self, name: str) -> Endpoint:
         return cast(Endpoint, self._get(f"/endpoints/{quoted(name)}"))
 
-    def create_endpoint(self, name: str, **words: Any) -> Endpoint:
-        """``words``: description, tags, declared."""
-        body = {"name": name, **words}
+    def create_endpoint(self, name: str, **fields: Any) -> Endpoint:
+        """``fields``: description, tags, declared."""
+        body = {"name": name, **fields}
         return cast(Endpoint, self._transport.json("POST", "/endpoints", json=body))
 
-    def update_endpoint(self, name: str, **words: Any) -> Endpoint:
-        """``words``: description, tags, declared."""
+    def update_endpoint(self, name: str, **fields: Any) -> Endpoint:
+        """``fields``: description, tags, declared."""
         path = f"/endpoints/{quoted(name)}"
-        return cast(Endpoint, self._transport.json("PATCH", path, json=words))
+        return cast(Endpoint, self._transport.json("PATCH", path, json=fields))
 
     def set_mirror(
         self, name: str, mirror_traffic: Mapping[str, int], *, supersede: bool = False

@@ -48,11 +48,11 @@ def _hashed(package: Package, on_bytes: OnBytes | None) -> list[Listed]:
     found = []
     for (path, name), size in zip(files, sizes, strict=True):
 
-        def told(done: int, _: int, before: int = before) -> None:
+        def report(done: int, _: int, before: int = before) -> None:
             if on_bytes:
                 on_bytes(before + done, total)
 
-        sha256 = "" if name.endswith("/") else digest(path, told)
+        sha256 = "" if name.endswith("/") else digest(path, report)
         found.append(Listed(path, name, size, sha256))
         before += size
     return found
@@ -89,7 +89,7 @@ def send(
                 item["size"],
                 offset=item["offset"],
                 chunk=chunk_of(upload),
-                on_bytes=lambda done, _: counter.told(sha256, done),
+                on_bytes=lambda done, _: counter.report(sha256, done),
             )
 
         # why the largest first: the last one to end is then a small one
@@ -116,7 +116,7 @@ class _Counter:
         self._done = {item["sha256"]: item["offset"] for item in missing}
         self._total = sum(item["size"] for item in missing)
 
-    def told(self, sha256: str, done: int) -> None:
+    def report(self, sha256: str, done: int) -> None:
         if self._on_bytes is None:
             return
         with self._lock:

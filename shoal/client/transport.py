@@ -1,4 +1,4 @@
-"""HTTP to the REST API: credentials, problems as exceptions, patience while the studio restarts."""
+"""HTTP to the REST API: credentials, problems as exceptions, retries while the studio restarts."""
 
 import ipaddress
 import time
@@ -23,7 +23,7 @@ class Transport:
     """One HTTP connection pool to one installation.
 
     A server that answered once and then does not is taken to be restarting: calls that may be
-    repeated are repeated for ``patience_s``. One that never answered is reported at once.
+    repeated are repeated for ``retry_for_s``. One that never answered is reported at once.
     """
 
     def __init__(
@@ -31,14 +31,14 @@ class Transport:
         installation: Installation,
         *,
         timeout_s: float = 60.0,
-        patience_s: float = 120.0,
+        retry_for_s: float = 120.0,
         transport: httpx.BaseTransport | None = None,
         concurrency: Concurrency | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.installation = installation
         self.concurrency = concurrency or Threads()
-        self.pause, self.clock, self.patience_s = self.concurrency.pause, clock, patience_s
+        self.pause, self.clock, self.retry_for_s = self.concurrency.pause, clock, retry_for_s
         headers = {"User-Agent": f"shoal/{__version__}", "Accept": "application/json"}
         if installation.token:
             headers["Authorization"] = f"Bearer {installation.token}"
@@ -116,7 +116,7 @@ class Transport:
                     return _checked(response)
                 lost, unsent = response, False
             waited_s = self.clock() - since
-            if not self._answered or not (harmless or unsent) or waited_s > self.patience_s:
+            if not self._answered or not (harmless or unsent) or waited_s > self.retry_for_s:
                 raise self._failure(method, lost, harmless=harmless, unsent=unsent)
             self.pause(pause_s)
             pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)

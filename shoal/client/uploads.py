@@ -45,7 +45,7 @@ def send(
     """Uploads ``path`` whole and asks the server to inspect it; returns before that is done.
 
     Survives broken connections and a restart of the studio for as long as bytes keep arriving
-    within the transport's patience. Raises Problem, ConnectionFailed, UnusableSource.
+    within the transport's ``retry_for_s``. Raises Problem, ConnectionFailed, UnusableSource.
     """
     size = path.stat().st_size
     if size == 0:
@@ -96,12 +96,12 @@ def grow(
                 offset = _send_chunk(transport, where, offset, data, size, on_bytes)
                 damaged, last_progress = 0, transport.clock()
             except ConnectionFailed:
-                if transport.clock() - last_progress > transport.patience_s:
+                if transport.clock() - last_progress > transport.retry_for_s:
                     raise
                 offset = _server_offset(transport, where)
             except Problem as problem:
                 if problem.status in RESTARTING:
-                    if transport.clock() - last_progress > transport.patience_s:
+                    if transport.clock() - last_progress > transport.retry_for_s:
                         raise
                     transport.pause(_POLL_S)
                     offset = _server_offset(transport, where)

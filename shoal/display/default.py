@@ -9,7 +9,7 @@ from shoal.display.rows import Rows
 from shoal.display.watcher import Quiet, Watcher
 
 
-def watcher_here() -> Watcher:
+def default_watcher() -> Watcher:
     """Bars where a person looks on; else ``Quiet``: the log ``shoal`` has the notes."""
     if _in_notebook():
         return Bars(NotebookProgress)
@@ -39,31 +39,31 @@ class Bars:
         self._shown: Rows | None = None
 
     def note(self, text: str) -> None:
-        self._tell(lambda rows: rows.note(text))
+        self._update(lambda rows: rows.note(text))
 
     def hashing(self, done: int, total: int) -> None:
-        self._tell(lambda rows: rows.hashing(done, total))
+        self._update(lambda rows: rows.hashing(done, total))
 
     def sending(self, done: int, total: int) -> None:
-        self._tell(lambda rows: rows.sending(done, total))
+        self._update(lambda rows: rows.sending(done, total))
 
     def receiving(self, done: int, total: int) -> None:
-        self._tell(lambda rows: rows.receiving(done, total))
+        self._update(lambda rows: rows.receiving(done, total))
 
     def upload(self, upload: Upload) -> None:
         over = upload["state"] in ("ready", "failed")
-        self._tell(lambda rows: rows.upload(upload), over=over)
+        self._update(lambda rows: rows.upload(upload), over=over)
 
     def operation(self, operation: Operation) -> None:
         over = operation["state"] in ("Succeeded", "Failed", "Canceled")
-        self._tell(lambda rows: rows.operation(operation), over=over)
+        self._update(lambda rows: rows.operation(operation), over=over)
 
-    def _tell(self, news: Callable[[Rows], None], *, over: bool | None = None) -> None:
+    def _update(self, change: Callable[[Rows], None], *, over: bool | None = None) -> None:
         rows = self._shown
         if rows is None:
             rows = self._shown = self._make()
             rows.begin()
-        news(rows)
+        change(rows)
         if (not rows.running) if over is None else over:
             rows.end()
             self._shown = None

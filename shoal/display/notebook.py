@@ -40,7 +40,7 @@ class NotebookProgress(Rows):
             self._handle.update(content)
 
     def text(self) -> str:
-        return "\n".join([*self._notes, *map(self.told, self.rows.values())])
+        return "\n".join([*self._notes, *map(self.line, self.rows.values())])
 
     def html(self) -> str:
         notes = "".join(f"<div>{escape(note)}</div>" for note in self._notes)

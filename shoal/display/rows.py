@@ -98,7 +98,7 @@ class Rows:
             row.started, row.ended = _unix(step.get("started_at")), _unix(step.get("ended_at"))
             self.changed(row, state=row.status != before and row.status != "pending")
 
-    def told(self, row: Row) -> str:
+    def line(self, row: Row) -> str:
         """The row as one line of text."""
         mark = MARKS.get(row.status, ("…", ""))[0]
         seconds = row.seconds() if row.status in MARKS else None

@@ -56,7 +56,7 @@ class Progress(Rows):
 
     def changed(self, row: Row, *, state: bool) -> None:
         if self._live is None and state:
-            self.note(self.told(row))
+            self.note(self.line(row))
 
     def _render(self) -> Table:
         table = Table.grid(padding=(0, 1))

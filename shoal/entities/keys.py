@@ -124,7 +124,7 @@ def anything(value: Any, where: str, walk: Walk) -> Any:
     return value
 
 
-def words(value: Any, where: str, walk: Walk) -> dict[str, Any]:
+def string_map(value: Any, where: str, walk: Walk) -> dict[str, Any]:
     """Names and plain values, as tags and environment variables are."""
     if not isinstance(value, Mapping):
         walk.fault(where, f"expected names and values, not {_shown(value)}")

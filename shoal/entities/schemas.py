@@ -16,10 +16,10 @@ from shoal.entities.keys import (
     mapping,
     number,
     shares,
+    string_map,
     switch,
     text,
     text_or,
-    words,
 )
 from shoal.entities.settings import OnlineRequestSettings, OwnSettings
 
@@ -30,8 +30,8 @@ COMMON: Final[Table] = {
     "$schema": Key(text),
     "name": Key(text),
     "description": Key(text),
-    "tags": Key(words),
-    "properties": Key(words),
+    "tags": Key(string_map),
+    "properties": Key(string_map),
 }
 
 IDENTITY: Final[Table] = {
@@ -121,7 +121,7 @@ DEPLOYMENT: Final[Table] = {
     "type": Key(choice("managed", "kubernetes")),
     "model": Key(text_or(block(MODEL))),
     "instance_count": Key(integer),
-    "environment_variables": Key(words),
+    "environment_variables": Key(string_map),
     "request_settings": Key(
         block({part.name: Key(integer) for part in fields(OnlineRequestSettings)})
     ),

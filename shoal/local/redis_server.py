@@ -71,10 +71,10 @@ def _version(program: str) -> tuple[str, tuple[int, int], str] | None:
         )
     except (OSError, subprocess.TimeoutExpired, UnicodeDecodeError):
         return None  # it would not serve us either
-    said = VERSION.match(done.stdout) if done.returncode == 0 else None
-    if said is None:
+    match = VERSION.match(done.stdout) if done.returncode == 0 else None
+    if match is None:
         return None
-    name, major, minor, rest = said.groups()
+    name, major, minor, rest = match.groups()
     return name, (int(major), int(minor)), f"{major}.{minor}.{rest}"
 
 

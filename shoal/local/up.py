@@ -21,7 +21,7 @@ from shoal.local.screen import Screen
 from shoal.local.supervisor import Supervisor
 
 ONE_SHOT_TIMEOUT_S = 300.0
-IMPATIENCE_S = 1.0
+SECOND_SIGNAL_S = 1.0
 USAGE = """Usage: shoal up
 
 Runs a whole installation on this machine until Ctrl-C. Settings are environment variables,
@@ -127,16 +127,16 @@ def _stop_requests(supervisor: Supervisor) -> asyncio.Event:
     stop = asyncio.Event()
     first = math.inf
 
-    def ask() -> None:
+    def handle() -> None:
         nonlocal first
         # why the pause: `timeout` and some shells deliver one wish twice.
-        if time.monotonic() > first + IMPATIENCE_S:
+        if time.monotonic() > first + SECOND_SIGNAL_S:
             supervisor.kill()
         first = min(first, time.monotonic())
         stop.set()
 
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        asyncio.get_running_loop().add_signal_handler(number, ask)
+        asyncio.get_running_loop().add_signal_handler(number, handle)
     return stop
 
 

@@ -178,8 +178,8 @@ class OnlineDeploymentOperations:
     ) -> Work[None]:
         """The same model with the same environment: nothing needs to start anew."""
         before: Mapping[str, Any] = current
-        words = ("description", "tags", "declared", *ROUTED_SETTINGS)
-        changes = {key: body[key] for key in words if key in body and before.get(key) != body[key]}
+        names = ("description", "tags", "declared", *ROUTED_SETTINGS)
+        changes = {key: body[key] for key in names if key in body and before.get(key) != body[key]}
         if changes:
             self._client.update_deployment(current["endpoint"], current["name"], **changes)
         count = entity.instance_count
@@ -204,7 +204,7 @@ def _stays(current: Deployment, version: ModelVersion, body: Mapping[str, Any]) 
 
 
 def _other_settings(current: Mapping[str, Any], body: Values) -> Values:
-    """Those of the replicas that are said and differ from what runs; what is left out stays, a
+    """Those of the replicas that are given and differ from what runs; what is left out stays, a
     number that is 0 is taken away."""
     found: Values = {}
     declared = body["declared"]
@@ -213,10 +213,10 @@ def _other_settings(current: Mapping[str, Any], body: Values) -> Values:
             found[name] = body[name] or None
     for name in ("liveness_probe", "readiness_probe"):
         # REST refuses names that it does not know; what else a file says stays declared
-        said = {k: v for k, v in (declared.get(name) or {}).items() if k in PROBE_SETTINGS}
+        given = {k: v for k, v in (declared.get(name) or {}).items() if k in PROBE_SETTINGS}
         runs = current.get(name) or {}
-        if said and any(runs.get(key) != value for key, value in said.items()):
-            found[name] = {**runs, **said}
+        if given and any(runs.get(key) != value for key, value in given.items()):
+            found[name] = {**runs, **given}
     return found
 
 

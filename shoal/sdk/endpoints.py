@@ -120,15 +120,15 @@ class OnlineEndpointOperations:
         return LROPoller(work, self._client, self._watcher.operation)
 
     def _apply(self, endpoint: OnlineEndpoint, *, supersede: bool) -> Work[OnlineEndpoint]:
-        name, words = str(endpoint.name), endpoint_body(endpoint)
+        name, body = str(endpoint.name), endpoint_body(endpoint)
         try:
             shown = self._client.get_endpoint(name)
         except Problem as problem:
             if not problem.is_not_found:
                 raise
-            shown = self._client.create_endpoint(name, **words)
+            shown = self._client.create_endpoint(name, **body)
         else:
-            shown = self._client.update_endpoint(name, **_changed(shown, words))
+            shown = self._client.update_endpoint(name, **_changed(shown, body))
         known = bool(endpoint.shown)
         traffic = endpoint.traffic if endpoint.traffic or known else None
         mirror = endpoint.mirror_traffic if endpoint.mirror_traffic or known else None
@@ -189,6 +189,6 @@ def _existing(traffic: Mapping[str, int], shown: Endpoint) -> dict[str, int]:
     return {name: int(share) for name, share in traffic.items() if int(share) or name in names}
 
 
-def _changed(shown: Endpoint, words: Mapping[str, Any]) -> dict[str, Any]:
+def _changed(shown: Endpoint, body: Mapping[str, Any]) -> dict[str, Any]:
     current: Mapping[str, Any] = shown
-    return {name: value for name, value in words.items() if current.get(name) != value}
+    return {name: value for name, value in body.items() if current.get(name) != value}

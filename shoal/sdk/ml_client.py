@@ -5,7 +5,7 @@ from typing import Any, Self, TypeVar, cast
 from shoal.client.client import Client
 from shoal.client.discovery import Installation
 from shoal.client.errors import ShoalError
-from shoal.display.default import watcher_here
+from shoal.display.default import default_watcher
 from shoal.display.watcher import Quiet, Watcher
 from shoal.entities import Model, OnlineDeployment, OnlineEndpoint
 from shoal.sdk.deployments import OnlineDeploymentOperations
@@ -49,7 +49,7 @@ class MLClient:
         self.resource_group_name = resource_group_name
         self.workspace_name = workspace_name or "shoal"
         self.client = client or Client(url, token or "")
-        watcher = watcher or (watcher_here() if show_progress else Quiet())
+        watcher = watcher or (default_watcher() if show_progress else Quiet())
         self.models = ModelOperations(self.client, watcher)
         self.online_endpoints = OnlineEndpointOperations(self.client, watcher)
         self.online_deployments = OnlineDeploymentOperations(

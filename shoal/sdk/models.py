@@ -67,16 +67,16 @@ class ModelOperations:
             on_bytes=self._watcher.sending,
             on_change=self._watcher.upload,
         )
-        said = declared(model._to_dict(), MODEL_FIELDS)
-        if said.get("type") in ("custom_model", "triton_model"):
-            del said["type"]  # everything is served as Triton serves it
+        given = declared(model._to_dict(), MODEL_FIELDS)
+        if given.get("type") in ("custom_model", "triton_model"):
+            del given["type"]  # everything is served as Triton serves it
         version = self._client.register_model(
             name,
             upload["id"],
             description=model.description,
             version=number if model.name else None,
             tags=texts(model.tags),
-            declared=said,
+            declared=given,
         )
         for warning in version.get("warnings", []):
             self._watcher.note(f"Note: {warning}")
@@ -150,13 +150,13 @@ class ModelOperations:
         )  # fmt: skip
 
     def _update(self, model: Model) -> ModelVersion:
-        words: dict[str, Any] = {"tags": texts(model.tags)}
+        fields: dict[str, Any] = {"tags": texts(model.tags)}
         if model.description is not None:
-            words["description"] = model.description
-        said = declared(model._to_dict(), MODEL_FIELDS | {"type"})
-        if said:
-            words["declared"] = said
-        return self._client.update_model_version(str(model.name), str(model.version), **words)
+            fields["description"] = model.description
+        given = declared(model._to_dict(), MODEL_FIELDS | {"type"})
+        if given:
+            fields["declared"] = given
+        return self._client.update_model_version(str(model.name), str(model.version), **fields)
 
     def _which(self, name: str, version: Any, label: str | None) -> str | int | None:
         if label is None:

@@ -61,7 +61,7 @@ def texts(values: Mapping[str, Any] | None) -> dict[str, str]:
 
 
 def declared(values: Values, known: frozenset[str]) -> Values:
-    """What is said beyond ``known``, without what says nothing."""
+    """What is given beyond ``known``, without what says nothing."""
     return {
         name: value for name, value in values.items() if name not in known and value not in ({}, "")
     }
@@ -69,17 +69,17 @@ def declared(values: Values, known: frozenset[str]) -> Values:
 
 def endpoint_body(endpoint: OnlineEndpoint) -> Values:
     values = endpoint._to_dict()
-    said = declared(values, ENDPOINT_FIELDS)
+    given = declared(values, ENDPOINT_FIELDS)
     if endpoint.auth_mode != "aad_token":
-        del said["auth_mode"]  # else kept: there is no directory here, our own tokens stand for it
+        del given["auth_mode"]  # else kept: there is no directory here, our own tokens stand for it
     if isinstance(endpoint, KubernetesOnlineEndpoint):
-        said.setdefault("kind", "Kubernetes")
-    said.get("properties", {}).pop(OWN_ID, None)
+        given.setdefault("kind", "Kubernetes")
+    given.get("properties", {}).pop(OWN_ID, None)
     return {
         "description": endpoint.description or "",
         "tags": texts(endpoint.tags),
         "auth_mode": "key" if endpoint.auth_mode == "key" else "aml_token",
-        "declared": {name: value for name, value in said.items() if value != {}},
+        "declared": {name: value for name, value in given.items() if value != {}},
         **_limits(endpoint),
     }
 
@@ -95,20 +95,20 @@ def _limits(endpoint: OnlineEndpoint) -> Values:
 
 
 def endpoint_of(shown: Endpoint) -> OnlineEndpoint:
-    said = dict(shown.get("declared") or {})
-    kubernetes = str(said.get("kind", "")).lower() == "kubernetes" or "compute" in said
+    given = dict(shown.get("declared") or {})
+    kubernetes = str(given.get("kind", "")).lower() == "kubernetes" or "compute" in given
     kind = KubernetesOnlineEndpoint if kubernetes else ManagedOnlineEndpoint
     identity = f"{WORKSPACE}/onlineEndpoints/{shown['name']}"
-    properties = {OWN_ID: identity, **(said.pop("properties", None) or {})}
+    properties = {OWN_ID: identity, **(given.pop("properties", None) or {})}
     values = {
         "kind": "Managed",
         "location": "local",
-        **_known(said, kind),
+        **_known(given, kind),
         "name": shown["name"],
         "description": shown.get("description") or None,
         "tags": shown.get("tags"),
         "properties": properties,
-        "auth_mode": said.get("auth_mode") or shown.get("auth_mode") or "key",
+        "auth_mode": given.get("auth_mode") or shown.get("auth_mode") or "key",
         "traffic": shown.get("traffic"),
         "mirror_traffic": shown.get("mirror_traffic"),
         **{name: shown.get(name) for name in LIMITS},
@@ -143,15 +143,15 @@ def deployment_body(deployment: OnlineDeployment) -> Values:
 
 
 def deployment_of(shown: Deployment) -> OnlineDeployment:
-    said = dict(shown.get("declared") or {})
-    kubernetes = said.get("type") == "kubernetes"
+    given = dict(shown.get("declared") or {})
+    kubernetes = given.get("type") == "kubernetes"
     kind = KubernetesOnlineDeployment if kubernetes else ManagedOnlineDeployment
-    settings = OnlineRequestSettings._of(said.pop("request_settings", None))
+    settings = OnlineRequestSettings._of(given.pop("request_settings", None))
     settings = settings or OnlineRequestSettings()
     for name in REQUEST_SETTINGS:
         setattr(settings, name, shown.get(name))
     deployment = kind(
-        **_known(said, kind)
+        **_known(given, kind)
         | {
             "name": shown["name"],
             "endpoint_name": shown["endpoint"],
@@ -171,10 +171,10 @@ def deployment_of(shown: Deployment) -> OnlineDeployment:
 
 
 def model_of(shown: VersionSummary) -> Model:
-    said = dict(shown.get("declared") or {})
+    given = dict(shown.get("declared") or {})
     values = {
         "type": shown.get("type"),
-        **_known(said, Model),
+        **_known(given, Model),
         "name": shown["model"],
         "version": str(shown["version"]),
         "description": shown.get("description") or None,

@@ -115,7 +115,7 @@ def test_a_gateway_error_in_the_middle_is_waited_out(
     assert bytes(server.received["u1"]) == CONTENT
 
 
-def test_patience_ends(server: FakeServer, file: Path) -> None:
+def test_retries_end(server: FakeServer, file: Path) -> None:
     now = 0.0
 
     def pause(seconds: float) -> None:
@@ -130,7 +130,7 @@ def test_patience_ends(server: FakeServer, file: Path) -> None:
     server.fail_next("HEAD .*", refuse, times=1000)
     with client, pytest.raises(ConnectionFailed, match="Shoal does not answer"):
         client.upload(file)
-    assert now > client._transport.patience_s
+    assert now > client._transport.retry_for_s
 
 
 def test_a_refused_file_carries_the_servers_reason(

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from shoal import MLClient
 from shoal.client import Client
-from shoal.display.default import Bars, watcher_here
+from shoal.display.default import Bars, default_watcher
 from shoal.display.notebook import NotebookProgress
 from shoal.display.terminal import Progress
 from shoal.display.watcher import Quiet
@@ -101,16 +101,16 @@ class Terminal(io.StringIO):
 def test_who_looks_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     monkeypatch.delitem(sys.modules, "IPython", raising=False)
-    assert isinstance(watcher_here(), Quiet)
+    assert isinstance(default_watcher(), Quiet)
     monkeypatch.setattr(sys, "stderr", Terminal())
-    assert isinstance(watcher_here(), Bars)
+    assert isinstance(default_watcher(), Bars)
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     kernel = SimpleNamespace(get_ipython=lambda: SimpleNamespace(kernel=object()))
     monkeypatch.setitem(sys.modules, "IPython", kernel)  # type: ignore[arg-type]
-    assert isinstance(watcher_here(), Bars)
+    assert isinstance(default_watcher(), Bars)
     shell = SimpleNamespace(get_ipython=lambda: SimpleNamespace())
     monkeypatch.setitem(sys.modules, "IPython", shell)  # type: ignore[arg-type]
-    assert isinstance(watcher_here(), Quiet)
+    assert isinstance(default_watcher(), Quiet)
 
 
 def test_progress_can_be_turned_off(
