@@ -1,4 +1,4 @@
-"""What holds for every test: marks, a leash, patience, and databases to be dropped."""
+"""What holds for every test: marks, a reaper, time limits, and databases to be dropped."""
 
 import subprocess
 from collections.abc import Iterator
@@ -13,11 +13,11 @@ from tests.support import reaper, seeded_rows
 from tests.support.database_use import uses_database
 
 HERE = Path(__file__).parent
-LEASH = pytest.StashKey[subprocess.Popen[bytes] | None]()
+REAPER = pytest.StashKey[subprocess.Popen[bytes] | None]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.stash[LEASH] = reaper.hold()
+    config.stash[REAPER] = reaper.start()
 
 
 # A busy machine is slow, which says nothing about an example.

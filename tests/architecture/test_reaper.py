@@ -13,15 +13,15 @@ from tests.support.runtime_process import wait_until
 
 ROOT = Path(__file__).parents[2]
 # A run that starts one process in a session of its own through a shell that ends at once, so that
-# nobody is its parent; and one that overwrites its environment, through the supervisor's leash.
+# nobody is its parent; and one that overwrites its environment, through the supervisor's wrapper.
 RUN = """
 import subprocess, sys
 from tests.support import reaper
-keeper = reaper.hold()
+keeper = reaper.start()
 sleep = "import signal; signal.pause()"
 shell = f"{sys.executable} -c '{sleep}' >/dev/null & echo $!"
 orphan = subprocess.run(["sh", "-c", shell], stdout=subprocess.PIPE, start_new_session=True)
-titled = subprocess.Popen(reaper.leashed("env", "-i", sys.executable, "-c", sleep))
+titled = subprocess.Popen(reaper.die_with_parent("env", "-i", sys.executable, "-c", sleep))
 print(int(orphan.stdout), titled.pid, keeper.pid, flush=True)
 sys.stdin.read()
 """
@@ -53,5 +53,5 @@ def lives(pid: int) -> bool:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="marks are read from /proc")
-def test_this_run_is_on_the_leash() -> None:
+def test_this_run_has_a_reaper() -> None:
     assert os.environ[reaper.MARK]

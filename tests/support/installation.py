@@ -19,7 +19,7 @@ import redis
 from psycopg.sql import SQL, Identifier
 
 from shoal.local import ports
-from tests.support.reaper import leashed
+from tests.support.reaper import die_with_parent
 from tests.support.runtime_process import wait_until
 
 ROOT = Path(__file__).parents[2]
@@ -68,7 +68,9 @@ class Installation:
 
     def start_redis(self) -> None:
         command = [str(BIN / "redis-server"), "--port", str(self.redis_port), "--save", ""]
-        self.spawn("redis", leashed(*command, "--bind", "127.0.0.1", "--dir", str(self.home)))
+        self.spawn(
+            "redis", die_with_parent(*command, "--bind", "127.0.0.1", "--dir", str(self.home))
+        )
         with redis.Redis(port=self.redis_port) as client:
             wait_until(lambda: _answers(client), "Redis")
 

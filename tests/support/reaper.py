@@ -14,7 +14,7 @@ import uuid
 from contextlib import suppress
 from pathlib import Path
 
-MARK = "PYTEST_LEASH"
+MARK = "PYTEST_RUN_MARK"
 PASSED_ON = "SHOAL_NODE_PASS_VARIABLES"
 SUPERVISORS = Path(__file__).parents[2] / "shoal" / "local" / "die_with_parent.py"
 LOOK_EVERY_S = 1.0
@@ -23,7 +23,7 @@ POLL_S = 0.05
 QUIET_LOOKS = 3  # a process that was just being started may be missed by one look
 
 
-def hold() -> "subprocess.Popen[bytes] | None":
+def start() -> "subprocess.Popen[bytes] | None":
     """Mark this process and all that it will start; keep what is returned until the end.
 
     A run within a run, as those of xdist, is a part of the first: None, nothing is to be kept.
@@ -47,12 +47,12 @@ def hold() -> "subprocess.Popen[bytes] | None":
 
 
 def clean_environment() -> dict[str, str]:
-    """This run's environment without the settings of an installation around it, on the leash."""
+    """This run's environment without the settings of an installation around it, with its mark."""
     ours = ("SHOAL_", "DJANGO_")
     return {k: v for k, v in os.environ.items() if k == PASSED_ON or not k.startswith(ours)}
 
 
-def leashed(*argv: str) -> list[str]:
+def die_with_parent(*argv: str) -> list[str]:
     """A command for a program that overwrites its environment with its title, as Redis does."""
     return [sys.executable, "-I", "-S", str(SUPERVISORS), str(os.getpid()), *argv]
 

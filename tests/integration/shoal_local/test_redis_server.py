@@ -19,7 +19,7 @@ from kombu import Exchange, Queue
 
 from controlplane.config import broker
 from shoal.local import ports, redis_server
-from tests.support.reaper import leashed
+from tests.support.reaper import die_with_parent
 from tests.support.runtime_process import wait_until
 
 PASSWORD = "a:b/c@d?e"
@@ -70,7 +70,7 @@ def started(home: Path, place: Path | None, port: int) -> Iterator[str]:
     assert PASSWORD not in file.read_text()
     url = redis_server.url(PASSWORD, socket=place, port=port)
     with subprocess.Popen(
-        leashed(redis_server.choose().path, str(file)), stdout=subprocess.DEVNULL
+        die_with_parent(redis_server.choose().path, str(file)), stdout=subprocess.DEVNULL
     ) as process:
         try:
             wait_until(lambda: answers(url), "Redis")

@@ -19,7 +19,7 @@ from controlplane.gateway import tls
 from controlplane.gateway.listeners import secret
 from controlplane.gateway.xds import XdsFolder
 from shoal.local import ports
-from tests.support.reaper import leashed
+from tests.support.reaper import die_with_parent
 from tests.support.runtime_process import wait_until
 
 FILE = Path(__file__).parents[3] / "deploy" / "studio-tls.yaml"
@@ -62,7 +62,8 @@ def front(tmp_path: Path) -> Iterator[tuple[int, int]]:
         with (
             (tmp_path / "envoy.log").open("wb") as log,
             subprocess.Popen(
-                leashed(*command, "--concurrency", "1", "--log-level", "warning"), stderr=log
+                die_with_parent(*command, "--concurrency", "1", "--log-level", "warning"),
+                stderr=log,
             ) as process,
         ):
             try:
