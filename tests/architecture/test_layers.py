@@ -20,7 +20,7 @@ WRONG_IMPORTS = [
     ("wire/messages.py", "import shoal", "wire"),
     ("wire/messages.py", "import node_agent.journal", "wire"),
     ("node_agent/launcher/plan.py", "import node_agent.failure", "node-agent"),
-    ("worker_runtime/core/engine.py", "import wire.messages", "wire-doors"),
+    ("worker_runtime/core/engine.py", "import wire.messages", "wire-importers"),
     ("controlplane/registry/selectors.py", "import controlplane.deployments.models", "domains"),
     ("controlplane/core/errors.py", "import controlplane.accounts.models", "domains"),
     (

@@ -1,4 +1,4 @@
-"""The control plane as a program sees it: REST, with patience while it is being hurt."""
+"""The control plane as a program sees it: REST, retried while faults are injected."""
 
 import io
 import time

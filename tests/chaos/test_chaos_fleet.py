@@ -73,7 +73,7 @@ def manage(system: System, script: str) -> bytes:
 
 
 @dataclass
-class Told:
+class Intervals:
     """What the control plane asked one node to keep, in seconds between calls."""
 
     report_s: float = FIRST_PACE_S
@@ -87,7 +87,7 @@ class Told:
 
 @dataclass
 class Fleet:
-    """What every node does: report, fetch what to run, send samples; each when it was told to.
+    """What every node does: report, fetch what to run, send samples; each at its interval.
 
     All in one thread with one event loop: a node is a few coroutines, the machine is for others.
     """
@@ -99,7 +99,7 @@ class Fleet:
     reports: Counter[int] = field(default_factory=Counter)  # by node, those that were answered
 
     def __post_init__(self) -> None:
-        self.told = [Told() for _ in self.credentials]
+        self.intervals = [Intervals() for _ in self.credentials]
         self._end = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), daemon=True)
 
@@ -112,15 +112,15 @@ class Fleet:
         self._thread.join()
 
     @property
-    def told_per_s(self) -> float:
-        """Calls a second of all nodes together, if each does as it was told."""
-        return sum(told.calls_per_s for told in self.told)
+    def expected_calls_per_s(self) -> float:
+        """Calls a second of all nodes together, if each keeps its intervals."""
+        return sum(each.calls_per_s for each in self.intervals)
 
     def summary(self) -> str:
         """What callers met, and on what machine."""
         cuts = statistics.quantiles(self.latencies, n=100)
         return (
-            f"{len(self.reports)} nodes reported, told {self.told_per_s:.0f} calls/s; "
+            f"{len(self.reports)} nodes reported, expected {self.expected_calls_per_s:.0f}/s; "
             f"{len(self.latencies)} answers: p50 {cuts[49] * 1000:.0f} ms, p99 "
             f"{cuts[98] * 1000:.0f} ms, longest {max(self.latencies) * 1000:.0f} ms; "
             f"failures {dict(self.failures)}; "
@@ -158,45 +158,45 @@ class Fleet:
                 self.failures[f"a node ended: {error!r}"] += 1
 
     async def _report(self, session: aiohttp.ClientSession, number: int) -> None:
-        told = self.told[number]
+        intervals = self.intervals[number]
         await asyncio.sleep(random.uniform(0, RAMP_S))
         while True:
             info = NodeInfo(
-                name=f"sim-{number}", agent_version="0.1.0", heartbeat_interval_s=told.report_s
+                name=f"sim-{number}", agent_version="0.1.0", heartbeat_interval_s=intervals.report_s
             )
             report = NodeReport(info, observed_generation=0, sent_at=time.time())
             content = await self._call(session, number, "POST", "report", codec.encode(report))
             if content is not None:
                 self.reports[number] += 1
-                self._heed(told, codec.decode(ReportReply, content))
-            await asyncio.sleep(told.report_s)
+                self._apply_reply(intervals, codec.decode(ReportReply, content))
+            await asyncio.sleep(intervals.report_s)
 
     async def _poll(self, session: aiohttp.ClientSession, number: int) -> None:
-        told = self.told[number]
-        await asyncio.sleep(random.uniform(0, RAMP_S + told.poll_s))
+        intervals = self.intervals[number]
+        await asyncio.sleep(random.uniform(0, RAMP_S + intervals.poll_s))
         while True:
             content = await self._call(session, number, "GET", "desired")
             if content is not None:
-                told.poll_s = codec.decode(DesiredState, content).poll_interval_s
-            await asyncio.sleep(told.poll_s)
+                intervals.poll_s = codec.decode(DesiredState, content).poll_interval_s
+            await asyncio.sleep(intervals.poll_s)
 
     async def _sample(self, session: aiohttp.ClientSession, number: int) -> None:
-        told = self.told[number]
-        await asyncio.sleep(random.uniform(0, RAMP_S + told.sample_s))
+        intervals = self.intervals[number]
+        await asyncio.sleep(random.uniform(0, RAMP_S + intervals.sample_s))
         while True:
             info = NodeInfo(
-                name=f"sim-{number}", agent_version="0.1.0", heartbeat_interval_s=told.report_s
+                name=f"sim-{number}", agent_version="0.1.0", heartbeat_interval_s=intervals.report_s
             )
             batch = codec.encode(SampleBatch((), info))
             content = await self._call(session, number, "POST", "samples", batch)
             if content is not None:
-                self._heed(told, codec.decode(ReportReply, content))
-            await asyncio.sleep(told.sample_s)
+                self._apply_reply(intervals, codec.decode(ReportReply, content))
+            await asyncio.sleep(intervals.sample_s)
 
     @staticmethod
-    def _heed(told: Told, reply: ReportReply) -> None:
-        told.report_s, told.poll_s = reply.heartbeat_interval_s, reply.poll_interval_s
-        told.sample_s = reply.sample_interval_s
+    def _apply_reply(intervals: Intervals, reply: ReportReply) -> None:
+        intervals.report_s, intervals.poll_s = reply.heartbeat_interval_s, reply.poll_interval_s
+        intervals.sample_s = reply.sample_interval_s
 
     async def _call(
         self,
@@ -252,7 +252,7 @@ def test_a_thousand_nodes_report(system: System, pair: dict[str, str], case: Cas
     assert {node["state"] for node in nodes} == {"online"}
     assert len(nodes) == NODES
     assert all(datetime.fromisoformat(node["last_seen_at"]) > began for node in nodes)
-    assert fleet.told_per_s <= MOST_PER_S
+    assert fleet.expected_calls_per_s <= MOST_PER_S
     for name in ("amid", "amid-b"):
         studio.delete(name)
     case.saw(f"all online, {calls / seconds:.0f} calls/s; deployed meanwhile in {took:.1f} s")

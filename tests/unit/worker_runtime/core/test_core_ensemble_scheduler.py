@@ -55,26 +55,26 @@ def test_steps_run_one_after_the_other_and_nothing_is_copied_on_the_way() -> Non
     assert all(model.pins == 0 for model in harness.models.values())
 
 
-@pytest.mark.parametrize("ending", ["answer", "failure", "cancellation", "refusal"])
-def test_nothing_of_a_request_stays_when_it_is_over(ending: str) -> None:
+@pytest.mark.parametrize("outcome", ["answer", "failure", "cancellation", "refusal"])
+def test_nothing_of_a_request_stays_when_it_is_over(outcome: str) -> None:
     harness = EnsembleHarness(
         CHAIN, FakeServed(model_text("a"), plus(0)), FakeServed(model_text("b"))
     )
     scheduler = harness.models["b"].scheduler
-    if ending == "refusal":
+    if outcome == "refusal":
         scheduler.refuse = QueueFull("full")
     request = harness.request(RecordingSink(), IN=[1, 2])
     harness.scheduler.submit(request)
-    if ending == "refusal":
+    if outcome == "refusal":
         [behind] = harness.models["a"].scheduler.seen
     else:
         [behind] = scheduler.seen
     middle = weakref.ref(behind.sink)
-    if ending == "answer":
+    if outcome == "answer":
         plus(0)(behind)
-    elif ending == "failure":
+    elif outcome == "failure":
         behind.sink.fail(behind, BackendFailed("no"))
-    elif ending == "cancellation":
+    elif outcome == "cancellation":
         harness.scheduler.cancel(request)
     for model in harness.models.values():
         model.scheduler.seen.clear()

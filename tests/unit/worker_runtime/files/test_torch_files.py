@@ -53,11 +53,11 @@ def export(path: Path) -> Path:
     return path
 
 
-def changed(path: Path, ending: str, content: bytes) -> None:
+def changed(path: Path, suffix: str, content: bytes) -> None:
     """The archive with another content for one entry."""
     with zipfile.ZipFile(path) as archive:
         entries = {item.filename: archive.read(item) for item in archive.infolist()}
-    (name,) = [item for item in entries if item.endswith(ending)]
+    (name,) = [item for item in entries if item.endswith(suffix)]
     with zipfile.ZipFile(path, "w") as archive:
         for key, value in (entries | {name: content}).items():
             archive.writestr(key, value)

@@ -1,4 +1,4 @@
-"""Cutting requests up and putting answers together, against protobuf's own reading."""
+"""Cutting requests up and assembling answers, against protobuf's own reading."""
 
 from typing import Any
 
