@@ -102,7 +102,7 @@ test-chaos: $(STAMPS)/dev install ## the most valuable cases of make chaos, in a
 	@echo "== chaos, the short share"
 	@$(PYTEST) -q --randomly-dont-reorganize tests/chaos -m quick
 
-fuzz: $(STAMPS)/dev install ## fuzz parsers, doors, the gate, lying nodes, the gateway's Lua: thirteen minutes, or FUZZ_SECONDS=N
+fuzz: $(STAMPS)/dev install ## fuzz parsers, protocols, the verdict on code, lying nodes, the gateway's Lua: thirteen minutes, or FUZZ_SECONDS=N
 	@echo "== fuzzing"
 	@$(BIN)/python -m tests.fuzz $(if $(FUZZ_SECONDS),--seconds $(FUZZ_SECONDS)) $(if $(SEED),--seed $(SEED))
 
@@ -110,7 +110,7 @@ api-fuzz: $(STAMPS)/dev install ## Schemathesis against the REST API with each r
 	@echo "== fuzzing the API"
 	@$(BIN)/python -m tests.api_fuzz --seconds $(API_FUZZ_SECONDS) $(if $(SEED),--seed $(SEED))
 
-security: $(STAMPS)/dev install studio ## attack a fresh installation: doors, roles, hostile uploads and models; prints a table
+security: $(STAMPS)/dev install studio ## attack a fresh installation: logins, roles, hostile uploads and models; prints a table
 	@echo "== security"
 	@$(BIN)/python -m tests.security
 

@@ -28,13 +28,13 @@ _RUN = [sys.executable, "-m", "tests.fuzz.run_target"]
 
 
 def prepared(name: str, root: Path) -> Path:
-    """The folder of a target, with seeds and words in it."""
+    """The folder of a target, with seeds and dictionary in it."""
     home = root / name
     for folder in ("corpus", "seeds", "findings"):
         (home / folder).mkdir(parents=True, exist_ok=True)
     for number, seed in enumerate(SEEDS[name]()):
         (home / "seeds" / f"{number:04}").write_bytes(seed)
-    (home / "words.dict").write_text(dictionary(name) + "\n")
+    (home / "tokens.dict").write_text(dictionary(name) + "\n")
     return home
 
 
@@ -49,7 +49,7 @@ def fuzzed(name: str, seconds: int, root: Path, seed: int) -> bool:
         f"-timeout={ONE_INPUT_S}",
         f"-rss_limit_mb={MEMORY_MIB}",
         f"-artifact_prefix={home / 'findings'}/",
-        f"-dict={home / 'words.dict'}",
+        f"-dict={home / 'tokens.dict'}",
         "-max_len=4096",
         "-print_final_stats=1",
     ]
@@ -57,7 +57,7 @@ def fuzzed(name: str, seconds: int, root: Path, seed: int) -> bool:
     runs = next((li.split()[-1] for li in text.splitlines() if "number_of_executed" in li), "?")
     say(f"{name}: {seconds} s, {runs} inputs, exit code {code}")
     if code:
-        say(_told(text))
+        say(_finding_in(text))
         return False
     code, text = _ran(["replay", name, str(home / "corpus"), str(home / "seeds")], home / "replay")
     say(text.strip())
@@ -82,7 +82,7 @@ def _ran(arguments: list[str], log: Path) -> tuple[int, str]:
     return code, log.read_text("utf-8", "replace")
 
 
-def _told(log: str) -> str:
+def _finding_in(log: str) -> str:
     """The part of a log that says what was found."""
     marks = ("Traceback", "=== Uncaught", "ERROR: libFuzzer", "ALARM")
     at = min((found for mark in marks if (found := log.find(mark)) >= 0), default=0)

@@ -80,7 +80,7 @@ def seeds() -> Iterator[bytes]:
         yield first + json.dumps(asdict(message), ensure_ascii=False).encode()  # type: ignore[call-overload]
 
 
-WORDS = [
+DICTIONARY = [
     "\\u0000", "\\ud800", "\\u001b[2J", "\\u202e", "NaN", "1e999", "-1", "9223372036854775807",
     "9223372036854775808", "65536", "null", "true", "{}", "[]", '"ready"', '"failed"', '"good"',
     '"bad"', '"digits"', AWAY, HONEST, "127.0.0.1", "::1", SHA256, TOKEN.decode(),

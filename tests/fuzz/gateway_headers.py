@@ -160,7 +160,7 @@ def seeds() -> Iterator[bytes]:
             yield bytes([route]) + line
 
 
-WORDS = [
+DICTIONARY = [
     "authorization: ", "Bearer ", "key-of-digits", "second" * 20, "x" * 1024, "y" * 1025, ",", "\n",
     "\t", "\0",
     "azureml-model-deployment: ", "x-shoal-deployment: ", "x-ms-client-request-id: ", "%S+",

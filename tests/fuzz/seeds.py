@@ -1,5 +1,5 @@
-# ruff: noqa: E501 # words of other languages
-"""What the fuzzers start from: the cases of the conformance tests, and words of each language."""
+# ruff: noqa: E501 # tokens of other languages
+"""What the fuzzers start from: the cases of the conformance tests, and tokens of each language."""
 
 import gzip
 import io
@@ -301,7 +301,7 @@ _CONFIG = [field.name for field in model_config_pb2.ModelConfig.DESCRIPTOR.field
     "TYPE_FP32", "KIND_CPU", "dims", "data_type", "string_value", "key", "value", "0x7f", "1e99",
     "nan", "[", "]", "{", "}", "<", ">", "#",
 ]  # fmt: skip
-WORDS = {
+DICTIONARY = {
     "http": _HTTP + _JSON,
     "http_bodies": _JSON,
     "chunks": ["\r\n", "0\r\n\r\n", ";"],
@@ -309,19 +309,19 @@ WORDS = {
     "config_text": _CONFIG,
     "config_json": _CONFIG + _JSON[-12:],
     "socket_frames": [*_JSON, '"op"', '"topic"', '"range"', '"hz"', '"frames"', '"b64"'],
-    "verdict": [*_CONFIG, *verdict_seeds.WORDS],
-    "agent_messages": agent_seeds.WORDS,
-    "gateway_headers": gateway_headers.WORDS,
+    "verdict": [*_CONFIG, *verdict_seeds.DICTIONARY],
+    "agent_messages": agent_seeds.DICTIONARY,
+    "gateway_headers": gateway_headers.DICTIONARY,
 }
 
 
 def dictionary(target: str) -> str:
-    """libFuzzer's form of ``WORDS``."""
+    """libFuzzer's form of ``DICTIONARY``."""
     lines = []
-    for word in WORDS.get(target, ()):
+    for token in DICTIONARY.get(target, ()):
         escaped = "".join(
             chr(byte) if 32 < byte < 127 and byte not in b'"\\' else f"\\x{byte:02x}"
-            for byte in word.encode()
+            for byte in token.encode()
         )
         lines.append(f'"{escaped}"')
     return "\n".join(lines)

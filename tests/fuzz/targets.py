@@ -226,7 +226,7 @@ def json_text(data: bytes) -> None:
         read(data)
     except BadJson as error:
         if not str(error):
-            raise Finding("a refusal without words") from error
+            raise Finding("a refusal without a message") from error
 
 
 # --- gRPC ------------------------------------------------------------------------------------
@@ -325,7 +325,7 @@ def config_text(data: bytes) -> None:
     _same(from_json(to_json(config)), config)
     for problem in validate(config, found):
         if not problem.message:
-            raise Finding("a problem without words")
+            raise Finding("a problem without a message")
 
 
 def config_json(data: bytes) -> None:
@@ -334,12 +334,12 @@ def config_json(data: bytes) -> None:
         config, _ = read_json(data)
     except ConfigInvalid as error:
         if not str(error):
-            raise Finding("a refusal without words") from error
+            raise Finding("a refusal without a message") from error
         return
     _same(from_json(to_json(config)), config)
     for problem in validate(config, {}):
         if not problem.message:
-            raise Finding("a problem without words")
+            raise Finding("a problem without a message")
 
 
 def _same(one: Message, other: Message) -> None:
@@ -356,7 +356,7 @@ _SMALL = archives.Limits(max_bytes=1 << 20, max_entries=100, max_ratio=200, room
 
 
 def archive(data: bytes) -> None:
-    """An archive is unpacked below its folder within its limits, or refused in words."""
+    """An archive is unpacked below its folder within its limits, or refused with a message."""
     with tempfile.TemporaryDirectory() as folder:
         packed, target = Path(folder) / "packed", Path(folder) / "target"
         packed.write_bytes(data)
@@ -365,7 +365,7 @@ def archive(data: bytes) -> None:
             said = archives.unpack(packed, target, _SMALL)
         except archives.Refused as refused:
             if not refused.answer["message"]:
-                raise Finding("a refusal without words") from refused
+                raise Finding("a refusal without a message") from refused
             said = None
         if sorted(item.name for item in Path(folder).iterdir()) != ["packed", "target"]:
             raise Finding("written outside")

@@ -115,7 +115,7 @@ def seeds() -> Iterator[bytes]:
     yield _packed((RAW, "m/1/w", b"x"), config, (RAW, "e/config.pbtxt", step))
 
 
-WORDS = [
+DICTIONARY = [
     "\n--\n", "m/1/", "/config.pbtxt", "m/configs/x.pbtxt", "model.py", "model.onnx", "model.pt",
     "model.pt2", "model.plan", "model.savedmodel/", "model.python", "evil.python/", "labels.txt",
     "requirements.txt", "backend: ", '"python"', '"identity"', '"py" "thon"', "\\u0070ython",

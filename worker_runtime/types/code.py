@@ -18,7 +18,7 @@ FLAG: Final = "--allow-code"
 
 @dataclass(frozen=True, slots=True)
 class CodeReason:
-    """Why something runs code: the file that says so, and the sentence for people.
+    """Why something runs code: the file that says so, and the message for people.
 
     ``file`` is relative to the repository; ``value`` is what a configuration names, else "".
     """
