@@ -9,16 +9,16 @@ from django.contrib.auth.hashers import Argon2PasswordHasher
 
 from controlplane.accounts.errors import SignInBusy
 
-PATIENCE_S: Final = 10.0
+MAX_WAIT_S: Final = 10.0
 
 
 class Turns:
     """``at_once`` work, ``waiting`` more may wait for their turn, and nobody for too long."""
 
-    def __init__(self, *, at_once: int, waiting: int, patience_s: float = PATIENCE_S) -> None:
+    def __init__(self, *, at_once: int, waiting: int, max_wait_s: float = MAX_WAIT_S) -> None:
         self._turns = threading.BoundedSemaphore(at_once)
         self._places = threading.BoundedSemaphore(at_once + waiting)
-        self._patience_s = patience_s
+        self._max_wait_s = max_wait_s
 
     @contextmanager
     def turn(self) -> Iterator[None]:
@@ -26,7 +26,7 @@ class Turns:
         if not self._places.acquire(blocking=False):
             raise self._busy()
         try:
-            if not self._turns.acquire(timeout=self._patience_s):
+            if not self._turns.acquire(timeout=self._max_wait_s):
                 raise self._busy()
             try:
                 yield
@@ -38,7 +38,7 @@ class Turns:
     def _busy(self) -> SignInBusy:
         return SignInBusy(
             "Too many passwords are being checked at once.",
-            extra={"retry_after_s": int(self._patience_s)},
+            extra={"retry_after_s": int(self._max_wait_s)},
         )
 
 

@@ -45,8 +45,8 @@ class BrowserSession(Stamped):
         return f"{self.user_id} from {self.address}"
 
 
-class SignInLane(models.Model):
-    """How often a name, or a network, was tried in vain. One row is one line of people who wait.
+class SignInCounter(models.Model):
+    """How often a name, or a network, was tried in vain. One row is one back-off.
 
     An empty ``network`` is the name from everywhere it never signed in from; an empty ``name`` is
     the network whatever name it tries; with both it is a name where it has signed in before.
@@ -59,7 +59,7 @@ class SignInLane(models.Model):
     opened_at = models.DateTimeField(null=True, blank=True)  # last signed in, with both
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["name", "network"], name="one_lane")]
+        constraints = [models.UniqueConstraint(fields=["name", "network"], name="one_counter")]
 
     def __str__(self) -> str:
         return f"{self.name or 'any name'} from {self.network or 'anywhere'}"

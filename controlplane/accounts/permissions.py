@@ -1,4 +1,4 @@
-"""Policy at the door of REST: reads need READ, writes DEPLOY, unless the view says otherwise."""
+"""Permissions of REST: reads need READ, writes DEPLOY, unless the view says otherwise."""
 
 from typing import Any
 

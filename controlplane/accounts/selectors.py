@@ -8,7 +8,7 @@ from django.db.models import Count, Max, Q, QuerySet
 from django.utils import timezone
 
 from controlplane.accounts.errors import UserNotFound
-from controlplane.accounts.models import ApiToken, BrowserSession, SignInLane, User
+from controlplane.accounts.models import ApiToken, BrowserSession, SignInCounter, User
 from controlplane.accounts.types import KNOWN_FOR, token_hash
 from controlplane.core.models import Event
 
@@ -79,5 +79,5 @@ def events_shown(*, people: bool) -> QuerySet[Event]:
 
 def is_known(*, username: str, network: str, now: datetime) -> bool:
     """Whether this name signed in from this network before, and not too long ago."""
-    lane = SignInLane.objects.filter(name=username, network=network)
-    return lane.filter(opened_at__gt=now - KNOWN_FOR).exists()
+    counter = SignInCounter.objects.filter(name=username, network=network)
+    return counter.filter(opened_at__gt=now - KNOWN_FOR).exists()

@@ -1,4 +1,4 @@
-"""Background jobs of accounts: doors to its services."""
+"""Background jobs of accounts: entry points of its services."""
 
 from celery import shared_task
 
@@ -9,4 +9,4 @@ from controlplane.accounts import idempotency, services
 def prune() -> None:
     idempotency.answers_prune()
     services.sessions_prune()
-    services.lanes_prune()
+    services.counters_prune()

@@ -1,4 +1,4 @@
-"""Values of accounts: what a token looks like, and how patience with wrong passwords ends."""
+"""Values of accounts: what a token looks like, and how wrong passwords are throttled."""
 
 import hashlib
 import secrets

@@ -14,12 +14,12 @@ from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from django.conf import settings  # noqa: E402
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware  # noqa: E402
 
+from controlplane.config.agent_pool import AgentRequestPool  # noqa: E402
 from controlplane.config.guards import Application, BodyLimit, SameOrigin  # noqa: E402
-from controlplane.config.lane import AgentLane  # noqa: E402
 from controlplane.console.routing import websocket_urlpatterns  # noqa: E402
 
 http_application = BodyLimit(
-    AgentLane(cast(Application, django_application)), max_bytes=settings.SHOAL_MAX_BODY_BYTES
+    AgentRequestPool(cast(Application, django_application)), max_bytes=settings.SHOAL_MAX_BODY_BYTES
 )
 application = ProxyHeadersMiddleware(
     ProtocolTypeRouter(

@@ -35,7 +35,7 @@ BEAT_SCHEDULE = {
     "show that the control queue moves": every(10, "system.pulse", "control", of="control"),
     "show that the ingest queue moves": every(10, "system.pulse", "ingest", of="ingest"),
     "converge deployments": every(5, "deployments.reconcile"),
-    "ring the nodes again": every(20, "deployments.ring_bells"),
+    "wake the nodes again": every(20, "deployments.wake_nodes"),
     "notice silent nodes": every(5, "nodes.expire"),
     "resume ingests whose worker died": every(20, "registry.resume_ingests"),
     "judge versions of before an upgrade": every(60, "registry.judge_versions"),
@@ -59,7 +59,7 @@ app.conf.update(
         "health_check_interval": 10,
         "socket_connect_timeout": 2,
         # why: a broker that is frozen takes connections and answers nothing; a REST call that rings
-        # a bell must not hang with it. Longer than the second that a worker's read blocks.
+        # a wake-up must not hang with it. Longer than the second that a worker's read blocks.
         "socket_timeout": 3,
         # why so few: these bound what a REST call waits for a dead broker after its commit (kombu's
         # own defaults are six seconds of tries). Workers reconnect by another, endless policy.

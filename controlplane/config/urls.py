@@ -1,4 +1,4 @@
-"""Every route: the REST API, the agents' doors, health, and the studio for all else."""
+"""Every route: the REST API, the agents' API, health, and the studio for all else."""
 
 from django.urls import URLPattern, include, path, re_path
 

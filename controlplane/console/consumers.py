@@ -1,4 +1,4 @@
-"""The two sockets of the studio: thin doors, all meaning is in hub and calls."""
+"""The two sockets of the studio: thin, all meaning is in hub and calls."""
 
 import asyncio
 import logging

@@ -171,7 +171,7 @@ def exception_handler(exc: Exception, context: dict[str, Any]) -> HttpResponse |
 
 
 def _first_message(detail: Any, path: tuple[str, ...] = ()) -> tuple[str | None, str]:
-    """The first complaint in DRF's nested detail, with the dotted field that it is about."""
+    """The first message in DRF's nested detail, with the dotted field that it is about."""
     if isinstance(detail, dict) and detail:
         key, value = next(iter(detail.items()))
         deeper = path if key == "non_field_errors" else (*path, str(key))
@@ -226,7 +226,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 
 class ProblemMiddleware:
-    """Domain errors of plain Django views (the agents' doors, streams) become problems as well."""
+    """Domain errors of plain Django views (the agents' API, streams) become problems as well."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

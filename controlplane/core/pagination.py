@@ -16,8 +16,8 @@ from django.template.response import SimpleTemplateResponse
 from drf_spectacular.utils import OpenApiParameter, extend_schema_serializer
 from rest_framework import serializers
 
-from controlplane.core.complaints import shown
 from controlplane.core.errors import Invalid
+from controlplane.core.validation_messages import shown
 
 RowT = TypeVar("RowT", bound=Model)
 ItemT = TypeVar("ItemT")

@@ -13,10 +13,10 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 from rest_framework.views import APIView
 
-from controlplane.core.complaints import MOST_SHOWN
 from controlplane.core.errors import Invalid
 from controlplane.core.http import domain_problem
 from controlplane.core.requests import hint_about
+from controlplane.core.validation_messages import MOST_SHOWN
 
 OPEN: Final = "{key}"  # ends a name that stands for many, as ``tag.{key}``
 LISTS: Final = (serializers.ListField, serializers.MultipleChoiceField)

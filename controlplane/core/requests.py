@@ -14,10 +14,10 @@ from django.http import HttpRequest, HttpResponse
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from controlplane.core.complaints import MOST_SHOWN, explained, shown
 from controlplane.core.errors import Invalid
 from controlplane.core.http import domain_problem
 from controlplane.core.parsers import NUL, check_text
+from controlplane.core.validation_messages import MOST_SHOWN, explained, shown
 
 Kind = type[serializers.Serializer[Any]]
 Path = tuple[str, ...]

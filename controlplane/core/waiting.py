@@ -12,8 +12,8 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework import status
 from rest_framework.views import APIView
 
-from controlplane.core.complaints import MOST_SHOWN
 from controlplane.core.errors import Invalid
+from controlplane.core.validation_messages import MOST_SHOWN
 
 LONGEST_WAIT_S = 60.0
 LOOK_EVERY_S = 0.25

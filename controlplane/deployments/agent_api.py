@@ -1,4 +1,4 @@
-"""The doors for node agents: what to run, what it measures and logs, and the bytes."""
+"""The API for node agents: what to run, what it measures and logs, and the bytes."""
 
 import dataclasses
 import logging
@@ -15,7 +15,7 @@ from controlplane.deployments.selectors.desired import desired_state, node_may_r
 from controlplane.deployments.selectors.ownership import Claim, claims_upheld
 from controlplane.metrics.selectors import sample_interval_s
 from controlplane.metrics.services import logs_ingest, samples_ingest
-from controlplane.nodes.auth import NodeDoor, caller, message, reply
+from controlplane.nodes.auth import NodeView, caller, message, reply
 from controlplane.nodes.models import Node
 from controlplane.nodes.selectors import cadence_now, clock_skew_s
 from controlplane.registry.stores import blob_store
@@ -33,12 +33,12 @@ NAMED = 5  # of the foreign replicas in a warning
 UNCHANGING = "private, max-age=31536000, immutable"
 
 
-class DesiredDoor(NodeDoor):
+class DesiredView(NodeView):
     def get(self, request: Request) -> HttpResponse:
         return reply(desired_state(caller(request)))
 
 
-class SamplesDoor(NodeDoor):
+class SamplesView(NodeView):
     def post(self, request: Request) -> HttpResponse:
         node = caller(request)
         batch = message(SampleBatch, request)
@@ -59,7 +59,7 @@ class SamplesDoor(NodeDoor):
         )
 
 
-class LogsDoor(NodeDoor):
+class LogsView(NodeView):
     def post(self, request: Request) -> HttpResponse:
         node = caller(request)
         batch = message(LogBatch, request)
@@ -93,7 +93,7 @@ def _own(node: Node, said: Iterable[LogEntry | ReplicaSample], what: str) -> set
     return own
 
 
-class BlobDoor(NodeDoor):
+class BlobView(NodeView):
     def get(self, request: Request, sha256: str) -> HttpResponseBase:
         store = blob_store()
         size = store.size(sha256) if node_may_read(caller(request), sha256) else None

@@ -3,7 +3,7 @@
 from celery import shared_task
 
 from controlplane.deployments.services.deployments import logs_sweep
-from controlplane.nodes.services import bells_ring
+from controlplane.nodes.services import nodes_wake
 
 
 @shared_task(name="deployments.logs_sweep")
@@ -11,6 +11,6 @@ def deployments_logs_sweep() -> None:
     logs_sweep()
 
 
-@shared_task(name="deployments.ring_bells")
-def deployments_ring_bells() -> None:
-    bells_ring()
+@shared_task(name="deployments.wake_nodes")
+def deployments_wake_nodes() -> None:
+    nodes_wake()

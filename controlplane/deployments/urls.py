@@ -26,8 +26,8 @@ urlpatterns = [
 ]
 
 agent_urlpatterns = [
-    path("desired", agent_api.DesiredDoor.as_view()),
-    path("samples", agent_api.SamplesDoor.as_view()),
-    path("logs", agent_api.LogsDoor.as_view()),
-    re_path(r"^blobs/(?P<sha256>[0-9a-f]{64})$", agent_api.BlobDoor.as_view()),
+    path("desired", agent_api.DesiredView.as_view()),
+    path("samples", agent_api.SamplesView.as_view()),
+    path("logs", agent_api.LogsView.as_view()),
+    re_path(r"^blobs/(?P<sha256>[0-9a-f]{64})$", agent_api.BlobView.as_view()),
 ]

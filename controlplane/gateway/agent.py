@@ -19,7 +19,7 @@ from controlplane.gateway.admin import EnvoyAdmin, EnvoyUnreachable
 from controlplane.gateway.apply import Refusals, apply, keys_confirm
 from controlplane.gateway.bootstrap import XDS, admin_socket, prepare
 from controlplane.gateway.certificate import Certificate, trusted
-from controlplane.gateway.door import Door, DoorClosed
+from controlplane.gateway.control_client import ControlPlaneClient, ControlPlaneUnavailable
 from controlplane.gateway.keys import key_check, keys_of
 from controlplane.gateway.settings import GatewaySettings, SettingsError, load
 from controlplane.gateway.waiting import SnapshotRefused
@@ -81,12 +81,12 @@ class GatewayAgent:
         self.settings = settings
         self.xds = XdsFolder(settings.folder / XDS)
         self.admin = EnvoyAdmin(admin_socket(settings))
-        self.door = Door(
+        self.client = ControlPlaneClient(
             settings.control_url, settings.token, trusted=trusted(settings.control_authority)
         )
         self.certificate = Certificate(
             settings.folder / "certificate.json",
-            self.door,
+            self.client,
             name=settings.name,
             via=settings.control_url,
         )
@@ -118,7 +118,7 @@ class GatewayAgent:
 
     def close(self) -> None:
         self.tail.close()
-        self.door.close()
+        self.client.close()
         self.admin.close()
 
     def step(self, now: float) -> None:
@@ -131,13 +131,13 @@ class GatewayAgent:
             return
         try:
             self._talk(now)
-        except DoorClosed as error:
+        except ControlPlaneUnavailable as error:
             self._missed(now, error)
         else:
             if self._back_off.succeeded():
                 logger.info("The control plane answers again.")
 
-    def _missed(self, now: float, error: DoorClosed) -> None:
+    def _missed(self, now: float, error: ControlPlaneUnavailable) -> None:
         if self._back_off.failed(now):
             logger.warning("%s Serving goes on by the last configuration.", error)
 
@@ -155,9 +155,12 @@ class GatewayAgent:
             self._send_samples(now)
 
     def _fetch(self, now: float) -> None:
-        """What should be. Its keys act at once, whatever else is under way. Raises DoorClosed."""
+        """What should be. Its keys act at once, whatever else is under way.
+
+        Raises ControlPlaneUnavailable.
+        """
         self._timers.poll = now + POLL_INTERVAL_S
-        snapshot = self.door.snapshot(self._wanted.version if self._wanted else "")
+        snapshot = self.client.snapshot(self._wanted.version if self._wanted else "")
         if snapshot is not None:
             self._wanted = snapshot
             self._keys_version = self.xds.write_keys(key_check(keys_of(snapshot)))
@@ -171,7 +174,7 @@ class GatewayAgent:
             return
         try:
             self._fetch(now)
-        except DoorClosed as error:
+        except ControlPlaneUnavailable as error:
             self._missed(now, error)
 
     def _converge(self, now: float) -> None:
@@ -260,7 +263,7 @@ class GatewayAgent:
         else:
             if self.error is not None and self.error.code == "EnvoyUnreachable":
                 self.error = None
-        self.door.report(
+        self.client.report(
             GatewayReport(
                 name=self.settings.name,
                 applied_version=self.applied,
@@ -290,7 +293,7 @@ class GatewayAgent:
         self._timers.sampled_at = now
         self._timers.sample = now + self._timers.sample_interval_s
         # why also without samples: the answer says when somebody starts to watch.
-        self._timers.sample_interval_s = self.door.samples(tuple(self._unsent))
+        self._timers.sample_interval_s = self.client.samples(tuple(self._unsent))
         self._timers.sample = now + self._timers.sample_interval_s
         self._unsent.clear()
 

@@ -1,4 +1,4 @@
-"""The door for gateway agents, below /agent/v1/gateway/. All show the gateway token, and a
+"""The API for gateway agents, below /agent/v1/gateway/. All show the gateway token, and a
 certificate as soon as they have one."""
 
 from collections.abc import Callable

@@ -10,7 +10,11 @@ from pathlib import Path
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from controlplane.core.certificates import key_pem, request_pem
-from controlplane.gateway.door import Door, DoorClosed, DoorUnknown
+from controlplane.gateway.control_client import (
+    ControlPlaneClient,
+    ControlPlaneIncompatible,
+    ControlPlaneUnavailable,
+)
 from wire import proof
 from wire.messages import CertificateRequest
 from wire.proof import Proof
@@ -27,14 +31,14 @@ class Certificate:
     def __init__(
         self,
         file: Path,
-        door: Door,
+        client: ControlPlaneClient,
         *,
         name: str,
         via: str,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._file = file
-        self._door = door
+        self._client = client
         self._name = name
         self._via = via
         self._clock = clock
@@ -42,7 +46,7 @@ class Certificate:
         self._at = ""  # where it is shown; empty: nowhere yet
 
     def show(self) -> None:
-        """Have one that is good for long, and call with it. Raises DoorClosed."""
+        """Have one that is good for long, and call with it. Raises ControlPlaneUnavailable."""
         if self._proof is not None and not self._at:
             self._try(self._proof)
         found = self._proof
@@ -54,15 +58,15 @@ class Certificate:
     def _next(self) -> Proof | None:
         key = ec.generate_private_key(ec.SECP256R1())
         try:
-            reply = self._door.certificate(
+            reply = self._client.certificate(
                 CertificateRequest(csr=request_pem(key), name=self._name)
             )
-        except DoorUnknown:
+        except ControlPlaneIncompatible:
             logger.info("The control plane is of the version before and knows no certificates")
             return None
         found = Proof.of(reply, key=key_pem(key), via=self._via, at=self._at)
         if self._at:
-            self._door.move(found.url, found.context())
+            self._client.move(found.url, found.context())
         self._keep(found)
         return found
 
@@ -74,9 +78,9 @@ class Certificate:
         known = found.used and len(addresses) == 1
         url = addresses[0] if known else self._answering(addresses, context)
         if not url and found.used:
-            raise DoorClosed(f"No answer to our certificate at {', '.join(addresses)}")
+            raise ControlPlaneUnavailable(f"No answer to our certificate at {', '.join(addresses)}")
         if url:
-            self._door.move(url, context)
+            self._client.move(url, context)
             self._at = url
             self._keep(dataclasses.replace(found, url=url, used=True))
 
@@ -85,8 +89,8 @@ class Certificate:
         reason = ""
         for url in addresses:
             try:
-                self._door.answers(url, context)
-            except DoorClosed as error:
+                self._client.answers(url, context)
+            except ControlPlaneUnavailable as error:
                 reason = f"{url}: {error}"
             else:
                 logger.info("This gateway proves itself by a certificate at %s", url)

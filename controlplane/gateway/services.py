@@ -26,7 +26,7 @@ from wire.messages import CertificateReply, GatewayReport, GatewaySnapshot
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Caller:
-    """A gateway at our doors; ``name`` is that of its certificate, empty while it shows none."""
+    """A gateway that calls; ``name`` is that of its certificate, empty while it shows none."""
 
     name: str
 
@@ -71,7 +71,7 @@ def gateway_admitted(
 ) -> Caller:
     """Who calls with this header, over a connection that shows this certificate.
 
-    The one gate of the gateways' doors. All gateways have one token, so it tells them from others
+    The one gate of the gateways' API. All gateways have one token, so it tells them from others
     and not from one another; names come with certificates. Once some gateway has shown one, the
     token alone opens nothing but the first certificate, except to gateways of the version before:
     as long as one of those still reports. Raises Unauthenticated.
@@ -79,11 +79,11 @@ def gateway_admitted(
     scheme, _, token = authorization.partition(" ")
     right = hmac.compare_digest(token.encode(), settings.SHOAL_GATEWAY_TOKEN.encode())
     if scheme.lower() != "bearer" or not right:
-        raise Unauthenticated("This door is for gateways: send the gateway token.")
+        raise Unauthenticated("This resource is for gateways: send the gateway token.")
     if certificate:
         kind, _, name = certificate.partition("/")
         if kind != "gateway":
-            raise Unauthenticated(f"This door is for gateways, not for {certificate}.")
+            raise Unauthenticated(f"This resource is for gateways, not for {certificate}.")
         Gateway.objects.filter(name=name, certified_at=None).update(certified_at=now)
         return Caller(name)
     if not (enrolling or selectors.token_is_enough(now)):

@@ -1,4 +1,4 @@
-"""Routes below /agent/v1/: the door for gateway agents."""
+"""Routes below /agent/v1/: the API for gateway agents."""
 
 from django.urls import URLPattern, path
 

@@ -1,4 +1,4 @@
-"""The doors of nodes as such: joining (the token is the proof), the bell, and what caches hold."""
+"""The API of nodes as such: joining (the token is the proof), wake-ups, what caches hold."""
 
 from django.http import HttpResponse, JsonResponse, StreamingHttpResponse
 from django.utils import timezone
@@ -7,19 +7,19 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from controlplane.nodes import authority, services
-from controlplane.nodes.auth import NodeDoor, caller, decoded, message, reply
-from controlplane.nodes.bells import Listener
+from controlplane.nodes.auth import NodeView, caller, decoded, message, reply
+from controlplane.nodes.wake_ups import Listener
 from wire.messages import CacheReport, CertificateRequest, RegisterRequest
 
 
-class CacheDoor(NodeDoor):
+class CacheView(NodeView):
     def post(self, request: Request) -> HttpResponse:
         services.cache_seen(node=caller(request), report=message(CacheReport, request))
         return JsonResponse({})
 
 
-class BellDoor(NodeDoor):
-    """An answer that stays open; ``config.lane`` keeps no thread for it."""
+class WakeUpStreamView(NodeView):
+    """An answer that stays open; ``config.agent_pool`` keeps no thread for it."""
 
     http_method_names = ["get"]
 
@@ -31,7 +31,7 @@ class BellDoor(NodeDoor):
         )
 
 
-class AuthorityDoor(APIView):
+class AuthorityView(APIView):
     """Who signs the agents' port: public, and what an agent compares with its join token."""
 
     authentication_classes = []
@@ -44,7 +44,7 @@ class AuthorityDoor(APIView):
         return HttpResponse(pem, content_type="application/x-pem-file")
 
 
-class CertificateDoor(NodeDoor):
+class CertificateView(NodeView):
     """The first certificate of a node, and every next one."""
 
     def post(self, request: Request) -> HttpResponse:
@@ -53,7 +53,7 @@ class CertificateDoor(NodeDoor):
         return reply(services.node_certificate(node=caller(request), csr=wanted.csr, now=now))
 
 
-class RegisterDoor(APIView):
+class RegisterView(APIView):
     authentication_classes = []
     permission_classes = [AllowAny]
     schema = None

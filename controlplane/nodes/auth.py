@@ -1,4 +1,4 @@
-"""Doors for node agents: who is calling, and messages in and out."""
+"""The API for node agents: who is calling, and messages in and out."""
 
 from collections.abc import Mapping
 from typing import Any, Final, TypeVar
@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from controlplane.nodes import services
-from controlplane.nodes.claims import Complaint, tidied
+from controlplane.nodes.claims import Violation, tidied
 from controlplane.nodes.errors import BadMessage
 from controlplane.nodes.models import Node
 from wire import codec
@@ -51,8 +51,8 @@ class IsNode(BasePermission):
         return isinstance(request.auth, Node)
 
 
-class NodeDoor(APIView):
-    """Base of the doors that only an enrolled node may use."""
+class NodeView(APIView):
+    """Base of the resources that only an enrolled node may use."""
 
     authentication_classes = [NodeAuthentication]
     permission_classes = [IsNode]
@@ -68,12 +68,12 @@ def caller(request: Request) -> Node:
 
 def message(kind: type[MessageT], request: Request) -> MessageT:
     """The body as one ``kind``, tidied. Raises BadMessage."""
-    return message_and_complaints(kind, request)[0]
+    return message_and_violations(kind, request)[0]
 
 
-def message_and_complaints(
+def message_and_violations(
     kind: type[MessageT], request: Request
-) -> tuple[MessageT, list[Complaint]]:
+) -> tuple[MessageT, list[Violation]]:
     """The body as one ``kind``, and what of it was changed (``claims.tidied``).
 
     Raises BadMessage.

@@ -39,12 +39,12 @@ FURTHEST: Final = 2**53  # what JavaScript and JSON still count exactly
 LAST_MOMENT: Final = 2**33  # in the year 2242
 SHOWN_CHARS: Final = 80
 FORGOTTEN_S: Final = 3600.0
-MOST_SHOWN: Final = 5  # complaints, to who asks about a node
+MOST_SHOWN: Final = 5  # violations, to who asks about a node
 MOST_TOLD: Final = 20  # fields of one node, within that time
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Complaint:
+class Violation:
     """About one field of a message that is not believed."""
 
     field: str
@@ -57,16 +57,16 @@ class Complaint:
         return f"{self.field}={shown}: expected {self.expected}"
 
 
-def tidied(message: T) -> tuple[T, list[Complaint]]:
+def tidied(message: T) -> tuple[T, list[Violation]]:
     """``message`` with nothing endless or unprintable in it, and what had to be changed for that.
 
-    Texts of several lines are cut and cleaned without a complaint: what models print is theirs.
+    Texts of several lines are cut and cleaned without a violation: what models print is theirs.
     """
-    found: list[Complaint] = []
+    found: list[Violation] = []
     return _tidy(message, "", type(message).__name__, found), found
 
 
-def _tidy(value: Any, field: str, where: str, found: list[Complaint]) -> Any:
+def _tidy(value: Any, field: str, where: str, found: list[Violation]) -> Any:
     if isinstance(value, str):
         return _text(value, field, where, found)
     if value is None or isinstance(value, bool):
@@ -87,14 +87,14 @@ def _tidy(value: Any, field: str, where: str, found: list[Complaint]) -> Any:
     return dataclasses.replace(value, **changes) if changes else value
 
 
-def _text(value: str, field: str, where: str, found: list[Complaint]) -> str:
+def _text(value: str, field: str, where: str, found: list[Violation]) -> str:
     if most := TEXTS.get(field):
         value = value if len(value) <= most else value[:most]
         return value if value.isprintable() else "".join(map(_shown, value))
     most = STREAM_CHARS if field == "stream" else NAME_CHARS
     if len(value) <= most and value.isprintable():
         return value
-    found.append(Complaint(where, value, f"at most {most} printable characters"))
+    found.append(Violation(where, value, f"at most {most} printable characters"))
     return "".join(char if char.isprintable() else "\ufffd" for char in value[:most])
 
 
@@ -105,22 +105,22 @@ def _shown(char: str) -> str:
     return "\ufffd" if control and char not in "\n\t" else char
 
 
-def _number(value: float, field: str, where: str, found: list[Complaint]) -> float:
+def _number(value: float, field: str, where: str, found: list[Violation]) -> float:
     moment = field == "at" or field.endswith("_at")
     most = LAST_MOMENT if moment else FURTHEST
     least = -most if field in BELOW_ZERO else 0
     if least <= value <= most or field == "configs":
         return value
-    found.append(Complaint(where, value, f"a number from {least} to {most}"))
+    found.append(Violation(where, value, f"a number from {least} to {most}"))
     return type(value)(min(max(value, least), most))
 
 
-def _table(value: dict[str, Any], field: str, where: str, found: list[Complaint]) -> dict[str, Any]:
+def _table(value: dict[str, Any], field: str, where: str, found: list[Violation]) -> dict[str, Any]:
     most = _most(len(value), field, where, found)
     kept = {}
     for name, inner in list(value.items())[:most]:
         if field in NUMBERED and not _is_number(name):
-            found.append(Complaint(f"{where} has a key", name, "a number"))
+            found.append(Violation(f"{where} has a key", name, "a number"))
             continue
         key = _text(name, "", f"{where} has a key", found)
         kept[key] = _tidy(inner, field, f"{where}.{key}", found)
@@ -134,10 +134,10 @@ def _is_number(text: str) -> bool:
         return False
 
 
-def _most(count: int, field: str, where: str, found: list[Complaint]) -> int:
+def _most(count: int, field: str, where: str, found: list[Violation]) -> int:
     most = MOST.get(field, MOST_OTHERS)
     if count > most:
-        found.append(Complaint(f"length of {where}", count, f"at most {most}"))
+        found.append(Violation(f"length of {where}", count, f"at most {most}"))
     return most
 
 
@@ -189,9 +189,9 @@ def _holder(node: Node, address: str, boot_id: str, now: datetime) -> str:
     return ""
 
 
-def complaints_new(
-    before: Mapping[str, Any], complaints: Iterable[Complaint], now: datetime
-) -> tuple[list[Complaint], dict[str, float]]:
+def violations_new(
+    before: Mapping[str, Any], violations: Iterable[Violation], now: datetime
+) -> tuple[list[Violation], dict[str, float]]:
     """Those that nobody was told of within the hour, and when each field was last told of.
 
     A node that lies anew with each report is one event, not one every five seconds.
@@ -199,8 +199,8 @@ def complaints_new(
     at = now.timestamp()
     told = {name: when for name, when in before.items() if at - when < FORGOTTEN_S}
     new = []
-    for complaint in complaints:
-        if complaint.field not in told and len(told) < MOST_TOLD:
-            told[complaint.field] = at
-            new.append(complaint)
+    for violation in violations:
+        if violation.field not in told and len(told) < MOST_TOLD:
+            told[violation.field] = at
+            new.append(violation)
     return new, told

@@ -1,4 +1,4 @@
-"""What can go wrong with nodes and with their doors."""
+"""What can go wrong with nodes and with their messages."""
 
 from controlplane.core.errors import Conflict, Invalid, NotFound, Unauthenticated, Unavailable
 
@@ -52,7 +52,7 @@ class AuthorityUnreadable(Unavailable):
 
 
 class BadMessage(Invalid):
-    """A body that is not the message which this door expects."""
+    """A body that is not the message which this resource expects."""
 
     code = "BadMessage"
     tries = ("Let agent and control plane have the same version.",)

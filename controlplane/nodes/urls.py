@@ -10,9 +10,9 @@ urlpatterns = [
 ]
 
 agent_urlpatterns = [
-    path("register", agent_api.RegisterDoor.as_view()),
-    path("certificate", agent_api.CertificateDoor.as_view()),
-    path("ca", agent_api.AuthorityDoor.as_view()),
-    path("bell", agent_api.BellDoor.as_view()),
-    path("cache", agent_api.CacheDoor.as_view()),
+    path("register", agent_api.RegisterView.as_view()),
+    path("certificate", agent_api.CertificateView.as_view()),
+    path("ca", agent_api.AuthorityView.as_view()),
+    path("bell", agent_api.WakeUpStreamView.as_view()),
+    path("cache", agent_api.CacheView.as_view()),
 ]

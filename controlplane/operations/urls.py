@@ -57,4 +57,4 @@ urlpatterns = [
     path("operations/<str:operation_id>/retry", operations.OperationRetryView.as_view()),
 ]
 
-agent_urlpatterns = [path("report", agent_api.ReportDoor.as_view())]
+agent_urlpatterns = [path("report", agent_api.ReportView.as_view())]

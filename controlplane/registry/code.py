@@ -1,6 +1,6 @@
 """Why a model runs code: reasons as the runtime's inspection gives them; told here by nothing else.
 
-Pure: kept, compared and counted; who asks for them is ``services.judging``.
+Pure: kept, compared and counted; who asks for them is ``services.code_assessment``.
 """
 
 from collections.abc import Iterable
@@ -24,12 +24,12 @@ UNJUDGED: Final = CodeReason(
     file="",
     kind="unknown",
     value="",
-    message="It has not been judged yet: it was uploaded to an earlier version of Shoal.",
+    message="It has not been assessed yet: it was uploaded to an earlier version of Shoal.",
 )
 
 
 def reasons_kept(found: Any) -> list[CodeReason]:
-    """What a row has kept; of one that was never judged, that it was not: that waits as well."""
+    """What a row has kept; of one that was never assessed, that it was not: that waits as well."""
     return [UNJUDGED] if found is None else list(found)
 
 

@@ -1,4 +1,4 @@
-"""The door to the runtime's inspection program: one run per repository, one child for configs.
+"""The client of the runtime's inspection program: one run per repository, one child for configs.
 
 The control plane never loads a model itself. What the program says is passed on in its own words.
 """

@@ -55,7 +55,7 @@ def arrange(root: Path, filename: str) -> list[str]:
         wrapper = _wrapper(root)
         if wrapper is None:
             break
-        said += _strays(root)
+        said += _loose(root)
         _lift(wrapper, root)
         said.append(f"Took the content out of the folder {wrapper.name}/.")
     said += _split(root)
@@ -67,7 +67,7 @@ def arrange(root: Path, filename: str) -> list[str]:
         if _is_model(folder):
             said += _version(folder)
         said += _ensemble_version(folder)
-    return said + _strays(root) + _empty_folders(root)
+    return said + _loose(root) + _empty_folders(root)
 
 
 def _split(root: Path) -> list[str]:
@@ -215,14 +215,14 @@ def _empty_folders(root: Path) -> list[str]:
     return [f"Left out empty folders: {', '.join(sorted(empty)[:10])}."]
 
 
-def _strays(root: Path) -> list[str]:
+def _loose(root: Path) -> list[str]:
     """Files beside the models are no part of a repository."""
-    strays = _files(root) if _folders(root) else []
-    for path in strays:
+    loose = _files(root) if _folders(root) else []
+    for path in loose:
         path.unlink()
-    if not strays:
+    if not loose:
         return []
-    return [f"Left out files beside the models: {', '.join(path.name for path in strays[:10])}."]
+    return [f"Left out files beside the models: {', '.join(path.name for path in loose[:10])}."]
 
 
 def discard(folder: Path) -> None:

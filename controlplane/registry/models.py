@@ -149,7 +149,7 @@ class ModelVersion(Stamped):
     tags = models.JSONField(default=dict)
     declared = models.JSONField(default=dict, blank=True)  # kept and given back, not acted on
     warnings = models.JSONField(default=list)
-    # why its files run code, [{file, kind, value, message}]; null: not judged yet
+    # why its files run code, [{file, kind, value, message}]; null: not assessed yet
     code = models.JSONField(null=True, blank=True)
     archived = models.BooleanField(default=False)
     created_by = models.CharField(max_length=150)

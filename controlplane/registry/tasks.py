@@ -1,11 +1,11 @@
-"""The registry's background jobs: doors to its services."""
+"""The registry's background jobs: entry points of its services."""
 
 from celery import shared_task
 from django.utils import timezone
 
-from controlplane.registry.services import blobs, ingest, judging, resume, uploads
+from controlplane.registry.services import blobs, code_assessment, ingest, resume, uploads
 
-JUDGED_AT_A_TIME = 20
+ASSESSED_AT_A_TIME = 20
 
 
 @shared_task(name="registry.ingest")
@@ -31,4 +31,4 @@ def collect_blobs() -> None:
 @shared_task(name="registry.judge_versions")
 def judge_versions() -> None:
     """Those of before an upgrade; afterwards there are none."""
-    judging.versions_judge(most=JUDGED_AT_A_TIME)
+    code_assessment.versions_assess(most=ASSESSED_AT_A_TIME)

@@ -1,4 +1,4 @@
-"""The door to the unpacking program: one limited run per archive."""
+"""The client of the unpacking program: one limited run per archive."""
 
 import json
 import sys

@@ -17,7 +17,7 @@ REDIS_TIMEOUT_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class DatabaseLook:
+class DatabaseCheck:
     engine: str
     error: str = ""
     ms: float = 0.0
@@ -25,7 +25,7 @@ class DatabaseLook:
 
 
 @dataclass(frozen=True, slots=True)
-class BrokerLook:
+class BrokerCheck:
     error: str = ""
     ms: float = 0.0
     server: str = ""  # its name and version
@@ -36,20 +36,20 @@ class BrokerLook:
 
 
 @dataclass(frozen=True, slots=True)
-class CertificateLook:
+class CertificateCheck:
     path: str
     fingerprint: str  # SHA-256, in pairs
     ends_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
-class DiskLook:
+class DiskCheck:
     path: str
     total: int
     free: int
 
 
-def database(alias: str) -> DatabaseLook:
+def database(alias: str) -> DatabaseCheck:
     connection = connections[alias]
     engine = connection.vendor
     began = time.perf_counter()
@@ -57,9 +57,9 @@ def database(alias: str) -> DatabaseLook:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
     except DatabaseError as error:
-        return DatabaseLook(engine, error=str(error))
+        return DatabaseCheck(engine, error=str(error))
     ms = (time.perf_counter() - began) * 1000
-    return DatabaseLook(engine, ms=ms, bytes=_file_bytes(connection.settings_dict))
+    return DatabaseCheck(engine, ms=ms, bytes=_file_bytes(connection.settings_dict))
 
 
 def _file_bytes(options: dict[str, Any]) -> int | None:
@@ -72,7 +72,7 @@ def _file_bytes(options: dict[str, Any]) -> int | None:
         return None
 
 
-def broker(queues: list[str]) -> BrokerLook:
+def broker(queues: list[str]) -> BrokerCheck:
     client = redis.Redis.from_url(
         settings.SHOAL_REDIS_URL,
         socket_timeout=REDIS_TIMEOUT_S,
@@ -88,10 +88,10 @@ def broker(queues: list[str]) -> BrokerLook:
             pipeline.llen(queue)
         depths = [int(depth) for depth in pipeline.execute()]
     except redis.RedisError as error:
-        return BrokerLook(error=str(error) or type(error).__name__)
+        return BrokerCheck(error=str(error) or type(error).__name__)
     finally:
         client.close()
-    return BrokerLook(
+    return BrokerCheck(
         ms=ms,
         server=_server(info),
         memory_bytes=int(info.get("used_memory", 0)),
@@ -108,20 +108,20 @@ def _server(info: dict[str, Any]) -> str:
     return f"Redis {info.get('redis_version', '')}".strip()
 
 
-def certificate(path: Path) -> CertificateLook | None:
+def certificate(path: Path) -> CertificateCheck | None:
     """None when there is no such certificate here: a gateway elsewhere may have its own."""
     try:
         found = x509.load_pem_x509_certificate(path.read_bytes())
     except (OSError, ValueError):
         return None
     digest = found.fingerprint(hashes.SHA256()).hex(":").upper()
-    return CertificateLook(str(path), digest, found.not_valid_after_utc)
+    return CertificateCheck(str(path), digest, found.not_valid_after_utc)
 
 
-def disk(path: Path) -> DiskLook | None:
+def disk(path: Path) -> DiskCheck | None:
     """None when there is no such folder yet."""
     try:
         usage = shutil.disk_usage(path)
     except OSError:
         return None
-    return DiskLook(str(path), usage.total, usage.free)
+    return DiskCheck(str(path), usage.total, usage.free)

@@ -12,8 +12,8 @@ from controlplane.gateway.models import Gateway
 from controlplane.gateway.selectors import ALIVE_FOR
 from controlplane.nodes.models import Node
 from controlplane.nodes.selectors import node_age_s, node_list, node_state
-from controlplane.system import judge, probes
-from controlplane.system.judge import Peer, PulseSeen
+from controlplane.system import diagnosis, probes
+from controlplane.system.diagnosis import Peer, PulseSeen
 from controlplane.system.models import Pulse
 from controlplane.system.types import QUEUES, Part
 
@@ -29,24 +29,24 @@ def system_parts(now: datetime) -> list[Part]:
     depths = broker.depths or {}
     pulses = {} if databases["Main database"].error else _pulses(now)
     seen = [pulses.get(queue) for queue in QUEUES]
-    parts = [judge.web(settings.SHOAL_VERSION, STARTED_AT, now)]
-    parts += [judge.database(name, look) for name, look in databases.items()]
-    parts.append(judge.broker(broker))
-    parts.append(judge.beat(seen))
-    parts += [judge.worker(queue, pulses.get(queue), depths.get(queue)) for queue in QUEUES]
+    parts = [diagnosis.web(settings.SHOAL_VERSION, STARTED_AT, now)]
+    parts += [diagnosis.database(name, look) for name, look in databases.items()]
+    parts.append(diagnosis.broker(broker))
+    parts.append(diagnosis.beat(seen))
+    parts += [diagnosis.worker(queue, pulses.get(queue), depths.get(queue)) for queue in QUEUES]
     if not databases["Main database"].error:
-        parts += [judge.peer("gateway", found) for found in _gateways(now)]
-    parts += [judge.peer("agent", _agent(node, now)) for node in nodes]
+        parts += [diagnosis.peer("gateway", found) for found in _gateways(now)]
+    parts += [diagnosis.peer("agent", _agent(node, now)) for node in nodes]
     authority = probes.certificate(settings.SHOAL_TLS_DIR / "ca.pem")
     if authority is not None:
-        parts.append(judge.certificate(authority, now))
+        parts.append(diagnosis.certificate(authority, now))
     for name, path in (
         ("Model files", settings.SHOAL_BLOB_DIR),
         ("Data", settings.SHOAL_HOME),
     ):
         look = probes.disk(path)
         if look is not None:
-            parts.append(judge.disk(name, look))
+            parts.append(diagnosis.disk(name, look))
     return parts
 
 

@@ -30,8 +30,8 @@ from controlplane.registry.code_state import upload_reasons  # noqa: E402
 from controlplane.registry.errors import ConfigInvalid as NotRegistered  # noqa: E402
 from controlplane.registry.errors import IngestFailed  # noqa: E402
 from controlplane.registry.models import Upload  # noqa: E402
+from controlplane.registry.services.code_assessment import texts_assess  # noqa: E402
 from controlplane.registry.services.ingest import refuse_bad  # noqa: E402
-from controlplane.registry.services.judging import texts_judge  # noqa: E402
 from controlplane.registry.services.registering import configs_edited  # noqa: E402
 from controlplane.registry.types import FileEntry, config_files  # noqa: E402
 from node_agent import launch, staging  # noqa: E402
@@ -157,7 +157,7 @@ def _ways(upload: Ready) -> Iterator[tuple[Reasons, Texts]]:
             continue
         if edits:
             paths = [entry["path"] for entry in upload.manifest]
-            yield upload_reasons(row, texts_judge(edits, paths)), edits
+            yield upload_reasons(row, texts_assess(edits, paths)), edits
 
 
 def _started(manifest: list[FileEntry], reasons: Reasons, texts: Texts, folder: Path) -> None:

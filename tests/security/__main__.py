@@ -13,7 +13,17 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tests.security import agents, audit, doors, headers, listeners, modes, replicas, roles, uploads
+from tests.security import (
+    agents,
+    audit,
+    credentials,
+    headers,
+    listeners,
+    modes,
+    replicas,
+    roles,
+    uploads,
+)
 from tests.security.ground import Ground
 from tests.security.tries import Try, table
 
@@ -22,7 +32,7 @@ PARTS: dict[str, Callable[[Ground], Iterator[Try]]] = {
     roles.PART: roles.tries,
     listeners.PART: listeners.tries,
     modes.PART: modes.tries,
-    doors.PART: doors.tries,
+    credentials.PART: credentials.tries,
     agents.PART: agents.tries,
     uploads.PART: uploads.tries,
     replicas.PART: replicas.tries,

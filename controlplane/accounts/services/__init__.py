@@ -1,6 +1,5 @@
 """Writes of accounts: people, their sessions and their tokens. Each is a row and an event."""
 
-from controlplane.accounts.services.patience import lanes_prune
 from controlplane.accounts.services.sessions import (
     session_begin,
     session_end,
@@ -11,6 +10,7 @@ from controlplane.accounts.services.sessions import (
     sessions_prune,
 )
 from controlplane.accounts.services.setup import setup_finish, setup_token_make
+from controlplane.accounts.services.sign_in_throttle import counters_prune
 from controlplane.accounts.services.tokens import (
     token_create,
     token_delete,
@@ -27,7 +27,7 @@ from controlplane.accounts.services.users import (
 
 __all__ = [
     "administrator_ensure",
-    "lanes_prune",
+    "counters_prune",
     "password_change",
     "password_set",
     "session_begin",

@@ -1,4 +1,4 @@
-"""Sessions: a password checked with patience, browsers that are signed in, and putting them out."""
+"""Sessions: a throttled check of passwords, who is signed in by a browser, and signing out."""
 
 from collections.abc import Iterable
 from contextlib import nullcontext
@@ -13,7 +13,11 @@ from django.utils import timezone
 from controlplane.accounts.errors import BadCredentials, SessionNotFound, SignInBusy
 from controlplane.accounts.hashing import STRANGERS
 from controlplane.accounts.models import BrowserSession, User
-from controlplane.accounts.services.patience import attempt_begin, attempt_right, attempt_unheard
+from controlplane.accounts.services.sign_in_throttle import (
+    attempt_begin,
+    attempt_succeed,
+    attempt_withdraw,
+)
 from controlplane.core import events
 from controlplane.core.models import Event
 
@@ -30,7 +34,7 @@ def session_open(*, username: str, password: str, address: str) -> User:
         with nullcontext() if attempt.known else STRANGERS.turn():
             user = authenticate(username=username, password=password)
     except SignInBusy:
-        attempt_unheard(attempt)
+        attempt_withdraw(attempt)
         raise
     if not isinstance(user, User):
         # why its own transaction: the failure must stay on record although the request fails
@@ -45,7 +49,7 @@ def session_open(*, username: str, password: str, address: str) -> User:
             )
         raise BadCredentials("The user name or the password is wrong.")
     with transaction.atomic():
-        attempt_right(attempt)
+        attempt_succeed(attempt)
         events.record(
             actor=user.username,
             verb="session.opened",

@@ -7,7 +7,7 @@ from django.db import IntegrityError, transaction
 from controlplane.accounts import selectors
 from controlplane.accounts.errors import NameTaken, SetupClosed, SetupTokenWrong
 from controlplane.accounts.models import SetupToken, User
-from controlplane.accounts.services.patience import attempt_begin_apart, attempt_unheard
+from controlplane.accounts.services.sign_in_throttle import attempt_begin_apart, attempt_withdraw
 from controlplane.accounts.services.users import password_checked
 from controlplane.accounts.types import token_hash, token_new
 from controlplane.core import events
@@ -34,7 +34,7 @@ def setup_finish(*, token: str, username: str, password: str, address: str) -> U
         raise _closed()
     attempt = attempt_begin_apart(name=NOBODY, address=address)
     _right(waiting, token, address)
-    attempt_unheard(attempt)
+    attempt_withdraw(attempt)
     with transaction.atomic():
         # Two browsers with one link: the second finds no row.
         row = SetupToken.objects.select_for_update().filter(token_hash=token_hash(token)).first()

@@ -16,7 +16,7 @@ from controlplane.deployments.services.reach import Reach, unreachable
 from controlplane.deployments.services.replicas import endpoint_generation_raise
 from controlplane.deployments.states import REPLICAS, ReplicaCause
 from controlplane.deployments.types import NO_GPU_MEMORY, Desired, ReplicaState
-from controlplane.nodes.claims import Complaint, address_refused
+from controlplane.nodes.claims import Violation, address_refused
 from controlplane.nodes.models import Node
 from controlplane.nodes.services import node_seen
 from wire.addresses import host_address
@@ -27,14 +27,14 @@ ROUTING: Final = ("address", "http_port", "grpc_port")  # what gateways must hea
 
 @transaction.atomic
 def replicas_observe(
-    node: Node, report: NodeReport, now: datetime, complaints: Sequence[Complaint]
-) -> tuple[Collection[Replica], set[int], list[Complaint]]:
+    node: Node, report: NodeReport, now: datetime, violations: Sequence[Violation]
+) -> tuple[Collection[Replica], set[int], list[Violation]]:
     """Write what changed; returns the node's replicas, the deployments of those that did, and what
     of the report is not believed."""
-    complaints = list(complaints)
+    violations = list(violations)
     refused = address_refused(node, report.node, now)
     if refused:
-        complaints.append(Complaint("node.address", report.node.address, refused))
+        violations.append(Violation("node.address", report.node.address, refused))
     reach = Reach(node, "" if refused else host_address(report.node.address))
     rows = {
         row.pk: row
@@ -47,8 +47,8 @@ def replicas_observe(
         mentioned.add(observed.replica_id)
         if row is None or observed.generation != row.generation:
             continue  # about somebody else
-        if wrong := reach.complaint(row, observed, now):
-            complaints.append(wrong)
+        if wrong := reach.violation(row, observed, now):
+            violations.append(wrong)
             observed = unreachable(observed, wrong)
         elif observed.http_port:  # the node's own, also where it spells it otherwise or not at all
             observed = dataclasses.replace(observed, address=reach.address)
@@ -80,7 +80,7 @@ def replicas_observe(
         observed_generation=report.observed_generation,
         now=now,
         sent_at=report.sent_at,
-        complaints=complaints,
+        violations=violations,
         address_refused=refused,
     )
     for row in gone:
@@ -92,7 +92,7 @@ def replicas_observe(
     here = Replica.objects.filter(pk__in=[pk for pk in rows if pk in mentioned])
     free = here.select_for_update(no_key=True, skip_locked=True).values("pk")
     Replica.objects.filter(pk__in=free).update(last_report_at=now)
-    return rows.values(), {row.deployment_id for row in touched}, complaints
+    return rows.values(), {row.deployment_id for row in touched}, violations
 
 
 def _as_kept(observed: ObservedReplica) -> dict[str, Any]:

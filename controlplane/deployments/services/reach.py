@@ -11,7 +11,7 @@ from django.db.models import Q
 
 from controlplane.deployments.models import Replica
 from controlplane.deployments.types import ReplicaState
-from controlplane.nodes.claims import Complaint
+from controlplane.nodes.claims import Violation
 from controlplane.nodes.models import Node
 from controlplane.nodes.selectors import node_state
 from wire.addresses import host_address
@@ -30,28 +30,28 @@ class Reach:
     node: Node
     address: str
 
-    def complaint(self, row: Replica, observed: ObservedReplica, now: datetime) -> Complaint | None:
+    def violation(self, row: Replica, observed: ObservedReplica, now: datetime) -> Violation | None:
         """What is wrong with where ``observed`` says that ``row`` is reached."""
         where = f"replicas[{row.pk}]."
         ports = {name: getattr(observed, name) for name in PORTS}
         for name, port in ports.items():
             least = 1 if name in SCORED and observed.state in ANSWERING else 0
             if not least <= port <= HIGHEST:
-                return Complaint(where + name, port, f"a port from {least or 1} to {HIGHEST}")
+                return Violation(where + name, port, f"a port from {least or 1} to {HIGHEST}")
         if not any(ports.values()):
             return None  # it is not to be reached yet
         if not self.address:
             told = "nothing, while the node has no address of its own"
-            return Complaint(where + "address", observed.address, told)
+            return Violation(where + "address", observed.address, told)
         # why empty passes: agents of before do not say, and mean their own
         if observed.address and _spelled(observed.address) != self.address:
             told = f"{self.address}, the address of node {self.node.name}"
-            return Complaint(where + "address", observed.address, told)
+            return Violation(where + "address", observed.address, told)
         if any(row.observed.get(name) != port for name, port in ports.items()):
             return self._strangers(where, ports, now)
         return None
 
-    def _strangers(self, where: str, ports: dict[str, int], now: datetime) -> Complaint | None:
+    def _strangers(self, where: str, ports: dict[str, int], now: datetime) -> Violation | None:
         """Ports at which another node's replica answers, at the same address."""
         taken = set(ports.values()) - {0}
         theirs = Q()
@@ -68,11 +68,11 @@ class Reach:
             held = {other.observed.get(name) for name in PORTS}
             name = next(name for name, port in ports.items() if port and port in held)
             told = f"a port of its own, not one of node {other.node.name}"
-            return Complaint(where + name, ports[name], told)
+            return Violation(where + name, ports[name], told)
         return None
 
 
-def unreachable(observed: ObservedReplica, wrong: Complaint) -> ObservedReplica:
+def unreachable(observed: ObservedReplica, wrong: Violation) -> ObservedReplica:
     """As one that failed, for that reason: it can be sent no requests, and nobody waits for it."""
     return replace(
         observed,

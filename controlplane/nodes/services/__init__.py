@@ -1,13 +1,13 @@
 """Writes of nodes, one file per subject."""
 
 from controlplane.nodes.services.duties import (
-    bells_ring,
     node_cordon,
     node_drain,
     node_emptied,
     node_generation_raise,
     node_labels_set,
     node_remove,
+    nodes_wake,
 )
 from controlplane.nodes.services.joining import (
     join_token_create,
@@ -19,7 +19,6 @@ from controlplane.nodes.services.joining import (
 from controlplane.nodes.services.reports import cache_seen, node_seen, nodes_expire
 
 __all__ = [
-    "bells_ring",
     "cache_seen",
     "join_token_create",
     "join_token_delete",
@@ -34,4 +33,5 @@ __all__ = [
     "node_remove",
     "node_seen",
     "nodes_expire",
+    "nodes_wake",
 ]

@@ -1,4 +1,4 @@
-"""What people ask of nodes: cordon, labels, drain, removal; and the bell that tells them."""
+"""What people ask of nodes: cordon, labels, drain, removal; and the wake-up that tells them."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -8,7 +8,7 @@ from django.db.models import F
 
 from controlplane.core import events
 from controlplane.core.models import Event
-from controlplane.nodes import bells, selectors
+from controlplane.nodes import selectors, wake_ups
 from controlplane.nodes.models import Node
 from controlplane.nodes.states import (
     DUTIES,
@@ -105,19 +105,19 @@ def node_remove(*, node: Node, actor: str) -> None:
 
 @transaction.atomic
 def node_generation_raise(node_ids: Iterable[str]) -> dict[str, int]:
-    """The nodes' desired state changed: raise its number and ring their bells on commit.
+    """The nodes' desired state changed: raise its number and wake their agents on commit.
 
     Returns node id -> new generation.
     """
     ids = sorted(set(node_ids))
     Node.objects.filter(pk__in=ids).update(desired_generation=F("desired_generation") + 1)
     raised = dict(Node.objects.filter(pk__in=ids).values_list("id", "desired_generation"))
-    bells.ring_on_commit(raised)
+    wake_ups.wake_on_commit(raised)
     return raised
 
 
-def bells_ring() -> int:
-    """Ring again for every node that has not acted yet: a bell may get lost."""
+def nodes_wake() -> int:
+    """Wake every node again that has not acted yet: a wake-up may get lost."""
     behind = [node.id for node in selectors.node_list_behind()]
-    bells.ring_on_commit(behind)
+    wake_ups.wake_on_commit(behind)
     return len(behind)

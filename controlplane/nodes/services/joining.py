@@ -123,7 +123,7 @@ def node_register(*, request: RegisterRequest, now: datetime) -> RegisterReply:
 def node_admitted(*, authorization: str, certificate: str, now: datetime) -> Node:
     """The node that calls with this header, over a connection that shows this certificate.
 
-    The one gate of the nodes' doors. ``certificate`` is ``node/<id>``, verified, or empty. A node
+    The one gate of the nodes' API. ``certificate`` is ``node/<id>``, verified, or empty. A node
     that has shown one is never again let in without, so a stolen credential alone opens nothing.
     Raises NodeUnknown.
     """

@@ -10,7 +10,7 @@ from django.db import transaction
 
 from controlplane.core.models import Event
 from controlplane.nodes import selectors
-from controlplane.nodes.claims import MOST_SHOWN, Complaint, complaints_new
+from controlplane.nodes.claims import MOST_SHOWN, Violation, violations_new
 from controlplane.nodes.models import CachedBlob, Node
 from controlplane.nodes.services.records import node_record
 from controlplane.nodes.states import (
@@ -32,15 +32,15 @@ def node_seen(
     observed_generation: int,
     now: datetime,
     sent_at: float = 0.0,
-    complaints: Iterable[Complaint] = (),
+    violations: Iterable[Violation] = (),
     address_refused: str = "",
 ) -> None:
     """A report arrived; ``sent_at`` is the node's own clock, 0 when it did not say.
 
-    ``complaints``: what of it is not believed. ``address_refused``: see ``claims``.
+    ``violations``: what of it is not believed. ``address_refused``: see ``claims``.
     """
-    complaints = list(complaints)
-    new, told = complaints_new(node.info.get("told") or {}, complaints, now)
+    violations = list(violations)
+    new, told = violations_new(node.info.get("told") or {}, violations, now)
     skew_s = round(sent_at - now.timestamp(), 1) if sent_at else 0.0
     was_silent = selectors.node_state(node, now) == "offline"  # by its age before this report
     since: dict[str, Any] = {"online_since": now} if was_silent else {}
@@ -51,7 +51,7 @@ def node_seen(
             **dataclasses.asdict(info),
             "clock_skew_s": skew_s,
             "address_refused": address_refused,
-            "refused": [str(complaint) for complaint in complaints[:MOST_SHOWN]],
+            "refused": [str(violation) for violation in violations[:MOST_SHOWN]],
             "told": told,
         },
         observed_generation=observed_generation,
@@ -60,13 +60,13 @@ def node_seen(
     )
     if node.state == NodeState.OFFLINE:
         node_record(node.name, "node.returned", f"Node {node.name} reports again")
-    for complaint in new:
+    for violation in new:
         node_record(
             node.name,
             "node.claim_refused",
-            f"Node {node.name} is not believed: {complaint}",
+            f"Node {node.name} is not believed: {violation}",
             Event.Severity.WARNING,
-            {"field": complaint.field, "expected": complaint.expected},
+            {"field": violation.field, "expected": violation.expected},
         )
 
 

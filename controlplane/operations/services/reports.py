@@ -16,7 +16,7 @@ from controlplane.deployments.services.replicas import retirements_end
 from controlplane.deployments.services.trials import trials_observe
 from controlplane.deployments.types import Desired
 from controlplane.metrics.selectors import sample_interval_s
-from controlplane.nodes.claims import MOST_SHOWN, Complaint
+from controlplane.nodes.claims import MOST_SHOWN, Violation
 from controlplane.nodes.models import Node
 from controlplane.nodes.selectors import cadence_now, desired_generation, drains_pending
 from controlplane.operations.selectors import operations_active
@@ -27,11 +27,11 @@ from wire.messages import NodeReport, ReportReply
 
 
 def node_report(
-    *, node: Node, report: NodeReport, now: datetime, complaints: Sequence[Complaint] = ()
+    *, node: Node, report: NodeReport, now: datetime, violations: Sequence[Violation] = ()
 ) -> ReportReply:
     """Take in a heartbeat with observed replicas. The reply tells the node what to look at next.
 
-    ``complaints``: what of the report was changed before, because it cannot be so.
+    ``violations``: what of the report was changed before, because it cannot be so.
     """
     pace = cadence_now()
     # why now: it keeps what it is told from here on, and its silence is measured by that
@@ -39,7 +39,7 @@ def node_report(
     report = dataclasses.replace(
         report, node=dataclasses.replace(report.node, heartbeat_interval_s=told_s)
     )
-    rows, touched, complaints = replicas_observe(node, report, now, complaints)
+    rows, touched, violations = replicas_observe(node, report, now, violations)
     trials_observe(node, report.replicas, now)
     if touched:
         deployments = Deployment.objects.filter(pk__in=touched).select_related("endpoint")
@@ -55,7 +55,7 @@ def node_report(
         sample_interval_s=pace.sampling_s(sample_interval_s(running)),
         poll_interval_s=pace.poll_s,
         heartbeat_interval_s=pace.report_s,
-        refused=tuple(str(complaint) for complaint in complaints[:MOST_SHOWN]),
+        refused=tuple(str(violation) for violation in violations[:MOST_SHOWN]),
     )
 
 

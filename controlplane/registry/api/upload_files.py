@@ -16,7 +16,7 @@ from controlplane.registry.api.uploads import (
     offset_of,
 )
 from controlplane.registry.serializers.uploads import MissingFileSerializer, MissingFilesSerializer
-from controlplane.registry.services import arrivals, file_lists
+from controlplane.registry.services import file_lists, upload_progress
 from controlplane.registry.types import FileProgress
 
 
@@ -30,7 +30,7 @@ class UploadFilesView(APIView):
     def get(self, request: Request, upload_id: str) -> Response:
         """The files whose bytes have not arrived whole, each content once."""
         del request
-        missing = arrivals.files_missing(selectors.upload_get(upload_id).pk)
+        missing = upload_progress.files_missing(selectors.upload_get(upload_id).pk)
         return Response(MissingFilesSerializer({"items": missing}).data)
 
 
@@ -41,8 +41,8 @@ class UploadFileView(APIView):
     def get(self, request: Request, upload_id: str, sha256: str) -> Response:
         """How much of one file has arrived. HEAD gives only the offset, for resuming."""
         del request
-        row = arrivals.announced(selectors.upload_get(upload_id).pk, sha256)
-        return _answer(arrivals.progress_of(row, arrivals.arrived_bytes(row)))
+        row = upload_progress.announced(selectors.upload_get(upload_id).pk, sha256)
+        return _answer(upload_progress.progress_of(row, upload_progress.arrived_bytes(row)))
 
     @extend_schema(
         operation_id="uploads_file_append",

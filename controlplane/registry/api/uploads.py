@@ -13,10 +13,10 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from controlplane.accounts.models import User
-from controlplane.core.complaints import shown
 from controlplane.core.errors import Invalid
 from controlplane.core.parsers import SafeJSONParser
 from controlplane.core.requests import read_body
+from controlplane.core.validation_messages import shown
 from controlplane.registry import selectors
 from controlplane.registry.serializers.uploads import (
     UploadCompleteSerializer,

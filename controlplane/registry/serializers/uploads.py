@@ -15,7 +15,7 @@ from controlplane.registry.serializers.inspection import (
 from controlplane.registry.types import CHUNK_BYTES, EMPTY_SHA256, LIMIT_FILES, STEP_TITLES
 
 Fields = serializers.Serializer[Any]
-MOST_WRONG = 10  # files of a list that are complained of at once
+MOST_WRONG = 10  # files of a list that are named at once
 SHA256 = r"^[0-9a-f]{64}$"
 
 

@@ -18,7 +18,7 @@ from controlplane.registry.code_state import (
 )
 from controlplane.registry.errors import CodeNotAllowed, CodeNotApproved
 from controlplane.registry.models import CodeApproval, ConfigRevision, ModelVersion, Upload
-from controlplane.registry.services import judging
+from controlplane.registry.services import code_assessment
 from controlplane.registry.variables import OWN, code_in_variables
 
 
@@ -48,8 +48,8 @@ def version_code_check(
     Returns the kinds of code that it may run there. ``may_run_code``: nobody has to approve it.
     Raises CodeNotAllowed, CodeNotApproved, InspectorUnavailable.
     """
-    judging.version_judge(version, [revision] if revision else [])
-    unsaved = judging.texts_judge(texts or {}, judging.paths_of(version.files))
+    code_assessment.version_assess(version, [revision] if revision else [])
+    unsaved = code_assessment.texts_assess(texts or {}, code_assessment.paths_of(version.files))
     reasons = started_reasons(version, revision, unsaved)
     code_refuse(str(version), reasons)
     if not may_run_code:
@@ -74,8 +74,10 @@ def _approved_check(version: ModelVersion, reasons: list[CodeReason]) -> None:
 
 def upload_code_check(upload: Upload, texts: Mapping[str, str], *, may_run_code: bool) -> list[str]:
     """The same for an upload that is no version yet; all its models must be known."""
-    judging.upload_judge(upload)
-    reasons = upload_reasons(upload, judging.texts_judge(texts, judging.paths_of(upload.unpacked)))
+    code_assessment.upload_assess(upload)
+    reasons = upload_reasons(
+        upload, code_assessment.texts_assess(texts, code_assessment.paths_of(upload.unpacked))
+    )
     code_refuse(upload.filename, reasons)
     if reasons and settings.SHOAL_CODE_POLICY == "approved" and not may_run_code:
         raise _not_approved(
@@ -116,7 +118,7 @@ def version_approve(
     InspectorUnavailable.
     """
     row = selectors.version_get(name, version)
-    judging.version_judge(row, row.config_revisions.all())
+    code_assessment.version_assess(row, row.config_revisions.all())
     reasons = version_reasons(row, newest=config_revision)
     code_refuse(str(row), reasons)
     _approve(row, reasons, actor=actor)
@@ -146,7 +148,7 @@ def version_disapprove(*, name: str, version: str, actor: str) -> ModelVersion:
 def code_approve(version: ModelVersion, revision: ConfigRevision | None, *, actor: str) -> None:
     """Approve what runs with this revision, and nothing that another one names: nobody looked at
     that. Raises InspectorUnavailable."""
-    judging.version_judge(version, [revision] if revision else [])
+    code_assessment.version_assess(version, [revision] if revision else [])
     _approve(version, started_reasons(version, revision), actor=actor)
 
 

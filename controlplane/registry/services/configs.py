@@ -12,7 +12,7 @@ from controlplane.registry.code import CodeReason
 from controlplane.registry.errors import ConfigInvalid
 from controlplane.registry.models import ConfigRevision, ModelVersion
 from controlplane.registry.services.approvals import code_extend
-from controlplane.registry.services.judging import paths_of, texts_judge
+from controlplane.registry.services.code_assessment import paths_of, texts_assess
 
 
 def revision_create(
@@ -47,9 +47,9 @@ def revision_create(
     for model in configs:
         if model in edits:
             config_check(row, model, edits)
-    judged = texts_judge(edits, paths_of(row.files))
+    assessed = texts_assess(edits, paths_of(row.files))
     with transaction.atomic():
-        revision = _save(row, edits, judged, message, number, actor)
+        revision = _save(row, edits, assessed, message, number, actor)
         if may_run_code:
             code_extend(selectors.version_get(name, row.version), revision, actor=actor)
     return revision
@@ -104,7 +104,7 @@ def text_check(
 def _save(
     row: ModelVersion,
     edits: dict[str, str],
-    judged: dict[str, list[CodeReason]],
+    assessed: dict[str, list[CodeReason]],
     message: str,
     base: int,
     actor: str,
@@ -118,7 +118,7 @@ def _save(
         model_version=row,
         number=(latest.number if latest else 0) + 1,
         configs=edits,
-        code=judged,
+        code=assessed,
         base=base,
         message=message,
         author=actor,

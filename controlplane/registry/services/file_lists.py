@@ -26,7 +26,7 @@ from controlplane.registry.errors import (
 )
 from controlplane.registry.models import AnnouncedFile, Blob, Upload
 from controlplane.registry.services import room
-from controlplane.registry.services.arrivals import (
+from controlplane.registry.services.upload_progress import (
     announced,
     arrived_bytes,
     arrived_keep,

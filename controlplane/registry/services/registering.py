@@ -27,7 +27,7 @@ from controlplane.registry.models import (
     Upload,
 )
 from controlplane.registry.services.approvals import code_approve, code_refuse
-from controlplane.registry.services.judging import paths_of, texts_judge, upload_judge
+from controlplane.registry.services.code_assessment import paths_of, texts_assess, upload_assess
 from controlplane.registry.types import InspectedModel, Inspection, Proposal
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,254}")
@@ -66,13 +66,13 @@ def model_version_register(
             extra={"state": upload.state},
         )
     edits = configs_edited(upload.inspection, configs, apply_fixes=apply_fixes)
-    upload_judge(upload)
-    judged = texts_judge(edits, paths_of(upload.unpacked))
-    code_refuse(upload.filename, upload_reasons(upload, judged))
+    upload_assess(upload)
+    assessed = texts_assess(edits, paths_of(upload.unpacked))
+    code_refuse(upload.filename, upload_reasons(upload, assessed))
     words = {"description": description, "tags": tags or {}, "declared": declared or {}}
     message = "Edited while registering" if configs else "Completed while registering"
     with transaction.atomic():
-        row, created = _register(upload, name, version, words, edits, judged, message, actor)
+        row, created = _register(upload, name, version, words, edits, assessed, message, actor)
         if may_run_code and settings.SHOAL_CODE_POLICY == "approved":
             code_approve(row, None, actor=actor)
             if edits:
@@ -183,7 +183,7 @@ def _register(
     number: int | None,
     words: dict[str, Any],
     edits: dict[str, str],
-    judged: dict[str, list[CodeReason]],
+    assessed: dict[str, list[CodeReason]],
     message: str,
     actor: str,
 ) -> tuple[ModelVersion, bool]:
@@ -225,7 +225,7 @@ def _register(
             model_version=version,
             number=1,
             configs=edits,
-            code=judged,
+            code=assessed,
             message=message,
             author=actor,
         )

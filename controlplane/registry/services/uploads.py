@@ -24,7 +24,7 @@ from controlplane.registry.errors import (
 )
 from controlplane.registry.models import Upload
 from controlplane.registry.services import room
-from controlplane.registry.services.arrivals import check_all_here
+from controlplane.registry.services.upload_progress import check_all_here
 from controlplane.registry.states import UPLOADS, UploadCause
 from controlplane.registry.types import MAX_CHUNK_BYTES, steps_new
 

@@ -29,7 +29,7 @@ const asked = (): Request[] => fetched.mock.calls.map(([request]) => request as 
 const addresses = () => asked().map(({ url }) => url.replace("http://shoal.test", ""));
 const readNodes = () => answer(api.GET("/api/v1/nodes"));
 
-describe("the door to the API", () => {
+describe("the client of the API", () => {
   test("escapes every segment: names may hold dots, slashes and colons", async () => {
     expect(apiPath("models", "a/b:0", "versions", 3)).toBe("/api/v1/models/a%2Fb%3A0/versions/3");
     expect(apiPath("models", "../secret")).toBe("/api/v1/models/..%2Fsecret");

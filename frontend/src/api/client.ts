@@ -1,5 +1,5 @@
 /**
- * The one door to `/api/v1`: `api` knows the paths, parameters and answers of docs/openapi.json, `answer` gives what
+ * The one client of `/api/v1`: `api` knows the paths, parameters and answers of docs/openapi.json, `answer` gives what
  * a call was answered, or raises an `ApiProblem`.
  */
 import createClient, { type Middleware } from "openapi-fetch";

@@ -89,7 +89,7 @@ describe("ConsoleSocket", () => {
     expect(socket.link).toBe("open");
   });
 
-  it("does not knock again at a closed door", () => {
+  it("does not call again where it was refused", () => {
     for (const [code, state] of [
       [4401, "signed-out"],
       [4404, "unknown-endpoint"],

@@ -1,4 +1,4 @@
-"""A model becomes a live endpoint through the real doors, with a simulated agent.
+"""A model becomes a live endpoint over the real API, with a simulated agent.
 
 And all that may go wrong on the way. Time is an argument of the services.
 """

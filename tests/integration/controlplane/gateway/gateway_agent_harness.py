@@ -12,7 +12,7 @@ from wire.messages import GatewayReport, GatewaySampleBatch, GatewaySnapshot
 
 
 class ControlPlane:
-    """Its three doors; a test says what the snapshot is, and looks at what came."""
+    """Its three resources; a test says what the snapshot is, and looks at what came."""
 
     def __init__(self) -> None:
         self.snapshot: GatewaySnapshot = render(RoutingView(()))

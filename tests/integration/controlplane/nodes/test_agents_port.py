@@ -15,7 +15,7 @@ import pytest
 import pytest_asyncio
 
 from controlplane.gateway import certificate as gateway_certificate
-from controlplane.gateway.door import Door, DoorClosed
+from controlplane.gateway.control_client import ControlPlaneClient, ControlPlaneUnavailable
 from node_agent import identity, trust
 from node_agent.certificate import Certificate
 from node_agent.client import ControlClient, ControlError, CredentialRefused
@@ -84,7 +84,7 @@ def asked(url: str, credential: str, trusted: ssl.SSLContext | bool = True) -> i
     return answer.status_code
 
 
-async def test_once_shown_nothing_less_opens_the_doors(running: Installation, node: Joined) -> None:
+async def test_once_shown_nothing_less_opens_the_api(running: Installation, node: Joined) -> None:
     assert asked(running.url, node.credential) == 200  # it has none yet
     await node.certificate(running.agents_url).show()
     assert (node.kept().used, node.kept().url) == (True, running.agents_url)
@@ -220,34 +220,34 @@ async def test_a_silent_plane_is_waited_for(running: Installation, node: Joined)
 
 
 @pytest.fixture
-def door(running: Installation) -> Iterator[Door]:
+def client(running: Installation) -> Iterator[ControlPlaneClient]:
     trusted = gateway_certificate.trusted(running.home / "agents-ca.pem")
     token = running.environment["SHOAL_GATEWAY_TOKEN"]
-    made = Door(running.agents_url, token, trusted=trusted)
+    made = ControlPlaneClient(running.agents_url, token, trusted=trusted)
     yield made
     made.close()
 
 
 def test_gateways_have_names_of_their_own(
-    running: Installation, door: Door, tmp_path: Path
+    running: Installation, client: ControlClient, tmp_path: Path
 ) -> None:
     token = running.environment["SHOAL_GATEWAY_TOKEN"]
 
-    def certificate(name: str, door: Door) -> gateway_certificate.Certificate:
+    def certificate(name: str, client: ControlClient) -> gateway_certificate.Certificate:
         return gateway_certificate.Certificate(
-            tmp_path / f"{name}.json", door, name=name, via=running.agents_url
+            tmp_path / f"{name}.json", client, name=name, via=running.agents_url
         )
 
-    certificate("east", door).show()
-    door.report(GatewayReport(name="east", applied_version="", sent_at=time.time()))
-    with pytest.raises(DoorClosed, match="expected east"):
-        door.report(GatewayReport(name="west", applied_version="", sent_at=time.time()))
-    bare = Door(running.url, token)
-    with pytest.raises(DoorClosed, match="prove themselves by certificates"):
+    certificate("east", client).show()
+    client.report(GatewayReport(name="east", applied_version="", sent_at=time.time()))
+    with pytest.raises(ControlPlaneUnavailable, match="expected east"):
+        client.report(GatewayReport(name="west", applied_version="", sent_at=time.time()))
+    bare = ControlPlaneClient(running.url, token)
+    with pytest.raises(ControlPlaneUnavailable, match="prove themselves by certificates"):
         bare.snapshot("")
-    with pytest.raises(DoorClosed, match="certificate"):
+    with pytest.raises(ControlPlaneUnavailable, match="certificate"):
         bare.report(GatewayReport(name="west", applied_version="", sent_at=time.time()))
-    with pytest.raises(DoorClosed, match="proves itself by a certificate already"):
+    with pytest.raises(ControlPlaneUnavailable, match="proves itself by a certificate already"):
         gateway_certificate.Certificate(
             tmp_path / "thief.json", bare, name="east", via=running.url
         ).show()
@@ -259,7 +259,7 @@ def test_gateways_have_names_of_their_own(
 
 
 @pytest.mark.parametrize("name", ["", "a/b", "ü", "x" * 101, "node/1", "..", "a b"])
-def test_names_of_gateways_are_plain(door: Door, tmp_path: Path, name: str) -> None:
-    via = str(door)
-    with pytest.raises(DoorClosed, match="expected 1 to 100 letters"):
-        gateway_certificate.Certificate(tmp_path / "c.json", door, name=name, via=via).show()
+def test_names_of_gateways_are_plain(client: ControlClient, tmp_path: Path, name: str) -> None:
+    via = str(client)
+    with pytest.raises(ControlPlaneUnavailable, match="expected 1 to 100 letters"):
+        gateway_certificate.Certificate(tmp_path / "c.json", client, name=name, via=via).show()

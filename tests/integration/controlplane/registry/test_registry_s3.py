@@ -1,4 +1,4 @@
-"""Blobs in a bucket: a real S3 server (moto's) behind the same doors as the local disk."""
+"""Blobs in a bucket: a real S3 server (moto's) behind the same interface as the local disk."""
 
 import asyncio
 import hashlib
@@ -174,7 +174,7 @@ def test_a_bucket_out_of_reach_is_said(
 
 
 class Redirect(QuietHandler):
-    """A control plane's door that sends nodes to the bucket."""
+    """A control plane's resource that sends nodes to the bucket."""
 
     target = ""
 
@@ -199,13 +199,13 @@ def test_nodes_may_be_sent_to_the_bucket(
     assert "X-Amz-Signature" in answer["Location"]
     assert httpx.get(answer["Location"]).content == CONTENT
 
-    door = http.server.ThreadingHTTPServer(
-        ("127.0.0.1", 0), type("Door", (Redirect,), {"target": answer["Location"]})
+    server = http.server.ThreadingHTTPServer(
+        ("127.0.0.1", 0), type("Redirecting", (Redirect,), {"target": answer["Location"]})
     )
-    threading.Thread(target=door.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, daemon=True).start()
 
     async def fetch(offset: int) -> tuple[int, bytes]:
-        client = ControlClient(f"http://127.0.0.1:{door.server_address[1]}")
+        client = ControlClient(f"http://127.0.0.1:{server.server_address[1]}")
         client.use_credential("snode_secret")
         try:
             async with client.blob(SHA, offset) as stream:
@@ -217,5 +217,5 @@ def test_nodes_may_be_sent_to_the_bucket(
         assert asyncio.run(fetch(0)) == (0, CONTENT)
         assert asyncio.run(fetch(16)) == (16, CONTENT[16:])
     finally:
-        door.shutdown()
-        door.server_close()
+        server.shutdown()
+        server.server_close()

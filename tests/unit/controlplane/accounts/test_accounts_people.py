@@ -1,4 +1,4 @@
-"""Who may not read people learns nothing of them from the event log, by whatever door."""
+"""Who may not read people learns nothing of them from the event log, by whatever resource."""
 
 from collections.abc import Callable
 from typing import Any

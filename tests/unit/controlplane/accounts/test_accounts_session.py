@@ -1,4 +1,4 @@
-"""Signing in: with a password and patience, by cookie with CSRF, or by token."""
+"""Signing in: with a password, throttled, by cookie with CSRF, or by token."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -12,7 +12,7 @@ from controlplane.accounts import selectors
 from controlplane.accounts.errors import TooManyAttempts
 from controlplane.accounts.models import ApiToken, User
 from controlplane.accounts.services import administrator_ensure, token_replace
-from controlplane.accounts.services.patience import attempt_begin
+from controlplane.accounts.services.sign_in_throttle import attempt_begin
 from controlplane.accounts.types import PER_ADDRESS, PER_USER, BackOff
 from controlplane.core.models import Event
 

@@ -1,4 +1,4 @@
-"""People and what opens the door for them: made, changed, put out; tokens and sessions that end."""
+"""People and what lets them in: made, changed, put out; tokens and sessions that end."""
 
 import json
 from collections.abc import Callable

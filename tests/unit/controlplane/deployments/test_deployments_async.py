@@ -1,4 +1,4 @@
-"""Doors that answer piece by piece, or when something ends: blobs for nodes, waiting operations."""
+"""Responses in pieces, or when something ends: blobs for nodes, operations waited for."""
 
 import asyncio
 import hashlib

@@ -271,7 +271,7 @@ def test_a_name_that_could_be_no_part_of_an_address_is_refused(name: str) -> Non
     assert answer.status_code == 200, "the token was not used up"
 
 
-DOORS: dict[str, Callable[[], tuple[str, object]]] = {
+RESOURCES: dict[str, Callable[[], tuple[str, object]]] = {
     "moments of a cache": lambda: (
         "cache", CacheReport((WireBlob("a" * 64, 1, 1e18), WireBlob("b" * 64, -1, -1e18))),
     ),
@@ -296,8 +296,8 @@ DOORS: dict[str, Callable[[], tuple[str, object]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("said", DOORS.values(), ids=DOORS)
-def test_other_doors_take_in_nothing_endless(
+@pytest.mark.parametrize("said", RESOURCES.values(), ids=RESOURCES)
+def test_other_resources_take_in_nothing_endless(
     liar: SimulatedNode, admin_api: APIClient, said: Callable[[], tuple[str, object]]
 ) -> None:
     before = Event.objects.count()

@@ -93,8 +93,8 @@ def test_a_trial_speaks_through_its_own_node() -> None:
     assert kept() == ([trial.pk], [])
 
 
-@pytest.mark.parametrize("door", ["logs", "samples"])
-def test_many_replicas_cost_no_more_queries_than_one(door: str) -> None:
+@pytest.mark.parametrize("resource", ["logs", "samples"])
+def test_many_replicas_cost_no_more_queries_than_one(resource: str) -> None:
     node = SimulatedNode()
     keys = [f"r{number}" for number in range(20)]
     for key in keys:
@@ -104,7 +104,7 @@ def test_many_replicas_cost_no_more_queries_than_one(door: str) -> None:
         lines = tuple(line(key, deployment=f"d{key}") for key in these)
         samples = tuple(sample(key, deployment=f"d{key}") for key in these)
         with CaptureQueriesContext(connections["default"]) as captured:
-            node.post(door, LogBatch(lines) if door == "logs" else SampleBatch(samples))
+            node.post(resource, LogBatch(lines) if resource == "logs" else SampleBatch(samples))
         return len(captured)
 
     assert queries(keys[:1]) == queries(keys)

@@ -1,4 +1,4 @@
-"""Whom the gateways' doors let in: by token, by certificate, and between two versions."""
+"""Whom the gateways' API lets in: by token, by certificate, and between two versions."""
 
 from datetime import UTC, datetime, timedelta
 

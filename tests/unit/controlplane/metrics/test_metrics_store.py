@@ -1,4 +1,4 @@
-"""Samples and log lines through the doors, and what is read back."""
+"""Samples and log lines over the agents' API, and what is read back."""
 
 import time
 from dataclasses import replace
@@ -153,7 +153,7 @@ def test_old_samples_and_all_but_the_last_lines_are_dropped(
     assert ReplicaSample.objects.count() == 1
 
 
-def test_the_doors_are_for_nodes_alone(api: APIClient) -> None:
+def test_the_api_of_nodes_is_for_nodes_alone(api: APIClient) -> None:
     assert api.post("/agent/v1/samples", {}, format="json").status_code == 401
     assert api.post("/agent/v1/logs", {}, format="json").status_code == 401
     node = SimulatedNode()

@@ -1,4 +1,4 @@
-"""Joining, being known, falling silent, returning; and the bell."""
+"""Joining, being known, falling silent, returning; and wake-ups."""
 
 from datetime import timedelta
 from typing import Any
@@ -79,7 +79,7 @@ def test_a_slow_control_plane_asks_for_fewer_calls(
     assert pace.poll_s == pace.sample_s == pytest.approx(poll_s)
 
 
-def test_every_door_tells_the_same_pace(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_resource_tells_the_same_pace(monkeypatch: pytest.MonkeyPatch) -> None:
     """An answer to samples that named none took the fleet back to the pace of a few."""
     monkeypatch.setattr(Stopwatch, "mean_s", 0.0)
     node = SimulatedNode("a")
@@ -282,7 +282,7 @@ def test_what_rotted_in_a_cache_is_an_event_once() -> None:
     assert event.data["sha256"] == "a" * 64
 
 
-def test_only_the_whole_credential_opens_the_door() -> None:
+def test_only_the_whole_credential_authenticates() -> None:
     node = SimulatedNode()
     assert node.client.get("/agent/v1/desired").status_code == 200
     good = node.identity.credential
@@ -358,7 +358,7 @@ def test_the_bell_rings_on_commit_and_again_for_who_has_not_acted(
     def sent() -> list[list[str]]:
         told = [call.args for call in layer.group_send.call_args_list]
         layer.reset_mock()
-        assert {group for group, _ in told} <= {"bells"}
+        assert {group for group, _ in told} <= {"wake_ups"}
         return [sorted(hint["nodes"]) for _, hint in told]
 
     with django_capture_on_commit_callbacks(execute=True):
@@ -367,10 +367,10 @@ def test_the_bell_rings_on_commit_and_again_for_who_has_not_acted(
     assert sent() == [sorted([first, second])]
     Node.objects.filter(pk=first).update(observed_generation=1)
     with django_capture_on_commit_callbacks(execute=True):
-        assert services.bells_ring() == 1
+        assert services.nodes_wake() == 1
     assert sent() == [[second]]
     Node.objects.update(observed_generation=1)
     with django_capture_on_commit_callbacks(execute=True):
-        assert services.bells_ring() == 0
+        assert services.nodes_wake() == 0
         assert services.node_generation_raise([]) == {}
     assert sent() == []

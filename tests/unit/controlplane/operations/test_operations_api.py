@@ -1,4 +1,4 @@
-"""The REST of endpoints, deployments and operations, and the doors of node agents."""
+"""The REST of endpoints, deployments and operations, and the API of node agents."""
 
 import hashlib
 from typing import Any

@@ -99,7 +99,7 @@ TEXT = '# mine\nname: "digits"  # keep this\n\n\nmax_batch_size: 4\n'
 
 @pytest.fixture
 def stubbed(inspection: None) -> None:
-    """Configurations are judged by the stand-in: only what says `invalid` is wrong."""
+    """Configurations are assessed by the stand-in: only what says `invalid` is wrong."""
 
 
 def test_an_edit_is_a_revision_with_its_text_to_the_letter(api: APIClient, stubbed: None) -> None:

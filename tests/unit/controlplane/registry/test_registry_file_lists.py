@@ -14,7 +14,7 @@ from controlplane.registry.archive import MAX_PATH_BYTES
 from controlplane.registry.models import Blob, Upload
 from controlplane.registry.serializers.uploads import AnnouncedFileSerializer
 from controlplane.registry.services import ingest
-from controlplane.registry.services.arrivals import part_name
+from controlplane.registry.services.upload_progress import part_name
 from controlplane.registry.stores import blob_store
 
 GRAPH, WEIGHTS = b"graph" * 300, bytes(range(256)) * 40

@@ -9,7 +9,7 @@ from django.utils import timezone
 from controlplane.accounts.models import User
 from controlplane.registry import storage
 from controlplane.registry.models import CodeApproval, ModelVersion, Upload
-from controlplane.registry.services.arrivals import files_missing, part_name
+from controlplane.registry.services.upload_progress import files_missing, part_name
 from controlplane.registry.signature_state import version_digest
 from controlplane.registry.types import FileEntry, manifest_digest
 from tests.support.migrations import Migrate

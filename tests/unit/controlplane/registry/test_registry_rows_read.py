@@ -13,7 +13,7 @@ from controlplane.deployments.models import Replica
 from controlplane.registry import selectors
 from controlplane.registry.models import Blob
 from controlplane.registry.services import blobs
-from controlplane.registry.services.arrivals import contents_stored
+from controlplane.registry.services.upload_progress import contents_stored
 from controlplane.registry.stores.local import LocalStore
 from controlplane.registry.types import FileEntry
 from tests.support.registered_models import files_add, model_register

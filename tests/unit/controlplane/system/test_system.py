@@ -17,10 +17,10 @@ from controlplane.core import events
 from controlplane.gateway import tls
 from controlplane.gateway.models import Gateway
 from controlplane.nodes.models import Node
-from controlplane.system import judge, probes, services
-from controlplane.system.judge import Peer, PulseSeen
+from controlplane.system import diagnosis, probes, services
+from controlplane.system.diagnosis import Peer, PulseSeen
 from controlplane.system.models import Pulse
-from controlplane.system.probes import BrokerLook, DatabaseLook, DiskLook
+from controlplane.system.probes import BrokerCheck, DatabaseCheck, DiskCheck
 from controlplane.system.tasks import pulse as pulse_job
 from controlplane.system.types import State, worst
 
@@ -46,7 +46,7 @@ def pulse(age_s: float, waited_s: float = 0.1) -> PulseSeen:
 def test_a_worker_is_as_well_as_its_last_job(
     seen: PulseSeen | None, depth: int | None, state: State
 ) -> None:
-    part = judge.worker("control", seen, depth)
+    part = diagnosis.worker("control", seen, depth)
     assert part.state is state
     assert (part.hint == "") == (state is State.OK)
     assert part.depth == depth
@@ -61,7 +61,7 @@ def test_a_worker_is_as_well_as_its_last_job(
     ],
 )
 def test_beat_is_seen_through_whatever_it_sent_last(pulses: list[Any], state: State) -> None:
-    assert judge.beat(pulses).state is state
+    assert diagnosis.beat(pulses).state is state
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_beat_is_seen_through_whatever_it_sent_last(pulses: list[Any], state: St
     ],
 )
 def test_a_peer_is_as_well_as_its_last_report(found: Peer, state: State, summary: str) -> None:
-    part = judge.peer("agent", found)
+    part = diagnosis.peer("agent", found)
     assert (part.state, part.summary) == (state, summary)
 
 
@@ -84,18 +84,18 @@ def test_a_peer_is_as_well_as_its_last_report(found: Peer, state: State, summary
     ("free", "state"), [(50, State.OK), (9, State.WARNING), (2, State.ERROR), (0, State.ERROR)]
 )
 def test_a_disk_is_as_well_as_its_room(free: int, state: State) -> None:
-    assert judge.disk("Data", DiskLook("/d", 100, free)).state is state
+    assert diagnosis.disk("Data", DiskCheck("/d", 100, free)).state is state
 
 
 @pytest.mark.parametrize(
     ("part", "state"),
     [
-        (judge.database("Main", DatabaseLook("sqlite", ms=1.0)), State.OK),
-        (judge.database("Main", DatabaseLook("sqlite", ms=900.0)), State.WARNING),
-        (judge.database("Main", DatabaseLook("sqlite", error="gone")), State.ERROR),
-        (judge.broker(BrokerLook(ms=1.0, server="Redis 7.4.0")), State.OK),
-        (judge.broker(BrokerLook(error="refused")), State.ERROR),
-        (judge.web("1", NOW - timedelta(hours=5), NOW), State.OK),
+        (diagnosis.database("Main", DatabaseCheck("sqlite", ms=1.0)), State.OK),
+        (diagnosis.database("Main", DatabaseCheck("sqlite", ms=900.0)), State.WARNING),
+        (diagnosis.database("Main", DatabaseCheck("sqlite", error="gone")), State.ERROR),
+        (diagnosis.broker(BrokerCheck(ms=1.0, server="Redis 7.4.0")), State.OK),
+        (diagnosis.broker(BrokerCheck(error="refused")), State.ERROR),
+        (diagnosis.web("1", NOW - timedelta(hours=5), NOW), State.OK),
     ],
 )
 def test_a_part_that_does_not_answer_says_why(part: Any, state: State) -> None:
@@ -107,7 +107,7 @@ def test_a_part_that_does_not_answer_says_why(part: Any, state: State) -> None:
     ("seconds", "text"), [(3, "3 s"), (200, "3 min"), (9000, "2 h"), (400_000, "5 days")]
 )
 def test_spans(seconds: float, text: str) -> None:
-    assert judge.span(seconds) == text
+    assert diagnosis.span(seconds) == text
 
 
 def test_the_worst_part_speaks_for_all() -> None:
@@ -177,9 +177,9 @@ def test_the_authority_is_told_by_its_fingerprint(tmp_path: Path) -> None:
     look = probes.certificate(tmp_path / "tls" / "ca.pem")
     assert look is not None
     assert re.fullmatch(r"(?:[0-9A-F]{2}:){31}[0-9A-F]{2}", look.fingerprint)
-    part = judge.certificate(look, now)
+    part = diagnosis.certificate(look, now)
     assert (part.state, part.facts[0].value) == (State.OK, look.fingerprint)
-    assert judge.certificate(look, look.ends_at).state is State.WARNING
+    assert diagnosis.certificate(look, look.ends_at).state is State.WARNING
 
 
 @pytest.mark.parametrize(
@@ -192,8 +192,8 @@ def test_the_authority_is_told_by_its_fingerprint(tmp_path: Path) -> None:
     ],
 )
 def test_nothing_answers_in_no_time(ms: float, told: str) -> None:
-    assert judge.database("Main", DatabaseLook("sqlite", ms=ms)).summary == told
-    assert judge.broker(BrokerLook(ms=ms, server="Redis 7.4.0")).summary == told
+    assert diagnosis.database("Main", DatabaseCheck("sqlite", ms=ms)).summary == told
+    assert diagnosis.broker(BrokerCheck(ms=ms, server="Redis 7.4.0")).summary == told
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_which_server_the_broker_is_is_told(
     client.info.return_value = info
     client.pipeline.return_value.execute.return_value = [2]
     monkeypatch.setattr(probes.redis.Redis, "from_url", lambda *_a, **_k: client)
-    part = judge.broker(probes.broker(["control"]))
+    part = diagnosis.broker(probes.broker(["control"]))
     assert ("server", expected) in [(fact.name, fact.value) for fact in part.facts]
 
 

@@ -21,7 +21,7 @@ from controlplane.registry.models import (
     RepoModel,
     Upload,
 )
-from controlplane.registry.services import judging
+from controlplane.registry.services import code_assessment
 from controlplane.registry.tasks import judge_versions
 from tests.support.registered_models import files_add, model_register
 
@@ -160,7 +160,7 @@ def test_an_answer_without_reasons_is_a_reason_to_wait(
     judge_versions()
     digits.refresh_from_db()
     assert [reason["kind"] for reason in digits.code] == ["unknown"]  # type: ignore[union-attr]
-    assert "could not be judged" in refused.json()["reasons"][0]["message"]
+    assert "could not be assessed" in refused.json()["reasons"][0]["message"]
 
 
 def test_an_upload_whose_inspection_says_nothing_of_code_is_refused(
@@ -216,9 +216,9 @@ def test_the_worker_judges_what_an_upgrade_left_a_few_at_a_time(digits: ModelVer
     others = [model_register(f"m{number}") for number in range(2)]
     for version in (digits, *others):
         of_before(version)
-    assert judging.versions_judge(most=2) == 2
+    assert code_assessment.versions_assess(most=2) == 2
     judge_versions()
-    assert judging.versions_judge(most=2) == 0
+    assert code_assessment.versions_assess(most=2) == 0
     assert not ModelVersion.objects.filter(code__isnull=True).exists()
     assert ConfigRevision.objects.get().code["digits"][0]["kind"] == "library"  # type: ignore[index]
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from controlplane.system.probes import BrokerLook, CertificateLook, DatabaseLook, DiskLook
+from controlplane.system.probes import BrokerCheck, CertificateCheck, DatabaseCheck, DiskCheck
 from controlplane.system.types import (
     CERTIFICATE_SHORT_DAYS,
     DISK_SHORT,
@@ -62,7 +62,7 @@ def answers_in(ms: float) -> str:
     return "answers in under 0.1 ms" if ms < 0.1 else f"answers in {ms:.1f} ms"
 
 
-def database(name: str, look: DatabaseLook) -> Part:
+def database(name: str, look: DatabaseCheck) -> Part:
     if look.error:
         return Part(
             "database", name, State.ERROR, f"does not answer: {look.error}",
@@ -77,7 +77,7 @@ def database(name: str, look: DatabaseLook) -> Part:
     return Part("database", name, state, answers_in(look.ms), facts=facts)
 
 
-def broker(look: BrokerLook) -> Part:
+def broker(look: BrokerCheck) -> Part:
     if look.error:
         return Part(
             "broker", "Redis", State.ERROR, f"does not answer: {look.error}",
@@ -142,7 +142,7 @@ def peer(kind: str, found: Peer) -> Part:
     return Part(kind, found.name, state, summary, hint=hint, facts=facts)
 
 
-def certificate(look: CertificateLook, now: datetime) -> Part:
+def certificate(look: CertificateCheck, now: datetime) -> Part:
     """The authority that callers of endpoints trust, to be compared by eye."""
     left = (look.ends_at - now).days
     state = State.OK if left > CERTIFICATE_SHORT_DAYS else State.WARNING
@@ -155,7 +155,7 @@ def certificate(look: CertificateLook, now: datetime) -> Part:
     return Part("certificate", "Local authority", state, f"{left} days left", hint, facts)
 
 
-def disk(name: str, look: DiskLook) -> Part:
+def disk(name: str, look: DiskCheck) -> Part:
     share = look.free / look.total if look.total else 0.0
     state = State.OK
     hint = ""

@@ -1,4 +1,4 @@
-"""Messages of any shape at the doors for nodes: answered, and nothing of other nodes changes."""
+"""Messages of any shape at the API for nodes: answered, and nothing of other nodes changes."""
 
 import json
 from typing import Any
@@ -31,7 +31,7 @@ from wire.messages import (
 from wire.messages import ReplicaSample as WireSample
 
 pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
-DOORS = ("register", "report", "samples", "logs", "cache")
+RESOURCES = ("register", "report", "samples", "logs", "cache")
 ODD_NUMBERS = st.sampled_from(
     [0, -1, 1, 65_536, 2**31, 2**53, 2**63 - 1, -(2**63), 2**64, 10**400, 1e308, -1e308]
 )
@@ -68,7 +68,7 @@ SHAPES = st.recursive(
 
 
 def sensible(info: NodeInfo) -> dict[str, Any]:
-    """What each door expects, about this node's replica and about another's."""
+    """What each resource expects, about this node's replica and about another's."""
     seen = tuple(
         ObservedReplica(key, 1, "ready", "127.0.0.1", port, port + 1, port + 2)
         for key, port in (("mine", 9001), ("theirs", 9011))
@@ -124,8 +124,8 @@ def theirs() -> tuple[Any, ...]:
     )
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_no_message_fails_a_door_or_touches_another_node(door: str, admin_api: Any) -> None:
+@pytest.mark.parametrize("resource", RESOURCES)
+def test_no_message_fails_a_resource_or_touches_another_node(resource: str, admin_api: Any) -> None:
     liar, other = SimulatedNode("liar"), SimulatedNode("other")
     replica_place(liar.row(), "mine")
     replica_place(other.row(), "theirs")
@@ -133,7 +133,7 @@ def test_no_message_fails_a_door_or_touches_another_node(door: str, admin_api: A
         "theirs", 1, "ready", "127.0.0.1", http_port=9011, grpc_port=9012, metrics_port=9013
     )
     other.report()
-    plain = json.loads(codec.encode(sensible(liar.info)[door]))
+    plain = json.loads(codec.encode(sensible(liar.info)[resource]))
     where = places(plain)
     before = theirs()
     assert before[-1] == [("127.0.0.1", 9011)]
@@ -149,7 +149,7 @@ def test_no_message_fails_a_door_or_touches_another_node(door: str, admin_api: A
             message = spoil(message, place, value)
         body = json.dumps(message).encode()
         answer = liar.client.generic(
-            "POST", f"/agent/v1/{door}", body, content_type="application/json"
+            "POST", f"/agent/v1/{resource}", body, content_type="application/json"
         )
         assert answer.status_code in (200, 400, 401, 403, 409), (answer.status_code, body[:500])
         assert theirs() == before

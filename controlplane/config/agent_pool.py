@@ -1,10 +1,10 @@
-"""A lane of their own for the calls that every node makes all the time.
+"""A thread pool of their own for the calls that every node makes all the time.
 
 Django gives each ASGI request a thread and a database connection of its own, and hands it from
 the event loop to that thread and back several times. That is right for people's requests and for
 long downloads. A thousand nodes that report, ask and send samples pay more for it than for their
-answers, so those few doors are answered here, by kept threads in one step each. A thousand that
-hear the bell would keep a thousand threads: what is streamed here needs none.
+answers, so those few calls are answered here, by kept threads in one step each. A thousand that
+hold a wake-up stream would keep a thousand threads: what is streamed here needs none.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ from controlplane.config.guards import Application, Message, Receive, Send
 THREADS: Final = 3
 CONNECTION_AGE_S: Final = 60.0  # then it is made anew, so that what became of the database shows
 PATHS: Final = frozenset(
-    f"/agent/v1/{door}" for door in ("report", "desired", "samples", "logs", "cache", "bell")
+    f"/agent/v1/{name}" for name in ("report", "desired", "samples", "logs", "cache", "bell")
 )
 STALL_S: Final = 15.0  # then who does not read what is streamed is left
 
@@ -42,7 +42,7 @@ class _Django(ASGIHandler):
         self.load_middleware(is_async=False)
 
 
-class AgentLane:
+class AgentRequestPool:
     """Answers ``PATHS`` through the same middlewares and views; all else goes on to ``app``.
 
     What is streamed must be asynchronous. Django's signals of a request's start and end are not

@@ -1,4 +1,4 @@
-"""The agent's side of the control plane's door for gateways."""
+"""A gateway agent's client of the control plane."""
 
 import ssl
 
@@ -17,15 +17,15 @@ from wire.messages import (
 TIMEOUT_S = 5.0
 
 
-class DoorClosed(RuntimeError):
+class ControlPlaneUnavailable(RuntimeError):
     """The control plane is down, or refuses this gateway; the text says which."""
 
 
-class DoorUnknown(DoorClosed):
-    """There is no such door: the control plane is of another version."""
+class ControlPlaneIncompatible(ControlPlaneUnavailable):
+    """There is no such resource: the control plane is of another version."""
 
 
-class Door:
+class ControlPlaneClient:
     """``trusted``: who may answer; None is for authorities that this machine trusts."""
 
     def __init__(
@@ -49,45 +49,55 @@ class Door:
         self._client = self._connected(control_url, trusted)
 
     def answers(self, control_url: str, trusted: ssl.SSLContext) -> None:
-        """See whether it answers us there, and leave all as it is. Raises DoorClosed."""
-        other = Door(control_url, self._token, trusted=trusted)
+        """See whether it answers us there, and leave all as it is.
+
+        Raises ControlPlaneUnavailable.
+        """
+        other = ControlPlaneClient(control_url, self._token, trusted=trusted)
         try:
             other.snapshot("")
         finally:
             other.close()
 
     def certificate(self, request: CertificateRequest) -> CertificateReply:
-        """Raises DoorClosed; DoorUnknown where there are no certificates yet."""
+        """Raises ControlPlaneUnavailable; ControlPlaneIncompatible: it has no certificates."""
         response = self._call("POST", "certificate", content=codec.encode(request))
         try:
             return codec.decode(CertificateReply, response.content)
         except codec.WireError as error:
-            raise DoorClosed(f"The control plane's certificate cannot be read: {error}") from error
+            raise ControlPlaneUnavailable(
+                f"The control plane's certificate cannot be read: {error}"
+            ) from error
 
     def close(self) -> None:
         self._client.close()
 
     def snapshot(self, have: str) -> GatewaySnapshot | None:
-        """What should be; None when that is version ``have``. Raises DoorClosed."""
+        """What should be; None when that is version ``have``. Raises ControlPlaneUnavailable."""
         response = self._call("GET", "snapshot", params={"version": have})
         if response.status_code == httpx.codes.NOT_MODIFIED:
             return None
         try:
             return codec.decode(GatewaySnapshot, response.content)
         except codec.WireError as error:
-            raise DoorClosed(f"The control plane's snapshot cannot be read: {error}") from error
+            raise ControlPlaneUnavailable(
+                f"The control plane's snapshot cannot be read: {error}"
+            ) from error
 
     def report(self, report: GatewayReport) -> None:
-        """Raises DoorClosed."""
+        """Raises ControlPlaneUnavailable."""
         self._call("POST", "report", content=codec.encode(report))
 
     def samples(self, samples: tuple[GatewaySample, ...]) -> float:
-        """Send samples; the interval in seconds at which more are wanted. Raises DoorClosed."""
+        """Send samples; the interval in seconds at which more are wanted.
+
+        Raises ControlPlaneUnavailable.
+        """
         response = self._call("POST", "samples", content=codec.encode(GatewaySampleBatch(samples)))
         try:
             return float(response.json()["sample_interval_s"])
         except (ValueError, KeyError, TypeError) as error:
-            raise DoorClosed(
+            raise ControlPlaneUnavailable(
                 f"The control plane's answer to samples cannot be read: {error}"
             ) from error
 
@@ -108,13 +118,15 @@ class Door:
                 headers={"Content-Type": "application/json"},
             )
         except httpx.HTTPError as error:
-            raise DoorClosed(f"The control plane does not answer: {error!r}") from error
+            raise ControlPlaneUnavailable(
+                f"The control plane does not answer: {error!r}"
+            ) from error
         if response.is_success or response.status_code == httpx.codes.NOT_MODIFIED:
             return response
         told = f"{method} {path}: status {response.status_code}. {_words(response)}"
         if response.status_code == httpx.codes.NOT_FOUND:
-            raise DoorUnknown(told)
-        raise DoorClosed(told)
+            raise ControlPlaneIncompatible(told)
+        raise ControlPlaneUnavailable(told)
 
 
 def _words(response: httpx.Response) -> str:

@@ -1,4 +1,4 @@
-"""The door for gateway agents: who may enter, what they get, what their word confirms."""
+"""The API for gateway agents: who may enter, what they get, what their word confirms."""
 
 from datetime import timedelta
 from typing import Any
@@ -27,25 +27,25 @@ from wire.messages import (
 )
 
 pytestmark = pytest.mark.django_db(databases=["default", "metrics"])
-DOOR = "/agent/v1/gateway/"
+BASE = "/agent/v1/gateway/"
 
 
 @pytest.fixture
-def door(settings: Any) -> Client:
+def client(settings: Any) -> Client:
     return Client(headers={"authorization": f"Bearer {settings.SHOAL_GATEWAY_TOKEN}"})
 
 
-def fetch(door: Client, have: str = "") -> GatewaySnapshot | None:
-    response = door.get(f"{DOOR}snapshot", {"version": have})
+def fetch(client: Client, have: str = "") -> GatewaySnapshot | None:
+    response = client.get(f"{BASE}snapshot", {"version": have})
     if response.status_code == 304:
         return None
     assert response.status_code == 200
     return codec.decode(GatewaySnapshot, response.content)
 
 
-def say(door: Client, version: str, name: str = "local", **more: Any) -> None:
+def say(client: Client, version: str, name: str = "local", **more: Any) -> None:
     report = GatewayReport(name=name, applied_version=version, sent_at=0.0, **more)
-    response = door.post(f"{DOOR}report", codec.encode(report), content_type="application/json")
+    response = client.post(f"{BASE}report", codec.encode(report), content_type="application/json")
     assert response.status_code == 200
 
 
@@ -53,38 +53,38 @@ def say(door: Client, version: str, name: str = "local", **more: Any) -> None:
 @pytest.mark.parametrize("path", ["snapshot", "report", "samples"])
 def test_only_the_gateway_token_opens_it(token: str, path: str) -> None:
     client = Client(headers={"authorization": token} if token else {})
-    answer = client.get(DOOR + path) if path == "snapshot" else client.post(DOOR + path)
+    answer = client.get(BASE + path) if path == "snapshot" else client.post(BASE + path)
     assert answer.status_code == 401
     assert answer["content-type"] == "application/problem+json"
 
 
-def test_a_snapshot_is_sent_once_and_again_after_a_change(door: Client) -> None:
-    first = fetch(door)
+def test_a_snapshot_is_sent_once_and_again_after_a_change(client: Client) -> None:
+    first = fetch(client)
     assert first is not None
-    assert fetch(door, first.version) is None
+    assert fetch(client, first.version) is None
     endpoint_create(name="digits", actor="ada", now=timezone.now())
-    second = fetch(door, first.version)
+    second = fetch(client, first.version)
     assert second is not None
     assert second.version != first.version
 
 
-def test_a_report_confirms_the_generations_of_its_version(door: Client) -> None:
+def test_a_report_confirms_the_generations_of_its_version(client: Client) -> None:
     endpoint = endpoint_create(name="digits", actor="ada", now=timezone.now())
-    first = fetch(door)
+    first = fetch(client)
     assert first is not None
-    say(door, first.version)
+    say(client, first.version)
     endpoint.refresh_from_db()
     assert endpoint.confirmed_generation == endpoint.generation
 
     Endpoint.objects.filter(pk=endpoint.pk).update(
         generation=endpoint.generation + 1, traffic={"blue": 100}
     )
-    say(door, first.version)
+    say(client, first.version)
     endpoint.refresh_from_db()
     assert endpoint.confirmed_generation == endpoint.generation - 1, "the new one is not applied"
     # nothing that gateways see has changed, so the version stays, and stands for both generations
-    assert fetch(door, first.version) is None
-    say(door, first.version)
+    assert fetch(client, first.version) is None
+    say(client, first.version)
     endpoint.refresh_from_db()
     assert endpoint.confirmed_generation == endpoint.generation
 
@@ -115,13 +115,13 @@ def verbs_of_digits() -> list[str]:
 
 @pytest.mark.parametrize("part", [{}, {"deployment": "blue", "address": "10.0.0.1:9001"}])
 def test_what_a_gateway_leaves_out_is_told_once_and_shown(
-    door: Client, api: APIClient, part: dict[str, str]
+    client: Client, api: APIClient, part: dict[str, str]
 ) -> None:
     endpoint = endpoint_create(name="digits", actor="ada", now=timezone.now())
-    first = fetch(door)
+    first = fetch(client)
     assert first is not None
     for _ in range(3):
-        say(door, first.version, left_out=left_out(**part))
+        say(client, first.version, left_out=left_out(**part))
     endpoint.refresh_from_db()
     # of one replica: all others are routed, and who waits for them need not
     assert (endpoint.confirmed_generation == endpoint.generation) == bool(part)
@@ -129,7 +129,7 @@ def test_what_a_gateway_leaves_out_is_told_once_and_shown(
     assert shown == {"gateway": "local", "deployment": "", "address": "",
                      "reason": "Envoy refuses it", **part}  # fmt: skip
     assert verbs_of_digits() == ["endpoint.left_out"]
-    say(door, first.version)
+    say(client, first.version)
     endpoint.refresh_from_db()
     assert endpoint.confirmed_generation == endpoint.generation
     assert api.get("/api/v1/endpoints/digits").json()["left_out"] == []
@@ -147,7 +147,7 @@ def test_what_a_gateway_leaves_out_is_told_once_and_shown(
     ],
 )
 def test_an_operation_ends_with_what_was_left_out_of_it(
-    door: Client, api: APIClient, part: dict[str, Any], state: str, confirmed: bool
+    client: Client, api: APIClient, part: dict[str, Any], state: str, confirmed: bool
 ) -> None:
     """It waited for a confirmation that never came, until its deadline."""
     node = SimulatedNode()
@@ -155,9 +155,9 @@ def test_an_operation_ends_with_what_was_left_out_of_it(
     deploy = {"model": "digits", "endpoint": "digits", "traffic": 100}
     operation = api.post("/api/v1/deploy", deploy, format="json").json()["id"]
     node.bring_up()
-    snapshot = fetch(door)
+    snapshot = fetch(client)
     assert snapshot is not None
-    say(door, snapshot.version, left_out=left_out(**part))
+    say(client, snapshot.version, left_out=left_out(**part))
     ended = api.get(f"/api/v1/operations/{operation}").json()
     assert ended["state"] == state, ended
     if state == "Failed":
@@ -167,62 +167,62 @@ def test_an_operation_ends_with_what_was_left_out_of_it(
     assert (endpoint.confirmed_generation > 0) == confirmed
 
 
-def test_trouble_is_recorded_once_when_it_begins_and_when_it_ends(door: Client) -> None:
+def test_trouble_is_recorded_once_when_it_begins_and_when_it_ends(client: Client) -> None:
     trouble = Problem(code="SnapshotRefused", message="no such field")
     for healthy in (True, False, False, True):
-        say(door, "v", healthy=healthy, error=None if healthy else trouble)
+        say(client, "v", healthy=healthy, error=None if healthy else trouble)
     verbs = list(Event.objects.filter(verb__startswith="gateway.").values_list("verb", flat=True))
     assert verbs == ["gateway.failed", "gateway.recovered"]
 
 
-def test_old_releases_go_but_not_those_in_use(door: Client) -> None:
+def test_old_releases_go_but_not_those_in_use(client: Client) -> None:
     Gateway.objects.create(name="slow", applied_version="v0", last_seen_at=timezone.now())
     for number in range(60):
         Release.objects.create(version=f"v{number}", generations={})
-    fetch(door)
+    fetch(client)
     assert Release.objects.count() <= 51
     assert Release.objects.filter(version="v0").exists()
 
 
-def test_samples_are_kept_and_answered_with_an_interval(door: Client) -> None:
+def test_samples_are_kept_and_answered_with_an_interval(client: Client) -> None:
     sample = GatewaySample("digits", "blue", at=1.0, interval_s=2.0, requests=3)
     batch = codec.encode(GatewaySampleBatch((sample,)))
-    answer = door.post(f"{DOOR}samples", batch, content_type="application/json")
+    answer = client.post(f"{BASE}samples", batch, content_type="application/json")
     assert answer.json() == {"sample_interval_s": 2.0}
     assert SampleRow.objects.get().data["requests"] == 3
 
 
-def test_a_message_that_cannot_be_read_is_a_400_that_names_the_field(door: Client) -> None:
-    answer = door.post(f"{DOOR}report", b'{"name": 5}', content_type="application/json")
+def test_a_message_that_cannot_be_read_is_a_400_that_names_the_field(client: Client) -> None:
+    answer = client.post(f"{BASE}report", b'{"name": 5}', content_type="application/json")
     assert answer.status_code == 400
     assert answer.json()["code"] == "MessageInvalid"
     assert "GatewayReport.name" in answer.json()["detail"]
 
 
 @pytest.mark.parametrize("name", ["", "x" * 101, "a/b", "a\x1b[2J", "a\nb"])
-def test_a_gateway_has_a_name_that_can_be_shown(door: Client, name: str) -> None:
+def test_a_gateway_has_a_name_that_can_be_shown(client: Client, name: str) -> None:
     report = GatewayReport(name=name, applied_version="", sent_at=0.0)
-    answer = door.post(f"{DOOR}report", codec.encode(report), content_type="application/json")
+    answer = client.post(f"{BASE}report", codec.encode(report), content_type="application/json")
     assert (answer.status_code, answer.json()["field"]) == (400, "name")
     assert not Gateway.objects.exists()
 
 
-def test_what_a_gateway_says_is_cut_to_size(door: Client) -> None:
+def test_what_a_gateway_says_is_cut_to_size(client: Client) -> None:
     """Whoever stole its token."""
-    snapshot = fetch(door)
+    snapshot = fetch(client)
     assert snapshot is not None
     endless, escape = "x" * 10**6, "\x1b[2Jgone"
     parts = tuple(LeftOut(f"e{number}", endless) for number in range(1200))
     error = Problem("Refused" * 1000, endless + escape, hints=(escape,) * 100)
     report = GatewayReport(name="local", applied_version=endless, sent_at=0.0)
-    answer = door.post(f"{DOOR}report", codec.encode(report), content_type="application/json")
+    answer = client.post(f"{BASE}report", codec.encode(report), content_type="application/json")
     assert (answer.status_code, answer.json()["field"]) == (400, "applied_version")
-    say(door, snapshot.version, healthy=False, error=error, left_out=parts[:2])
+    say(client, snapshot.version, healthy=False, error=error, left_out=parts[:2])
     row = Gateway.objects.get()
     assert row.error is not None
     assert (len(row.error["code"]), len(row.error["message"])) == (256, 4096)
     assert (len(row.error["hints"]), "\x1b" in str(row.error)) == (16, False)
     assert [len(part["reason"]) for part in row.left_out] == [4096, 4096]
-    say(door, "", left_out=tuple(LeftOut(part.endpoint, "no") for part in parts))
+    say(client, "", left_out=tuple(LeftOut(part.endpoint, "no") for part in parts))
     assert len(Gateway.objects.get().left_out) == 1000
     assert "\x1b" not in Event.objects.get(verb="gateway.failed").message

@@ -1,4 +1,4 @@
-"""The bell as nodes hear it: answers that stay open, from uvicorn, one for each node."""
+"""Wake-up streams as nodes have them: responses that stay open, from uvicorn, one for each node."""
 
 import asyncio
 import time
@@ -15,11 +15,11 @@ from channels.layers import channel_layers, get_channel_layer
 from django.conf import settings
 from django.core.asgi import get_asgi_application
 
+from controlplane.config.agent_pool import AgentRequestPool
 from controlplane.config.guards import BodyLimit
-from controlplane.config.lane import AgentLane
 from controlplane.core import fanout
 from controlplane.core.breaker import Breaker
-from controlplane.nodes import bells, services
+from controlplane.nodes import services, wake_ups
 from controlplane.nodes.models import Node
 from controlplane.nodes.types import credential_new, secret_hash
 from tests.support.installation import Installation
@@ -43,15 +43,15 @@ class Web:
         )
 
     @asynccontextmanager
-    async def bell(self, credential: str) -> AsyncIterator["Bell"]:
+    async def stream(self, credential: str) -> AsyncIterator["Stream"]:
         headers = {"Authorization": f"Bearer {credential}"}
         async with self.client.stream("GET", "/agent/v1/bell", headers=headers) as answer:
-            bell = Bell(answer)
+            stream = Stream(answer)
             try:
-                yield bell
+                yield stream
             finally:
-                bell.reading.cancel()
-                await asyncio.gather(bell.reading, return_exceptions=True)
+                stream.reading.cancel()
+                await asyncio.gather(stream.reading, return_exceptions=True)
 
     async def raw(self, credential: str, version: str = "1.1") -> asyncio.StreamWriter:
         """A caller that asks and never reads more than the head."""
@@ -64,7 +64,7 @@ class Web:
         return writer
 
 
-class Bell:
+class Stream:
     """Read all the time, so that a wait that ends early ends no stream."""
 
     def __init__(self, answer: httpx.Response) -> None:
@@ -96,8 +96,8 @@ class Bell:
 
 @asynccontextmanager
 async def serving() -> AsyncIterator[Web]:
-    lane = AgentLane(get_asgi_application())  # type: ignore[arg-type]
-    application: Any = BodyLimit(lane, max_bytes=settings.SHOAL_MAX_BODY_BYTES)
+    pool = AgentRequestPool(get_asgi_application())  # type: ignore[arg-type]
+    application: Any = BodyLimit(pool, max_bytes=settings.SHOAL_MAX_BODY_BYTES)
     server = uvicorn.Server(
         uvicorn.Config(
             application, host="127.0.0.1", port=0, log_level="warning", lifespan="off",
@@ -115,15 +115,15 @@ async def serving() -> AsyncIterator[Web]:
     finally:
         server.should_exit = True
         await running
-        lane.close()
+        pool.close()
 
 
 joined = database_sync_to_async(SimulatedNode)
 raised = database_sync_to_async(services.node_generation_raise)
 
 
-def listeners() -> dict[str, bells.Listener]:
-    return bells._of_this_loop()._listeners
+def listeners() -> dict[str, wake_ups.Listener]:
+    return wake_ups._of_this_loop()._listeners
 
 
 async def until(condition: Callable[[], bool], what: str) -> None:
@@ -136,8 +136,8 @@ async def until(condition: Callable[[], bool], what: str) -> None:
 @pytest.fixture
 def lively(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lines of life, and looks at who may listen, every fifth of a second."""
-    monkeypatch.setattr(bells, "LIFE_S", 0.2)
-    monkeypatch.setattr(bells, "CHECK_S", 0.2)
+    monkeypatch.setattr(wake_ups, "LIFE_S", 0.2)
+    monkeypatch.setattr(wake_ups, "CHECK_S", 0.2)
 
 
 @pytest.fixture(params=["memory", "redis"])
@@ -157,12 +157,12 @@ async def fan_out(request: pytest.FixtureRequest, settings: Any) -> AsyncIterato
     channel_layers.backends.clear()
 
 
-async def ringing(bell: Bell, ring: Callable[[], Awaitable[Any]]) -> None:
-    """Ring until it is heard: who has only just come may not be listened for yet."""
+async def woken(stream: Stream, wake: Callable[[], Awaitable[Any]]) -> None:
+    """Wake until it is heard: who has only just come may not be listened for yet."""
     for _ in range(30):
-        await ring()
+        await wake()
         with suppress(TimeoutError):
-            await bell.heard(WAKE_UP, within_s=1.0)
+            await stream.heard(WAKE_UP, within_s=1.0)
             return
     raise AssertionError("it is not heard")
 
@@ -173,12 +173,12 @@ async def test_a_ring_is_heard_within_a_second_and_by_its_node_alone(
     first, second = await joined("first"), await joined("second")
     async with serving() as web:
         async with (
-            web.bell(first.identity.credential) as mine,
-            web.bell(second.identity.credential) as other,
+            web.stream(first.identity.credential) as mine,
+            web.stream(second.identity.credential) as other,
         ):
             assert mine.answer.headers["content-type"] == "text/plain; charset=utf-8"
             assert mine.answer.headers["cache-control"] == "no-store"
-            await ringing(mine, lambda: raised([first.identity.node_id]))
+            await woken(mine, lambda: raised([first.identity.node_id]))
             await raised([first.identity.node_id])
             await mine.heard(WAKE_UP, within_s=1.0)
             assert await other.hear() == ALIVE.decode().strip()
@@ -198,29 +198,29 @@ async def test_rings_are_heard_again_after_redis_was_restarted_or_forgot_us(
     monkeypatch.setattr(fanout, "LISTEN_AGAIN_S", 0.2)
     monkeypatch.setattr(fanout, "redis", Breaker(rest_s=0.0))
     node = await joined()
-    ring = partial(raised, [node.identity.node_id])
-    async with serving() as web, web.bell(node.identity.credential) as bell:
-        await ringing(bell, ring)
+    wake = partial(raised, [node.identity.node_id])
+    async with serving() as web, web.stream(node.identity.credential) as stream:
+        await woken(stream, wake)
         if request.node.callspec.params["fan_out"] == "redis":
             prepared: Installation = request.getfixturevalue("prepared")
             prepared.kill("redis")
-            await ring()  # nobody hears it, and nobody fails
-            await bell.heard(ALIVE)
+            await wake()  # nobody hears it, and nobody fails
+            await stream.heard(ALIVE)
             prepared.start_redis()  # not in a thread: Redis would end with it
         else:
             await get_channel_layer().flush()
-        await ringing(bell, ring)
+        await woken(stream, wake)
 
 
 async def test_rings_at_once_are_one_line(transactional_db: None) -> None:
     node = await joined()
-    async with serving() as web, web.bell(node.identity.credential) as bell:
+    async with serving() as web, web.stream(node.identity.credential) as stream:
         await until(lambda: node.identity.node_id in listeners(), "nobody listens")
         for _ in range(10_000):
-            listeners()[node.identity.node_id].ring()
-        assert await bell.hear() == "ring"
+            listeners()[node.identity.node_id].wake()
+        assert await stream.hear() == "ring"
         with pytest.raises(TimeoutError):
-            await bell.hear(within_s=0.3)
+            await stream.hear(within_s=0.3)
 
 
 @pytest.mark.parametrize("how", ["removed", "joined again"])
@@ -230,17 +230,17 @@ async def test_who_may_not_hear_any_more_is_cut_off(
     node, other = await joined("n1"), await joined("n2")
     async with serving() as web:
         async with (
-            web.bell(node.identity.credential) as bell,
-            web.bell(other.identity.credential) as stays,
+            web.stream(node.identity.credential) as stream,
+            web.stream(other.identity.credential) as stays,
         ):
-            await bell.heard(ALIVE)
+            await stream.heard(ALIVE)
             if how == "removed":
                 await Node.objects.filter(name="n1").adelete()
             else:
                 await joined("n1")
-            await bell.over(within_s=2.0)
+            await stream.over(within_s=2.0)
             assert await stays.hear() == "alive"
-        async with web.bell(node.identity.credential) as refused:
+        async with web.stream(node.identity.credential) as refused:
             assert refused.answer.status_code == 401
         await until(lambda: listeners() == {}, "they are kept")
 
@@ -248,9 +248,9 @@ async def test_who_may_not_hear_any_more_is_cut_off(
 async def test_a_newer_answer_ends_the_older(transactional_db: None, lively: None) -> None:
     node = await joined()
     async with serving() as web, AsyncExitStack() as stack:
-        older: Bell | None = None
+        older: Stream | None = None
         for _ in range(20):
-            newer = await stack.enter_async_context(web.bell(node.identity.credential))
+            newer = await stack.enter_async_context(web.stream(node.identity.credential))
             await newer.heard(ALIVE)
             if older is not None:
                 await older.over(within_s=1.0)
@@ -270,7 +270,7 @@ async def test_a_newer_answer_ends_the_older(transactional_db: None, lively: Non
         ("OPTIONS", "right", 405),
     ],
 )
-async def test_who_may_not_hear_it_is_told_so_as_at_every_door(
+async def test_who_may_not_hear_it_is_told_so_as_at_every_resource(
     transactional_db: None, method: str, credential: str, status: int
 ) -> None:
     node = await joined()
@@ -329,10 +329,10 @@ async def test_who_never_reads_takes_no_memory_and_holds_up_nobody(
         await until(lambda: len(listeners()) == 1, "not heard")
         (stuck,) = listeners().values()
         for _ in range(10_000):
-            stuck.ring()
+            stuck.wake()
             await asyncio.sleep(0)
-        async with web.bell(node.identity.credential) as bell:
-            await bell.heard(ALIVE)
+        async with web.stream(node.identity.credential) as stream:
+            await stream.heard(ALIVE)
             assert list(listeners().values()) != [stuck]
         caller.close()
 
@@ -351,7 +351,7 @@ def many(count: int) -> list[str]:
 async def test_three_hundred_listen_and_the_web_answers_as_ever(transactional_db: None) -> None:
     credentials = await many(300)
     async with serving() as web, AsyncExitStack() as stack:
-        opened = [await stack.enter_async_context(web.bell(each)) for each in credentials]
+        opened = [await stack.enter_async_context(web.stream(each)) for each in credentials]
         await until(lambda: len(listeners()) == 300, "some do not listen")
         took = []
         for each in credentials[:20]:
@@ -362,17 +362,17 @@ async def test_three_hundred_listen_and_the_web_answers_as_ever(transactional_db
                 took.append(time.monotonic() - began)
         assert sorted(took)[len(took) // 2] < 0.5
         everybody = list(listeners())
-        await ringing(opened[0], lambda: raised(everybody))
-        await asyncio.gather(*(bell.heard(WAKE_UP) for bell in opened[1:]))
+        await woken(opened[0], lambda: raised(everybody))
+        await asyncio.gather(*(stream.heard(WAKE_UP) for stream in opened[1:]))
 
 
 async def test_a_web_that_stops_ends_them_properly(
     transactional_db: None, caplog: pytest.LogCaptureFixture
 ) -> None:
     node = await joined()
-    async with serving() as web, web.bell(node.identity.credential) as bell:
+    async with serving() as web, web.stream(node.identity.credential) as stream:
         await until(lambda: len(listeners()) == 1, "not heard")
         web.server.should_exit = True
-        await bell.over()
+        await stream.over()
         assert listeners() == {}
     assert not [record for record in caplog.records if record.exc_info]

@@ -1,4 +1,4 @@
-"""What a serializer complains of, in words: the place, the value that came, what was expected.
+"""What is wrong with the input of a serializer: the place, the value, what was expected.
 
 The one place for all serializers. Values are shortened, and never shown where a secret may be.
 """

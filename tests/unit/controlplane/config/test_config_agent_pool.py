@@ -9,10 +9,10 @@ import pytest
 from django.db import connection
 from django.db.backends.signals import connection_created
 
-from controlplane.config import lane as module
+from controlplane.config import agent_pool as module
+from controlplane.config.agent_pool import PATHS, THREADS, AgentRequestPool
 from controlplane.config.guards import Message, Receive, Send
-from controlplane.config.lane import PATHS, THREADS, AgentLane
-from controlplane.nodes import bells
+from controlplane.nodes import wake_ups
 from tests.support.simulated_node import SimulatedNode
 from wire import codec
 from wire.messages import NodeReport, ReportReply
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "metr
 
 
 class Elsewhere:
-    """What the lane stands before; keeps the paths that came to it."""
+    """What the pool stands before; keeps the paths that came to it."""
 
     def __init__(self) -> None:
         self.paths: list[str] = []
@@ -33,10 +33,10 @@ class Elsewhere:
 
 
 @pytest.fixture
-def lane() -> Iterator[AgentLane]:
-    lane = AgentLane(Elsewhere())
-    yield lane
-    lane.close()
+def pool() -> Iterator[AgentRequestPool]:
+    pool = AgentRequestPool(Elsewhere())
+    yield pool
+    pool.close()
 
 
 @pytest.fixture
@@ -53,14 +53,14 @@ def opened() -> Iterator[list[str]]:
 
 
 def call(
-    lane: AgentLane, method: str, path: str, *, credential: str = "", body: bytes = b""
+    pool: AgentRequestPool, method: str, path: str, *, credential: str = "", body: bytes = b""
 ) -> tuple[int, dict[str, str], bytes]:
     """The status, headers and body of one answer; status 0 where nothing was sent."""
-    return asyncio.run(called(lane, method, path, credential, [body]))
+    return asyncio.run(called(pool, method, path, credential, [body]))
 
 
 async def called(
-    lane: AgentLane, method: str, path: str, credential: str, body: list[bytes | None]
+    pool: AgentRequestPool, method: str, path: str, credential: str, body: list[bytes | None]
 ) -> tuple[int, dict[str, str], bytes]:
     """``body`` in pieces; a piece that is None is a caller who went away."""
     sent: list[Message] = []
@@ -80,7 +80,7 @@ async def called(
         "type": "http", "method": method, "path": path, "root_path": "", "query_string": b"",
         "headers": headers, "server": ("127.0.0.1", 80), "client": ("127.0.0.1", 1),
     }  # fmt: skip
-    await asyncio.wait_for(lane(scope, receive, send), 20)
+    await asyncio.wait_for(pool(scope, receive, send), 20)
     if not sent:
         return 0, {}, b""
     start, content = sent
@@ -92,12 +92,12 @@ def report(node: SimulatedNode) -> bytes:
     return codec.encode(NodeReport(node.info, 0))
 
 
-def test_a_report_is_answered_as_by_django_itself(lane: AgentLane) -> None:
+def test_a_report_is_answered_as_by_django_itself(pool: AgentRequestPool) -> None:
     node = SimulatedNode("a")
     credential = node.identity.credential
     before = node.row().last_seen_at
     status, headers, body = call(
-        lane, "POST", "/agent/v1/report", credential=credential, body=report(node)
+        pool, "POST", "/agent/v1/report", credential=credential, body=report(node)
     )
     assert status == 200
     assert codec.decode(ReportReply, body) == node.report()
@@ -109,27 +109,27 @@ def test_a_report_is_answered_as_by_django_itself(lane: AgentLane) -> None:
     assert after > before
 
 
-def test_a_strangers_call_is_refused_with_a_problem(lane: AgentLane) -> None:
-    status, headers, body = call(lane, "GET", "/agent/v1/desired", credential="snode_x_y")
+def test_a_strangers_call_is_refused_with_a_problem(pool: AgentRequestPool) -> None:
+    status, headers, body = call(pool, "GET", "/agent/v1/desired", credential="snode_x_y")
     assert status == 401
     assert headers["www-authenticate"].startswith("Bearer")
     assert headers["content-type"] == "application/problem+json"
     assert json.loads(body)["status"] == 401
 
 
-def test_connections_are_kept_between_calls(lane: AgentLane, opened: list[str]) -> None:
+def test_connections_are_kept_between_calls(pool: AgentRequestPool, opened: list[str]) -> None:
     node = SimulatedNode("a")
     opened.clear()
     for _ in range(5 * THREADS):
         status, _, _ = call(
-            lane, "POST", "/agent/v1/report", credential=node.identity.credential, body=report(node)
+            pool, "POST", "/agent/v1/report", credential=node.identity.credential, body=report(node)
         )
         assert status == 200
     assert 0 < len(opened) <= 2 * THREADS  # both databases
 
 
 def test_a_connection_that_failed_is_not_used_again(
-    lane: AgentLane, opened: list[str], monkeypatch: pytest.MonkeyPatch
+    pool: AgentRequestPool, opened: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     node = SimulatedNode("a")
 
@@ -142,36 +142,36 @@ def test_a_connection_that_failed_is_not_used_again(
         patched.setattr("controlplane.deployments.agent_api.desired_state", broken)
         credential = node.identity.credential
         for _ in range(THREADS):
-            status, _, _ = call(lane, "GET", "/agent/v1/desired", credential=credential)
+            status, _, _ = call(pool, "GET", "/agent/v1/desired", credential=credential)
             assert status >= 500
     opened.clear()
-    status, _, _ = call(lane, "GET", "/agent/v1/desired", credential=credential)
+    status, _, _ = call(pool, "GET", "/agent/v1/desired", credential=credential)
     assert status == 200
     assert "default" in opened
 
 
-def test_a_caller_who_leaves_within_the_body_is_forgotten(lane: AgentLane) -> None:
-    answer = asyncio.run(called(lane, "POST", "/agent/v1/report", "x", [b"{", None]))
+def test_a_caller_who_leaves_within_the_body_is_forgotten(pool: AgentRequestPool) -> None:
+    answer = asyncio.run(called(pool, "POST", "/agent/v1/report", "x", [b"{", None]))
     assert answer == (0, {}, b"")
 
 
 @pytest.mark.parametrize("path", ["/agent/v1/blobs/00", "/agent/v1/register", "/api/v1/nodes", "/"])
 def test_all_else_goes_to_django(path: str) -> None:
     elsewhere = Elsewhere()
-    lane = AgentLane(elsewhere)
+    pool = AgentRequestPool(elsewhere)
     assert path not in PATHS
-    status, _, _ = call(lane, "GET", path)
-    lane.close()
+    status, _, _ = call(pool, "GET", path)
+    pool.close()
     assert status == 204
     assert elsewhere.paths == [path]
 
 
 def test_who_takes_nothing_of_what_is_streamed_is_left(
-    lane: AgentLane, monkeypatch: pytest.MonkeyPatch
+    pool: AgentRequestPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Their line ends, and nothing is kept of it; the thread was free long before."""
     monkeypatch.setattr(module, "STALL_S", 0.05)
-    monkeypatch.setattr(bells, "LIFE_S", 0.01)
+    monkeypatch.setattr(wake_ups, "LIFE_S", 0.01)
     node = SimulatedNode()
     headers = [
         (b"host", b"127.0.0.1"),
@@ -184,7 +184,7 @@ def test_who_takes_nothing_of_what_is_streamed_is_left(
     }  # fmt: skip
     sent: list[Message] = []
 
-    async def stuck() -> list[bells.Listener]:
+    async def stuck() -> list[wake_ups.Listener]:
         asked = False
 
         async def receive() -> Message:
@@ -200,10 +200,10 @@ def test_who_takes_nothing_of_what_is_streamed_is_left(
                 await asyncio.Event().wait()
 
         with pytest.raises(TimeoutError):
-            async with asyncio.timeout(10) as patience:
-                await lane(scope, receive, send)
-        assert not patience.expired()
-        return list(bells._of_this_loop()._listeners.values())
+            async with asyncio.timeout(10) as limit:
+                await pool(scope, receive, send)
+        assert not limit.expired()
+        return list(wake_ups._of_this_loop()._listeners.values())
 
     assert asyncio.run(stuck()) == []
     assert [message["type"] for message in sent] == ["http.response.start", "http.response.body"]

@@ -1,4 +1,4 @@
-"""Guessing at the doors, and holding them shut for everybody else."""
+"""Guessing credentials, and locking everybody else out."""
 
 import json
 import time
@@ -12,7 +12,7 @@ import psutil
 from tests.security.ground import Ground
 from tests.security.tries import Try, held, refused
 
-PART = "doors"
+PART = "credentials"
 GUESSES = 40
 MOST_HEARD = 10  # of one name, before the waits begin to grow
 MOST_GROWTH_BYTES = 300 << 20  # of the web process, by hashes that are asked for at once

@@ -22,7 +22,7 @@ def paths_of(files: "Manager[ModelFile] | Manager[UnpackedFile]") -> Iterable[st
     return files.values_list("path", flat=True)
 
 
-def texts_judge(texts: Mapping[str, str], paths: Iterable[str]) -> dict[str, list[CodeReason]]:
+def texts_assess(texts: Mapping[str, str], paths: Iterable[str]) -> dict[str, list[CodeReason]]:
     """Why each config.pbtxt runs code: model -> reasons. ``paths`` are those of all files; they are
     not looked at where there is no text. Raises InspectorUnavailable."""
     return {
@@ -31,27 +31,27 @@ def texts_judge(texts: Mapping[str, str], paths: Iterable[str]) -> dict[str, lis
     }
 
 
-def version_judge(version: ModelVersion, revisions: Iterable[ConfigRevision]) -> None:
+def version_assess(version: ModelVersion, revisions: Iterable[ConfigRevision]) -> None:
     """Judge what was registered before versions were, and keep it. Raises InspectorUnavailable.
 
     Of the files only the names are at hand; what they do not tell is a reason to wait.
     """
     paths = paths_of(version.files)
     if version.code is None:
-        version.code = _names_judge(paths)
+        version.code = _names_assess(paths)
         ModelVersion.objects.filter(pk=version.pk).update(code=version.code)
     for model in version.repo_models.all():
         if model.code is None:
-            judged = texts_judge({model.name: model.config_text}, paths)
-            model.code = judged[model.name]
+            assessed = texts_assess({model.name: model.config_text}, paths)
+            model.code = assessed[model.name]
             RepoModel.objects.filter(pk=model.pk).update(code=model.code)
     for revision in revisions:
         if revision.code is None:
-            revision.code = texts_judge(revision.configs, paths)
+            revision.code = texts_assess(revision.configs, paths)
             ConfigRevision.objects.filter(pk=revision.pk).update(code=revision.code)
 
 
-def upload_judge(upload: Upload) -> None:
+def upload_assess(upload: Upload) -> None:
     """The same for an upload that an earlier version of Shoal read."""
     inspection = upload.inspection
     if inspection is None:
@@ -60,29 +60,29 @@ def upload_judge(upload: Upload) -> None:
     if "code" in inspection and all("code" in model for model in models):
         return
     paths = paths_of(upload.unpacked)
-    inspection.setdefault("code", _names_judge(paths))
+    inspection.setdefault("code", _names_assess(paths))
     for model in models:
         if "code" not in model:
             text = {model["name"]: model["config_text"]}
-            model["code"] = texts_judge(text, paths)[model["name"]]
+            model["code"] = texts_assess(text, paths)[model["name"]]
     Upload.objects.filter(pk=upload.pk).update(inspection=inspection)
 
 
-def versions_judge(*, most: int) -> int:
+def versions_assess(*, most: int) -> int:
     """Judge some of the versions that have something that never was; how many."""
-    unjudged = (
+    unassessed = (
         Q(code__isnull=True)
         | Q(repo_models__code__isnull=True)
         | Q(config_revisions__pk__isnull=False, config_revisions__code__isnull=True)
     )
-    rows = ModelVersion.objects.filter(unjudged).distinct().order_by("pk")
+    rows = ModelVersion.objects.filter(unassessed).distinct().order_by("pk")
     found = list(rows.prefetch_related("repo_models", "config_revisions")[:most])
     for version in found:
-        version_judge(version, version.config_revisions.all())
+        version_assess(version, version.config_revisions.all())
     return len(found)
 
 
-def _names_judge(paths: Iterable[str]) -> list[CodeReason]:
+def _names_assess(paths: Iterable[str]) -> list[CodeReason]:
     return _asked("code_names", "", files=list(paths))
 
 
@@ -97,5 +97,5 @@ def _asked(op: str, file: str, **parts: Any) -> list[CodeReason]:
         return cast(list[CodeReason], inspector.storable(answer["code"]))
     # why not a failure: it would answer the same the next time, and somebody may look and approve
     said = str(answer.get("error") or "no reasons")[:200]
-    message = f"It could not be judged: the inspection said {said!r}."
+    message = f"It could not be assessed: the inspection said {said!r}."
     return [CodeReason(file=file, kind="unknown", value="", message=message)]

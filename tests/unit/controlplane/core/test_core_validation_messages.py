@@ -6,8 +6,8 @@ import pytest
 from rest_framework import serializers
 from rest_framework.test import APIClient
 
-from controlplane.core.complaints import expected, explained, shown
 from controlplane.core.filters import ChoicesField
+from controlplane.core.validation_messages import expected, explained, shown
 
 SECRET = "hunter2-hunter2"
 
@@ -45,7 +45,7 @@ class FormSerializer(serializers.Serializer[Any]):
     key_type = serializers.ChoiceField(["primary", "secondary"], required=False)
 
 
-def complaints(**body: Any) -> dict[str, Any]:
+def violations(**body: Any) -> dict[str, Any]:
     form = FormSerializer(data={"name": "digits", **body})
     assert not form.is_valid()
     return dict(explained(form).detail)  # type: ignore[arg-type] # a form's errors are a dict
@@ -125,7 +125,7 @@ LONG = "x" * 70
     ids=lambda value: str(value)[:40],
 )  # fmt: skip
 def test_the_table(body: dict[str, Any], place: list[Any], says: str | None) -> None:
-    found: Any = complaints(**body)
+    found: Any = violations(**body)
     for step in place:
         found = found[step]
     if says is not None:

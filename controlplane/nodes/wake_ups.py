@@ -1,7 +1,7 @@
-"""The bells of nodes: answers that stay open and say nothing but "look now" (``wire.wake_up``).
+"""Wake-up streams of nodes: responses that stay open and say just "look now" (``wire.wake_up``).
 
-Each process that serves the web hears all rings over one group of the channel layer and passes them
-on to those nodes whose agents listen here.
+Each process that serves the web hears all wake-ups over one group of the channel layer and passes
+them on to those nodes whose agents listen here.
 """
 
 import asyncio
@@ -19,14 +19,14 @@ from wire.wake_up import ALIVE, LIFE_S, WAKE_UP
 
 logger = logging.getLogger(__name__)
 
-GROUP: Final = "bells"
+GROUP: Final = "wake_ups"
 CHECK_S: Final = LIFE_S  # between two looks whether those who listen still may
 
 
-def ring_on_commit(node_ids: Iterable[str]) -> None:
+def wake_on_commit(node_ids: Iterable[str]) -> None:
     """Tell the agents of these nodes to look now, once the transaction commits."""
     if nodes := list(node_ids):
-        fanout.send_on_commit(GROUP, {"type": "bells.rung", "nodes": nodes})
+        fanout.send_on_commit(GROUP, {"type": "nodes.woken", "nodes": nodes})
 
 
 class Listener:
@@ -38,7 +38,7 @@ class Listener:
     def __init__(self, node: Node) -> None:
         self.node_id = node.id
         self.credential_hash = node.credential_hash
-        self._bells: Bells | None = None
+        self._streams: WakeUpStreams | None = None
         self._due = asyncio.Event()
         self._over = False
 
@@ -46,9 +46,9 @@ class Listener:
         return self
 
     async def __anext__(self) -> bytes:
-        if self._bells is None:
-            self._bells = _of_this_loop()
-            self._bells.enter(self)
+        if self._streams is None:
+            self._streams = _of_this_loop()
+            self._streams.enter(self)
         if not self._over:
             try:
                 async with asyncio.timeout(LIFE_S):
@@ -60,7 +60,7 @@ class Listener:
         self._due.clear()
         return WAKE_UP
 
-    def ring(self) -> None:
+    def wake(self) -> None:
         """However often before the next line is taken: it is one line."""
         self._due.set()
 
@@ -70,11 +70,11 @@ class Listener:
 
     def close(self) -> None:
         """Django calls this when the answer has ended, however it did."""
-        if self._bells is not None:
-            self._bells.leave(self)
+        if self._streams is not None:
+            self._streams.leave(self)
 
 
-class Bells:
+class WakeUpStreams:
     """Who listens in this event loop, one listener for each node: the newest."""
 
     def __init__(self) -> None:
@@ -100,7 +100,7 @@ class Bells:
         async for hint in fanout.heard(GROUP):
             for node_id in hint.get("nodes", ()):
                 if listener := self._listeners.get(node_id):
-                    listener.ring()
+                    listener.wake()
 
     async def _check(self) -> None:
         """Ends the listeners whose node was removed or has a new credential; one query for all."""
@@ -109,16 +109,16 @@ class Bells:
             try:
                 valid = await database_sync_to_async(selectors.credential_hashes)()
             except Exception:
-                # why any: while the database is away they hear on; a ring tells no secret
-                logger.warning("Cannot check who may hear the bell", exc_info=True)
+                # why any: while the database is away they listen on; a wake-up tells no secret
+                logger.warning("Cannot check who may hold a wake-up stream", exc_info=True)
                 continue
             for listener in list(self._listeners.values()):
                 if valid.get(listener.node_id) != listener.credential_hash:
                     listener.end()
 
 
-_bells: WeakKeyDictionary[asyncio.AbstractEventLoop, Bells] = WeakKeyDictionary()
+_streams: WeakKeyDictionary[asyncio.AbstractEventLoop, WakeUpStreams] = WeakKeyDictionary()
 
 
-def _of_this_loop() -> Bells:
-    return _bells.setdefault(asyncio.get_running_loop(), Bells())
+def _of_this_loop() -> WakeUpStreams:
+    return _streams.setdefault(asyncio.get_running_loop(), WakeUpStreams())

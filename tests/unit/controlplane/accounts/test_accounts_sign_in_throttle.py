@@ -15,13 +15,13 @@ from pytest_django import Settings
 
 from controlplane.accounts.errors import BadCredentials, SignInBusy, TooManyAttempts
 from controlplane.accounts.hashing import STRANGERS, Turns
-from controlplane.accounts.models import SignInLane, User
-from controlplane.accounts.services import lanes_prune, patience, session_open
-from controlplane.accounts.services.patience import (
+from controlplane.accounts.models import SignInCounter, User
+from controlplane.accounts.services import counters_prune, session_open, sign_in_throttle
+from controlplane.accounts.services.sign_in_throttle import (
     attempt_begin,
     attempt_begin_apart,
-    attempt_right,
-    attempt_unheard,
+    attempt_succeed,
+    attempt_withdraw,
 )
 from controlplane.accounts.types import KNOWN_FOR, PER_ADDRESS, PER_USER, network_of
 from controlplane.core.models import Event
@@ -34,7 +34,7 @@ HOME = "192.0.2.7"
 def a_moment(monkeypatch: pytest.MonkeyPatch) -> None:
     """Time stands still: on a busy machine a wait would pass between two attempts."""
     now = timezone.now()
-    monkeypatch.setattr(patience, "timezone", SimpleNamespace(now=lambda: now))
+    monkeypatch.setattr(sign_in_throttle, "timezone", SimpleNamespace(now=lambda: now))
 
 
 def heard(username: str, address: str, password: str = "wrong") -> str:
@@ -55,7 +55,7 @@ def wait_s(username: str, address: str, now: datetime | None = None) -> int:
         attempt = attempt_begin(username=username, address=address, now=now)
     except TooManyAttempts as error:
         return int(error.extra["retry_after_s"])
-    attempt_unheard(attempt)
+    attempt_withdraw(attempt)
     return 0
 
 
@@ -196,13 +196,13 @@ def test_right_ones_at_once_leave_no_failure_behind() -> None:
         try:
             found = attempt_begin(username=f"name-{index}", address=HOME)
             barrier.wait(60)
-            attempt_right(found)
+            attempt_succeed(found)
         finally:
             connection.close()
 
     with ThreadPoolExecutor(4) as threads:
         list(threads.map(attempt, range(4)))
-    assert set(SignInLane.objects.values_list("failures", flat=True)) == {0}
+    assert set(SignInCounter.objects.values_list("failures", flat=True)) == {0}
 
 
 def test_a_request_behind_no_trusted_proxy_cannot_say_where_it_comes_from(deployer: User) -> None:
@@ -223,10 +223,10 @@ def test_a_request_behind_no_trusted_proxy_cannot_say_where_it_comes_from(deploy
 def test_what_counts_no_more_is_dropped_and_known_places_stay(deployer: User) -> None:
     assert heard("dora", HOME, PASSWORD) == "opened"
     fail("vera")
-    SignInLane.objects.update(tried_at=timezone.now() - PER_USER.window * 2)
+    SignInCounter.objects.update(tried_at=timezone.now() - PER_USER.window * 2)
     fail("nobody", "203.0.113.1")
-    lanes_prune()
-    left = set(SignInLane.objects.values_list("name", "network"))
+    counters_prune()
+    left = set(SignInCounter.objects.values_list("name", "network"))
     assert left == {("dora", HOME), ("nobody", ""), ("", "203.0.113.1")}
 
 
@@ -273,7 +273,7 @@ def test_no_more_work_at_once_than_there_are_turns_and_who_finds_no_place_is_tol
 
 
 def test_a_wait_for_a_turn_ends_and_gives_the_place_back() -> None:
-    turns = Turns(at_once=1, waiting=1, patience_s=0.01)
+    turns = Turns(at_once=1, waiting=1, max_wait_s=0.01)
     with turns.turn():
         for _ in range(3):
             with pytest.raises(SignInBusy), turns.turn():
@@ -356,9 +356,9 @@ def test_a_bad_api_token_costs_no_hash_of_that_kind(
 ) -> None:
     full = Turns(at_once=1, waiting=0)
     monkeypatch.setattr("controlplane.accounts.hashing.HASHES", full)
-    doors = [("get", "/api/v1/models"), ("get", "/agent/v1/gateway/snapshot"),
+    resources = [("get", "/api/v1/models"), ("get", "/agent/v1/gateway/snapshot"),
              ("post", "/agent/v1/report")]  # fmt: skip
     with full.turn():
-        for method, path in doors:
+        for method, path in resources:
             answer = getattr(Client(), method)(path, headers={"Authorization": "Bearer shoal_x"})
             assert answer.status_code == 401, path
